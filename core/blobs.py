@@ -1,4 +1,4 @@
-"""Where the big things lie: datasets and checkpoints, by key."""
+"""Stores large files by key: rows of datasets, parts of uploads, and checkpoints."""
 
 import errno
 import logging
@@ -17,50 +17,51 @@ from core.settings import Settings
 
 _PIECE = 1024 * 1024
 _DRAFT = ".incoming-"
-_COMES_AND_GOES = frozenset({errno.ENOENT, errno.ENOTEMPTY})
-"""What emptying a folder meets while somebody's draft in it begins or ends."""
+_CONCURRENT_CHANGES = frozenset({errno.ENOENT, errno.ENOTEMPTY})
+"""Errors of removing a folder while another process creates or removes a draft in it."""
 _ABANDONED_SECONDS = 24 * 3600
+"""Age of the last write after which a draft is taken for that of a killed process."""
 log = logging.getLogger(__name__)
 
 
 class Draft(Protocol):
-    """A blob that is being written. Raises DiskFull when there is no room."""
+    """A blob that is being written. Every method raises DiskFull when the disk is full."""
 
     def write(self, data: bytes) -> None:
-        """Append to it."""
+        """Append bytes."""
 
     def settle(self) -> None:
-        """Have all that was written survive a power cut: the slow part of `keep`, for whoever wants it done before."""
+        """Flush all written bytes to the disk. `keep` does it too; a caller may do this slow part before it takes a lock."""
 
     def keep(self) -> None:
-        """Make it the blob, in place of what the key held."""
+        """Publish the draft as the blob of its key. An earlier blob is replaced."""
 
     def open(self) -> BinaryIO:
-        """Read what was written so far."""
+        """Open the bytes written so far for reading."""
 
 
 class BlobStore(Protocol):
-    """Keys are relative posix paths. A blob appears whole or not at all."""
+    """Keys are relative posix paths. A blob becomes visible once it is complete."""
 
     def put_file(self, key: str, source: Path) -> None:
-        """Store a copy of a file, replacing what the key held. DiskFull where there is no room."""
+        """Store a copy of a file. An earlier blob of the key is replaced. Raises DiskFull."""
 
     def draft(self, key: str) -> AbstractContextManager[Draft]:
-        """Write a blob piece by piece. What was not kept is gone when the block ends."""
+        """A draft to write a blob piece by piece. A draft that was not kept is deleted at the end of the block."""
 
     def free_bytes(self) -> int | None:
-        """How much more there is room for; None where nobody knows."""
+        """Free space in bytes; None if the store has no limit that it can report."""
 
     def open(self, key: str) -> BinaryIO:
-        """Read it from its beginning. NotFound if there is none."""
+        """Open the blob for reading. Raises NotFound."""
 
     def get_to(self, key: str, target: Path) -> None:
-        """Copy it to a file, which appears whole."""
+        """Copy the blob to a file, which becomes visible once it is complete. Raises NotFound and DiskFull."""
 
     def exists(self, key: str) -> bool: ...
 
     def delete(self, key: str) -> None:
-        """Also if there is none."""
+        """Delete the blob, if there is one."""
 
     def delete_prefix(self, prefix: str) -> None:
         """Delete every blob below `prefix/`."""
@@ -69,11 +70,11 @@ class BlobStore(Protocol):
         """The keys below `prefix/`, in order."""
 
     def clear_abandoned(self) -> None:
-        """Remove drafts in which nothing was written for a day: their process was killed."""
+        """Remove drafts without a write for a day. Their process was killed."""
 
 
 class LocalBlobs:
-    """A folder. Every machine that shares it shares the blobs."""
+    """Blobs as files of a folder, which several machines may share."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -89,7 +90,7 @@ class LocalBlobs:
         target = self._path(key)
         with disk_full_errors():
             target.parent.mkdir(parents=True, exist_ok=True)
-            with _drafted(target) as file:
+            with _temporary_file(target) as file:
                 yield _LocalDraft(file, target)
 
     def free_bytes(self) -> int | None:
@@ -104,7 +105,7 @@ class LocalBlobs:
 
     def get_to(self, key: str, target: Path) -> None:
         target.parent.mkdir(parents=True, exist_ok=True)
-        with self.open(key) as source, disk_full_errors(), _drafted(target) as file:
+        with self.open(key) as source, disk_full_errors(), _temporary_file(target) as file:
             shutil.copyfileobj(source, file, _PIECE)
             _LocalDraft(file, target).keep()
 
@@ -120,7 +121,7 @@ class LocalBlobs:
             try:
                 shutil.rmtree(folder)
             except OSError as error:
-                if error.errno not in _COMES_AND_GOES:
+                if error.errno not in _CONCURRENT_CHANGES:
                     raise
 
     def list(self, prefix: str) -> Iterator[str]:
@@ -135,7 +136,7 @@ class LocalBlobs:
                     path.unlink()
 
     def _path(self, key: str) -> Path:
-        """Keys are ours, but some hold names that came from outside: none may leave the folder."""
+        """The file of a key. Raises ValueError for a key outside the folder, since some keys contain names from users."""
         pure = PurePosixPath(key)
         if not pure.parts or pure.is_absolute() or ".." in pure.parts or "\0" in key:
             raise ValueError(f"not a blob key: {key!r}")
@@ -143,21 +144,21 @@ class LocalBlobs:
 
 
 def blob_store(settings: Settings) -> BlobStore:
-    """The store that the settings name."""
+    """The blob store of the settings."""
     return LocalBlobs(settings.blob_dir)
 
 
 def discard(blobs: BlobStore, prefixes: Iterable[str]) -> None:
-    """Delete what no row knows any more. Raises nothing, for it is called behind a commit: what stays, the sweeper removes."""
+    """Delete blobs after the commit that deleted their rows. Errors are logged, and the sweeper deletes the rest."""
     for prefix in prefixes:
         try:
             blobs.delete_prefix(prefix)
         except OSError as error:
-            log.warning("%s stays for the sweeper: %s", prefix, error)
+            log.warning("could not delete the blobs below %s; the sweeper tries again: %s", prefix, error)
 
 
 class _LocalDraft:
-    """A file beside the one that it will replace: nobody ever sees half of it."""
+    """A temporary file in the folder of its target. Renaming it publishes it in one step."""
 
     def __init__(self, file: IO[bytes], target: Path) -> None:
         self._file, self._target = file, target
@@ -186,8 +187,8 @@ class _LocalDraft:
 
 
 @contextmanager
-def _drafted(target: Path) -> Iterator[IO[bytes]]:
-    """An empty file beside `target`, which is gone in the end unless it was renamed."""
+def _temporary_file(target: Path) -> Iterator[IO[bytes]]:
+    """An empty file beside `target`. It is deleted at the end of the block unless it was renamed."""
     with tempfile.NamedTemporaryFile(dir=target.parent, prefix=_DRAFT, delete=False) as file:
         try:
             yield file

@@ -1,12 +1,12 @@
-"""Start a process that ends when we do, however we end.
+"""Starts processes that end with this one, even if this one is killed with SIGKILL.
 
-A supervisor, a worker or a test run may be killed with SIGKILL, and then nothing of theirs may stay behind: no server
-that holds a data folder, no trainer that holds a GPU. On Linux the kernel promises it (PR_SET_PDEATHSIG). The setting is
-made by `child_exec.py` between fork and exec: a `preexec_fn` would run Python in a copy of a process that may have
-threads, which can deadlock. Elsewhere a watcher process does the same, by a pipe.
+Otherwise a killed worker would leave a trainer on its GPU, and a killed supervisor a server on its data folder. On Linux
+the kernel signals the child when its parent dies (PR_SET_PDEATHSIG). `child_exec.py` makes this setting between fork and
+exec. A `preexec_fn` would run Python in the copy of a process with threads, which can deadlock. On other systems a watcher
+process detects the end of its parent by a pipe.
 
-Each child leads a session of its own, so that Ctrl-C in a terminal reaches only us and we choose the order in which
-things stop. What it starts belongs to its process group and is killed with it.
+Each child leads a session of its own. So Ctrl-C in a terminal reaches this process only, which stops its children in order.
+Processes that a child starts belong to its process group, and are killed with it.
 """
 
 import contextlib
@@ -23,11 +23,14 @@ _SHIM = Path(__file__).with_name("child_exec.py")
 _HAS_PARENT_DEATH_SIGNAL = sys.platform == "linux"
 Output = int | IO[bytes]
 Identity = Literal["ours", "namespace", "nobody"]
-"""Who the child is: as we are, or (as root on Linux) nobody, inside a user namespace or for real."""
+"""The user of a child: the same as that of this process, or (from root on Linux) an unprivileged one.
+
+`namespace`: unprivileged inside a user namespace only. `nobody`: the system user of that name.
+"""
 
 
 class Child:
-    """A running process of ours. `start` makes one."""
+    """A process that was started by `start`."""
 
     def __init__(self, process: subprocess.Popen[bytes], pipe: int | None) -> None:
         self._process = process
@@ -39,21 +42,21 @@ class Child:
         return self._process.pid
 
     def poll(self) -> int | None:
-        """The exit status once it has ended (negative: the signal that ended it), with nothing of its group left."""
+        """The exit status (negative: the signal that ended it), or None while it runs. Its group is killed with it."""
         return self._ended(self._process.poll())
 
     def wait(self, timeout: float | None = None) -> int:
-        """Wait for its end. Raises `subprocess.TimeoutExpired`."""
+        """Wait for the end. Returns the exit status. Raises `subprocess.TimeoutExpired` after `timeout` seconds."""
         status = self._process.wait(timeout)
         self._ended(status)
         return status
 
     def send(self, number: int) -> None:
-        """Signal the process itself, not what it started."""
+        """Send a signal to the process, but not to the rest of its group."""
         self._process.send_signal(number)
 
     def stop(self, grace: float, number: int = signal.SIGTERM) -> int:
-        """Ask it to end; after `grace` seconds kill it and all that it started. Returns the exit status."""
+        """Send a signal, and kill the group after `grace` seconds. Returns the exit status."""
         if self.poll() is None:
             self.send(number)
         try:
@@ -62,20 +65,20 @@ class Child:
             return self.kill()
 
     def kill(self) -> int:
-        """End it and all that it started, now."""
+        """Kill the process and its group. Returns the exit status."""
         if self.poll() is None:
             self._kill_group()
         return self.wait()
 
     def _ended(self, status: int | None) -> int | None:
         if status is not None and not self._swept:
-            self._swept = True  # once: later the number may be somebody else's
+            self._swept = True  # once: later the number may belong to another process
             self._kill_group()
             self._close_pipe()
         return status
 
     def _kill_group(self) -> None:
-        # macOS answers EPERM for a group of which only a zombie is left.
+        # macOS reports EPERM for a group of which only a zombie is left.
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
 
@@ -96,10 +99,13 @@ def start(
     identity: Identity = "ours",
     by_pipe: bool = not _HAS_PARENT_DEATH_SIGNAL,
 ) -> Child:
-    """Start `command`; it gets `death_signal` when this process ends."""
+    """Start a command. The kernel or the watcher sends it `death_signal` when this process ends.
+
+    Raises RuntimeError outside the main thread.
+    """
     if threading.current_thread() is not threading.main_thread():
         # The kernel sends the signal when the *thread* that forked ends.
-        raise RuntimeError("start children from the main thread")
+        raise RuntimeError("call core.child.start from the main thread")
     read_end, write_end = os.pipe() if by_pipe else (-1, None)
     shim = [
         sys.executable,

@@ -1,7 +1,7 @@
-"""Become another program that ends when the process that started it does.
+"""Replaces itself by another program, which ends when its parent process ends.
 
-Run as a script by `core.child`, which says why: `python -I -S child_exec.py PARENT SIGNAL MODE PIPE -- COMMAND…`.
-Standard library only and single-threaded, so that forking and changing credentials is safe here.
+`core.child` runs it as a script: `python -I -S child_exec.py PARENT SIGNAL MODE PIPE -- COMMAND…`. It uses the standard
+library only and has one thread, so that it can fork and change its credentials safely.
 """
 
 import ctypes
@@ -29,11 +29,11 @@ def main(arguments: list[str]) -> None:
     elif mode == "nobody":
         _become_nobody()
     if pipe >= 0:
-        _leave_a_watcher(pipe, number)
+        _start_watcher(pipe, number)
     else:
         _prctl(PR_SET_PDEATHSIG, number)  # last: a change of credentials clears it
         if os.getppid() != int(parent):
-            sys.exit("the process that wanted this child has already ended")
+            sys.exit("the parent process has already ended")
     try:
         os.execvp(command[0], command)
     except OSError as error:
@@ -42,7 +42,7 @@ def main(arguments: list[str]) -> None:
 
 
 def _default_signals() -> None:
-    """Python ignores these two at its start, and an ignored signal stays ignored across exec."""
+    """Restore two signals that Python ignores, since an ignored signal stays ignored across exec."""
     for number in (signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(number, signal.SIG_DFL)
 
@@ -58,7 +58,7 @@ def _prctl(option: int, first: int, second: int = 0) -> None:
 
 
 def _enter_user_namespace() -> None:
-    """Root outside is nobody inside: for programs that refuse to run as root. Files stay root's on disk."""
+    """Become an unprivileged user of a new namespace, for programs that refuse to run as root. Root owns its files."""
     uid, gid = os.getuid(), os.getgid()
     _libc("unshare", CLONE_NEWUSER)
     Path("/proc/self/setgroups").write_text("deny")
@@ -67,7 +67,7 @@ def _enter_user_namespace() -> None:
 
 
 def _become_nobody() -> None:
-    """Where namespaces are refused (most containers): really be nobody, but keep the one right that opens root's folders.
+    """Become the system user 65534, but keep the right to open root's folders. Most containers refuse namespaces.
 
     The capability must be permitted and inheritable before it can be ambient, and only an ambient one survives exec.
     """
@@ -82,8 +82,8 @@ def _become_nobody() -> None:
     _prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, CAP_DAC_OVERRIDE)
 
 
-def _leave_a_watcher(pipe: int, number: int) -> None:
-    """Where the kernel has no parent-death signal: a grandchild waits for the parent's end of a pipe to close."""
+def _start_watcher(pipe: int, number: int) -> None:
+    """Start a process that signals this one when the parent's end of the pipe closes, in place of a parent-death signal."""
     target = os.getpid()
     child = os.fork()
     if child == 0:

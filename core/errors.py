@@ -1,42 +1,44 @@
-"""Expected trouble. Each kind knows its HTTP status, its code and its title; the API only prints it.
+"""Errors that the platform expects. Each class has its HTTP status, its code and its title, which the API returns.
 
-PlatformError
-├── SettingsError               the environment lacks something; seen at start-up only
-├── NotSignedIn            401  no key, or one that is unknown or revoked
-├── CrossOrigin            403  a cookie came with a request from another site
-├── NotFound               404  it does not exist, or it is another key's
-├── Conflict               409
-│   ├── IllegalTransition  409  a job cannot go from this state to that one
-│   ├── DatasetInUse       409  an unfinished job needs it
-│   ├── DatasetNotReady    409  it is still being imported
-│   ├── SearchNotReady     409  the search index of a version is still being made
-│   ├── UploadInUse        409  a dataset is being made of it
-│   ├── UploadNotOpen      409  it takes no more parts
-│   ├── UploadNotComplete  409  it cannot be read before all of it has arrived
-│   ├── PartsMissing       409  it cannot be completed before all of it has arrived
-│   ├── PartDiffers        409  a part with this number, of other bytes, has arrived before
-│   ├── RoundNotReady      409  the items of a round of annotation are not there
-│   ├── RoundOpen          409  the round has not been closed yet
-│   ├── RoundClosed        409  the round takes no more answers
-│   ├── NothingToClose     409  nobody has answered anything that could be stored
-│   └── LeaseLost          409  a worker writes for a job that it no longer holds
-├── TooLarge               413  the body exceeds a limit
-├── WrongMediaType         415  the body says that it is something else than what is read here
-├── InvalidRequest         422  a parameter or field is not valid
-│   ├── InvalidSpec        422  the job spec is not valid
-│   ├── InvalidDataset     422  an upload has bad rows
-│   ├── FormatUnclear      422  a file leaves open what its records are
-│   ├── InvalidMapping     422  a mapping of columns to fields is not valid
-│   ├── DatasetBlocked     422  a version has a blocking finding that nobody has decided about
-│   ├── DatasetFailed      422  a version could not be made
-│   ├── ChecksumMismatch   422  what arrived is not what was sent
-│   ├── ImportRefused      422  nothing may be, or can be, fetched from that address
-│   ├── WrongDatasetKind   422  the job needs another kind of dataset
-│   ├── CannotContinue     422  there is nothing in that job to go on from
-│   └── WrongCheckpoint    422  the job needs another kind of checkpoint
-├── FetchFailed            502  a file elsewhere could not be fetched
-├── Unavailable            503  the database or the broker does not answer
-└── DiskFull               507  there is no room for what would be stored
+    PlatformError
+    ├── SettingsError               a setting is missing or not valid; at start-up only
+    ├── NotSignedIn            401  the request has no valid key
+    ├── CrossOrigin            403  a request with a cookie came from another site
+    ├── NotFound               404  it does not exist, or belongs to another key
+    ├── Conflict               409  the request does not fit the present state
+    │   ├── IllegalTransition  409  a job cannot change from this state to that one
+    │   ├── DatasetInUse       409  an unfinished job needs the dataset
+    │   ├── DatasetNotReady    409  the version is being imported
+    │   ├── SearchNotReady     409  the search index of a version is being made
+    │   ├── UploadInUse        409  a dataset is being made of the upload
+    │   ├── UploadNotOpen      409  the upload accepts no parts
+    │   ├── UploadNotComplete  409  the upload cannot be read before all parts were received
+    │   ├── PartsMissing       409  the upload cannot be completed before all parts were received
+    │   ├── PartDiffers        409  the part was received before, with other bytes
+    │   ├── RoundNotReady      409  the annotation round has no items yet
+    │   ├── RoundOpen          409  the annotation round is not closed
+    │   ├── RoundClosed        409  the annotation round accepts no answers
+    │   ├── NothingToClose     409  the annotation round has no answers to store
+    │   └── LeaseLost          409  a worker writes for a job or task that it no longer holds
+    ├── TooLarge               413  the body exceeds a limit
+    ├── WrongMediaType         415  the body has another Content-Type than the route accepts
+    ├── InvalidRequest         422  a parameter or field is not valid
+    │   ├── InvalidSpec        422  the job spec is not valid
+    │   ├── InvalidDataset     422  a file has rows that cannot be used
+    │   ├── FormatUnclear      422  the format of a file cannot be detected
+    │   ├── InvalidMapping     422  a mapping of columns to fields is not valid
+    │   ├── DatasetBlocked     422  a version has a blocking finding without a decision
+    │   ├── DatasetFailed      422  a version could not be made
+    │   ├── ChecksumMismatch   422  the received bytes have another hash
+    │   ├── ImportRefused      422  files may not be imported from the address
+    │   ├── WrongDatasetKind   422  the field needs another kind of dataset
+    │   ├── CannotContinue     422  the job has no models to continue from
+    │   └── WrongCheckpoint    422  the field needs a checkpoint of another stage
+    ├── FetchFailed            502  a file could not be downloaded
+    ├── Unavailable            503  the database or the broker does not answer
+    └── DiskFull               507  the disk of the platform is full
+
+`platform_error` converts the errors of the dataset library.
 """
 
 from collections.abc import Mapping, Sequence
@@ -46,11 +48,11 @@ import data.errors
 
 NEVER_RETRY = {"x-should-retry": "false"}
 SOON = {"Retry-After": "2", "x-should-retry": "true"}
-"""The state that is in the way passes by itself."""
+"""Headers of a conflict that ends by itself: the client may retry."""
 
 
 class PlatformError(Exception):
-    """Base. `detail` helps the person at the other end; `extras` are further members of the problem document."""
+    """Base class. `detail` is a sentence for the user; `extras` are further members of the problem document."""
 
     status: ClassVar[int] = 500
     code: ClassVar[str] = "internal_error"
@@ -65,7 +67,7 @@ class PlatformError(Exception):
 
 class SettingsError(PlatformError):
     code = "invalid_settings"
-    title = "The settings are not complete."
+    title = "The settings are not valid."
 
 
 class NotSignedIn(PlatformError):
@@ -84,15 +86,15 @@ class CrossOrigin(PlatformError):
 class NotFound(PlatformError):
     status = 404
     code = "not_found"
-    title = "There is no such thing, or it is not yours."
+    title = "It does not exist, or belongs to another API key."
 
 
 class Conflict(PlatformError):
-    """Base. OpenAI-style clients repeat every 409 unless told not to."""
+    """Base class. Its header keeps clients from retrying: by default, some retry every 409."""
 
     status = 409
     code = "conflict"
-    title = "That does not fit the present state."
+    title = "The request does not fit the present state."
     headers = NEVER_RETRY
 
 
@@ -129,7 +131,7 @@ class UploadInUse(Conflict):
 
 class UploadNotOpen(Conflict):
     code = "upload_not_open"
-    title = "The upload takes no more parts."
+    title = "The upload accepts no more parts."
 
 
 class UploadNotComplete(Conflict):
@@ -139,12 +141,12 @@ class UploadNotComplete(Conflict):
 
 class PartsMissing(Conflict):
     code = "parts_missing"
-    title = "Parts of the upload have not arrived."
+    title = "Parts of the upload were not received."
 
 
 class PartDiffers(Conflict):
     code = "part_differs"
-    title = "This part has arrived before, with other bytes."
+    title = "This part was received before, with other bytes."
 
 
 class LeaseLost(Conflict):
@@ -154,7 +156,7 @@ class LeaseLost(Conflict):
 
 class RoundNotReady(Conflict):
     code = "round_not_ready"
-    title = "The items of the round are not there."
+    title = "The round has no items yet."
 
 
 class RoundOpen(Conflict):
@@ -164,12 +166,12 @@ class RoundOpen(Conflict):
 
 class RoundClosed(Conflict):
     code = "round_closed"
-    title = "The round takes no more answers."
+    title = "The round accepts no more answers."
 
 
 class NothingToClose(Conflict):
     code = "nothing_to_close"
-    title = "Nobody has answered anything in this round that could be stored."
+    title = "The round has no answers to store."
 
 
 class TooLarge(PlatformError):
@@ -181,7 +183,7 @@ class TooLarge(PlatformError):
 class WrongMediaType(PlatformError):
     status = 415
     code = "wrong_media_type"
-    title = "The body's Content-Type is not the one that is read here."
+    title = "The route does not accept the Content-Type of the body."
 
 
 class InvalidRequest(PlatformError):
@@ -197,12 +199,12 @@ class InvalidSpec(InvalidRequest):
 
 class InvalidDataset(InvalidRequest):
     code = "invalid_dataset"
-    title = "The dataset has rows that cannot be used; nothing was stored."
+    title = "The dataset has rows that cannot be used. Nothing was stored."
 
 
 class FormatUnclear(InvalidRequest):
     code = "format_unclear"
-    title = "It is not clear what the file's records are; say the format, or map its columns."
+    title = "The format of the file cannot be detected. Choose the format, or map its columns."
 
 
 class InvalidMapping(InvalidRequest):
@@ -212,7 +214,7 @@ class InvalidMapping(InvalidRequest):
 
 class DatasetBlocked(InvalidRequest):
     code = "dataset_blocked"
-    title = "The dataset has a blocking finding; decide about it first."
+    title = "The dataset has a blocking finding. Decide about it first."
 
 
 class DatasetFailed(InvalidRequest):
@@ -222,7 +224,7 @@ class DatasetFailed(InvalidRequest):
 
 class ChecksumMismatch(InvalidRequest):
     code = "checksum_mismatch"
-    title = "What arrived does not have the SHA-256 that it should have."
+    title = "The received bytes do not have the expected SHA-256."
 
 
 class ImportRefused(InvalidRequest):
@@ -232,36 +234,36 @@ class ImportRefused(InvalidRequest):
 
 class WrongDatasetKind(InvalidRequest):
     code = "wrong_dataset_kind"
-    title = "The job needs another kind of dataset here."
+    title = "This field needs another kind of dataset."
 
 
 class CannotContinue(InvalidRequest):
     code = "cannot_continue"
-    title = "There is nothing in that job to go on from."
+    title = "The job has no models to continue from."
 
 
 class WrongCheckpoint(InvalidRequest):
     code = "wrong_checkpoint"
-    title = "The job needs a checkpoint of another stage here."
+    title = "This field needs a checkpoint of another stage."
 
 
 class FetchFailed(PlatformError):
     status = 502
     code = "fetch_failed"
-    title = "The file could not be fetched."
+    title = "The file could not be downloaded."
 
 
 class Unavailable(PlatformError):
     status = 503
     code = "unavailable"
-    title = "A part of the platform does not answer; try again."
+    title = "The database or the broker does not answer. Try again."
     headers: ClassVar[Mapping[str, str]] = {"Retry-After": "2"}
 
 
 class DiskFull(PlatformError):
     status = 507
     code = "disk_full"
-    title = "There is no room left on the platform's disk; nothing was stored."
+    title = "The platform's disk is full. Nothing was stored."
 
 
 _OF_DATASETS: Mapping[type[data.errors.DatasetError], type[PlatformError]] = {
@@ -275,5 +277,5 @@ _OF_DATASETS: Mapping[type[data.errors.DatasetError], type[PlatformError]] = {
 
 
 def platform_error(error: data.errors.DatasetError) -> PlatformError:
-    """The error of the dataset library as one with a code and an HTTP status."""
+    """The platform error, with a code and an HTTP status, for an error of the dataset library."""
     return _OF_DATASETS.get(type(error), PlatformError)(error.detail, **error.extras)

@@ -22,8 +22,8 @@ class Lease:
 
     `renew` extends it in the database, and returns whether a cancel was requested. `name` is that of the row, for
     messages. With a `file`, the end of the lease is written there as Unix time, and the first renewal happens on entry.
-    The trainer reads the file at every step: if this process hangs or is stopped, the trainer ends by itself before
-    another attempt can begin, and overwrites nothing of that attempt.
+    The trainer reads the file at every step. If this process hangs or is stopped, the trainer ends by itself before another
+    attempt can begin. So it overwrites nothing of that attempt.
     """
 
     def __init__(

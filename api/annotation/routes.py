@@ -29,7 +29,7 @@ from api.problems import BadRequest, documented
 from api.validation import StrictRoute
 from core import models
 from core.annotation import answers, closing, continuation, queue, results, rounds, scores, sources
-from core.annotation.answers import Given
+from core.annotation.answers import AnswerInput
 from core.annotation.spec import NewRound, RoundChanges
 from core.broker import wake_worker
 from core.db import after_commit
@@ -126,24 +126,24 @@ def next_annotation_items(body: NextItems, round_: RoundDep, session: SessionDep
     The items stay reserved for some minutes. An annotator gets an item once, unless they undo its answer.
     """
     found = queue.hand_out(session, round_, body.annotator, body.limit)
-    items = [views.item_of(handed, round_.kind) for handed in found.items]
-    return AnnotationQueue(status=RoundStatus(found.status), items=items, **vars(found.standing))
+    items = [views.item_of(one, round_.kind) for one in found.items]
+    return AnnotationQueue(status=RoundStatus(found.status), items=items, **vars(found.progress))
 
 
 @router.put("/{round_id}/items/{item_id}/answer", responses=documented(*WRITES, RoundNotReady, RoundClosed))
 def answer_annotation_item(item_id: str, body: GiveAnswer, round_: RoundDep, session: SessionDep) -> AnnotationAnswer:
     """Answer or skip an item of this annotator. The same answer again changes nothing; another answer replaces it."""
-    given = Given(body.choice, body.ranks, body.seconds)
+    given = AnswerInput(body.choice, body.ranks, body.seconds)
     annotation = answers.answer(session, round_, item_id, body.annotator, given)
-    return views.answer_of(annotation, queue.standing(session, round_, body.annotator))
+    return views.answer_of(annotation, queue.queue_progress(session, round_, body.annotator))
 
 
 @router.post("/{round_id}/undo", responses=documented(*WRITES, RoundNotReady, RoundClosed))
 def undo_annotation(body: TakeBack, round_: RoundDep, session: SessionDep) -> AnnotationUndo:
     """Undo an annotator's last answer, or the one to an item. The annotator gets the item again, first."""
     taken = answers.undo(session, round_, body.annotator, body.item)
-    standing = queue.standing(session, round_, body.annotator)
-    return AnnotationUndo(item=taken and views.item_of(taken, round_.kind), **vars(standing))
+    progress = queue.queue_progress(session, round_, body.annotator)
+    return AnnotationUndo(item=taken and views.item_of(taken, round_.kind), **vars(progress))
 
 
 @router.get("/{round_id}/progress", responses=documented(*READS))
@@ -172,7 +172,7 @@ def choose_annotation_reward_model(
     body: ChooseRewardModel, round_: RoundDep, principal: PrincipalDep, session: SessionDep
 ) -> AnnotationProgress:
     """Score the completions with a reward model, to measure how often people prefer the same completion."""
-    checkpoint = sources.scorer(session, principal.key_id, body.checkpoint, "checkpoint")
+    checkpoint = sources.owned_reward_model(session, principal.key_id, body.checkpoint, "checkpoint")
     return views.progress_of(session, scores.request(session, round_, checkpoint.id))
 
 
@@ -223,6 +223,6 @@ def get_annotation_continuation(
 )
 def continue_job(body: ContinueJob, round_: RoundDep, session: SessionDep, settings: SettingsDep) -> Job:
     """Submit a job that continues another: refit its reward model on the closed round, then run PPO from its policy."""
-    job = continuation.go_on(session, round_, body.job, settings, body.steps, body.name)
+    job = continuation.continue_job(session, round_, body.job, settings, body.steps, body.name)
     after_commit(session, lambda: wake_worker(settings.redis_url))
     return job_view(session, job)

@@ -10,7 +10,7 @@ from api.annotation.progress_schemas import AnnotationProgress
 from core import models
 from core.annotation import results, scores, shuffle
 from core.annotation.figures import Figures
-from core.annotation.queue import Handed, Standing
+from core.annotation.queue import Assignment, QueueProgress
 from core.annotation.results import Counts
 from core.models.annotation import RoundStatus
 from core.models.tasks import TaskStatus
@@ -33,25 +33,25 @@ def rounds_of(session: Session, found: Sequence[models.AnnotationRound]) -> list
     return [_round(session, round_, counts[round_.id]) for round_ in found]
 
 
-def item_of(handed: Handed, kind: str) -> schemas.AnnotationItem:
+def item_of(assignment: Assignment, kind: str) -> schemas.AnnotationItem:
     """The item in the annotator's order, without its policies."""
-    annotation, item = handed
-    said = _said(annotation) if annotation.choice is not None or annotation.ranks is not None else None
+    annotation, item = assignment
+    previous = _shown_answer(annotation) if annotation.choice is not None or annotation.ranks is not None else None
     return schemas.AnnotationItem.model_validate(
         {
             "id": item.id,
             "kind": kind,
             "prompt": item.prompt,
             "completions": [item.completions[index] for index in annotation.shown],
-            "previous": said,
+            "previous": previous,
             "reserved_until": annotation.reserved_until,
         }
     )
 
 
-def answer_of(annotation: models.Annotation, standing: Standing) -> schemas.AnnotationAnswer:
+def answer_of(annotation: models.Annotation, progress: QueueProgress) -> schemas.AnnotationAnswer:
     plain = {"item": annotation.item_id, "annotator": annotation.annotator, "seconds": annotation.seconds}
-    whole = plain | {"answered_at": annotation.answered_at} | _said(annotation) | asdict(standing)
+    whole = plain | {"answered_at": annotation.answered_at} | _shown_answer(annotation) | asdict(progress)
     return schemas.AnnotationAnswer.model_validate(whole)
 
 
@@ -80,7 +80,7 @@ def _progress(task: models.DataTask) -> dict[str, object]:
     return {"fraction": task.progress, "note": task.note}
 
 
-def _said(annotation: models.Annotation) -> dict[str, object]:
+def _shown_answer(annotation: models.Annotation) -> dict[str, object]:
     """The answer in the order of the completions that the annotator saw."""
     choice = annotation.choice and shuffle.choice_of(annotation.choice, annotation.shown)
     return {"choice": choice, "ranks": annotation.ranks and shuffle.shown_ranks(annotation.ranks, annotation.shown)}

@@ -1,9 +1,9 @@
 """Addresses that files are imported from: parsing, and the operator's allow-list.
 
-https://host/path                               a file on the web (http:// too, where a prefix says so)
-s3://bucket/key                                 an object of a bucket
-hf://datasets/owner/name[@revision][/path]      a file of a dataset on the hub; also as `owner/name`, or its page's address
-file:///folder/file                             a file of the server
+    https://host/path                             a file on the web; http:// only if an allowed prefix has it
+    s3://bucket/key                               an object of a bucket
+    hf://datasets/owner/name[@revision][/path]    a file of a dataset on the hub; also `owner/name`, or the page's address
+    file:///folder/file                           a file of the server
 
 The allow-list consists of prefixes. A prefix matches whole names of a path. A prefix that ends with `://` allows every
 public address of its scheme. Hosts in private networks, and folders of the server, must be named by a prefix.

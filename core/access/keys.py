@@ -31,7 +31,7 @@ class Principal:
 
 
 def create_key(session: Session, name: str) -> tuple[ApiKey, str]:
-    """Create a key. Returns its row and its text, which is not stored."""
+    """Store a new key. Returns its row, and its text, which is not stored."""
     plaintext = PREFIX + base64.b32encode(secrets.token_bytes(20)).decode().lower()
     key = ApiKey(id=new_id("key"), name=name, prefix=plaintext[: len(PREFIX) + 4], sha256=_sha256(plaintext))
     session.add(key)

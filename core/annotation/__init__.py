@@ -1,1 +1,1 @@
-"""Annotation rounds: people say which completion is better, and what they said becomes a dataset version."""
+"""Annotation rounds: people compare completions, and their answers become a dataset version."""

@@ -1,4 +1,4 @@
-"""How far people agree, with each other and with a reward model. Pure: labels in, figures out."""
+"""Agreement between annotators, and between people and a reward model. Pure functions of labels."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -8,8 +8,8 @@ from fractions import Fraction
 def alpha(units: Iterable[Sequence[str]]) -> float | None:
     """Krippendorff's α of nominal labels (Krippendorff 2011, "Computing Krippendorff's Alpha-Reliability", §C).
 
-    `units` are the labels that each thing got, in any number and order; those with fewer than two say nothing. 1 is full
-    agreement, 0 what chance would give. None where there is nothing to compare, or where everybody always said the same.
+    `units` holds the labels of each unit, in any order. Units with fewer than two labels have no effect. 1 is full agreement,
+    0 the agreement by chance. None if no unit has two labels, or if all labels are equal.
 
         α = 1 − (n − 1) · Σ_{c≠k} o_ck ÷ Σ_{c≠k} n_c·n_k,   o_ck = Σ_u (ordered pairs c, k within u) ÷ (m_u − 1)
     """
@@ -28,7 +28,7 @@ def alpha(units: Iterable[Sequence[str]]) -> float | None:
 
 
 def pairwise(units: Iterable[Sequence[str]]) -> float | None:
-    """Of all pairs of answers to the same thing, the share that are equal. None where there is no pair."""
+    """The share of equal labels among all pairs of labels of the same unit, from 0 to 1. None without a pair."""
     equal = pairs = 0
     for labels in units:
         pairs += len(labels) * (len(labels) - 1) // 2
@@ -37,18 +37,21 @@ def pairwise(units: Iterable[Sequence[str]]) -> float | None:
 
 
 def majority(labels: Iterable[str]) -> str | None:
-    """The label that most gave; None where two share the first place, or nobody said anything."""
+    """The most frequent label. None if two labels share the first place, or without a label."""
     first, *rest = [*Counter(labels).most_common(2), ("", 0)]
     return first[0] if first[1] and (not rest or first[1] > rest[0][1]) else None
 
 
 def share_equal(pairs: Sequence[tuple[str, str]]) -> float | None:
-    """How often both said the same."""
+    """The share of pairs with equal labels, from 0 to 1. None without a pair."""
     return sum(one == other for one, other in pairs) / len(pairs) if pairs else None
 
 
 def kappa(pairs: Sequence[tuple[str, str]]) -> float | None:
-    """Cohen's κ (1960): agreement beyond chance of two who labelled the same things. None where chance explains it all."""
+    """Cohen's κ (1960): agreement beyond chance of two annotators who labelled the same units.
+
+    1 is full agreement, 0 the agreement by chance. None without a pair, or if all labels are equal.
+    """
     n = len(pairs)
     ones, others = Counter(one for one, _ in pairs), Counter(other for _, other in pairs)
     chance = sum(count * others[label] for label, count in ones.items())
@@ -58,5 +61,5 @@ def kappa(pairs: Sequence[tuple[str, str]]) -> float | None:
 
 
 def label_of_ranks(one: int, other: int) -> str:
-    """Of two completions with these ranks (1 is the best): which is preferred."""
+    """The label of a pair of completions with these ranks (1 is the best): `a`, `b` or `tie`."""
     return "tie" if one == other else "a" if one < other else "b"

@@ -1,4 +1,4 @@
-"""What annotators say, and take back."""
+"""Stores the answers of annotators, and undoes them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,30 +13,30 @@ from core.models.annotation import AnnotationStatus, RoundKind
 
 SKIP = "skip"
 CHOICES = ("1", "2", "tie", SKIP)
-_SINCE = cast(extract("epoch", func.clock_timestamp() - Annotation.handed_at), Double)
+_SECONDS_SINCE_ASSIGNMENT = cast(extract("epoch", func.clock_timestamp() - Annotation.handed_at), Double)
 
 
 @dataclass(frozen=True)
-class Given:
-    """An answer, in the places that the annotator saw: one of CHOICES, or a rank for each place (1 is the best)."""
+class AnswerInput:
+    """An answer in the order of the screen: one of CHOICES, or a rank for each position (1 is the best)."""
 
     choice: str | None = None
     ranks: Sequence[int] | None = None
     seconds: float | None = None
-    """How long it took; left out, since the item was handed out."""
+    """Time that the annotator took. None: the time since the item was assigned."""
 
 
-def answer(session: Session, round_: AnnotationRound, item_id: str, annotator: str, given: Given) -> Annotation:
-    """Store an answer or a skip; the same once more changes nothing, another one takes its place.
+def answer(session: Session, round_: AnnotationRound, item_id: str, annotator: str, given: AnswerInput) -> Annotation:
+    """Store an answer or a skip. The same answer again changes nothing; another answer replaces it.
 
-    Only for items that the annotator was handed; a late answer counts too. Raises NotFound, InvalidRequest, RoundNotReady
-    or RoundClosed.
+    The item must have been assigned to the annotator. The reservation may have lapsed. Raises NotFound, InvalidRequest,
+    RoundNotReady or RoundClosed.
     """
     round_ = rounds.locked(session, round_.id, share=True)
     rounds.refuse_unless_ready(round_)
-    queue.alone(session, round_, annotator)
-    row, item = _handed(session, round_, item_id, annotator)
-    choice, ranks = _meant(round_, row, given)
+    queue.lock_annotator(session, round_, annotator)
+    row, item = _locked_assignment(session, round_, item_id, annotator)
+    choice, ranks = _in_stored_order(round_, row, given)
     status = AnnotationStatus.SKIPPED if choice == SKIP else AnnotationStatus.ANSWERED
     if (row.status, row.choice, row.ranks) == (status, choice, ranks):
         return row
@@ -44,7 +44,7 @@ def answer(session: Session, round_: AnnotationRound, item_id: str, annotator: s
     if status == AnnotationStatus.SKIPPED:
         row.reserved_until = func.least(Annotation.reserved_until, func.clock_timestamp() + reservations.AFTER_A_SKIP)
     row.status, row.choice, row.ranks = status.value, choice, ranks
-    row.seconds = _SINCE if given.seconds is None else given.seconds
+    row.seconds = _SECONDS_SINCE_ASSIGNMENT if given.seconds is None else given.seconds
     row.answered_at = func.clock_timestamp()
     session.flush()
     session.refresh(row)
@@ -54,17 +54,17 @@ def answer(session: Session, round_: AnnotationRound, item_id: str, annotator: s
 def undo(
     session: Session, round_: AnnotationRound, annotator: str, item_id: str | None = None
 ) -> tuple[Annotation, AnnotationItem] | None:
-    """Take back the annotator's newest answer or skip, or that to one item; it is then the first that they get again.
+    """Undo the annotator's newest answer or skip, or the one to `item_id`. The item is the next one that they get.
 
-    Once more takes back the one before. None where there is nothing to take back.
+    Another call undoes the answer before. None if there is nothing to undo.
     """
     round_ = rounds.locked(session, round_.id, share=True)
     rounds.refuse_unless_ready(round_)
-    queue.alone(session, round_, annotator)
+    queue.lock_annotator(session, round_, annotator)
     item_id = item_id or queue.last_item(session, round_, annotator)
     if item_id is None:
         return None
-    row, item = _handed(session, round_, item_id, annotator)
+    row, item = _locked_assignment(session, round_, item_id, annotator)
     if row.status == AnnotationStatus.OPEN:
         return None
     item.answers -= row.status == AnnotationStatus.ANSWERED
@@ -75,21 +75,21 @@ def undo(
     return row, item
 
 
-def _handed(
-    session: Session, round_: AnnotationRound, item_id: str, annotator: str
-) -> tuple[Annotation, AnnotationItem]:
-    """What the annotator was handed, with the item's lock."""
+def _locked_assignment(session: Session, round_: AnnotationRound, item_id: str, annotator: str) -> queue.Assignment:
+    """The annotation and its item, which is locked until the commit. Raises NotFound for an item that was not assigned."""
     item = reservations.locked(session, item_id)
     if item is None or item.round_id != round_.id:
         raise NotFound(f"There is no item {item_id!r} in {round_.id}.")
     row = session.get(Annotation, (item_id, annotator), populate_existing=True)
     if row is None:
-        raise NotFound(f"{item_id} was not handed to {annotator!r}; ask for the next item first.")
+        raise NotFound(f"{item_id} was not assigned to {annotator!r}. Ask for the next item first.")
     return row, item
 
 
-def _meant(round_: AnnotationRound, row: Annotation, given: Given) -> tuple[str | None, list[int] | None]:
-    """Choice and ranks in true positions."""
+def _in_stored_order(
+    round_: AnnotationRound, row: Annotation, given: AnswerInput
+) -> tuple[str | None, list[int] | None]:
+    """The choice and the ranks in stored order. Raises InvalidRequest for an answer that does not fit the round."""
     if given.choice == SKIP and given.ranks is None:
         return SKIP, None
     if round_.kind == RoundKind.PAIRS:

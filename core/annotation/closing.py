@@ -1,4 +1,4 @@
-"""The end of a round: its answers become the rows of a dataset version, written in the data lane."""
+"""Closes a round: a data task writes its answers into a dataset version."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -22,22 +22,22 @@ _BATCH = 500
 
 
 def close(session: Session, round_: AnnotationRound, dataset_id: str | None, name: str | None) -> AnnotationRound:
-    """Take no more answers, and have them written into a new dataset, or into the next version of `dataset_id` behind
-    the rows of its newest ready one.
+    """Refuse further answers, and queue a data task that writes the answers into a dataset.
 
-    Raises RoundNotReady, RoundClosed, NothingToClose, or what is wrong with the dataset.
+    Without `dataset_id`, the dataset is new. Otherwise the answers follow the rows of its newest ready version, in a new
+    version. Raises RoundNotReady, RoundClosed, NothingToClose, InvalidRequest, and the errors of a dataset that cannot be used.
     """
     if dataset_id is not None and name is not None:
-        raise InvalidRequest("`name` is for a new dataset; leave it or `dataset` out.", param="name")
-    # The dataset is locked before the round, as wherever both are.
+        raise InvalidRequest("`name` is the name of a new dataset. Leave out `name` or `dataset`.", param="name")
+    # Lock order: the dataset, then the round. Every function that locks both keeps it.
     if dataset_id is None:
-        dataset, parent = _own(session, round_, name), None
+        dataset, parent = _dataset_of_failed_close(session, round_, name), None
     else:
         dataset, parent = _appended_to(session, round_, dataset_id)
     round_ = rounds.locked(session, round_.id)
     rounds.refuse_unless_ready(round_)
-    if session.scalars(select(func.count()).select_from(Annotation).where(_counts(round_.id))).one() == 0:
-        raise NothingToClose(f"Nobody has answered anything in {round_.id} but gold questions.")
+    if session.scalars(select(func.count()).select_from(Annotation).where(_becomes_row(round_.id))).one() == 0:
+        raise NothingToClose(f"{round_.id} has no answers to store. Answers to gold questions are not stored.")
     dataset = dataset or _new(session, round_, name)
     version = versions.new_version(session, dataset, _origin(round_), parent)
     args = {"round": round_.id, "dataset": dataset.id, "version": version.id, "parent": parent and parent.id}
@@ -49,7 +49,7 @@ def close(session: Session, round_: AnnotationRound, dataset_id: str | None, nam
 
 
 def finish(session: Session, round_id: str, version: DatasetVersion) -> None:
-    """The version has its rows: the round is closed."""
+    """Mark the round as closed, once the version with its answers is ready."""
     round_ = rounds.locked(session, round_id)
     if round_.status == RoundStatus.CLOSING and version.status == VersionStatus.READY:
         round_.status, round_.closed_at = RoundStatus.CLOSED.value, datetime.now(UTC)
@@ -57,36 +57,40 @@ def finish(session: Session, round_id: str, version: DatasetVersion) -> None:
 
 
 def answered_rows(session: Session, round_id: str) -> Iterator[dict[str, Any]]:
-    """A row of preferences for each answer, in the order of the items: ties too, no skips, no gold questions."""
+    """A row of preferences for each answer and tie, in the order of the items. Skips and gold questions are left out."""
     query = select(AnnotationItem, Annotation).join(Annotation, Annotation.item_id == AnnotationItem.id)
-    query = query.where(_counts(round_id)).order_by(AnnotationItem.number, Annotation.answered_at, Annotation.annotator)
+    query = query.where(_becomes_row(round_id)).order_by(
+        AnnotationItem.number, Annotation.answered_at, Annotation.annotator
+    )
     for item, annotation in session.execute(query.execution_options(yield_per=_BATCH)):
         yield row_of(item, annotation)
 
 
 def row_of(item: AnnotationItem, annotation: Annotation) -> dict[str, Any]:
-    """The canonical row of one answer, its completions where the annotator saw them: so that it can be seen in the rows
-    whether the place decided."""
+    """The canonical row of an answer.
+
+    Its completions are in the order of the screen, so that an effect of the position can be measured in the rows.
+    """
     assert annotation.answered_at is not None
     time = annotation.answered_at.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
     notes = {"annotator": annotation.annotator, "source": item.source or f"annotation/{item.round_id}", "time": time}
     seen = [item.completions[index] for index in annotation.shown]
     if annotation.ranks is not None:
-        said = {"completions": seen, "ranks": shuffle.shown_ranks(annotation.ranks, annotation.shown)}
+        answer = {"completions": seen, "ranks": shuffle.shown_ranks(annotation.ranks, annotation.shown)}
     else:
         assert annotation.choice is not None
-        said = {"a": seen[0], "b": seen[1], "label": shuffle.shown_label(annotation.choice, annotation.shown)}
-    return canonical(DatasetKind.PREFERENCES, {"prompt": item.prompt, **said, **notes})
+        answer = {"a": seen[0], "b": seen[1], "label": shuffle.shown_label(annotation.choice, annotation.shown)}
+    return canonical(DatasetKind.PREFERENCES, {"prompt": item.prompt, **answer, **notes})
 
 
-def _counts(round_id: str) -> ColumnElement[bool]:
-    """Which annotations become rows."""
+def _becomes_row(round_id: str) -> ColumnElement[bool]:
+    """SQL of a condition for annotations that become rows."""
     answered = Annotation.status == AnnotationStatus.ANSWERED
     return (Annotation.round_id == round_id) & answered & Annotation.gold.is_(False)
 
 
 def _appended_to(session: Session, round_: AnnotationRound, dataset_id: str) -> tuple[Dataset, DatasetVersion]:
-    """The dataset, nobody else adding a version to it until the commit, and its newest version that is ready."""
+    """The dataset and its newest ready version. The dataset is locked, so that it gets no other version before the commit."""
     try:
         found = versions.dataset_of(session, round_.owner_id, dataset_id)
         held = select(Dataset.id).filter_by(id=dataset_id).with_for_update(key_share=True)
@@ -94,21 +98,29 @@ def _appended_to(session: Session, round_: AnnotationRound, dataset_id: str) -> 
             raise NotFound(f"There is no dataset {dataset_id!r}.")
         newest = versions.newest(session, [found.id]).get(found.id)
         if newest is not None and newest.status == VersionStatus.IMPORTING:
-            raise DatasetNotReady(f"Version {newest.number} of {found.id} is still being made; try again after that.")
+            raise DatasetNotReady(
+                f"Version {newest.number} of {found.id} is still being made. Try again once it is ready."
+            )
         parent = versions.usable(session, round_.owner_id, found.id)
     except PlatformError as error:
         error.extras.setdefault("param", "dataset")
         raise
     if found.kind != DatasetKind.PREFERENCES:
-        raise WrongDatasetKind(f"{dataset_id} holds {found.kind}; answers are preferences.", param="dataset")
+        raise WrongDatasetKind(
+            f"{dataset_id} holds {found.kind}. Answers are preferences: name a dataset of preferences.", param="dataset"
+        )
     return found, parent
 
 
-def _own(session: Session, round_: AnnotationRound, name: str | None) -> Dataset | None:
-    """The dataset that was made for the round when it was closed before, and could not be written; called `name` now."""
-    began = (DatasetVersion.number == 1) & DatasetVersion.origin.contains(_origin(round_))
+def _dataset_of_failed_close(session: Session, round_: AnnotationRound, name: str | None) -> Dataset | None:
+    """The dataset of an earlier close of this round that could not be written, renamed to `name`. None without one."""
+    first_version = (DatasetVersion.number == 1) & DatasetVersion.origin.contains(_origin(round_))
     query = select(Dataset).join(DatasetVersion, DatasetVersion.dataset_id == Dataset.id)
-    query = query.where(Dataset.owner_id == round_.owner_id, began).order_by(Dataset.created_at, Dataset.id).limit(1)
+    query = (
+        query.where(Dataset.owner_id == round_.owner_id, first_version)
+        .order_by(Dataset.created_at, Dataset.id)
+        .limit(1)
+    )
     found = session.scalars(query.with_for_update(of=Dataset, key_share=True)).first()
     if found is not None and name is not None:
         found.name = versions.fit_name(name)

@@ -1,5 +1,7 @@
-"""Going on with a job: its reward model learns from a closed round, and PPO goes on from its policy (the online iterative
-recipe, with people for the judge: Bai et al. 2022, §4.5)."""
+"""Continues a job: the next job refits its reward model on a closed round, then runs PPO from its policy.
+
+This is online iterative RLHF with people as the judge (Bai et al. 2022, §4.5).
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,30 +28,32 @@ _POLICY_STAGES = ("ppo", "kto", "dpo", "sft")
 
 
 @dataclass(frozen=True)
-class Basis:
-    """What a job has left to go on from, each model by the name under which a spec may name it."""
+class ContinuationBasis:
+    """The models of a job from which the next job starts: checkpoint ids, or the paths that its spec names."""
 
     spec: JobSpec
     policy: str
     reward_model: str
-    anchor: str | None
-    """The policy as PPO began, which its KL was taken to; None where the job had no PPO."""
+    reference: str | None
+    """The reference of its PPO: the policy with which PPO began, or `ppo.reference.path`. None for a job without PPO."""
 
 
 @dataclass(frozen=True)
 class Continuation:
-    """A job to come, and what it will do in words."""
+    """The spec of the next job, and a description of it for people."""
 
     spec: JobSpec
     sentences: list[str]
 
 
-def continued(basis: Basis, preferences: str, name: str, steps: int | None = None) -> dict[str, Any]:
-    """The spec of the next job, as JSON: refit the reward model on `preferences`, then `steps` of PPO (None: as many as
-    before). Everything else is as it was, but the seed, which is the next one: the same draws would come again.
+def next_spec(basis: ContinuationBasis, preferences: str, name: str, steps: int | None = None) -> dict[str, Any]:
+    """The spec of the next job, as JSON: refit the reward model on `preferences`, then `steps` of PPO.
 
-    The KL stays anchored where it was, so that the rounds together cannot drift further from it than one long run; a
-    reference that moves (`ppo.reference.update`) starts at the policy, as it had come to follow it.
+    `steps` None: as many as the job had. All other fields are unchanged but the seed, which is incremented: with the same
+    seed the random draws would repeat.
+
+    The reference of the KL penalty stays the same, so that all rounds together drift no further from it than one long run.
+    A reference that follows the policy (`ppo.reference.update`) starts at the policy.
     """
     raw: dict[str, Any] = basis.spec.model_dump(mode="json")
     raw["name"], raw["seed"], raw["seeds"] = name, (basis.spec.seed + 1) % 2**32, 1
@@ -61,23 +65,23 @@ def continued(basis: Basis, preferences: str, name: str, steps: int | None = Non
     raw["ppo"]["steps"] = steps or basis.spec.ppo.steps
     if raw["ppo"]["reference"]["update"] != "fixed":
         raw["ppo"]["reference"]["path"] = None
-    elif basis.anchor != basis.policy:
-        raw["ppo"]["reference"]["path"] = basis.anchor
+    elif basis.reference != basis.policy:
+        raw["ppo"]["reference"]["path"] = basis.reference
     return raw
 
 
 def plan(
     session: Session, round_: AnnotationRound, job_id: str, steps: int | None = None, name: str | None = None
 ) -> Continuation:
-    """What `go_on` would submit. Raises RoundOpen, NotFound, CannotContinue or InvalidSpec."""
+    """The job that `continue_job` would submit. Raises RoundOpen, NotFound, CannotContinue or InvalidSpec."""
     version = _version(session, round_)
     basis = basis_of(session, round_.owner_id, job_id)
     whole = (name or f"{basis.spec.name or job_id}, then {round_.name}")[:LONGEST_NAME]
-    spec = _checked(continued(basis, f"{version.dataset_id}@{version.number}", whole, steps))
+    spec = _validated(next_spec(basis, f"{version.dataset_id}@{version.number}", whole, steps))
     return Continuation(spec, summary_sentences(session, round_, spec, version))
 
 
-def go_on(
+def continue_job(
     session: Session,
     round_: AnnotationRound,
     job_id: str,
@@ -85,16 +89,16 @@ def go_on(
     steps: int | None = None,
     name: str | None = None,
 ) -> Job:
-    """Queue the next job, and note it with the round. Raises what `plan` and `core.jobs.submit` raise."""
+    """Queue the next job, and store its id with the round. Raises the errors of `plan` and of `submit_job`."""
     job = submit_job(session, round_.owner_id, plan(session, round_, job_id, steps, name).spec, settings)
-    round_ = rounds.locked(session, round_.id)  # after the dataset, as wherever both are
+    round_ = rounds.locked(session, round_.id)  # lock order: the dataset, then the round
     round_.jobs = [*round_.jobs, job.id]
     session.flush()
     return job
 
 
-def basis_of(session: Session, owner_id: str, job_id: str) -> Basis:
-    """What there is of a job. Raises NotFound, or CannotContinue saying what is missing."""
+def basis_of(session: Session, owner_id: str, job_id: str) -> ContinuationBasis:
+    """The models of the owner's job. Raises NotFound, or CannotContinue if one of them is missing."""
     job = session.scalars(select(Job).filter_by(id=job_id, owner_id=owner_id)).one_or_none()
     if job is None:
         raise NotFound(f"There is no job {job_id!r}.", param="job")
@@ -102,19 +106,22 @@ def basis_of(session: Session, owner_id: str, job_id: str) -> Basis:
         spec = JobSpec.model_validate(job.spec)
     except ValidationError as error:
         raise CannotContinue(
-            f"The spec of {job_id} is of an older version: {explain(error)[0]}.", param="job"
+            f"The spec of {job_id} was stored by an older release and is no longer valid: {explain(error)[0]}.",
+            param="job",
         ) from error
     saved = session.scalars(select(Checkpoint).filter_by(job_id=job_id).where(Checkpoint.path.is_not(None))).all()
     policy = _newest_policy(saved)
     if policy is None:
-        raise CannotContinue(f"{job_id} has no checkpoint of a policy to go on from.", param="job")
+        raise CannotContinue(f"{job_id} has no checkpoint of a policy. Choose a job that has saved one.", param="job")
     own = [one for one in saved if one.seed == policy.seed and one.final]
-    return Basis(spec, policy.id, _reward_model(job_id, spec, own), _anchor(spec, own))
+    return ContinuationBasis(spec, policy.id, _reward_model(job_id, spec, own), _reference(spec, own))
 
 
 def _newest_policy(saved: Sequence[Checkpoint]) -> Checkpoint | None:
-    """The result of the last stage that trains a policy; while there is none, its best, else its newest. Of several
-    seeds the first."""
+    """The checkpoint of the last stage that trains a policy: the final one, else the best, else the newest.
+
+    With several seeds, one of the first seed.
+    """
     found = [one for one in saved if one.stage in _POLICY_STAGES]
 
     def key(one: Checkpoint) -> tuple[int, int, bool, bool, int]:
@@ -124,26 +131,29 @@ def _newest_policy(saved: Sequence[Checkpoint]) -> Checkpoint | None:
 
 
 def _reward_model(job_id: str, spec: JobSpec, final: Sequence[Checkpoint]) -> str:
-    """The one that PPO was rewarded by: the job's own, or the only one that it was given."""
+    """The reward model of the job's PPO: the one that it trained, or the only one that its spec names."""
     models = [reward for reward in spec.scoring if isinstance(reward, ModelReward)]
     if not models:
-        detail = f"{job_id} has no reward model that could learn from answers: its rewards are rules."
+        detail = f"{job_id} has no reward model to refit on the answers: its rewards are rules. Choose another job."
         raise CannotContinue(detail, param="job")
     if any(model.path is None for model in models):
         trained = next((one.id for one in final if one.stage == "reward_model"), None)
         if trained is None:
-            raise CannotContinue(f"The reward model of {job_id} is not trained yet.", param="job")
+            raise CannotContinue(
+                f"The reward model of {job_id} is not trained yet. Try again when that stage has ended.", param="job"
+            )
         return trained
     if len(models) > 1:
         raise CannotContinue(
-            f"{job_id} has {len(models)} reward models from elsewhere: which should learn?", param="job"
+            f"{job_id} names {len(models)} reward models, and only one can be refitted. Choose a job with one.",
+            param="job",
         )
     assert models[0].path is not None
     return models[0].path
 
 
-def _anchor(spec: JobSpec, final: Sequence[Checkpoint]) -> str | None:
-    """What the KL of PPO was taken to: a model of its own, else the policy as PPO began."""
+def _reference(spec: JobSpec, final: Sequence[Checkpoint]) -> str | None:
+    """The reference of PPO's KL penalty: `ppo.reference.path`, else the policy with which PPO began. None without PPO."""
     if "ppo" not in spec.stages:
         return None
     before = [stage for stage in ("kto", "dpo", "sft") if stage in spec.stages]
@@ -151,8 +161,8 @@ def _anchor(spec: JobSpec, final: Sequence[Checkpoint]) -> str | None:
     return spec.ppo.reference.path or next(trained, None) or spec.model.path
 
 
-def _refitted(reward: dict[str, Any], basis: Basis) -> dict[str, Any]:
-    """A reward model from elsewhere that the next job trains on is its own there."""
+def _refitted(reward: dict[str, Any], basis: ContinuationBasis) -> dict[str, Any]:
+    """The reward without its path, if it names the model that the next job refits: there it is the job's own model."""
     same = reward["type"] == "model" and reward["path"] == basis.reward_model
     return reward | {"path": None} if same else reward
 
@@ -165,8 +175,8 @@ def _version(session: Session, round_: AnnotationRound) -> DatasetVersion:
     return versions.usable(session, round_.owner_id, f"{round_.dataset_id}@{round_.version}")
 
 
-def _checked(raw: dict[str, Any]) -> JobSpec:
-    """As a posted spec is."""
+def _validated(raw: dict[str, Any]) -> JobSpec:
+    """The spec as a posted one is parsed. Raises InvalidSpec."""
     try:
         return JobSpec.model_validate(raw)
     except ValidationError as error:
@@ -176,28 +186,27 @@ def _checked(raw: dict[str, Any]) -> JobSpec:
         raise InvalidSpec(f"{first['pointer']}: {first['detail']}", param=param, errors=errors) from error
 
 
-# What going on with a job will do, in sentences: for the person who is about to submit it.
 def summary_sentences(session: Session, round_: AnnotationRound, spec: JobSpec, version: DatasetVersion) -> list[str]:
-    """Of a job as `continuing.continued` makes it."""
+    """The description of a spec of `next_spec`, for the person who is about to submit it."""
     assert spec.model.path is not None and spec.reward_model.path is not None
     rows = version.content.rows if version.content else 0
-    epochs = f"{spec.reward_model.epochs} epoch{'s' if spec.reward_model.epochs > 1 else ''}"
-    policy, reference = _named(session, "policy", spec.model.path), spec.ppo.reference.path
-    said = [
-        f"The {_named(session, 'reward model', spec.reward_model.path)} goes on learning, for {epochs}, from what is "
-        f"labelled among the {rows:,} rows of {version.dataset_id}@{version.number}; {spec.data.eval_fraction:.0%} of "
-        "the prompts are held out.",
-        f"PPO goes on from the {policy} for {spec.ppo.steps:,} steps.",
+    epochs = f"{spec.reward_model.epochs} more epoch{'s' if spec.reward_model.epochs > 1 else ''}"
+    policy, reference = _model_name(session, "policy", spec.model.path), spec.ppo.reference.path
+    sentences = [
+        f"The {_model_name(session, 'reward model', spec.reward_model.path)} is trained for {epochs} on the labelled "
+        f"ones of the {rows:,} rows of {version.dataset_id}@{version.number}. {spec.data.eval_fraction:.0%} of the prompts "
+        "are held out.",
+        f"PPO continues from the {policy} for {spec.ppo.steps:,} steps.",
     ]
     if reference is not None:
-        said.append(f"Its KL penalty is taken to the {_named(session, 'policy', reference)}.")
+        sentences.append(f"Its KL penalty is measured against the {_model_name(session, 'policy', reference)}.")
     if spec.data.prompts is None:
-        said.append("Its prompts are those of the same rows.")
+        sentences.append("Its prompts are those of the same rows.")
     if "evaluation" in spec.stages:
         against = spec.evaluation.against
-        other = "policy that it began with" if against is None else _named(session, "policy", against)
-        said.append(f"At the end it is compared with the {other}.")
-    return [*said, *_warnings(session, round_, spec)]
+        other = "policy that it starts from" if against is None else _model_name(session, "policy", against)
+        sentences.append(f"At the end it is compared with the {other}.")
+    return [*sentences, *_warnings(session, round_, spec)]
 
 
 def _warnings(session: Session, round_: AnnotationRound, spec: JobSpec) -> list[str]:
@@ -205,19 +214,19 @@ def _warnings(session: Session, round_: AnnotationRound, spec: JobSpec) -> list[
     counts = results.counts(session, [round_])[round_.id]
     if counts.cut_off:
         found.append(
-            f"In {counts.cut_off:,} of the {counts.items:,} items an answer was cut off at the longest length: the reward "
+            f"In {counts.cut_off:,} of the {counts.items:,} items a completion was cut off at the longest length. The reward "
             "model learns it as if it had ended there."
         )
     if spec.model.lora is not None and spec.model.lora.share_backbone:
         found.append(
-            "Policy, reward model and reference begin at different weights now, so that each stands on a backbone of its "
-            "own: it takes more memory than before."
+            "Policy, reward model and reference start from different weights, so each needs a backbone of its own. "
+            "The run takes more memory than the job before."
         )
     return found
 
 
-def _named(session: Session, part: str, path: str) -> str:
-    """By its job and step, where it is a checkpoint."""
+def _model_name(session: Session, part: str, path: str) -> str:
+    """A model for people: a checkpoint by its job, stage and step; any other by its path."""
     checkpoint = session.get(Checkpoint, path) if is_checkpoint_id(path) else None
     if checkpoint is None:
         return f"{part} {path}"

@@ -1,4 +1,4 @@
-"""Figures of a round: how far it is, how fast and how well people answer, who wins. Pure: answers in, figures out."""
+"""Figures of a round: counts, speed and agreement of annotators, and wins of policies. Pure functions of answers."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from datetime import datetime
 from statistics import median
 
 from core.annotation import agreement
-from core.annotation.labels import Answer, Item, Unit, by_unit, gold_points, preferred_by_model
+from core.annotation.labels import AnnotatorAnswer, ItemFacts, Unit, by_unit, gold_points, preferred_by_model
 from data.statistics import wilson_interval
 
 Units = Mapping[Unit, Mapping[str, str]]
@@ -14,7 +14,7 @@ Units = Mapping[Unit, Mapping[str, str]]
 
 @dataclass(frozen=True)
 class AnnotatorFigures:
-    """One annotator."""
+    """Counts and agreement of one annotator."""
 
     annotator: str
     answers: int
@@ -32,7 +32,7 @@ class AnnotatorFigures:
 
 @dataclass(frozen=True)
 class SideFigures:
-    """One policy against the others."""
+    """Wins, losses and ties of one policy against the others."""
 
     policy: int
     wins: int = 0
@@ -41,8 +41,8 @@ class SideFigures:
 
 
 @dataclass(frozen=True)
-class Agreed:
-    """How often the reward model prefers what people prefer."""
+class RewardModelAgreement:
+    """How often the reward model prefers what people prefer: `agree` of `of` answers, and a 95 % interval of the share."""
 
     agree: int
     of: int
@@ -52,7 +52,11 @@ class Agreed:
 
 @dataclass(frozen=True)
 class Figures:
-    """All of a round's."""
+    """All figures of a round.
+
+    `first_chosen` and `second_chosen` count answers by position on the screen. `alpha` and `pairwise` are measures of
+    agreement; `alpha_items` is the number of items that they compare.
+    """
 
     answers: int
     skips: int
@@ -66,36 +70,38 @@ class Figures:
     gold_of: int
     annotators: list[AnnotatorFigures]
     sides: list[SideFigures] | None
-    reward_model: Agreed
+    reward_model: RewardModelAgreement
 
 
-def figures(said: Sequence[Answer], items: Mapping[str, Item], policies: int) -> Figures:
-    """Of all answers and skips of a round. Gold questions count as such, and nowhere else."""
-    plain = [one for one in said if items[one.item_id].gold is None and not one.is_skip]
-    gold = [one for one in said if items[one.item_id].gold is not None and not one.is_skip]
+def figures(answers: Sequence[AnnotatorAnswer], items: Mapping[str, ItemFacts], policies: int) -> Figures:
+    """The figures of all answers and skips of a round. Answers to gold questions count in the gold figures only."""
+    plain = [one for one in answers if items[one.item_id].gold is None and not one.is_skip]
+    gold = [one for one in answers if items[one.item_id].gold is not None and not one.is_skip]
     units = by_unit(plain)
     chosen = [one.shown.index("ab".index(one.choice)) for one in plain if one.choice in ("a", "b")]
     labels = [list(unit.values()) for unit in units.values()]
     right, total = gold_points(gold, items)
     return Figures(
         answers=len(plain),
-        skips=sum(one.is_skip for one in said),
+        skips=sum(one.is_skip for one in answers),
         ties=sum(one.has_tie for one in plain),
         first_chosen=chosen.count(0),
         second_chosen=chosen.count(1),
         alpha=agreement.alpha(labels),
-        alpha_items=len({unit[0] for unit, said_of in units.items() if len(said_of) > 1}),
+        alpha_items=len({unit[0] for unit, by_annotator in units.items() if len(by_annotator) > 1}),
         pairwise=agreement.pairwise(labels),
         gold_right=right,
         gold_of=total,
-        annotators=[_annotator(name, said, items, units) for name in sorted({one.annotator for one in said})],
+        annotators=[_annotator(name, answers, items, units) for name in sorted({one.annotator for one in answers})],
         sides=_sides(units, items, policies) if policies > 1 else None,
-        reward_model=_agreed(units, items),
+        reward_model=_reward_model_agreement(units, items),
     )
 
 
-def _annotator(name: str, said: Sequence[Answer], items: Mapping[str, Item], units: Units) -> AnnotatorFigures:
-    theirs = [one for one in said if one.annotator == name]
+def _annotator(
+    name: str, answers: Sequence[AnnotatorAnswer], items: Mapping[str, ItemFacts], units: Units
+) -> AnnotatorFigures:
+    theirs = [one for one in answers if one.annotator == name]
     answered = [one for one in theirs if not one.is_skip]
     plain = [one for one in answered if items[one.item_id].gold is None]
     right, total = gold_points([one for one in answered if items[one.item_id].gold is not None], items)
@@ -124,7 +130,7 @@ def _annotator(name: str, said: Sequence[Answer], items: Mapping[str, Item], uni
 
 
 def _with_majority(name: str, units: Units) -> list[tuple[str, str]]:
-    """What they said beside what most of the others said of the same pair, where most said one thing."""
+    """Their label and the majority label of the others, for each unit where the others have a majority."""
     found = []
     for labels in units.values():
         others = agreement.majority(label for other, label in labels.items() if other != name)
@@ -133,8 +139,8 @@ def _with_majority(name: str, units: Units) -> list[tuple[str, str]]:
     return found
 
 
-def _sides(units: Units, items: Mapping[str, Item], policies: int) -> list[SideFigures]:
-    """Each policy's wins over the others; two completions of the same one say nothing."""
+def _sides(units: Units, items: Mapping[str, ItemFacts], policies: int) -> list[SideFigures]:
+    """Each policy's wins, losses and ties. Pairs of completions of the same policy are left out."""
     wins, losses, ties = [0] * policies, [0] * policies, [0] * policies
     for (item_id, i, j), labels in units.items():
         origins = items[item_id].policies
@@ -152,8 +158,8 @@ def _sides(units: Units, items: Mapping[str, Item], policies: int) -> list[SideF
     return [SideFigures(number, wins[number], losses[number], ties[number]) for number in range(policies)]
 
 
-def _agreed(units: Units, items: Mapping[str, Item]) -> Agreed:
-    """Over every answer that is no tie, with its 95 % interval."""
+def _reward_model_agreement(units: Units, items: Mapping[str, ItemFacts]) -> RewardModelAgreement:
+    """The agreement over all labels of people that are not ties, with the 95 % Wilson interval of the share."""
     pairs = [
         (label, model)
         for unit, labels in units.items()
@@ -163,4 +169,4 @@ def _agreed(units: Units, items: Mapping[str, Item]) -> Agreed:
     ]
     agree = sum(one == other for one, other in pairs)
     low, high = wilson_interval(agree / len(pairs), len(pairs)) if pairs else (None, None)
-    return Agreed(agree, len(pairs), low, high)
+    return RewardModelAgreement(agree, len(pairs), low, high)

@@ -1,4 +1,4 @@
-"""What a round consists of: rows of a dataset, or prompts with the completions of policies, each as an item."""
+"""Makes the items of a round, from rows of a dataset or from prompts with the completions of policies."""
 
 import hashlib
 import heapq
@@ -21,15 +21,15 @@ from data.text import bad_text
 
 Row = dict[str, Any]
 Verdict = tuple[int, ...]
-"""Ranks of the completions, these in the order of their texts: on whichever side they stand, it is the same verdict."""
+"""Ranks of the completions, in the alphabetical order of their texts, so that swapped sides give the same verdict."""
 _RANKS = {"a": (1, 2), "b": (2, 1), "tie": (1, 1)}
 MOST_GOLD = 500
 _BATCH = 500
 
 
 @dataclass(frozen=True)
-class Draft:
-    """An item that is not stored yet; `number` is its place in the round."""
+class ItemDraft:
+    """An item that is not stored yet. `number` is its position in the round, from 1; `row` is its row in the source."""
 
     number: int
     prompt: Any
@@ -42,9 +42,9 @@ class Draft:
 
 
 def draw(rows: Iterable[tuple[int, Row]], key: Callable[[int, Row], float | None], limit: int) -> list[int]:
-    """Numbers of the at most `limit` rows with the smallest keys, in their order; of equal keys the first.
+    """The numbers of at most `limit` rows with the smallest keys, ordered by key.
 
-    Rows without a key are not meant. No more than `limit` numbers are in memory.
+    Rows without a key are left out. Among rows with equal keys, the first one counts. Memory holds at most `limit` numbers.
     """
     largest_first: list[tuple[float, int]] = []
     keys: set[float] = set()
@@ -59,8 +59,8 @@ def draw(rows: Iterable[tuple[int, Row]], key: Callable[[int, Row], float | None
     return [number for _, number in sorted(largest_first, reverse=True)]
 
 
-def is_of(kind: RoundKind, row: Row, *, labelled: bool | None) -> bool:
-    """Whether a row of preferences can be an item of such a round. `labelled` None: with or without a label."""
+def fits_round(kind: RoundKind, row: Row, *, labelled: bool | None) -> bool:
+    """Whether a row of preferences can be an item of a round of this kind. `labelled` None: with or without a label."""
     if kind is RoundKind.RANKING:
         fits, label = "completions" in row and len(row["completions"]) <= MOST_RANKED, row.get("ranks")
     else:
@@ -68,20 +68,22 @@ def is_of(kind: RoundKind, row: Row, *, labelled: bool | None) -> bool:
     return fits and labelled in (None, label is not None)
 
 
-def of_row(number: int, place: int, row: Row, *, gold: bool = False) -> Draft:
-    """An item of a row of preferences, for which `is_of` holds; with `gold` its label is the known answer."""
+def item_from_row(number: int, position: int, row: Row, *, gold: bool = False) -> ItemDraft:
+    """The item of a row for which `fits_round` is true. With `gold`, the label of the row is the known answer."""
     if "completions" in row:
         completions, ranks = row["completions"], row["ranks"]
         known = ranks and {"ranks": shuffle.dense(ranks)}
     else:
         completions, known = [row["a"], row["b"]], {"choice": row["label"]}
-    told = known if gold else None
-    return Draft(place, row["prompt"], completions, gold=told, source=row.get("source"), row=number)
+    answer = known if gold else None
+    return ItemDraft(position, row["prompt"], completions, gold=answer, source=row.get("source"), row=number)
 
 
 def prompt_of(row: Row) -> Any:
-    """The prompt of a row of prompts, preferences, thumbs or sft (of a conversation, what comes before its last answer); None
-    where it does not end with the user."""
+    """The prompt of a row of prompts, preferences, thumbs or sft.
+
+    For a conversation, the messages before its last answer; None if they do not end with the user.
+    """
     if "messages" not in row:
         return row["prompt"]
     messages = row["messages"]
@@ -90,39 +92,38 @@ def prompt_of(row: Row) -> Any:
 
 
 def prompt_key(seed: int, row: Row) -> float | None:
-    """For `draw`: the same for equal prompts."""
+    """The key of a row for `draw`. Equal prompts have equal keys; a row without a prompt has none."""
     prompt = prompt_of(row)
     return None if prompt is None else shuffle.sample_key(seed, orjson.dumps(prompt).decode())
 
 
-def of_completions(
-    place: int, prompt: Any, number: int, texts: Sequence[str], policies: Sequence[int], finished: Sequence[bool]
-) -> Draft | None:
-    """An item of what policies answered; None where fewer than two answers are left that can be told apart.
+def item_from_completions(
+    position: int, prompt: Any, number: int, texts: Sequence[str], policies: Sequence[int], finished: Sequence[bool]
+) -> ItemDraft | None:
+    """The item of a prompt with sampled completions; None if fewer than two different ones remain.
 
-    An empty answer cannot be a row of a dataset, one with a NUL character cannot be stored, and of equal ones the first
-    is kept.
+    Completions that are empty, or that PostgreSQL cannot store, are left out, and so are repeated ones.
     """
     kept = [at for at, text in enumerate(texts) if text.strip() and not bad_text(text) and text not in texts[:at]]
     if len(kept) < 2:
         return None
     own = [texts[at] for at in kept]
-    return Draft(place, prompt, own, [policies[at] for at in kept], [finished[at] for at in kept], row=number)
+    return ItemDraft(position, prompt, own, [policies[at] for at in kept], [finished[at] for at in kept], row=number)
 
 
-def without_gaps(drafts: Iterable[Draft | None]) -> list[Draft]:
-    """Those that became items, in the order of their places, which are counted anew: gold questions go behind the last."""
+def without_gaps(drafts: Iterable[ItemDraft | None]) -> list[ItemDraft]:
+    """The drafts without None, ordered and numbered from 1 without gaps. Gold questions get the numbers after the last."""
     kept = sorted((draft for draft in drafts if draft is not None), key=lambda draft: draft.number)
     return [replace(draft, number=at) for at, draft in enumerate(kept, 1)]
 
 
 def gold_needed(share: float, plain: int) -> int:
-    """How many gold questions it takes for `plain` other items to be mixed with them at that share."""
+    """The number of gold questions for `plain` other items, so that gold questions have this share of the sum."""
     return min(MOST_GOLD, math.ceil(share / (1 - share) * plain))
 
 
-def store(session: Session, round_id: str, drafts: Iterable[Draft], left_out: int) -> int:
-    """Give a round its items and open it; how many there are. A round that waits for none any more is left alone."""
+def store(session: Session, round_id: str, drafts: Iterable[ItemDraft], left_out: int) -> int:
+    """Store the items and open the round. Returns their number; 0 if the round is no longer preparing."""
     round_ = rounds.locked(session, round_id)
     if round_.status != RoundStatus.PREPARING:
         return 0
@@ -137,33 +138,33 @@ def store(session: Session, round_id: str, drafts: Iterable[Draft], left_out: in
     return stored
 
 
-def _batches(drafts: Iterable[Draft]) -> Iterator[list[Draft]]:
+def _batches(drafts: Iterable[ItemDraft]) -> Iterator[list[ItemDraft]]:
     rest = iter(drafts)
     while batch := list(islice(rest, _BATCH)):
         yield batch
 
 
-def _values(round_id: str, draft: Draft) -> Row:
+def _values(round_id: str, draft: ItemDraft) -> Row:
     fields = ("number", "prompt", "completions", "policies", "finished", "gold", "source", "row")
     return {"id": new_id("item"), "round_id": round_id, "answers": 0} | {name: getattr(draft, name) for name in fields}
 
 
 def question_hash(prompt: Any, completions: Sequence[str]) -> int:
-    """64 bits of a hash of the prompt and its completions, in whatever order they stand."""
+    """A 64-bit hash of the prompt and the completions. Their order does not matter."""
     data = orjson.dumps([prompt, sorted(completions)])
     return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "big")
 
 
 def row_question_hash(row: Row) -> int:
-    """That of a row of preferences."""
+    """The `question_hash` of a row of preferences."""
     return question_hash(row["prompt"], row["completions"] if "completions" in row else (row["a"], row["b"]))
 
 
 def verdicts(kind: RoundKind, rows: Iterable[Row]) -> dict[int, Verdict | None]:
-    """Of each question that has been answered, the verdict; None where the answers contradict each other."""
+    """The verdict on each labelled question, by `question_hash`; None for a question with different verdicts."""
     found: dict[int, Verdict | None] = {}
     for row in rows:
-        if is_of(kind, row, labelled=True):
+        if fits_round(kind, row, labelled=True):
             key, verdict = row_question_hash(row), _verdict(row)
             found[key] = verdict if found.get(key, verdict) == verdict else None
     return found

@@ -1,4 +1,4 @@
-"""What was said in a round, as labels of pairs: a ranking says something about each of its pairs."""
+"""Answers as labels of pairs. A ranking has a label for each of its pairs of completions."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,12 +10,12 @@ from typing import Any
 from core.annotation.agreement import label_of_ranks
 
 Unit = tuple[str, int, int]
-"""An item and two of its completions, which somebody compared."""
+"""The id of an item, and the indices of two of its completions that were compared."""
 
 
 @dataclass(frozen=True)
-class Item:
-    """What is known of an item beside its texts."""
+class ItemFacts:
+    """The facts of an item that the figures need, without its texts."""
 
     gold: dict[str, Any] | None = None
     policies: Sequence[int] | None = None
@@ -23,8 +23,8 @@ class Item:
 
 
 @dataclass(frozen=True)
-class Answer:
-    """An answer or a skip, in true positions."""
+class AnnotatorAnswer:
+    """An answer or a skip. Choice and ranks are in stored order; `shown` is the order of the screen."""
 
     annotator: str
     item_id: str
@@ -43,13 +43,13 @@ class Answer:
         return self.choice == "tie" or (self.ranks is not None and len(set(self.ranks)) < len(self.ranks))
 
     def labels(self) -> Iterator[tuple[Unit, str]]:
-        """Of each pair; none of a skip."""
+        """The label of each pair that was compared. A skip has none."""
         for i, j, label in labels(self.choice, self.ranks):
             yield (self.item_id, i, j), label
 
 
 def labels(choice: str | None, ranks: Sequence[int] | None) -> Iterator[tuple[int, int, str]]:
-    """Two completions, and a, b or tie."""
+    """The indices of two completions, and their label (`a`, `b` or `tie`), for each pair of an answer."""
     if ranks is not None:
         for i, j in combinations(range(len(ranks)), 2):
             yield i, j, label_of_ranks(ranks[i], ranks[j])
@@ -57,8 +57,8 @@ def labels(choice: str | None, ranks: Sequence[int] | None) -> Iterator[tuple[in
         yield 0, 1, choice
 
 
-def by_unit(answers: Sequence[Answer]) -> dict[Unit, dict[str, str]]:
-    """What each annotator said of each pair."""
+def by_unit(answers: Sequence[AnnotatorAnswer]) -> dict[Unit, dict[str, str]]:
+    """The labels of each unit, by annotator."""
     found: dict[Unit, dict[str, str]] = defaultdict(dict)
     for answer in answers:
         for unit, label in answer.labels():
@@ -66,8 +66,8 @@ def by_unit(answers: Sequence[Answer]) -> dict[Unit, dict[str, str]]:
     return dict(found)
 
 
-def gold_points(answers: Sequence[Answer], items: Mapping[str, Item]) -> tuple[int, int]:
-    """How many pairs of gold questions were labelled as they should be, and how many there were."""
+def gold_points(answers: Sequence[AnnotatorAnswer], items: Mapping[str, ItemFacts]) -> tuple[int, int]:
+    """The number of correct labels of pairs in gold questions, and the number of all of them."""
     right = total = 0
     for answer in answers:
         known = items[answer.item_id].gold or {}
@@ -78,8 +78,8 @@ def gold_points(answers: Sequence[Answer], items: Mapping[str, Item]) -> tuple[i
     return right, total
 
 
-def preferred_by_model(unit: Unit, items: Mapping[str, Item]) -> str | None:
-    """Which of the two the reward model scores higher; None where it has not scored both, or alike."""
+def preferred_by_model(unit: Unit, items: Mapping[str, ItemFacts]) -> str | None:
+    """The label by the scores of the reward model: `a` or `b`. None for a missing score or equal scores."""
     item_id, i, j = unit
     scores = items[item_id].scores
     if scores is None or scores[i] is None or scores[j] is None or scores[i] == scores[j]:

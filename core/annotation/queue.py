@@ -1,4 +1,7 @@
-"""What an annotator is given next: what they hold already, then gold questions that are due, then what lacks least."""
+"""Assigns items to annotators.
+
+First the items that the annotator holds already, then due gold questions, then the items that lack the fewest answers.
+"""
 
 from dataclasses import dataclass
 
@@ -12,90 +15,92 @@ from core.models.annotation import AnnotationStatus, RoundStatus
 from data.text import bad_text
 
 LONGEST_ANNOTATOR = 100
-Handed = tuple[Annotation, AnnotationItem]
+Assignment = tuple[Annotation, AnnotationItem]
 
 
 @dataclass(frozen=True)
-class Standing:
-    """How far an annotator is."""
+class QueueProgress:
+    """The progress of one annotator in a round."""
 
     done: int
-    """What they have answered or skipped."""
+    """Number of items that they have answered or skipped."""
     total: int
-    """That, and what there still is for them; a guess where gold questions are mixed in."""
+    """`done` plus the items that remain for them. An estimate in a round with gold questions."""
     last_item: str | None
-    """What they answered or skipped last."""
+    """The item that they answered or skipped last."""
 
 
 @dataclass(frozen=True)
 class Queue:
-    """What an annotator has before them."""
+    """The items that are assigned to an annotator, and their progress."""
 
     status: str
-    """The round's."""
-    items: list[Handed]
-    standing: Standing
+    """Status of the round."""
+    items: list[Assignment]
+    progress: QueueProgress
 
 
 def hand_out(session: Session, round_: AnnotationRound, annotator: str, limit: int = 1) -> Queue:
-    """At most `limit` items, each with a place that is kept for the annotator.
+    """Assign at most `limit` items to the annotator and reserve them. A repeated call returns the same items.
 
-    Asking again gives the same ones. While the round is not open, there are none.
+    A round that is not open assigns none. Raises InvalidRequest for an invalid name.
     """
     round_ = rounds.locked(session, round_.id, share=True)
-    alone(session, round_, annotator)
-    items: list[Handed] = []
+    lock_annotator(session, round_, annotator)
+    items: list[Assignment] = []
     if round_.status == RoundStatus.OPEN:
-        again = _lapsed_but_free(session, round_, annotator)
-        items = _kept(session, round_, annotator, again, limit)
+        lapsed = _lock_lapsed_items(session, round_, annotator)
+        items = _renewed_assignments(session, round_, annotator, lapsed, limit)
         while len(items) < limit:
-            # Who holds an item's lock waits for no other: so nobody ever waits in a ring.
-            found = _one_more(session, round_, annotator, waiting=not items and again is None)
+            # A request that holds the lock of an item never waits for another one. So requests cannot deadlock.
+            found = _new_assignment(session, round_, annotator, wait=not items and lapsed is None)
             if found is None:
                 break
             items.append(found)
-    return Queue(round_.status, items, standing(session, round_, annotator))
+    return Queue(round_.status, items, queue_progress(session, round_, annotator))
 
 
-def alone(session: Session, round_: AnnotationRound, annotator: str) -> None:
-    """One request of an annotator after the other, until the commit: two windows of a browser get the same items.
+def lock_annotator(session: Session, round_: AnnotationRound, annotator: str) -> None:
+    """Serialise the requests of an annotator until the commit, so that two browser windows get the same items.
 
-    InvalidRequest for a name that is none.
+    Raises InvalidRequest for an invalid name.
     """
     if not annotator.strip() or annotator != annotator.strip() or len(annotator) > LONGEST_ANNOTATOR:
-        _refuse(f"must have 1 to {LONGEST_ANNOTATOR} characters, and no space around it")
+        _refuse_name(f"must have 1 to {LONGEST_ANNOTATOR} characters, without spaces at the ends")
     if bad_text(annotator):
-        _refuse("holds a NUL character or half of a surrogate pair")
+        _refuse_name("holds a NUL character or half of a surrogate pair")
     key = func.hashtextextended(f"{round_.id}/{annotator}", 0)
     session.execute(select(func.pg_advisory_xact_lock(key)))
 
 
-def standing(session: Session, round_: AnnotationRound, annotator: str) -> Standing:
-    """How many items an annotator has done, and how many that makes with those that are left."""
-    of_theirs, is_open = _of(round_, annotator), Annotation.status == AnnotationStatus.OPEN
+def queue_progress(session: Session, round_: AnnotationRound, annotator: str) -> QueueProgress:
+    """The progress of an annotator, without a lock."""
+    of_theirs, is_open = _by_annotator(round_, annotator), Annotation.status == AnnotationStatus.OPEN
     counts = select(func.count().filter(~is_open), func.count().filter(is_open & reservations.held())).where(of_theirs)
     done, opened = session.execute(counts).one()
     unseen = reservations.wanted(round_, annotator).order_by(None).with_only_columns(func.count())
     left = opened + session.scalars(unseen).one()
-    total = done + left + _gold_ahead(session, round_, annotator, left)
-    return Standing(done, total, last_item(session, round_, annotator))
+    total = done + left + _expected_gold(session, round_, annotator, left)
+    return QueueProgress(done, total, last_item(session, round_, annotator))
 
 
 def last_item(session: Session, round_: AnnotationRound, annotator: str) -> str | None:
-    """What an annotator answered or skipped last."""
-    query = select(Annotation.item_id).where(_of(round_, annotator), Annotation.status != AnnotationStatus.OPEN)
+    """The item that an annotator answered or skipped last; None before the first one."""
+    query = select(Annotation.item_id).where(
+        _by_annotator(round_, annotator), Annotation.status != AnnotationStatus.OPEN
+    )
     return session.scalars(query.order_by(Annotation.answered_at.desc(), Annotation.item_id).limit(1)).first()
 
 
-def _kept(
-    session: Session, round_: AnnotationRound, annotator: str, again: set[str] | None, limit: int
-) -> list[Handed]:
-    """What the annotator was handed, or has taken back, and has not answered, in the order of handing out.
+def _renewed_assignments(
+    session: Session, round_: AnnotationRound, annotator: str, lapsed: set[str] | None, limit: int
+) -> list[Assignment]:
+    """Renew the annotator's reservations. Returns the first `limit` assigned items without an answer, oldest first.
 
-    Asking is a sign of life: the places are kept on. `again`: lapsed ones that are theirs once more.
+    `lapsed`: items whose reservation has lapsed, but can be renewed.
     """
-    of_theirs = _of(round_, annotator) & (Annotation.status == AnnotationStatus.OPEN)
-    on = or_(reservations.held(), Annotation.item_id.in_(again or ()))
+    of_theirs = _by_annotator(round_, annotator) & (Annotation.status == AnnotationStatus.OPEN)
+    on = or_(reservations.held(), Annotation.item_id.in_(lapsed or ()))
     renew = update(Annotation).where(of_theirs, on).values(reserved_until=reservations.reservation(round_))
     session.execute(renew, execution_options={"synchronize_session": False})
     query = select(Annotation, AnnotationItem).join(AnnotationItem, AnnotationItem.id == Annotation.item_id)
@@ -103,13 +108,13 @@ def _kept(
     return list(session.execute(query.execution_options(populate_existing=True)))
 
 
-def _lapsed_but_free(session: Session, round_: AnnotationRound, annotator: str) -> set[str] | None:
-    """Items whose place the annotator let lapse, and nobody has taken, with their locks. None, and no lock, without any.
+def _lock_lapsed_items(session: Session, round_: AnnotationRound, annotator: str) -> set[str] | None:
+    """Lock the items whose reservation by the annotator has lapsed and that no other annotator has taken since.
 
-    One that somebody else is at this moment taking is not waited for.
+    None, without a lock, if there is no such item. Items that another request has locked are left out.
     """
     lapsed = select(Annotation.item_id).where(
-        _of(round_, annotator), Annotation.status == AnnotationStatus.OPEN, ~reservations.held()
+        _by_annotator(round_, annotator), Annotation.status == AnnotationStatus.OPEN, ~reservations.held()
     )
     query = select(AnnotationItem).where(AnnotationItem.id.in_(lapsed)).order_by(AnnotationItem.id)
     query = query.with_for_update(skip_locked=True, key_share=True).execution_options(populate_existing=True)
@@ -123,10 +128,13 @@ def _lapsed_but_free(session: Session, round_: AnnotationRound, annotator: str) 
     return free
 
 
-def _one_more(session: Session, round_: AnnotationRound, annotator: str, *, waiting: bool) -> Handed | None:
-    """A gold question where one is due, but none without something to hide it among."""
+def _new_assignment(session: Session, round_: AnnotationRound, annotator: str, *, wait: bool) -> Assignment | None:
+    """Assign the next item, or a gold question if one is due. None if no item remains: then gold questions end too.
+
+    With `wait`, it waits for items that are locked.
+    """
     item = _next_item(session, round_, annotator, skip_locked=True)
-    if item is None and waiting:
+    if item is None and wait:
         item = _next_item(session, round_, annotator, skip_locked=False)
     if item is None:
         return None
@@ -144,7 +152,7 @@ def _one_more(session: Session, round_: AnnotationRound, annotator: str, *, wait
 def _next_item(
     session: Session, round_: AnnotationRound, annotator: str, *, skip_locked: bool
 ) -> AnnotationItem | None:
-    """Lock the item that lacks least and has a place; what others hold at this moment is passed by, or waited for."""
+    """Lock and return the free item that lacks the fewest answers. `skip_locked`: without those that are locked."""
     full: list[str] = []
     query = reservations.wanted(round_, annotator).limit(1).execution_options(populate_existing=True)
     query = query.with_for_update(skip_locked=skip_locked, key_share=True, of=AnnotationItem)
@@ -154,13 +162,13 @@ def _next_item(
         if item is None or reservations.free(session, round_, item, annotator):
             before.commit()
             return item
-        full.append(item.id)  # somebody was quicker; and its lock is let go
+        full.append(item.id)  # taken since the query; the rollback releases its lock
         before.rollback()
 
 
 def _due_gold(session: Session, round_: AnnotationRound, annotator: str) -> AnnotationItem | None:
-    """A gold question that the annotator has not seen, if it is time for one."""
-    mine = select(func.count(), func.count().filter(Annotation.gold)).where(_of(round_, annotator))
+    """A gold question that the annotator has not seen, if one is due."""
+    mine = select(func.count(), func.count().filter(Annotation.gold)).where(_by_annotator(round_, annotator))
     handed, gold = session.execute(mine).one()
     if gold >= shuffle.gold_due(round_.gold_share, handed, round_.salt, annotator):
         return None
@@ -168,18 +176,18 @@ def _due_gold(session: Session, round_: AnnotationRound, annotator: str) -> Anno
     return min(unseen, key=lambda item: shuffle.gold_key(round_.salt, item.id, annotator), default=None)
 
 
-def _gold_ahead(session: Session, round_: AnnotationRound, annotator: str, left: int) -> int:
-    """About how many gold questions will be mixed into what is left."""
+def _expected_gold(session: Session, round_: AnnotationRound, annotator: str, left: int) -> int:
+    """The expected number of gold questions among `left` more items."""
     if not left or not round_.gold_share:
         return 0
     unseen = reservations.unseen_gold(round_, annotator).order_by(None).with_only_columns(func.count())
     return min(session.scalars(unseen).one(), round(left * round_.gold_share / (1 - round_.gold_share)))
 
 
-def _of(round_: AnnotationRound, annotator: str) -> ColumnElement[bool]:
+def _by_annotator(round_: AnnotationRound, annotator: str) -> ColumnElement[bool]:
     return (Annotation.round_id == round_.id) & (Annotation.annotator == annotator)
 
 
-def _refuse(detail: str) -> None:
+def _refuse_name(detail: str) -> None:
     errors = [{"pointer": "#/annotator", "detail": detail}]
     raise InvalidRequest(f"The annotator's name {detail}.", param="annotator", errors=errors)

@@ -1,7 +1,7 @@
-"""Places at an item: as many as answers are wanted, each taken by an answer, or for some minutes by who may give one.
+"""Reservations of items: an item is free while its answers and reservations are fewer than the round's `overlap`.
 
-Counted by the database's clock, and for certain only under the lock of the item's row: every answer, and everything that
-takes a place, holds it.
+A reservation lasts some minutes by the database's clock. Answers and reservations are written under the lock of the item's
+row, so a count is exact only under that lock.
 """
 
 from datetime import datetime, timedelta
@@ -13,34 +13,36 @@ from core.models import Annotation, AnnotationItem, AnnotationRound
 from core.models.annotation import AnnotationStatus
 
 AFTER_A_SKIP = timedelta(minutes=1)
-"""For so long a skip can be taken back without others having taken the place."""
+"""Time for which a skipped item stays reserved, so that the skip can be undone."""
 
 
 def held() -> ColumnElement[bool]:
-    """Whether an annotation that is no answer holds a place."""
+    """SQL of a condition for annotations without an answer whose reservation has not lapsed."""
     return (Annotation.status != AnnotationStatus.ANSWERED) & (Annotation.reserved_until > func.clock_timestamp())
 
 
 def reservation(round_: AnnotationRound) -> ColumnElement[datetime]:
-    """The end of one that begins now."""
+    """SQL of the end of a reservation that begins now."""
     return func.clock_timestamp() + timedelta(minutes=round_.reservation_minutes)
 
 
 def locked(session: Session, item_id: str) -> AnnotationItem | None:
-    """The item as it is now, its places in nobody else's hands until the commit."""
+    """The item, locked until the commit; None if it does not exist."""
     query = select(AnnotationItem).filter_by(id=item_id).with_for_update(key_share=True)
     return session.scalars(query.execution_options(populate_existing=True)).one_or_none()
 
 
 def free(session: Session, round_: AnnotationRound, item: AnnotationItem, annotator: str) -> bool:
-    """Whether a locked item has a place for this annotator, beside what others have answered or hold."""
+    """Whether a locked item is free for this annotator. Their own reservation does not count."""
     others = select(func.count()).where(Annotation.item_id == item.id, Annotation.annotator != annotator, held())
     return item.answers + session.scalars(others).one() < round_.overlap
 
 
 def wanted(round_: AnnotationRound, annotator: str) -> Select[AnnotationItem]:
-    """Items with a place for an annotator who has not seen them, as far as can be seen without their locks: those that
-    lack least first."""
+    """The free items that the annotator has not seen. Those that lack the fewest answers come first.
+
+    Without locks: an item may be taken before the caller locks it.
+    """
     others = select(Annotation.item_id, func.count().label("held")).group_by(Annotation.item_id)
     others = others.where(Annotation.round_id == round_.id, Annotation.annotator != annotator, held())
     by_others = others.subquery()
@@ -52,14 +54,14 @@ def wanted(round_: AnnotationRound, annotator: str) -> Select[AnnotationItem]:
 
 
 def unseen_gold(round_: AnnotationRound, annotator: str) -> Select[AnnotationItem]:
-    """Gold questions, of which everybody may get each."""
+    """The gold questions that the annotator has not seen. They need no reservation."""
     query = select(AnnotationItem).select_from(AnnotationItem)
     query = query.where(AnnotationItem.round_id == round_.id, AnnotationItem.gold.is_not(None))
     return query.where(~seen_by(annotator)).order_by(AnnotationItem.number)
 
 
 def seen_by(annotator: str) -> ColumnElement[bool]:
-    """Whether an item was ever handed to them."""
+    """SQL of a condition for items that were assigned to the annotator."""
     return (
         select(Annotation)
         .where(Annotation.item_id == AnnotationItem.id, Annotation.annotator == annotator)

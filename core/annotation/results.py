@@ -1,4 +1,4 @@
-"""Reading a round: how many items of what kind, the figures, and item by item what was said."""
+"""Reads a round: counts of items, figures, and the answers of each item."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -8,15 +8,17 @@ from sqlalchemy import false, func, select
 from sqlalchemy.orm import Session
 
 from core.annotation.figures import Figures, figures
-from core.annotation.labels import Answer, Item
+from core.annotation.labels import AnnotatorAnswer, ItemFacts
 from core.models import Annotation, AnnotationItem, AnnotationRound
 from core.models.annotation import AnnotationStatus
 
 
 @dataclass(frozen=True)
 class Counts:
-    """Of one round. `complete`: items with as many answers as are wanted; `cut_off`: with a completion that did not end by
-    itself; gold questions are counted apart."""
+    """Counts of a round. `items` excludes gold questions. `complete` items have all answers that the round asks for.
+
+    `cut_off` items have a completion that reached the longest length.
+    """
 
     items: int = 0
     gold_items: int = 0
@@ -27,7 +29,7 @@ class Counts:
 
 
 def counts(session: Session, rounds: Sequence[AnnotationRound]) -> dict[str, Counts]:
-    """Of each of the rounds, however many they are, in two queries."""
+    """The counts of each round, by id. Two queries for any number of rounds."""
     ids = [round_.id for round_ in rounds]
     plain = AnnotationItem.gold.is_(None)
     query = select(
@@ -47,13 +49,13 @@ def counts(session: Session, rounds: Sequence[AnnotationRound]) -> dict[str, Cou
 
 
 def figures_of(session: Session, round_: AnnotationRound) -> Figures:
-    """Everything that can be counted in a round's answers."""
+    """The figures of a round, from all of its answers."""
     items_query = select(AnnotationItem.id, AnnotationItem.gold, AnnotationItem.policies, AnnotationItem.scores)
     items = {
-        row.id: Item(row.gold, row.policies, row.scores)
+        row.id: ItemFacts(row.gold, row.policies, row.scores)
         for row in session.execute(items_query.filter_by(round_id=round_.id))
     }
-    said = select(
+    query = select(
         Annotation.annotator,
         Annotation.item_id,
         Annotation.choice,
@@ -62,21 +64,21 @@ def figures_of(session: Session, round_: AnnotationRound) -> Figures:
         Annotation.seconds,
         Annotation.answered_at,
     ).where(Annotation.round_id == round_.id, Annotation.status != AnnotationStatus.OPEN)
-    answers = [Answer(**row._mapping) for row in session.execute(said)]
+    answers = [AnnotatorAnswer(**row._mapping) for row in session.execute(query)]
     return figures(answers, items, len(round_.policies or ()))
 
 
 def page(
     session: Session, round_: AnnotationRound, after: int, limit: int, *, disagreed: bool = False
 ) -> list[tuple[AnnotationItem, list[Annotation]]]:
-    """Items in order behind number `after`, each with its answers and skips. `disagreed`: only where two answers differ."""
+    """The items after number `after`, in order, each with its answers and skips. `disagreed`: only items with unequal answers."""
     query = select(AnnotationItem).where(AnnotationItem.round_id == round_.id, AnnotationItem.number > after)
     if disagreed:
-        said = select(
-            func.count(func.coalesce(Annotation.choice, func.array_to_string(Annotation.ranks, ",")).distinct())
+        answer = func.coalesce(Annotation.choice, func.array_to_string(Annotation.ranks, ","))
+        different = select(func.count(answer.distinct())).where(
+            Annotation.item_id == AnnotationItem.id, Annotation.status == AnnotationStatus.ANSWERED
         )
-        said = said.where(Annotation.item_id == AnnotationItem.id, Annotation.status == AnnotationStatus.ANSWERED)
-        query = query.where(said.correlate(AnnotationItem).scalar_subquery() > 1)
+        query = query.where(different.correlate(AnnotationItem).scalar_subquery() > 1)
     items = session.scalars(query.order_by(AnnotationItem.number).limit(limit)).all()
     answers: dict[str, list[Annotation]] = defaultdict(list)
     theirs = select(Annotation).where(

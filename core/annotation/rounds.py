@@ -1,4 +1,4 @@
-"""Rounds: made, found, changed, deleted."""
+"""Creates, finds, changes and deletes annotation rounds."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -20,16 +20,19 @@ from core.settings import Settings, get_settings
 from data.text import bad_text
 
 ITEMS_TASK = "annotation_items"
-_LOST = {"code": "task_lost", "message": "What the round waited for did not come to an end."}
-_CANCELLED = {"code": "cancelled", "message": "What the round waited for was cancelled."}
+_LOST = {"code": "task_lost", "message": "The data task of the round ended without a result."}
+_CANCELLED = {"code": "cancelled", "message": "The data task of the round was cancelled."}
 
 
 def create(session: Session, owner_id: str, spec: NewRound, settings: Settings | None = None) -> AnnotationRound:
-    """A round whose items a data task is about to make. What it names must be the owner's."""
+    """Create a round, and queue a data task that makes its items.
+
+    Raises InvalidRequest, and the errors of datasets and checkpoints that the owner may not use.
+    """
     _refuse_bad_text(spec.model_dump(mode="json"))
     found = sources.resolve(session, owner_id, spec, settings or get_settings())
     if spec.reward_model is not None:
-        sources.scorer(session, owner_id, spec.reward_model)
+        sources.owned_reward_model(session, owner_id, spec.reward_model)
     plain = spec.model_dump(include={"kind", "instructions", "gold_share", "overlap", "reservation_minutes"})
     round_ = AnnotationRound(id=new_id("ann"), owner_id=owner_id, status=RoundStatus.PREPARING.value, **plain)
     round_.name = versions.fit_name(spec.name or found.name)
@@ -44,7 +47,7 @@ def create(session: Session, owner_id: str, spec: NewRound, settings: Settings |
 
 
 def get(session: Session, owner_id: str, round_id: str) -> AnnotationRound:
-    """The owner's round. Another owner's is as absent as one that never was."""
+    """The owner's round. Raises NotFound, for the round of another owner as well."""
     found = session.scalars(select(AnnotationRound).filter_by(id=round_id, owner_id=owner_id)).one_or_none()
     if found is None:
         raise NotFound(f"There is no round {round_id!r}.")
@@ -53,7 +56,7 @@ def get(session: Session, owner_id: str, round_id: str) -> AnnotationRound:
 
 
 def locked(session: Session, round_id: str, *, share: bool = False) -> AnnotationRound:
-    """The round as it is now, and stays until the commit. `share`: many may hold it so, and nobody changes it."""
+    """The round, locked against changes until the commit. `share`: many transactions may hold the lock. Raises NotFound."""
     query = select(AnnotationRound).filter_by(id=round_id).with_for_update(read=share, key_share=not share)
     found = session.scalars(query.execution_options(populate_existing=True)).one_or_none()
     if found is None:
@@ -62,13 +65,16 @@ def locked(session: Session, round_id: str, *, share: bool = False) -> Annotatio
 
 
 def settle(session: Session, round_: AnnotationRound) -> None:
-    """What the end of its data tasks means for a round that waits for them: without items it has failed, with its answers
-    not written it can be closed once more, and a reward model that did not score is asked no more."""
-    _let_scorer_go(session, round_)
-    if round_.status not in (RoundStatus.PREPARING, RoundStatus.CLOSING) or _goes_on(session, round_.task_id):
+    """Update a round whose data task has failed or was cancelled.
+
+    Without items the round has failed. If its answers were not written, it is paused and can be closed again. A reward
+    model that did not score the items is unpinned.
+    """
+    _unpin_failed_scorer(session, round_)
+    if not _has_failed_task(session, round_):
         return
     round_ = locked(session, round_.id)
-    if round_.status not in (RoundStatus.PREPARING, RoundStatus.CLOSING) or _goes_on(session, round_.task_id):
+    if not _has_failed_task(session, round_):
         return
     task = session.get(DataTask, round_.task_id)
     error = _LOST if task is None else task.error or _CANCELLED
@@ -80,7 +86,12 @@ def settle(session: Session, round_: AnnotationRound) -> None:
     session.flush()
 
 
-def _let_scorer_go(session: Session, round_: AnnotationRound) -> None:
+def _has_failed_task(session: Session, round_: AnnotationRound) -> bool:
+    waits = round_.status in (RoundStatus.PREPARING, RoundStatus.CLOSING)
+    return waits and not _is_running_or_done(session, round_.task_id)
+
+
+def _unpin_failed_scorer(session: Session, round_: AnnotationRound) -> None:
     if _scorer_failed(session, round_) and _scorer_failed(session, locked(session, round_.id)):
         unpin(session, round_.id, "scores")
 
@@ -88,11 +99,11 @@ def _let_scorer_go(session: Session, round_: AnnotationRound) -> None:
 def _scorer_failed(session: Session, round_: AnnotationRound) -> bool:
     pinned = select(AnnotationPin).filter_by(round_id=round_.id, purpose="scores").limit(1)
     waits = round_.scores_task_id is not None and session.scalars(pinned).first() is not None
-    return waits and not _goes_on(session, round_.scores_task_id)
+    return waits and not _is_running_or_done(session, round_.scores_task_id)
 
 
 def settle_all(session: Session, owner_id: str) -> None:
-    """The same for every round of an owner that waits for something."""
+    """Call `settle` for every round of the owner that waits for a data task."""
     waiting = AnnotationRound.status.in_((RoundStatus.PREPARING.value, RoundStatus.CLOSING.value))
     scored = AnnotationRound.id.in_(select(AnnotationPin.round_id).filter_by(purpose="scores"))
     query = select(AnnotationRound).where(AnnotationRound.owner_id == owner_id, waiting | scored)
@@ -101,7 +112,7 @@ def settle_all(session: Session, owner_id: str) -> None:
 
 
 def change(session: Session, round_: AnnotationRound, changes: RoundChanges) -> AnnotationRound:
-    """Name, instructions, overlap; pause it or open it again. RoundClosed, or RoundNotReady while it has no items."""
+    """Change the name, the instructions, the overlap or the status. Raises InvalidRequest, RoundClosed and RoundNotReady."""
     given = changes.model_dump(exclude_none=True)
     _refuse_bad_text(given)
     if "name" in given:
@@ -118,10 +129,13 @@ def change(session: Session, round_: AnnotationRound, changes: RoundChanges) -> 
 
 
 def remove(session: Session, round_: AnnotationRound) -> None:
-    """Forget it with its items and answers; a dataset that it was closed into stays. RoundClosed while that is written."""
+    """Delete a round with its items and answers. The dataset with its answers stays.
+
+    Raises RoundClosed while that dataset is being written.
+    """
     round_ = locked(session, round_.id)
     if round_.status == RoundStatus.CLOSING:
-        raise RoundClosed(f"{round_.id} is being written into a dataset; it can be deleted afterwards.")
+        raise RoundClosed(f"{round_.id} is being written into a dataset. Delete it afterwards.")
     for task_id in (round_.task_id, round_.scores_task_id):
         task = session.get(DataTask, task_id) if task_id else None
         if task is not None and task.status in (TaskStatus.QUEUED, TaskStatus.RUNNING):
@@ -131,7 +145,7 @@ def remove(session: Session, round_: AnnotationRound) -> None:
 
 
 def refuse_unless_ready(round_: AnnotationRound) -> None:
-    """Raise RoundNotReady or RoundClosed unless it has items and takes answers."""
+    """Raises RoundNotReady or RoundClosed unless the round has items and accepts answers."""
     match RoundStatus(round_.status):
         case RoundStatus.PREPARING:
             raise RoundNotReady(f"The items of {round_.id} are still being made.")
@@ -139,11 +153,11 @@ def refuse_unless_ready(round_: AnnotationRound) -> None:
             why = (round_.error or _LOST)["message"]
             raise RoundNotReady(f"The items of {round_.id} could not be made: {why}")
         case RoundStatus.CLOSING | RoundStatus.CLOSED:
-            raise RoundClosed(f"{round_.id} is {round_.status}: it takes no more answers.")
+            raise RoundClosed(f"{round_.id} is {round_.status} and accepts no more answers.")
 
 
 def pin(session: Session, round_id: str, purpose: str, checkpoints: Iterable[str]) -> None:
-    """Keep these checkpoints from being pruned until they are unpinned."""
+    """Keep checkpoints from being pruned until `unpin` is called with the same purpose, `items` or `scores`."""
     session.add_all(AnnotationPin(round_id=round_id, checkpoint_id=one, purpose=purpose) for one in set(checkpoints))
     session.flush()
 
@@ -152,8 +166,7 @@ def unpin(session: Session, round_id: str, purpose: str) -> None:
     session.execute(delete(AnnotationPin).filter_by(round_id=round_id, purpose=purpose))
 
 
-def _goes_on(session: Session, task_id: str | None) -> bool:
-    """Or has done what it should."""
+def _is_running_or_done(session: Session, task_id: str | None) -> bool:
     task = session.get(DataTask, task_id, populate_existing=True) if task_id else None
     return task is not None and task.status not in (TaskStatus.FAILED, TaskStatus.CANCELLED)
 

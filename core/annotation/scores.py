@@ -1,4 +1,4 @@
-"""What a reward model thinks of a round's items: asked for here, computed in the data lane."""
+"""Scores of a round's items by a reward model. A data task computes them."""
 
 from collections.abc import Iterable, Sequence
 
@@ -17,13 +17,13 @@ _GOOD = (TaskStatus.QUEUED, TaskStatus.RUNNING, TaskStatus.DONE)
 
 
 def request(session: Session, round_: AnnotationRound, checkpoint_id: str) -> AnnotationRound:
-    """Have the items scored by this reward model, in place of whatever scored them before.
+    """Queue a data task that scores the items by this reward model. It replaces the scores of another model.
 
-    By the one that has scored them, or is about to, nothing is done. RoundNotReady while there are no items.
+    Does nothing if this model has scored them or is about to. Raises RoundNotReady for a round without items.
     """
     round_ = rounds.locked(session, round_.id)
     if round_.status in (RoundStatus.PREPARING, RoundStatus.FAILED):
-        raise RoundNotReady(f"The items of {round_.id} are not there yet.")
+        raise RoundNotReady(f"{round_.id} has no items yet. Try again once it is open.")
     task = task_of(session, round_)
     if round_.reward_model == checkpoint_id and task is not None and task.status in _GOOD:
         return round_
@@ -40,14 +40,14 @@ def request(session: Session, round_: AnnotationRound, checkpoint_id: str) -> An
 
 
 def task_of(session: Session, round_: AnnotationRound) -> DataTask | None:
-    """The data task that scores the items, or has."""
+    """The data task that scores the items or has scored them; None without a reward model."""
     return session.get(DataTask, round_.scores_task_id) if round_.scores_task_id else None
 
 
 def store(
     session: Session, round_id: str, checkpoint_id: str, scored: Iterable[tuple[str, Sequence[float | None]]]
 ) -> None:
-    """Note the scores of items by id, unless another model has been asked for meanwhile."""
+    """Store the scores of items, by id. Does nothing if another model was chosen meanwhile."""
     round_ = rounds.locked(session, round_id)
     if round_.reward_model != checkpoint_id:
         return
@@ -58,6 +58,6 @@ def store(
 
 
 def all_items(session: Session, round_id: str) -> Sequence[AnnotationItem]:
-    """What there is to score: gold questions too, whose answer is known."""
+    """All items of the round with its gold questions, in order."""
     query = select(AnnotationItem).filter_by(round_id=round_id).order_by(AnnotationItem.number)
     return session.scalars(query).all()

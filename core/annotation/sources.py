@@ -1,4 +1,4 @@
-"""What a new round names: datasets become versions, checkpoints are looked up, and all of it must be its owner's."""
+"""Resolves the datasets and checkpoints that a new round names. They must belong to its owner."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,41 +20,41 @@ _WITH_PROMPTS = (DatasetKind.PROMPTS, DatasetKind.PREFERENCES, DatasetKind.THUMB
 
 
 @dataclass(frozen=True)
-class Resolved:
-    """A source as it is stored: whatever comes later, it means the same."""
+class ResolvedSource:
+    """The source of a round in its stored form, with references that never change their meaning."""
 
     name: str
-    """Of the dataset that it is made from."""
+    """Name of the dataset that the round is made from."""
     source: dict[str, Any]
     gold: str | None
     policies: list[dict[str, Any]] | None = None
     checkpoints: set[str] = field(default_factory=set)
-    """What must stay until the items are made."""
+    """Ids of the checkpoints that must exist until the items are made."""
 
 
-def resolve(session: Session, owner_id: str, spec: NewRound, settings: Settings) -> Resolved:
-    """Raises NotFound, WrongDatasetKind, WrongCheckpoint, InvalidRequest or what is wrong with a dataset, each naming the field."""
+def resolve(session: Session, owner_id: str, spec: NewRound, settings: Settings) -> ResolvedSource:
+    """Raises NotFound, WrongDatasetKind, WrongCheckpoint, InvalidRequest or DatasetNotReady, with the name of the field."""
     source = spec.source
     if isinstance(source, RoundFromDataset):
         version = _version(session, owner_id, source.dataset, "source.dataset", DatasetKind.PREFERENCES)
         gold = spec.gold or (pinned(version) if spec.gold_share else None)
         stored = source.model_dump(mode="json") | {"dataset": pinned(version)}
-        return Resolved(version.dataset.name, stored, _gold(session, owner_id, gold))
+        return ResolvedSource(version.dataset.name, stored, _gold(session, owner_id, gold))
     version = _version(session, owner_id, source.prompts, "source.prompts", *_WITH_PROMPTS)
     policies, jobs = _policies(session, owner_id, source, settings)
     tokens = source.max_new_tokens or _tokens_of(jobs)
     stored = source.model_dump(mode="json") | {"prompts": pinned(version), "max_new_tokens": tokens}
     needed = {policy["checkpoint"] for policy in policies if policy["checkpoint"]}
-    return Resolved(version.dataset.name, stored, _gold(session, owner_id, spec.gold), policies, needed)
+    return ResolvedSource(version.dataset.name, stored, _gold(session, owner_id, spec.gold), policies, needed)
 
 
 def pinned(version: DatasetVersion) -> str:
-    """The name of a version, which holds the same rows for ever."""
+    """The reference `ds_…@n` of a version. Its rows never change."""
     return f"{version.dataset_id}@{version.number}"
 
 
-def scorer(session: Session, owner_id: str, checkpoint_id: str, param: str = "reward_model") -> Checkpoint:
-    """A reward model's checkpoint. Raises NotFound, WrongCheckpoint or InvalidRequest."""
+def owned_reward_model(session: Session, owner_id: str, checkpoint_id: str, param: str = "reward_model") -> Checkpoint:
+    """The owner's checkpoint of a reward model. Raises NotFound, WrongCheckpoint or InvalidRequest."""
     named = NamedPath(tuple(param.split(".")), "reward_model", checkpoint_id)
     if not is_checkpoint_id(checkpoint_id):
         _refuse(named, "must be the id of a checkpoint, ckpt_…")
@@ -80,7 +80,7 @@ def _version(session: Session, owner_id: str, name: str, param: str, *kinds: Dat
 def _policies(
     session: Session, owner_id: str, source: RoundFromCheckpoints, settings: Settings
 ) -> tuple[list[dict[str, Any]], list[Job]]:
-    """Each policy as the round remembers it, and the jobs that they are from."""
+    """Each policy in its stored form, and the jobs of those that are checkpoints."""
     found, jobs = [], []
     for index, value in enumerate(source.checkpoints):
         named = NamedPath(("source", "checkpoints", index), "policy", value)
@@ -99,7 +99,7 @@ def _policies(
 
 
 def _tokens_of(jobs: list[Job]) -> int:
-    """As many as the most that one of them samples with: nobody is cut off where their job would not."""
+    """The largest `ppo.max_new_tokens` of these jobs, so that no policy is cut off earlier than in its job."""
     own = [int(job.spec["ppo"]["max_new_tokens"]) for job in jobs if "ppo" in job.spec["stages"]]
     return max(own, default=DEFAULT_TOKENS)
 

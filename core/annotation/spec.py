@@ -1,4 +1,4 @@
-"""What a round is to be: the REST body, and what the dashboard's form asks for."""
+"""The request for a new annotation round, from which the REST schema and the dashboard's form are derived."""
 
 from typing import Annotated, Literal
 
@@ -8,7 +8,7 @@ from trainer.spec import Section
 
 MOST_ITEMS = 20_000
 MOST_RANKED = 9
-"""Completions of one item: as many as there are digits to rank them by."""
+"""Most completions of an item: the digits 1 to 9 are the ranks on the keyboard."""
 LONGEST_NAME = 200
 LONGEST_INSTRUCTIONS = 20_000
 
@@ -16,39 +16,39 @@ Seed = Annotated[int, Field(ge=0, lt=2**32)]
 
 
 class RoundFromDataset(Section):
-    """Rows of a dataset of preferences: pairs for a round of pairs, rankings for one of rankings."""
+    """Rows of a dataset of preferences: pairs for a round of pairs, rankings for a round of rankings."""
 
     type: Literal["dataset"]
     """Always `dataset`."""
     dataset: Annotated[str, Field(min_length=1)]
     """`ds_…` (its newest version) or `ds_…@2`."""
     rows: Literal["unlabelled", "all"] = "unlabelled"
-    """`unlabelled`: pairs or rankings that no row of the dataset labels; `all`: the others too, their labels not shown. The same one is asked once, however many rows hold it."""
+    """`unlabelled`: pairs or rankings that no row of the dataset labels. `all`: labelled ones too, without showing their labels. Equal pairs or rankings become one item."""
     limit: Annotated[int, Field(ge=1, le=MOST_ITEMS)] = 1000
-    """Most items; of more rows a sample is drawn."""
+    """Most items. If the dataset has more, a sample is drawn."""
     seed: Seed = 0
-    """Decides the sample and the order."""
+    """Seed of the sample and its order."""
 
 
 class RoundFromCheckpoints(Section):
-    """Completions that one or several policies are asked for, on the prompts of a dataset."""
+    """Completions that one or several policies sample for the prompts of a dataset."""
 
     type: Literal["checkpoints"]
     """Always `checkpoints`."""
     checkpoints: Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Field(min_length=1, max_length=MOST_RANKED)]
-    """Policies: checkpoint ids (`ckpt_…`), or models as `model.path` of a job names them."""
+    """The policies: checkpoint ids (`ckpt_…`), or models as in `model.path` of a job."""
     prompts: Annotated[str, Field(min_length=1)]
-    """`ds_…` or `ds_…@2`: prompts, or preferences, thumbs or sft, whose prompts are taken."""
+    """`ds_…` or `ds_…@2`: a dataset of prompts, or one of preferences, thumbs or sft, whose prompts are used."""
     completions: Annotated[int, Field(ge=1, le=MOST_RANKED)] = 1
-    """Of each policy. One policy with two is allowed: its own answers are compared, as in online RLHF."""
+    """Completions of each policy for a prompt. One policy with two completions is compared with itself, as in online RLHF."""
     limit: Annotated[int, Field(ge=1, le=MOST_ITEMS)] = 200
-    """Most prompts; of more a sample is drawn."""
+    """Most prompts. If the dataset has more, a sample is drawn."""
     temperature: Annotated[float, Field(gt=0, le=10)] = 1.0
-    """Of sampling, the same for every policy, whatever `ppo.temperature` its job has."""
+    """Sampling temperature of all policies. The `ppo.temperature` of their jobs has no effect."""
     max_new_tokens: Annotated[int, Field(ge=1, le=8192)] | None = None
-    """Longest completion, the same for every policy. Left out: the largest `ppo.max_new_tokens` of their jobs, of those that have a stage of PPO; else 256."""
+    """Longest completion of all policies, in tokens. Left out: the largest `ppo.max_new_tokens` of their jobs with a PPO stage, else 256."""
     seed: Seed = 0
-    """Decides the sample of prompts, their order, and what is sampled."""
+    """Seed of the sample of prompts, their order, and the sampled tokens."""
 
     @property
     def per_prompt(self) -> int:
@@ -59,33 +59,33 @@ class NewRound(Section):
     """A round of annotation."""
 
     name: Annotated[str, Field(max_length=LONGEST_NAME)] = ""
-    """For people. Left out: what the round is made from."""
+    """Name for people. Left out: the name of the dataset that the round is made from."""
     kind: Literal["pairs", "ranking"] = "pairs"
-    """`pairs`: which of two is better; `ranking`: two to nine are put in order."""
+    """`pairs`: choose the better of two completions. `ranking`: put two to nine completions in order."""
     instructions: Annotated[str, Field(max_length=LONGEST_INSTRUCTIONS)] = ""
-    """What annotators should look at; shown to them."""
+    """Instructions that annotators see beside each item."""
     source: Annotated[RoundFromDataset | RoundFromCheckpoints, Field(discriminator="type")]
     """Where the completions come from."""
     overlap: Annotated[int, Field(ge=1, le=20)] = 1
-    """How many annotators should answer each item."""
+    """Number of annotators who answer each item."""
     gold_share: Annotated[float, Field(ge=0, le=0.5)] = 0.0
-    """Share of gold questions, whose answer is known, among what each annotator is shown."""
+    """Share of gold questions among the items of each annotator, from 0 to 0.5. The answer to a gold question is known."""
     gold: Annotated[str, Field(min_length=1)] | None = None
-    """`ds_…` or `ds_…@2`: labelled preferences for the gold questions. Left out: the labelled rows of the source, where it is a dataset of which only unlabelled rows are shown."""
+    """`ds_…` or `ds_…@2`: labelled preferences for the gold questions. May be left out if the source is a dataset with `rows` = `unlabelled`: its labelled rows are used."""
     reservation_minutes: Annotated[float, Field(gt=0, le=1440)] = 10.0
-    """How long an item that was handed out is kept for its annotator."""
+    """Minutes for which an item stays reserved for its annotator."""
     reward_model: Annotated[str, Field(min_length=1)] | None = None
-    """A reward model's checkpoint (`ckpt_…`) to compare the answers with. Can be named later too."""
+    """Checkpoint of a reward model (`ckpt_…`) to compare with the answers. It can be chosen later too."""
 
     @model_validator(mode="after")
-    def _as_many_completions_as_the_kind_needs(self) -> "NewRound":
+    def _completions_fit_the_kind(self) -> "NewRound":
         if not isinstance(self.source, RoundFromCheckpoints):
             return self
         count = self.source.per_prompt
         if self.kind == "pairs" and count != 2:
             raise ValueError(
                 f"a pair has two completions, and {len(self.source.checkpoints)} × {self.source.completions} "
-                f'`source.completions` make {count}: change them, or set `kind` = "ranking"'
+                f'`source.completions` make {count}. Change them, or set `kind` = "ranking"'
             )
         if not 2 <= count <= MOST_RANKED:
             raise ValueError(
@@ -95,7 +95,7 @@ class NewRound(Section):
         return self
 
     @model_validator(mode="after")
-    def _gold_comes_from_somewhere(self) -> "NewRound":
+    def _gold_has_a_source(self) -> "NewRound":
         if self.gold_share == 0:
             self.refuse_idle(["gold"], "without `gold_share`")
         own = isinstance(self.source, RoundFromDataset) and self.source.rows == "unlabelled"
@@ -105,13 +105,13 @@ class NewRound(Section):
 
 
 class RoundChanges(Section):
-    """What may be changed of a round; null leaves it as it is."""
+    """New values for fields of a round. A field that is null or left out stays unchanged."""
 
     name: Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)] | None = None
-    """For people."""
+    """Name for people."""
     instructions: Annotated[str, Field(max_length=LONGEST_INSTRUCTIONS)] | None = None
-    """What annotators should look at."""
+    """Instructions that annotators see beside each item."""
     overlap: Annotated[int, Field(ge=1, le=20)] | None = None
-    """How many annotators should answer each item."""
+    """Number of annotators who answer each item."""
     status: Literal["open", "paused"] | None = None
-    """`paused`: nothing more is handed out, what was handed out may still be answered; `open`: go on."""
+    """`paused`: no more items are assigned, but assigned ones can still be answered. `open`: items are assigned again."""

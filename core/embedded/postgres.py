@@ -29,19 +29,19 @@ _NAME = "PostgreSQL"
 _USER = "proximal"
 _START_SECONDS = 30.0
 _PREDECESSOR_SECONDS = 10.0
-# fsync off: for tests, whose data need not survive a power cut.
-_UNSAFE_BUT_QUICK = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
+_NOT_DURABLE = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
+"""Settings for tests, whose data need not survive a power cut."""
 
 
 class Postgres:
-    """`start()` gives a child process; `url` says how to reach it (unix socket only, in a private folder)."""
+    """A server on a data folder. `start()` returns its process. `url` is its address: a unix socket in a private folder."""
 
     def __init__(self, folder: Path, log: Path, *, database: str = "proximal", durable: bool = True) -> None:
         self._folder = folder.absolute()
         self._data = self._folder / "data"
         self._log = log
         self._database = database
-        self._settings = {} if durable else _UNSAFE_BUT_QUICK
+        self._settings = {} if durable else _NOT_DURABLE
         self._sockets = socket_folder(self._folder / "run")
 
     @property
@@ -52,7 +52,10 @@ class Postgres:
         return f"postgresql+psycopg://{_USER}@/{database}?host={self._sockets}"
 
     def start(self) -> child.Child:
-        """Start the server and wait until it answers. Safe after any end of an earlier one."""
+        """Start the server and wait until it accepts connections. An earlier server may have ended in any way.
+
+        Raises BinaryMissing, FolderInUse or StartFailed.
+        """
         private_folder(self._folder)
         self._log.parent.mkdir(parents=True, exist_ok=True)
         who = unprivileged_identity()
@@ -70,17 +73,17 @@ class Postgres:
         return server
 
     def stop(self, server: child.Child, grace: float = 10.0) -> int:
-        """Fast shutdown: sessions are ended, data is written."""
+        """Shut down fast: the server ends its sessions and writes its data. Returns the exit status."""
         return server.stop(grace, signal.SIGINT)
 
     def _initialise(self, who: child.Identity) -> None:
-        """`initdb` beside its place, then move: an interrupted one is never taken for a cluster."""
+        """Run `initdb` in a temporary folder and rename it, so that an interrupted run leaves no data folder."""
         draft = self._folder / "data.new"
         shutil.rmtree(draft, ignore_errors=True)
         draft.mkdir(mode=0o700)
         change_owner(draft, who)
         command = [str(postgres_program("initdb")), "-D", str(draft), "-U", _USER, "--auth=trust", "--encoding=UTF8"]
-        # Sorting must not depend on the machine's C library, which changes under a data folder.
+        # Sorting must not depend on the C library, which may be updated while the data folder stays.
         command += [
             "--locale=C",
             "--locale-provider=builtin",
@@ -118,7 +121,9 @@ class Postgres:
             if (status := server.poll()) is not None:
                 raise StartFailed(_NAME, f"it ended with status {status}", log_tail(self._log))
             if time.monotonic() > deadline:
-                raise StartFailed(_NAME, f"no answer within {_START_SECONDS:.0f} s", log_tail(self._log))
+                raise StartFailed(
+                    _NAME, f"it did not accept connections within {_START_SECONDS:.0f} s", log_tail(self._log)
+                )
             time.sleep(0.02)
 
     def _ensure_database(self) -> None:
@@ -132,9 +137,9 @@ class Postgres:
 
 
 def _wait_for_predecessor(data: Path) -> None:
-    """A server whose parent was just killed is shutting down; give it the time. A dead one's pid file is removed.
+    """Wait while an earlier server shuts down, and remove the pid file of a dead one. Raises FolderInUse after 10 s.
 
-    PostgreSQL itself only asks whether *any* process has the number in the file, which after a reboot may be anybody's.
+    PostgreSQL itself only checks whether any process has the number in the file. After a reboot it may be another program.
     """
     pid_file = data / "postmaster.pid"
     deadline = time.monotonic() + _PREDECESSOR_SECONDS
@@ -156,7 +161,7 @@ def _pid_in(pid_file: Path) -> int | None:
 
 
 def _is_server_on(pid: int, data: Path) -> bool:
-    """Whether that process has `data` on its command line."""
+    """Whether the process has the data folder on its command line."""
     if pid == 0:
         return False
     if sys.platform == "linux":
@@ -168,10 +173,12 @@ def _is_server_on(pid: int, data: Path) -> bool:
     return os.fsencode(data) in listing.stdout
 
 
-# PostgreSQL refuses to run as root. In containers and on rented machines root is often all there is.
 @cache
 def unprivileged_identity() -> child.Identity:
-    """The first identity that this machine allows us to give to a child."""
+    """An identity under which PostgreSQL runs: it refuses to run as root, which is often the only user of a container.
+
+    Raises EmbeddedServerError if this machine allows no such identity.
+    """
     if os.geteuid() != 0:
         return "ours"
     if sys.platform == "linux":
@@ -185,7 +192,7 @@ def unprivileged_identity() -> child.Identity:
 
 
 def change_owner(folder: Path, identity: child.Identity) -> None:
-    """Make the folder belong to whom the child will be on disk: PostgreSQL insists on owning its data."""
+    """Give the folder to the user of the child. PostgreSQL must own its data folder."""
     if os.geteuid() != 0:
         return
     owner = NOBODY if identity == "nobody" else 0

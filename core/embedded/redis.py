@@ -17,10 +17,10 @@ _START_SECONDS = 10.0
 
 
 class Redis:
-    """`start()` gives a child process; `url` says how to reach it.
+    """A server on a data folder. `start()` returns its process. `url` is its address, with a password.
 
-    On a TCP port of the loopback device behind a password: Celery and redis-py spell socket addresses differently. The
-    port is chosen once per object, so that a server started again is found where the one before it was.
+    It listens on a TCP port of the loopback device, since Celery and redis-py write socket addresses differently. The port
+    is chosen once per object, so that a restarted server has the same address.
     """
 
     def __init__(self, folder: Path, log: Path, *, durable: bool = True) -> None:
@@ -35,7 +35,7 @@ class Redis:
         return f"redis://:{self._password}@127.0.0.1:{self._port}/0"
 
     def start(self) -> child.Child:
-        """Start the server and wait until it answers."""
+        """Start the server and wait until it accepts connections. Raises BinaryMissing or StartFailed."""
         private_folder(self._folder)
         self._log.parent.mkdir(parents=True, exist_ok=True)
         config = self._write_config()
@@ -52,7 +52,7 @@ class Redis:
         return server.stop(grace)
 
     def _write_config(self) -> Path:
-        """In a file, for a password on the command line is everybody's to read."""
+        """Write the configuration to a file. Every user could read a password on the command line."""
         config = self._folder / "valkey.conf"
         config.touch(mode=0o600)
         lines = ["bind 127.0.0.1", f"port {self._port}", f"requirepass {self._password}", 'save ""']
@@ -70,7 +70,9 @@ class Redis:
                 if (status := server.poll()) is not None:
                     raise StartFailed(_NAME, f"it ended with status {status}", log_tail(self._log))
                 if time.monotonic() > deadline:
-                    raise StartFailed(_NAME, f"no answer within {_START_SECONDS:.0f} s", log_tail(self._log))
+                    raise StartFailed(
+                        _NAME, f"it did not accept connections within {_START_SECONDS:.0f} s", log_tail(self._log)
+                    )
                 time.sleep(0.02)
 
 

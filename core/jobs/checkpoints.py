@@ -1,4 +1,4 @@
-"""The checkpoints of a job, as its worker reports them."""
+"""Records and prunes the checkpoints of a job."""
 
 from collections.abc import Sequence
 from pathlib import PurePosixPath
@@ -15,7 +15,7 @@ from trainer.events import CheckpointSaved
 
 
 class File(TypedDict):
-    """A file of a checkpoint: `path` relative to its folder, in posix spelling."""
+    """A file of a checkpoint. `path` is a posix path relative to the folder of the checkpoint."""
 
     path: str
     bytes: int
@@ -23,25 +23,28 @@ class File(TypedDict):
 
 
 def checkpoint_prefix(job_id: str, attempt: int, number: int, path: str) -> str:
-    """Where an attempt puts a checkpoint folder. `number` is another each time, so nothing is ever written over."""
+    """The blob prefix of a checkpoint folder. Each call has another `number`, so that no blob is ever overwritten."""
     return f"jobs/{job_id}/checkpoints/{attempt}-{number}/{path}"
 
 
 def record_checkpoint(
     session: Session, job_id: str, attempt: int, saved: CheckpointSaved, files: Sequence[File], blob_prefix: str
 ) -> Checkpoint:
-    """Make an uploaded checkpoint known. What the same folder held before is no longer a part of the run."""
+    """Store the row of an uploaded checkpoint. An earlier checkpoint of the same folder loses its path.
+
+    Raises LeaseLost, and ValueError for a path outside the folder.
+    """
     held(session, job_id, attempt)
     for path in (saved.path, *(file["path"] for file in files)):
-        _refuse_escape(path)
-    _make_room(session, job_id, saved)
+        _refuse_path_outside(path)
+    _release_folder(session, job_id, saved)
     checkpoint = Checkpoint(
         id=new_id("ckpt"),
         job_id=job_id,
         attempt=attempt,
         **saved.model_dump(include={"stage", "step", "final", "best", "seed", "path"}),
         metrics=storable_numbers(saved.metrics),
-        files=[_plain(file) for file in files],
+        files=[_as_dict(file) for file in files],
         bytes=sum(file["bytes"] for file in files),
         blob_prefix=blob_prefix,
     )
@@ -51,22 +54,22 @@ def record_checkpoint(
 
 
 def prune_checkpoints(session: Session, job_id: str, attempt: int) -> list[str]:
-    """Forget the intermediate checkpoints beyond the newest `checkpoints.keep_last` of each stage, and those whose
-    folder now holds another; but none that an unfinished job needs.
+    """Delete the rows of old intermediate checkpoints. Returns their blob prefixes, to be deleted after the commit.
 
-    Answers their blob prefixes, to be deleted once this is committed.
+    Each stage keeps the newest `checkpoints.keep_last`. Checkpoints without a folder are deleted too. Those that an unfinished
+    job or round needs are kept. Raises LeaseLost.
     """
     job = held(session, job_id, attempt)
     stale = list(session.scalars(select(Checkpoint).filter_by(job_id=job_id, path=None)))
     for found in _intermediate_by_stage(session, job_id).values():
         stale += found[job.spec["checkpoints"]["keep_last"] :]
-    free = _free(session, [checkpoint.id for checkpoint in stale])
+    free = _unused(session, [checkpoint.id for checkpoint in stale])
     session.execute(delete(Checkpoint).where(Checkpoint.id.in_(free)))
     return [checkpoint.blob_prefix for checkpoint in stale if checkpoint.id in free]
 
 
 def checkpoints_to_resume(session: Session, job_id: str) -> list[Checkpoint]:
-    """What a new attempt needs: the final one of each finished stage; of each other the newest, and the best."""
+    """The checkpoints that a new attempt needs: the final one of a finished stage, the newest and the best of any other."""
     query = select(Checkpoint).filter_by(job_id=job_id).where(Checkpoint.path.is_not(None))
     final = session.scalars(query.filter_by(final=True)).all()
     done = {(checkpoint.seed, checkpoint.stage) for checkpoint in final}
@@ -76,7 +79,7 @@ def checkpoints_to_resume(session: Session, job_id: str) -> list[Checkpoint]:
 
 
 def _intermediate_by_stage(session: Session, job_id: str) -> dict[tuple[int | None, str], list[Checkpoint]]:
-    """Newest first, by seed and stage."""
+    """The intermediate checkpoints by seed and stage, newest first."""
     query = select(Checkpoint).filter_by(job_id=job_id, final=False, best=False).where(Checkpoint.path.is_not(None))
     stages: dict[tuple[int | None, str], list[Checkpoint]] = {}
     for checkpoint in session.scalars(query.order_by(Checkpoint.step.desc())):
@@ -84,8 +87,8 @@ def _intermediate_by_stage(session: Session, job_id: str) -> dict[tuple[int | No
     return stages
 
 
-def _make_room(session: Session, job_id: str, saved: CheckpointSaved) -> None:
-    """What lay in the folder is no longer there, and what was the best so far is one like the others."""
+def _release_folder(session: Session, job_id: str, saved: CheckpointSaved) -> None:
+    """Clear the path of an earlier checkpoint in the same folder, and the mark of an earlier best one."""
     query = select(Checkpoint).filter_by(job_id=job_id)
     for replaced in session.scalars(query.filter_by(path=saved.path)):
         replaced.path, replaced.best = None, False
@@ -95,11 +98,11 @@ def _make_room(session: Session, job_id: str, saved: CheckpointSaved) -> None:
     session.flush()
 
 
-def _free(session: Session, ids: Sequence[str]) -> set[str]:
-    """Those that no unfinished job needs, and no round that is about to ask or to be scored by them.
+def _unused(session: Session, ids: Sequence[str]) -> set[str]:
+    """The checkpoints that no unfinished job needs, and no round is about to sample from or to be scored by.
 
-    Locked first, so that a job which is being created with one of them is either seen here or finds it gone; one that
-    is locked by such a job at this moment is left for the next time.
+    They are locked first. A job that is being created with one of them is either seen here, or does not find it. Checkpoints
+    that such a job has locked are left for the next call.
     """
     query = select(Checkpoint.id).where(Checkpoint.id.in_(ids)).with_for_update(skip_locked=True)
     found = set(session.scalars(query))
@@ -108,12 +111,12 @@ def _free(session: Session, ids: Sequence[str]) -> set[str]:
     return found
 
 
-def _plain(file: File) -> dict[str, Any]:
+def _as_dict(file: File) -> dict[str, Any]:
     return {"path": file["path"], "bytes": file["bytes"], "sha256": file["sha256"]}
 
 
-def _refuse_escape(path: str) -> None:
-    """A folder is restored from these names on another machine: they must stay inside it."""
+def _refuse_path_outside(path: str) -> None:
+    """Raises ValueError for a path outside its folder: other machines write files under these names."""
     pure = PurePosixPath(path)
     if pure.is_absolute() or ".." in pure.parts or "\\" in path or "\0" in path or str(pure) != path:
         raise ValueError(f"not a plain relative path: {path!r}")

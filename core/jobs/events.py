@@ -1,4 +1,4 @@
-"""What a worker reports while it works: events in order, and what follows from them."""
+"""Appends and reads the events of a job, and its metrics and samples."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -21,12 +21,13 @@ from trainer.events import Event, Metrics, RunStarted
 def append_events(
     session: Session, job_id: str, attempt: int, events: Sequence[Event], log_offset: int | None = None
 ) -> int:
-    """Store a batch of the trainer's events under the next sequence numbers; answer the last one.
+    """Store a batch of the trainer's events under the next sequence numbers. Returns the last number.
 
-    `log_offset`: where the batch ends in the trainer's log, to be asked for when a commit's outcome is not known.
+    `log_offset` is the end of the batch in the trainer's log, in bytes. The worker reads it back when it cannot know whether
+    a commit succeeded.
 
-    The job's row is locked from here to the commit, so a job's events become visible in the order of their numbers,
-    and a cursor never steps over one that is still on its way.
+    The job's row is locked until the commit. So the events of a job become visible in the order of their numbers, and a
+    cursor never skips an event that is not committed yet. Raises LeaseLost.
     """
     job = held(session, job_id, attempt)
     if job.status == JobStatus.STARTING and any(isinstance(event, RunStarted) for event in events):
@@ -44,7 +45,7 @@ def append_events(
 
 
 def append_event(session: Session, job: Job, event: Event) -> None:
-    """Append an event that the platform itself has to tell about a job that it has locked, or has just made."""
+    """Append an event of the platform itself. The caller has locked or created the job."""
     session.flush()  # the job's row comes first
     _insert_events(session, job, [event])
     job.last_seq += 1
@@ -52,7 +53,7 @@ def append_event(session: Session, job: Job, event: Event) -> None:
 
 
 def stored_offset(session: Session, job_id: str, attempt: int) -> int:
-    """Up to where the attempt's log is stored."""
+    """The end of the stored part of the attempt's log, in bytes."""
     return session.get_one(JobAttempt, (job_id, attempt), populate_existing=True).log_offset
 
 
@@ -68,8 +69,7 @@ def _row(job: Job, seq: int, event: Event) -> dict[str, Any]:
 
 
 def _upsert_metrics(session: Session, job: Job, events: Sequence[Metrics]) -> None:
-    """A step that was done before, by this attempt or an earlier one, is replaced."""
-    # The later of two reports about one step counts.
+    """Store metrics. A repeated step replaces the earlier one; within a batch, the later event counts."""
     latest = {(event.stage, event.step): event for event in events}
     if not latest:
         return
@@ -93,9 +93,8 @@ def _when(event: Event) -> datetime:
     return datetime.fromtimestamp(event.at, UTC)
 
 
-# Reading what jobs said.
 def events_after(session: Session, job_id: str, seq: int, limit: int, types: Sequence[str] = ()) -> Sequence[JobEvent]:
-    """The job's events behind `seq`, in order; of `types` only, if any are named."""
+    """At most `limit` events of the job after number `seq`, in order. `types`: only events of these types."""
     query = select(JobEvent).where(JobEvent.job_id == job_id, JobEvent.seq > seq)
     if types:
         query = query.where(JobEvent.type.in_(types))
@@ -103,7 +102,10 @@ def events_after(session: Session, job_id: str, seq: int, limit: int, types: Seq
 
 
 def samples_at(session: Session, job_id: str, stage: str | None, step: int | None) -> JobEvent | None:
-    """The completions of a step; without one, those of the newest step. Said twice, after a resume, the later count."""
+    """The event with the completions of a step; `step` None: of the newest step. After a resume, the later event counts.
+
+    None if there is no such event.
+    """
     query = select(JobEvent).where(JobEvent.job_id == job_id, JobEvent.type == "samples")
     if stage is not None:
         query = query.where(JobEvent.stage == stage)
@@ -113,7 +115,7 @@ def samples_at(session: Session, job_id: str, stage: str | None, step: int | Non
 
 
 def sample_steps(session: Session, job_id: str, stage: str | None) -> list[tuple[str, int]]:
-    """Every (stage, step) that has completions, in the order in which they were first reached."""
+    """Every (stage, step) with completions, in the order of their first events."""
     query = select(JobEvent.stage, JobEvent.step).where(JobEvent.job_id == job_id, JobEvent.type == "samples")
     if stage is not None:
         query = query.where(JobEvent.stage == stage)

@@ -1,4 +1,4 @@
-"""Reading a job's numbers: exact where they are few, in buckets where they are many."""
+"""Reads the metrics of jobs as series, exact or in buckets."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ from trainer.spec import STAGES
 
 @dataclass(frozen=True)
 class MetricQuery:
-    """Which numbers. Empty `names`: all. `max_points`: per series."""
+    """A selection of metrics. Empty `names`: all. A series with more than `max_points` points is put into buckets."""
 
     stage: str | None = None
     names: Sequence[str] = ()
@@ -22,7 +22,10 @@ class MetricQuery:
 
 @dataclass
 class Series:
-    """One metric of one stage. In buckets, each entry of `steps` is the last step of its bucket, and `last` its value."""
+    """One metric of one stage.
+
+    In buckets, `steps` holds the last step of each bucket, `last` its value, and `n` the number of points in the bucket.
+    """
 
     stage: str
     name: str
@@ -34,8 +37,8 @@ class Series:
     n: list[int] = field(default_factory=list)
 
 
-# One statement is one snapshot: `last_seq` is exactly the event that these numbers are current to.
-# Buckets divide the step range evenly, so that a chart's x axis stays true; minimum and maximum keep every spike.
+# One statement reads one snapshot, so `last_seq` is the last event that these numbers contain.
+# Buckets divide the range of steps evenly, so that the x axis of a chart stays linear. Minimum and maximum keep every spike.
 _SERIES = text("""
 WITH points AS (
     SELECT m.stage, value.key AS name, m.step, value.value::float8 AS value
@@ -61,7 +64,7 @@ WHERE jobs.id = :job_id
 ORDER BY stage, name, step
 """)
 
-# The mean of each of 60 equal parts, or the points themselves where they are fewer.
+# The mean of each of 60 equal parts, or the points themselves if they are fewer.
 _SPARKLINES = text("""
 WITH points AS (
     SELECT job_id, step, (m.values ->> :name)::float8 AS value,
@@ -79,7 +82,7 @@ SPARKLINE = {"stage": "ppo", "name": "objective/scores", "points": 60}
 
 
 def series(session: Session, job_id: str, wanted: MetricQuery) -> tuple[list[Series], int]:
-    """The series, by stage and name, and the sequence number of the event that they are current to."""
+    """The series by stage and name, and the sequence number of the last event that they contain."""
     found: dict[tuple[str, str], Series] = {}
     last_seq = 0
     for row in session.execute(_SERIES, {"job_id": job_id, **vars(wanted), "names": list(wanted.names)}):
@@ -96,7 +99,7 @@ def series(session: Session, job_id: str, wanted: MetricQuery) -> tuple[list[Ser
 
 
 def sparklines(session: Session, job_ids: Sequence[str]) -> dict[str, list[float]]:
-    """The course of each job's reward, in few numbers."""
+    """The mean reward of each job over its PPO steps, in at most 60 numbers."""
     lines: dict[str, list[float]] = {job_id: [] for job_id in job_ids}
     for row in session.execute(_SPARKLINES, {"job_ids": list(job_ids), **SPARKLINE}):
         lines[row.job_id].append(row.value)

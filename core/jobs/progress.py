@@ -1,4 +1,4 @@
-"""How far a job is, as its events tell it."""
+"""The progress of a job, computed from its events."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -15,13 +15,13 @@ WEIGHTS: dict[StageName, float] = {
     "ppo": 6.0,
     "evaluation": 1.0,
 }
-"""Rough shares of a run's time: PPO, which samples as well as trains, takes most of it."""
+"""Estimated shares of the stages in the time of a run. PPO takes the most, since it samples as well as trains."""
 SMOOTHING = 0.2
-"""Weight of the newest step in the average that the ETA is made from."""
+"""Weight of the newest step in the moving average of the seconds per step."""
 
 
 def apply_event(job: Job, event: Event) -> None:
-    """Carry an event's news into the job's row."""
+    """Update the progress columns of the job's row."""
     match event:
         case RunStarted():
             job.plan = [stage.model_dump() for stage in event.stages]
@@ -47,9 +47,9 @@ def _count_step(job: Job, event: Metrics) -> None:
 
 @dataclass(frozen=True)
 class Progress:
-    """`fraction` is of the whole job; `eta_seconds` of the present stage, None while unknown.
+    """`fraction` is that of the whole job, from 0 to 1. `eta_seconds` is that of the present stage, None while unknown.
 
-    Of several seeds, only the first tells of its stages and steps: behind it, a job is as far as its seeds are done.
+    In a job with several seeds, only the first seed has events of stages and steps. After it, finished seeds are counted.
     """
 
     stage: str
@@ -64,7 +64,7 @@ class Progress:
 
 
 def progress(job: Job) -> Progress | None:
-    """None before the trainer has said what it will do."""
+    """The progress of a job; None before the trainer has started a stage."""
     if job.stage is None:
         return None
     stages = [stage["stage"] for stage in job.plan or []] or [job.stage]
@@ -86,7 +86,7 @@ def progress(job: Job) -> Progress | None:
 
 
 def _fraction(job: Job, stages: list[str], index: int) -> float:
-    """Of one seed's run."""
+    """The finished fraction of one seed's run, from 0 to 1."""
     weights: list[float] = [WEIGHTS.get(stage, 1.0) for stage in stages]  # type: ignore[call-overload]
     within = min((job.step or 0) / job.total_steps, 1.0) if job.total_steps else 0.0
     return (sum(weights[:index]) + weights[index] * within) / sum(weights)

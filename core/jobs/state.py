@@ -1,4 +1,4 @@
-"""The life of a job: which state may follow which, and the one function that changes it."""
+"""The states of a job: the table of transitions, and the only function that changes the status."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -14,12 +14,12 @@ from core.models.jobs import ACTIVE, TERMINAL, JobStatus
 S = JobStatus
 TRANSITIONS: dict[JobStatus, frozenset[JobStatus]] = {
     S.QUEUED: frozenset({S.STARTING, S.CANCELLED}),
-    # Back to queued: the worker was lost, or gave the job back. Failed: the trainer ended before it had begun.
+    # To queued: the worker was lost, or gave the job back. To failed: the trainer ended before the run began.
     S.STARTING: frozenset({S.RUNNING, S.QUEUED, S.PAUSING, S.CANCELLING, S.FAILED}),
     S.RUNNING: frozenset({S.SUCCEEDED, S.FAILED, S.QUEUED, S.PAUSING, S.CANCELLING}),
     S.PAUSING: frozenset({S.PAUSED, S.SUCCEEDED, S.FAILED, S.CANCELLING, S.QUEUED}),
     S.PAUSED: frozenset({S.QUEUED, S.CANCELLED}),
-    # A run may end by itself before the wish to cancel reaches it.
+    # A run may end by itself before the worker sees the cancel request.
     S.CANCELLING: frozenset({S.CANCELLED, S.SUCCEEDED, S.FAILED}),
     S.SUCCEEDED: frozenset(),
     S.FAILED: frozenset(),
@@ -28,9 +28,10 @@ TRANSITIONS: dict[JobStatus, frozenset[JobStatus]] = {
 
 
 def change_status(session: Session, job: Job, to: JobStatus, reason: str, **columns: Any) -> None:
-    """Change the job's status, say why, append the event, and set further `columns` with it. The only writer of status.
+    """Change the status, append the event with its reason, and set further `columns`.
 
-    Locks the row and looks again, so that of two who change it at once the second sees what the first did.
+    Only this function changes `Job.status`. It locks and re-reads the row, so concurrent changes see each other. Raises
+    IllegalTransition.
     """
     session.refresh(job, with_for_update=True)
     start = JobStatus(job.status)
@@ -47,7 +48,7 @@ def change_status(session: Session, job: Job, to: JobStatus, reason: str, **colu
 
 
 def write_first_status(session: Session, job: Job, reason: str) -> None:
-    """Write a new job's first status and its event."""
+    """Set the status `queued` of a new job, and append the event."""
     _write(session, job, None, S.QUEUED, reason)
 
 
@@ -66,9 +67,8 @@ def _write(session: Session, job: Job, start: JobStatus | None, to: JobStatus, r
     session.flush()
 
 
-# What people ask of a job.
 def request_cancel(session: Session, job: Job) -> None:
-    """Cancel at once what no worker holds; ask the worker of what one does. IllegalTransition once it has ended."""
+    """Cancel a job without a worker at once, otherwise request it from the worker. Raises IllegalTransition after its end."""
     session.refresh(job, with_for_update=True)
     to = JobStatus.CANCELLING if job.status in ACTIVE else JobStatus.CANCELLED
     change_status(session, job, to, "Cancelled by its owner.")

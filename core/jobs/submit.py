@@ -1,4 +1,4 @@
-"""A new job: checked against what it names, then queued."""
+"""Checks and queues a new job."""
 
 from typing import Any
 
@@ -19,13 +19,14 @@ from trainer.events import Message
 from trainer.spec import DATASETS, JobSpec
 
 EVALUATION = "evaluation_prompts"
-"""The field of `data` whose prompts no stage trains on."""
+"""The field of `data` whose prompts are never used for training."""
 
 
 def submit_job(session: Session, owner_id: str, spec: JobSpec, settings: Settings | None = None) -> Job:
-    """Queue a run of `spec`, whose datasets and checkpoints must be the owner's and of the right kind.
+    """Queue a job. Its datasets and checkpoints must belong to the owner and have the kinds that the spec needs.
 
-    In the stored spec each dataset is named by the sum of its rows: whatever becomes of it later, the run was of these.
+    The stored spec names each dataset by the hash of its rows, so that it always means the same rows. Raises NotFound,
+    InvalidSpec, WrongCheckpoint, WrongDatasetKind and the errors of a version that is not ready.
     """
     resolved = spec.model_dump(mode="json")
     _check_text(resolved)
@@ -43,9 +44,9 @@ def submit_job(session: Session, owner_id: str, spec: JobSpec, settings: Setting
 
 
 def _warn_of_overlap(session: Session, job: Job, used: dict[str, DatasetVersion]) -> None:
-    """Append a message for each dataset that holds evaluation prompts, where the index of both is there to say it.
+    """Append a warning for each dataset that contains evaluation prompts. Datasets that are not indexed yet are not compared.
 
-    The run itself keeps these rows from training, and looks for near duplicates as well.
+    The run itself leaves these rows out of training, and looks for near duplicates as well.
     """
     evaluated = used.get(EVALUATION)
     for role, version in used.items():
@@ -54,7 +55,7 @@ def _warn_of_overlap(session: Session, job: Job, used: dict[str, DatasetVersion]
         shared = overlap.shared_prompts(session, content_of(evaluated), content_of(version))
         if shared:
             text = (
-                f"{shared} different prompts of `data.{EVALUATION}` are also in `data.{role}`: no stage trains on those rows. "
+                f"{shared} different prompts of `data.{EVALUATION}` are also in `data.{role}`. No stage trains on those rows. "
                 f"`proximal datasets overlap {evaluated.dataset_id} {version.dataset_id}` lists them."
             )
             append_event(session, job, Message(text=text, level="warning"))
@@ -68,7 +69,7 @@ def _check_text(resolved: dict[str, Any]) -> None:
 
 
 def _versions(session: Session, owner_id: str, spec: JobSpec) -> dict[str, DatasetVersion]:
-    """By the field that names them; nobody deletes them before the commit."""
+    """The versions by the field that names them, locked against deletion until the commit."""
     used = {}
     for role, kind in DATASETS.items():
         if (reference := getattr(spec.data, role)) is None:

@@ -1,4 +1,4 @@
-"""Which workers are there. A worker's row lives as long as its signs of life keep coming."""
+"""The workers that are online, and the reasons why jobs wait."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -13,25 +13,25 @@ from core.settings import get_settings
 
 
 def report_worker(session: Session, worker_id: str, hostname: str, job_id: str | None) -> None:
-    """I am here, and work on this (or on nothing)."""
+    """Store a heartbeat of the worker. `job_id` None: the worker is idle."""
     now = func.clock_timestamp()
-    news = {"hostname": hostname, "job_id": job_id, "last_seen_at": now}
-    statement = insert(Worker).values(id=worker_id, **news)
-    session.execute(statement.on_conflict_do_update(constraint="pk_workers", set_=news))
+    values = {"hostname": hostname, "job_id": job_id, "last_seen_at": now}
+    statement = insert(Worker).values(id=worker_id, **values)
+    session.execute(statement.on_conflict_do_update(constraint="pk_workers", set_=values))
 
 
 def sign_off(session: Session, worker_id: str) -> None:
-    """I am going."""
+    """Delete the row of a worker that stops."""
     session.execute(delete(Worker).where(Worker.id == worker_id))
 
 
 def online_workers(session: Session) -> Sequence[Worker]:
-    """The workers that were seen lately, oldest first."""
+    """The workers with a heartbeat within the time of a lease, oldest first."""
     return session.scalars(select(Worker).where(~_silent()).order_by(Worker.started_at, Worker.id)).all()
 
 
 def remove_silent_workers(session: Session) -> list[str]:
-    """Remove those that have not been seen for a lease's time; answer their ids."""
+    """Delete the rows of workers without a heartbeat for the time of a lease. Returns their ids."""
     return list(session.scalars(delete(Worker).where(_silent()).returning(Worker.id)))
 
 
@@ -40,9 +40,8 @@ def _silent() -> ColumnElement[bool]:
     return Worker.last_seen_at < func.clock_timestamp() - patience
 
 
-# Why jobs wait.
 def queue_reasons(session: Session, jobs: Sequence[Job]) -> dict[str, str]:
-    """In words, for each of `jobs` that is queued; however many they are, in two queries."""
+    """For each queued job, why it waits, as a sentence. Two queries for any number of jobs."""
     queued = [job.id for job in jobs if job.status == JobStatus.QUEUED]
     if not queued:
         return {}
@@ -60,7 +59,7 @@ def _position(ahead: int) -> str:
 
 
 def _ahead(session: Session, job_ids: Sequence[str]) -> dict[str, int]:
-    """How many jobs of higher priority or greater age wait; fair share between owners may still change the order."""
+    """For each job, the number of queued jobs before it by priority and age. Fair share may still change the order."""
     place = func.row_number().over(order_by=(Job.priority.desc(), Job.created_at, Job.id)) - 1
     queue = select(Job.id, place.label("ahead")).where(Job.status == JobStatus.QUEUED).subquery()
     rows = session.execute(select(queue.c.id, queue.c.ahead).where(queue.c.id.in_(job_ids)))

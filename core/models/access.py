@@ -9,7 +9,7 @@ from core.models.base import Base, CreatedAt
 
 
 class ApiKey(Base):
-    """An API key. Every job and dataset belongs to one key."""
+    """The owner of jobs and datasets. Its text is not stored."""
 
     __tablename__ = "api_keys"
 

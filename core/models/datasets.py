@@ -126,7 +126,7 @@ class DatasetPrompt(Base):
 
     sha256: Mapped[str] = mapped_column(ForeignKey("dataset_contents.sha256", ondelete="CASCADE"), primary_key=True)
     prompt_hash: Mapped[int] = mapped_column(primary_key=True)
-    """As in `dataset_rows`."""
+    """The hash as in `dataset_rows`."""
     bands: Mapped[list[int]] = mapped_column(ARRAY(BigInteger))
     """Hashes of the bands of its MinHash signature (data/report/minhash.py), minus 2^63. Two prompts that share one may be near duplicates."""
 

@@ -1,9 +1,9 @@
-"""The SHA-256 of uploads, carried on while their parts arrive.
+"""The SHA-256 of uploads, computed while their parts arrive.
 
-Parts come in any order, a sum can only be computed in one. So each process keeps the sum of the parts up to the first that
-it has not seen arrive, and goes on when that one comes: the parts are then still in the system's cache, and `complete`
-need not read the whole file again. It is only a help: whoever lost the beginning (another process took those parts, or this
-one was started later) reads what it lacks when the upload is completed.
+Parts arrive in any order, but a hash needs them in order. So each process keeps the hash of the parts before the first
+missing one, and continues when that one arrives. At that time the parts are still in the system's cache, and the whole file
+need not be read again at the end. This is an optimisation only: a process that has not seen the first parts reads them
+when the upload is completed.
 """
 
 import hashlib
@@ -17,7 +17,7 @@ from core.errors import NotFound
 from core.uploads.parts import part_key
 
 MOST_KEPT = 256
-"""Uploads whose beginnings are remembered: the last ones."""
+"""Number of uploads whose hashes a process keeps: the most recently used ones."""
 _PIECE = 1024 * 1024
 log = logging.getLogger(__name__)
 
@@ -29,61 +29,61 @@ def part_sum(blobs: BlobStore, upload_id: str, number: int) -> str:
     return digest.hexdigest()
 
 
-class _Running:
-    """One upload's sum so far."""
+class _RunningDigest:
+    """The hash of the first parts of an upload."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.next = 1
-        self.sum: Any = hashlib.sha256()
+        self.digest: Any = hashlib.sha256()
         self.arrived: set[int] = set()
 
     def add_next(self, blobs: BlobStore, upload_id: str) -> None:
-        """On a copy, so that a part that cannot be read leaves the sum as it was."""
-        longer = self.sum.copy()
+        """Add the next part. A part that cannot be read leaves the hash unchanged."""
+        longer = self.digest.copy()
         _add(longer, blobs, upload_id, self.next)
-        self.sum = longer
+        self.digest = longer
         self.arrived.discard(self.next)
         self.next += 1
 
 
 class RunningDigests:
-    """Those of one process. Any thread may call it."""
+    """The hashes of the uploads of one process. Its methods are thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._running: OrderedDict[str, _Running] = OrderedDict()
+        self._running: OrderedDict[str, _RunningDigest] = OrderedDict()
 
     def arrived(self, blobs: BlobStore, upload_id: str, number: int) -> None:
-        """Go on with the sum as far as parts are there. Raises nothing: `finish` meets again what went wrong here."""
-        running = self._of(upload_id)
+        """Add the parts that have arrived without a gap. Errors are logged, since `finish` reads the parts again."""
+        running = self._digest_of(upload_id)
         running.arrived.add(number)
         if not running.lock.acquire(blocking=False):
-            return  # somebody is at it, and goes on to this part
+            return  # another thread adds parts, and will add this one
         try:
             while running.next in running.arrived:
                 running.add_next(blobs, upload_id)
         except (OSError, NotFound) as error:
-            log.info("the sum of %s waits for its completion: %s", upload_id, error)
+            log.info("the hash of %s is computed at its completion: %s", upload_id, error)
         finally:
             running.lock.release()
 
     def finish(self, blobs: BlobStore, upload_id: str, count: int) -> str:
-        """The sum of all `count` parts, which are there."""
-        running = self._of(upload_id)
+        """The SHA-256 of all `count` parts as hexadecimal digits. All parts must be stored. Raises NotFound."""
+        running = self._digest_of(upload_id)
         with running.lock:
             while running.next <= count:
                 running.add_next(blobs, upload_id)
-            return str(running.sum.hexdigest())
+            return str(running.digest.hexdigest())
 
     def forget(self, upload_id: str) -> None:
-        """It is complete, or gone."""
+        """Drop the hash of an upload that is complete or deleted."""
         with self._lock:
             self._running.pop(upload_id, None)
 
-    def _of(self, upload_id: str) -> _Running:
+    def _digest_of(self, upload_id: str) -> _RunningDigest:
         with self._lock:
-            running = self._running.setdefault(upload_id, _Running())
+            running = self._running.setdefault(upload_id, _RunningDigest())
             self._running.move_to_end(upload_id)
             while len(self._running) > MOST_KEPT:
                 self._running.popitem(last=False)

@@ -1,4 +1,4 @@
-"""An upload's parts as one file, without copying them together."""
+"""Reads the parts of an upload as one file, without copying them."""
 
 import io
 from bisect import bisect_right
@@ -19,16 +19,16 @@ _BUFFER = 1024 * 1024
 
 
 def opener(blobs: BlobStore, upload: Upload) -> Callable[[], BinaryIO]:
-    """Opens the file, as often as one likes. Raises UploadNotComplete."""
+    """A function that opens the file, any number of times. Raises UploadNotComplete."""
     if upload.status != UploadStatus.COMPLETE:
-        raise UploadNotComplete(f"{upload.id} is {upload.status}; it can be read once it is complete.")
-    assert upload.bytes is not None  # of a complete one
+        raise UploadNotComplete(f"{upload.id} is {upload.status}. It can be read once it is complete.")
+    assert upload.bytes is not None  # a CHECK of the table
     upload_id, sizes = upload.id, part_sizes(upload.bytes, upload.part_bytes)
     return lambda: io.BufferedReader(_Parts(blobs, upload_id, sizes), _BUFFER)
 
 
 class _Parts(io.RawIOBase):
-    """Reads and seeks over the parts; one of them is open at a time."""
+    """The parts as one seekable file. One part is open at a time."""
 
     def __init__(self, blobs: BlobStore, upload_id: str, sizes: Sequence[int]) -> None:
         super().__init__()
@@ -54,7 +54,7 @@ class _Parts(io.RawIOBase):
         return self._position
 
     def readinto(self, buffer: "WriteableBuffer", /) -> int:
-        """Up to the end of the part that the position is in: the buffer above asks again for the rest."""
+        """Read to the end of the present part at most. The buffered reader calls it again for the rest."""
         index = bisect_right(self._ends, self._position)
         if index == len(self._ends):
             return 0

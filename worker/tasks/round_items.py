@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from core.annotation import items, scores, shuffle
-from core.annotation.items import Draft, Row, Verdict, question_hash, row_question_hash, verdicts
+from core.annotation.items import ItemDraft, Row, Verdict, question_hash, row_question_hash, verdicts
 from core.annotation.spec import MOST_RANKED
 from core.datasets import rows, versions
 from core.db import session_scope
@@ -23,7 +23,7 @@ _ITEM_NAMES = {RoundKind.PAIRS: "pair", RoundKind.RANKING: "ranking of 2 to 9 co
 class ItemDrafts:
     """The items to compare, before they are stored."""
 
-    drafts: Iterable[Draft]
+    drafts: Iterable[ItemDraft]
     count: int
     left_out: int
     """Number of rows or prompts that could not become an item."""
@@ -78,7 +78,7 @@ def _from_rows(task: TaskContext, round_: AnnotationRound) -> ItemDrafts:
     return ItemDrafts(_read(task, sample, 1), len(sample.numbers), sample.left_out, found)
 
 
-def _gold(task: TaskContext, round_: AnnotationRound, asked: ItemDrafts) -> Iterator[Draft]:
+def _gold(task: TaskContext, round_: AnnotationRound, asked: ItemDrafts) -> Iterator[ItemDraft]:
     if round_.gold is None:
         return iter(())
     needed = items.gold_needed(round_.gold_share, asked.count)
@@ -108,7 +108,7 @@ def _drawn(
 
     def key(_: int, row: Row) -> float | None:
         seen["too long"] += kind is RoundKind.RANKING and len(row.get("completions", ())) > MOST_RANKED
-        if not items.is_of(kind, row, labelled=labelled):
+        if not items.fits_round(kind, row, labelled=labelled):
             return None
         question = row_question_hash(row)
         return None if question in others else shuffle.sample_key(seed, question)
@@ -116,11 +116,11 @@ def _drawn(
     return Sample(version, items.draw(task.version_rows(version), key, limit), seen["too long"])
 
 
-def _read(task: TaskContext, sample: Sample, first: int, *, gold: bool = False) -> Iterator[Draft]:
+def _read(task: TaskContext, sample: Sample, first: int, *, gold: bool = False) -> Iterator[ItemDraft]:
     """Items with the numbers of the sample, in the order of the file."""
     position = {number: at for at, number in enumerate(sample.numbers, first)}
     for number, row in _ordered(task, sample):
-        yield items.of_row(number, position[number], row, gold=gold)
+        yield items.item_from_row(number, position[number], row, gold=gold)
 
 
 def _ordered(task: TaskContext, sample: Sample) -> Iterator[tuple[int, Row]]:

@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 
 from core.annotation import items, scores
-from core.annotation.items import Draft
+from core.annotation.items import ItemDraft
 from core.datasets import rows, versions
 from core.db import session_scope
 from core.errors import NotFound
@@ -29,7 +29,7 @@ Prompt = tuple[int, Any]
 _SAMPLED_FIELDS = ("completions", "policies", "finished")
 
 
-def sample_items(task: TaskContext, round_: AnnotationRound) -> tuple[list[Draft], int]:
+def sample_items(task: TaskContext, round_: AnnotationRound) -> tuple[list[ItemDraft], int]:
     """Let the policies complete a sample of prompts. Returns the items, and the number of prompts left out."""
     with tempfile.TemporaryDirectory(dir=task.scratch, prefix=_PREFIX) as name:
         folder = Path(name)
@@ -42,7 +42,7 @@ def sample_items(task: TaskContext, round_: AnnotationRound) -> tuple[list[Draft
         task.run_command(command, cwd=folder, span=(0.2, 1.0))
         sampled = zip(prompts, _read_lines(folder / "completions.jsonl"), strict=True)
         found = [
-            items.of_completions(position[number], prompt, number, *(line[name] for name in _SAMPLED_FIELDS))
+            items.item_from_completions(position[number], prompt, number, *(line[name] for name in _SAMPLED_FIELDS))
             for (number, prompt), line in sampled
         ]
     kept = items.without_gaps(found)

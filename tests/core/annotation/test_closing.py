@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from core import tasks
 from core.annotation import answers, closing, queue, rounds
-from core.annotation.answers import Given
+from core.annotation.answers import AnswerInput
 from core.blobs import blob_store
 from core.datasets import rows, versions
 from core.datasets.importing import BadRows
@@ -129,7 +129,7 @@ def fail_to_close(session: Session, round_: AnnotationRound, name: str | None) -
     tasks.cancel(session, task)
     session.commit()
     again = rounds.get(session, round_.owner_id, round_.id)
-    why = {"code": "cancelled", "message": "What the round waited for was cancelled."}
+    why = {"code": "cancelled", "message": "The data task of the round was cancelled."}
     assert (again.status, again.error) == ("paused", why)
     return again.dataset_id
 
@@ -183,7 +183,7 @@ def test_a_closed_round_is_closed_for_good(session: Session) -> None:
     with pytest.raises(RoundClosed):
         closing.close(session, round_, None, None)
     with pytest.raises(RoundClosed):
-        answers.answer(session, round_, item or "", "kim", Given("tie"))
+        answers.answer(session, round_, item or "", "kim", AnswerInput("tie"))
     rounds.remove(session, round_)
     assert session.scalars(select(AnnotationItem)).all() == []
     assert session.scalars(select(Dataset)).one() is not None

@@ -7,7 +7,7 @@ from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
 from core.annotation import continuation
-from core.annotation.continuation import Basis, continued
+from core.annotation.continuation import ContinuationBasis, next_spec
 from core.errors import CannotContinue, InvalidSpec, NotFound, RoundOpen
 from core.jobs.checkpoints import record_checkpoint
 from core.models import AnnotationItem, AnnotationRound, Checkpoint, Job
@@ -33,8 +33,8 @@ def spec(**changes: Any) -> JobSpec:
 
 def after(base: JobSpec, anchor: str | None = "ckpt_sft", **told: Any) -> JobSpec:
     """What comes after it."""
-    basis = Basis(base, "ckpt_ppo", told.pop("reward_model", "ckpt_rm"), anchor)
-    return JobSpec.model_validate(continued(basis, "ds_new@2", "Second", **told))
+    basis = ContinuationBasis(base, "ckpt_ppo", told.pop("reward_model", "ckpt_rm"), anchor)
+    return JobSpec.model_validate(next_spec(basis, "ds_new@2", "Second", **told))
 
 
 def test_next_job_refits_reward_model_and_starts_from_policy() -> None:
@@ -120,7 +120,7 @@ def test_basis_policy_is_final_else_best_else_newest_checkpoint(session: Session
     assert policy() == best.id
     final = saved(session, job, "ppo", 6)
     assert policy() == final.id
-    assert continuation.basis_of(session, job.owner_id, job.id).anchor == sft.id
+    assert continuation.basis_of(session, job.owner_id, job.id).reference == sft.id
 
 
 def test_basis_of_several_seeds_is_the_first_with_reward_model(session: Session, job: Job) -> None:
@@ -130,7 +130,7 @@ def test_basis_of_several_seeds_is_the_first_with_reward_model(session: Session,
             path = f"seeds/{seed}/checkpoints/{stage}"
             found[seed, stage] = saved(session, job, stage, path=path, seed=seed).id  # type: ignore[arg-type]
     basis = continuation.basis_of(session, job.owner_id, job.id)
-    assert (basis.policy, basis.reward_model, basis.anchor) == tuple(
+    assert (basis.policy, basis.reward_model, basis.reference) == tuple(
         found[7, s] for s in ("ppo", "reward_model", "sft")
     )
 
@@ -151,7 +151,7 @@ def test_a_job_that_there_is_nothing_in_to_go_on_from(session: Session, job: Job
     ("rewards", "says"),
     [
         ([{"type": "regex", "pattern": "x"}], "its rewards are rules"),
-        ([{"type": "model", "path": "a/b"}, {"type": "model", "path": "c/d"}], "2 reward models from elsewhere"),
+        ([{"type": "model", "path": "a/b"}, {"type": "model", "path": "c/d"}], "names 2 reward models"),
     ],
 )
 def test_rewards_that_cannot_learn_from_answers(session: Session, rewards: list[Any], says: str) -> None:
@@ -166,18 +166,18 @@ def test_continue_queues_a_job_and_stores_it_with_the_round(
     session: Session, job: Job, closed: AnnotationRound, settings: Settings
 ) -> None:
     ids = {stage: saved(session, job, stage).id for stage in ("sft", "reward_model", "ppo")}  # type: ignore[arg-type]
-    made = continuation.go_on(session, closed, job.id, settings, steps=4)
+    made = continuation.continue_job(session, closed, job.id, settings, steps=4)
     assert (made.status, made.spec["model"]["path"], made.spec["ppo"]["steps"]) == ("queued", ids["ppo"], 4)
     assert made.spec["data"]["preferences"].startswith(f"{closed.dataset_id}@sha256:")
     session.refresh(closed)
     assert closed.jobs == [made.id]
     assert continuation.plan(session, closed, job.id).sentences == [
-        f"The reward model of {job.id} (reward_model, step 10, {ids['reward_model']}) goes on learning, for 1 epoch, from "
-        f"what is labelled among the 3 rows of {closed.dataset_id}@1; 10% of the prompts are held out.",
-        f"PPO goes on from the policy of {job.id} (ppo, step 10, {ids['ppo']}) for 100 steps.",
-        f"Its KL penalty is taken to the policy of {job.id} (sft, step 10, {ids['sft']}).",
+        f"The reward model of {job.id} (reward_model, step 10, {ids['reward_model']}) is trained for 1 more epoch on the "
+        f"labelled ones of the 3 rows of {closed.dataset_id}@1. 10% of the prompts are held out.",
+        f"PPO continues from the policy of {job.id} (ppo, step 10, {ids['ppo']}) for 100 steps.",
+        f"Its KL penalty is measured against the policy of {job.id} (sft, step 10, {ids['sft']}).",
         "Its prompts are those of the same rows.",
-        "At the end it is compared with the policy that it began with.",
+        "At the end it is compared with the policy that it starts from.",
     ]
 
 
@@ -190,14 +190,14 @@ def test_next_job_plan_states_further_conditions(session: Session, closed: Annot
         saved(session, job, stage)  # type: ignore[arg-type]
     first = select(AnnotationItem.id).filter_by(round_id=closed.id, number=1).scalar_subquery()
     session.execute(update(AnnotationItem).where(AnnotationItem.id == first).values(finished=[True, False]))
-    said = continuation.plan(session, closed, job.id).sentences
-    assert said[1].startswith("PPO goes on from the policy of Kind (ppo, step 10, ckpt_")
-    assert said[-3:] == [
+    sentences = continuation.plan(session, closed, job.id).sentences
+    assert sentences[1].startswith("PPO continues from the policy of Kind (ppo, step 10, ckpt_")
+    assert sentences[-3:] == [
         "At the end it is compared with the policy other/model.",
-        "In 1 of the 3 items an answer was cut off at the longest length: the reward model learns it as if it had ended "
+        "In 1 of the 3 items a completion was cut off at the longest length. The reward model learns it as if it had ended "
         "there.",
-        "Policy, reward model and reference begin at different weights now, so that each stands on a backbone of its own: "
-        "it takes more memory than before.",
+        "Policy, reward model and reference start from different weights, so each needs a backbone of its own. The run "
+        "takes more memory than the job before.",
     ]
 
 
@@ -209,9 +209,9 @@ def test_continue_refuses_a_spec_that_a_posted_job_would_fail(
     for stage in ("sft", "reward_model", "ppo"):
         saved(session, job, stage)  # type: ignore[arg-type]
     with pytest.raises(InvalidSpec, match="warmup_steps"):
-        continuation.go_on(session, closed, job.id, settings, steps=10)
+        continuation.continue_job(session, closed, job.id, settings, steps=10)
 
 
 def test_a_round_that_is_not_closed_is_nothing_to_go_on_with(session: Session, job: Job, settings: Settings) -> None:
     with pytest.raises(RoundOpen, match="is open; close it first"):
-        continuation.go_on(session, make_round(session, job.owner_id), job.id, settings)
+        continuation.continue_job(session, make_round(session, job.owner_id), job.id, settings)

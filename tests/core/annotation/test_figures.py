@@ -5,20 +5,20 @@ from datetime import UTC, datetime
 import pytest
 
 from core.annotation.figures import AnnotatorFigures, SideFigures, figures
-from core.annotation.labels import Answer, Item
+from core.annotation.labels import AnnotatorAnswer, ItemFacts
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 
 def said(
     annotator: str, item: str, choice: str | list[int], shown: tuple[int, ...] = (0, 1), seconds: float = 4.0
-) -> Answer:
+) -> AnnotatorAnswer:
     one, ranks = (choice, None) if isinstance(choice, str) else (None, choice)
-    return Answer(annotator, item, one, ranks, shown, seconds, NOON)
+    return AnnotatorAnswer(annotator, item, one, ranks, shown, seconds, NOON)
 
 
 def test_answers_skips_ties_and_places() -> None:
-    items = {name: Item() for name in "ABCD"}
+    items = {name: ItemFacts() for name in "ABCD"}
     found = figures(
         [said("kim", "A", "a"), said("kim", "B", "a", (1, 0)), said("kim", "C", "tie"), said("kim", "D", "skip")],
         items,
@@ -29,7 +29,7 @@ def test_answers_skips_ties_and_places() -> None:
 
 
 def test_speed_and_gold_of_an_annotator() -> None:
-    items = {"A": Item(), "G": Item(gold={"choice": "a"}), "H": Item(gold={"choice": "b"})}
+    items = {"A": ItemFacts(), "G": ItemFacts(gold={"choice": "a"}), "H": ItemFacts(gold={"choice": "b"})}
     found = figures(
         [said("kim", "A", "a"), said("kim", "G", "a", seconds=2), said("kim", "H", "a", seconds=6)], items, 0
     )
@@ -38,7 +38,7 @@ def test_speed_and_gold_of_an_annotator() -> None:
 
 
 def test_agreement_is_with_the_majority_of_the_others() -> None:
-    items = {name: Item() for name in "ABC"}
+    items = {name: ItemFacts() for name in "ABC"}
     labels = {"kim": "aab", "lee": "aba", "max": "abb"}
     found = figures(
         [said(name, item, label) for name, row in labels.items() for item, label in zip("ABC", row, strict=True)],
@@ -57,7 +57,7 @@ def test_agreement_is_with_the_majority_of_the_others() -> None:
 
 
 def test_a_ranking_counts_by_its_pairs() -> None:
-    items = {"A": Item(policies=[0, 1, 1], scores=[3.0, 2.0, 1.0]), "G": Item(gold={"ranks": [1, 2, 2]})}
+    items = {"A": ItemFacts(policies=[0, 1, 1], scores=[3.0, 2.0, 1.0]), "G": ItemFacts(gold={"ranks": [1, 2, 2]})}
     found = figures([said("kim", "A", [1, 3, 2], (2, 0, 1)), said("kim", "G", [1, 2, 3])], items, 2)
     # Policy 0 beats both completions of policy 1; the third pair is within policy 1 and says nothing.
     assert found.sides == [SideFigures(0, 2, 0, 0), SideFigures(1, 0, 2, 0)]
@@ -69,10 +69,10 @@ def test_a_ranking_counts_by_its_pairs() -> None:
 
 def test_the_reward_model_is_held_against_everything_but_ties() -> None:
     items = {
-        "A": Item(scores=[1.0, 2.0]),
-        "B": Item(scores=[2.0, 1.0]),
-        "C": Item(scores=[None, 1.0]),
-        "D": Item(scores=[1.0, 1.0]),
+        "A": ItemFacts(scores=[1.0, 2.0]),
+        "B": ItemFacts(scores=[2.0, 1.0]),
+        "C": ItemFacts(scores=[None, 1.0]),
+        "D": ItemFacts(scores=[1.0, 1.0]),
     }
     found = figures(
         [said("kim", item, label) for item, label in zip("ABCD", ("b", "b", "a", "a"), strict=True)], items, 0
@@ -85,6 +85,6 @@ def test_the_reward_model_is_held_against_everything_but_ties() -> None:
 
 
 def test_a_round_without_answers_has_no_figures() -> None:
-    found = figures([], {"A": Item()}, 2)
+    found = figures([], {"A": ItemFacts()}, 2)
     assert (found.answers, found.annotators, found.alpha, found.reward_model.of) == (0, [], None, 0)
     assert found.sides == [SideFigures(0), SideFigures(1)]

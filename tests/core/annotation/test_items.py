@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.annotation import items
-from core.annotation.items import Draft
+from core.annotation.items import ItemDraft
 from core.models.annotation import RoundKind
 
 PAIR = {"prompt": "p", "a": "x", "b": "y", "label": "b", "source": "pilot"}
@@ -42,16 +42,16 @@ def test_rows_without_a_key_are_not_drawn() -> None:
 def test_items_only_comparable_rows_become_items(
     kind: RoundKind, row: dict[str, Any], labelled: bool, unlabelled: bool
 ) -> None:
-    assert items.is_of(kind, row, labelled=True) is labelled
-    assert items.is_of(kind, row, labelled=False) is unlabelled
-    assert items.is_of(kind, row, labelled=None) is (labelled or unlabelled)
+    assert items.fits_round(kind, row, labelled=True) is labelled
+    assert items.fits_round(kind, row, labelled=False) is unlabelled
+    assert items.fits_round(kind, row, labelled=None) is (labelled or unlabelled)
 
 
 def test_item_of_row_has_its_answer_only_as_gold_question() -> None:
-    assert items.of_row(7, 3, PAIR) == Draft(3, "p", ["x", "y"], source="pilot", row=7)
-    assert items.of_row(7, 3, PAIR, gold=True).gold == {"choice": "b"}
-    assert items.of_row(7, 3, RANKING, gold=True).gold == {"ranks": [1, 2, 1]}
-    assert items.of_row(7, 3, RANKING | {"ranks": None}).gold is None
+    assert items.item_from_row(7, 3, PAIR) == ItemDraft(3, "p", ["x", "y"], source="pilot", row=7)
+    assert items.item_from_row(7, 3, PAIR, gold=True).gold == {"choice": "b"}
+    assert items.item_from_row(7, 3, RANKING, gold=True).gold == {"ranks": [1, 2, 1]}
+    assert items.item_from_row(7, 3, RANKING | {"ranks": None}).gold is None
 
 
 def test_prompts_of_every_kind_of_row() -> None:
@@ -65,10 +65,10 @@ def test_prompts_of_every_kind_of_row() -> None:
 
 def test_item_leaves_out_equal_empty_or_unstorable_completions() -> None:
     texts, whole = ["x", " ", "x", "n\0l", "y"], [True, True, False, True, False]
-    found = items.of_completions(1, "p", 9, texts, [0, 0, 1, 1, 2], whole)
-    assert found == Draft(1, "p", ["x", "y"], [0, 2], [True, False], row=9)
-    assert items.of_completions(1, "p", 9, ["x", "x"], [0, 1], [True, True]) is None
-    assert items.of_completions(1, "p", 9, [], [], []) is None
+    found = items.item_from_completions(1, "p", 9, texts, [0, 0, 1, 1, 2], whole)
+    assert found == ItemDraft(1, "p", ["x", "y"], [0, 2], [True, False], row=9)
+    assert items.item_from_completions(1, "p", 9, ["x", "x"], [0, 1], [True, True]) is None
+    assert items.item_from_completions(1, "p", 9, [], [], []) is None
 
 
 def test_gold_question_count_follows_the_share() -> None:

@@ -5,7 +5,7 @@ from sqlalchemy import select, text
 from sqlalchemy.orm import Session
 
 from core.annotation import answers, queue, rounds
-from core.annotation.answers import Given
+from core.annotation.answers import AnswerInput
 from core.annotation.spec import RoundChanges
 from core.errors import InvalidRequest, NotFound, RoundClosed, RoundNotReady
 from core.models import Annotation, AnnotationItem
@@ -28,7 +28,7 @@ def test_hand_out_repeats_an_open_item_and_no_answered_one(session: Session) -> 
     assert next_ids(session, round_, "kim") == [first]
     seen = [prefer(session, round_, "kim", "a") for _ in range(4)]
     assert seen[0] == first and seen[3] is None and len(set(seen[:3])) == 3
-    standing = queue.standing(session, round_, "kim")
+    standing = queue.queue_progress(session, round_, "kim")
     assert (standing.done, standing.total, standing.last_item) == (3, 3, seen[2])
 
 
@@ -52,7 +52,7 @@ def test_reservation_blocks_other_annotators_until_it_lapses(session: Session) -
     round_ = make_round(session, count=1)
     (item,) = next_ids(session, round_, "kim")
     assert next_ids(session, round_, "lee") == []
-    assert queue.standing(session, round_, "lee").total == 0
+    assert queue.queue_progress(session, round_, "lee").total == 0
     lapse(session)
     assert next_ids(session, round_, "lee") == [item]
     assert next_ids(session, round_, "kim") == []
@@ -131,7 +131,7 @@ def test_undo_of_one_item_is_idempotent(session: Session) -> None:
 
 def test_gold_questions_are_mixed_in_without_using_overlap(session: Session) -> None:
     round_ = make_round(session, count=12, gold=6, gold_share=0.25)
-    assert queue.standing(session, round_, "kim").total == 16
+    assert queue.queue_progress(session, round_, "kim").total == 16
     while prefer(session, round_, "kim", "a"):
         pass
     rows = session.scalars(select(Annotation).order_by(Annotation.handed_at)).all()
@@ -172,19 +172,19 @@ def test_rankings_are_stored_in_true_positions(session: Session) -> None:
 @pytest.mark.parametrize(
     ("k", "given", "says"),
     [
-        (2, Given("3"), "must be one of 1, 2, tie, skip"),
-        (2, Given("a"), "must be one of 1, 2, tie, skip"),
-        (2, Given(), "must be one of 1, 2, tie, skip"),
-        (2, Given(ranks=[1, 2]), "without `ranks`"),
-        (3, Given("1"), "must be given in a ranking"),
-        (3, Given(), "must be given in a ranking"),
-        (3, Given(ranks=[1, 2]), "must be 3 numbers from 1"),
-        (3, Given(ranks=[1, 2, 4]), "must be 3 numbers from 1"),
-        (3, Given(ranks=[0, 1, 2]), "must be 3 numbers from 1"),
-        (3, Given("skip", [1, 2, 3]), "must be given in a ranking"),
+        (2, AnswerInput("3"), "must be one of 1, 2, tie, skip"),
+        (2, AnswerInput("a"), "must be one of 1, 2, tie, skip"),
+        (2, AnswerInput(), "must be one of 1, 2, tie, skip"),
+        (2, AnswerInput(ranks=[1, 2]), "without `ranks`"),
+        (3, AnswerInput("1"), "must be given in a ranking"),
+        (3, AnswerInput(), "must be given in a ranking"),
+        (3, AnswerInput(ranks=[1, 2]), "must be 3 numbers from 1"),
+        (3, AnswerInput(ranks=[1, 2, 4]), "must be 3 numbers from 1"),
+        (3, AnswerInput(ranks=[0, 1, 2]), "must be 3 numbers from 1"),
+        (3, AnswerInput("skip", [1, 2, 3]), "must be given in a ranking"),
     ],
 )
-def test_answer_of_invalid_form_is_refused(session: Session, k: int, given: Given, says: str) -> None:
+def test_answer_of_invalid_form_is_refused(session: Session, k: int, given: AnswerInput, says: str) -> None:
     round_ = make_round(session, count=1, k=k)
     (item,) = next_ids(session, round_, "kim")
     with pytest.raises(InvalidRequest, match=says):
@@ -196,12 +196,12 @@ def test_answer_requires_an_item_that_was_handed_out(session: Session) -> None:
     (item,) = next_ids(session, round_, "kim")
     (elsewhere,) = next_ids(session, other, "kim")
     for annotator, item_id, says in (
-        ("lee", item, "was not handed to 'lee'"),
+        ("lee", item, "was not assigned to 'lee'"),
         ("kim", elsewhere, "There is no item"),
         ("kim", "item_nope", "There is no item"),
     ):
         with pytest.raises(NotFound, match=says):
-            answers.answer(session, round_, item_id, annotator, Given("1"))
+            answers.answer(session, round_, item_id, annotator, AnswerInput("1"))
 
 
 @pytest.mark.parametrize("name", ["", "  ", " kim", "k" * 101, "k\0m", "k\ud800m"])
@@ -228,7 +228,7 @@ def test_answer_to_a_round_that_is_not_open_is_refused(
     )
     assert next_ids(session, round_, "kim") == []
     for verb in (
-        lambda: answers.answer(session, round_, item, "kim", Given("1")),
+        lambda: answers.answer(session, round_, item, "kim", AnswerInput("1")),
         lambda: answers.undo(session, round_, "kim"),
         lambda: rounds.change(session, round_, RoundChanges(status="open")),
     ):

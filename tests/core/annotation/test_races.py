@@ -9,7 +9,7 @@ from sqlalchemy import func, select, text
 from sqlalchemy.orm import Session
 
 from core.annotation import answers, closing, queue, reservations
-from core.annotation.answers import Given
+from core.annotation.answers import AnswerInput
 from core.db import session_scope
 from core.errors import DatasetNotReady, RoundClosed
 from core.models import Annotation, AnnotationItem, AnnotationRound
@@ -55,7 +55,7 @@ def answer_all(round_: AnnotationRound, annotator: str, ahead: int) -> int:
             return count
         for item_id in items:
             with session_scope() as session:
-                answers.answer(session, round_, item_id, annotator, Given("1"))
+                answers.answer(session, round_, item_id, annotator, AnswerInput("1"))
             count += 1
 
 
@@ -76,7 +76,7 @@ def change_one_s_mind(round_: AnnotationRound, annotator: str) -> None:
             items = [item.id for _, item in queue.hand_out(session, round_, annotator, chance.randint(1, 3)).items]
             if items and chance.random() < 0.8:
                 said = chance.choice(["1", "2", "tie", "skip"])
-                answers.answer(session, round_, chance.choice(items), annotator, Given(said))
+                answers.answer(session, round_, chance.choice(items), annotator, AnswerInput(said))
             elif chance.random() < 0.7:
                 answers.undo(session, round_, annotator)
 
@@ -132,7 +132,7 @@ def test_race_lapsed_annotator_waits_for_the_last_locked_item(session: Session, 
 def test_race_answer_in_progress_is_included_in_the_close(session: Session, meanwhile: Meanwhile) -> None:
     round_ = make_round(session, count=1)
     (item,) = next_ids(session, round_, "kim")
-    answers.answer(session, round_, item, "kim", Given("1"))
+    answers.answer(session, round_, item, "kim", AnswerInput("1"))
     closed = meanwhile(lambda other: closing.close(other, round_, None, None))
     session.commit()
     closed.result(10)
@@ -144,7 +144,7 @@ def test_race_answer_after_the_close_is_refused(session: Session, meanwhile: Mea
     prefer(session, round_, "kim", "a")
     (item,) = next_ids(session, round_, "kim")
     closing.close(session, round_, None, None)
-    late = meanwhile(lambda other: answers.answer(other, round_, item, "kim", Given("1")))
+    late = meanwhile(lambda other: answers.answer(other, round_, item, "kim", AnswerInput("1")))
     session.commit()
     with pytest.raises(RoundClosed):
         late.result(10)

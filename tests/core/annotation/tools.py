@@ -8,8 +8,8 @@ from sqlalchemy.orm import Session
 
 from core import tasks
 from core.annotation import answers, items, queue, shuffle
-from core.annotation.answers import Given
-from core.annotation.items import Draft
+from core.annotation.answers import AnswerInput
+from core.annotation.items import ItemDraft
 from core.blobs import blob_store
 from core.db import session_scope
 from core.models import Annotation, AnnotationItem, AnnotationRound, DataTask
@@ -34,8 +34,10 @@ def make_round(
     session.add(round_)
     session.flush()
     known = {"choice": "a"} if k == 2 else {"ranks": list(range(1, k + 1))}
-    drafts = [Draft(n, f"p{n}", [f"answer {m} of {n}" for m in range(k)], row=n) for n in range(1, count + gold + 1)]
-    told = [draft if draft.number <= count else Draft(**{**vars(draft), "gold": known}) for draft in drafts]
+    drafts = [
+        ItemDraft(n, f"p{n}", [f"answer {m} of {n}" for m in range(k)], row=n) for n in range(1, count + gold + 1)
+    ]
+    told = [draft if draft.number <= count else ItemDraft(**{**vars(draft), "gold": known}) for draft in drafts]
     items.store(session, round_.id, told, left_out=0)
     session.commit()
     return round_
@@ -52,7 +54,7 @@ def say(
     session: Session, round_: AnnotationRound, annotator: str, item_id: str, said: str | Sequence[int]
 ) -> Annotation:
     """Answer as it is shown: a choice, or ranks."""
-    given = Given(said, None, 2.0) if isinstance(said, str) else Given(None, said, 2.0)
+    given = AnswerInput(said, None, 2.0) if isinstance(said, str) else AnswerInput(None, said, 2.0)
     found = answers.answer(session, round_, item_id, annotator, given)
     session.commit()
     return found
