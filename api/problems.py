@@ -109,7 +109,7 @@ async def _http_exception(request: Request, error: Exception) -> JSONResponse:
 
 async def _database_down(request: Request, error: Exception) -> JSONResponse:
     log.error("request %s: the database does not answer: %s", request.state.request_id, error)
-    return _answer(request, Unavailable("The database does not answer; try again."))
+    return _answer(request, Unavailable("The database does not answer. Try again."))
 
 
 async def _not_storable(request: Request, error: Exception) -> JSONResponse:

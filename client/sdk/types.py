@@ -1490,55 +1490,55 @@ class RolloutSpec(TypedDict, closed=True):
 
 
 class RoundChanges(TypedDict, closed=True):
-    """What may be changed of a round; null leaves it as it is."""
+    """New values for fields of a round. A field that is null or left out stays unchanged."""
 
     name: NotRequired[str | None]
-    """For people."""
+    """Name for people."""
     instructions: NotRequired[str | None]
-    """What annotators should look at."""
+    """Instructions that annotators see beside each item."""
     overlap: NotRequired[int | None]
-    """How many annotators should answer each item."""
+    """Number of annotators who answer each item."""
     status: NotRequired[Literal["open", "paused"] | None]
-    """`paused`: nothing more is handed out, what was handed out may still be answered; `open`: go on."""
+    """`paused`: no more items are assigned, but assigned ones can still be answered. `open`: items are assigned again."""
 
 
 Checkpoint1: TypeAlias = str
 
 
 class RoundFromCheckpoints(TypedDict, closed=True):
-    """Completions that one or several policies are asked for, on the prompts of a dataset."""
+    """Completions that one or several policies sample for the prompts of a dataset."""
 
     type: Literal["checkpoints"]
     """Always `checkpoints`."""
     checkpoints: list[Checkpoint1]
-    """Policies: checkpoint ids (`ckpt_…`), or models as `model.path` of a job names them."""
+    """The policies: checkpoint ids (`ckpt_…`), or models as in `model.path` of a job."""
     prompts: str
-    """`ds_…` or `ds_…@2`: prompts, or preferences, thumbs or sft, whose prompts are taken."""
+    """`ds_…` or `ds_…@2`: a dataset of prompts, or one of preferences, thumbs or sft, whose prompts are used."""
     completions: NotRequired[int]
-    """Of each policy. One policy with two is allowed: its own answers are compared, as in online RLHF."""
+    """Completions of each policy for a prompt. One policy with two completions is compared with itself, as in online RLHF."""
     limit: NotRequired[int]
-    """Most prompts; of more a sample is drawn."""
+    """Most prompts. If the dataset has more, a sample is drawn."""
     temperature: NotRequired[float]
-    """Of sampling, the same for every policy, whatever `ppo.temperature` its job has."""
+    """Sampling temperature of all policies. The `ppo.temperature` of their jobs has no effect."""
     max_new_tokens: NotRequired[int | None]
-    """Longest completion, the same for every policy. Left out: the largest `ppo.max_new_tokens` of their jobs, of those that have a stage of PPO; else 256."""
+    """Longest completion of all policies, in tokens. Left out: the largest `ppo.max_new_tokens` of their jobs with a PPO stage, else 256."""
     seed: NotRequired[int]
-    """Decides the sample of prompts, their order, and what is sampled."""
+    """Seed of the sample of prompts, their order, and the sampled tokens."""
 
 
 class RoundFromDataset(TypedDict, closed=True):
-    """Rows of a dataset of preferences: pairs for a round of pairs, rankings for one of rankings."""
+    """Rows of a dataset of preferences: pairs for a round of pairs, rankings for a round of rankings."""
 
     type: Literal["dataset"]
     """Always `dataset`."""
     dataset: str
     """`ds_…` (its newest version) or `ds_…@2`."""
     rows: NotRequired[Literal["unlabelled", "all"]]
-    """`unlabelled`: pairs or rankings that no row of the dataset labels; `all`: the others too, their labels not shown. The same one is asked once, however many rows hold it."""
+    """`unlabelled`: pairs or rankings that no row of the dataset labels. `all`: labelled ones too, without showing their labels. Equal pairs or rankings become one item."""
     limit: NotRequired[int]
-    """Most items; of more rows a sample is drawn."""
+    """Most items. If the dataset has more, a sample is drawn."""
     seed: NotRequired[int]
-    """Decides the sample and the order."""
+    """Seed of the sample and its order."""
 
 
 RoundKind: TypeAlias = Literal["pairs", "ranking"]
@@ -2774,23 +2774,23 @@ class NewRound(TypedDict, closed=True):
     """A round of annotation."""
 
     name: NotRequired[str]
-    """For people. Left out: what the round is made from."""
+    """Name for people. Left out: the name of the dataset that the round is made from."""
     kind: NotRequired[Literal["pairs", "ranking"]]
-    """`pairs`: which of two is better; `ranking`: two to nine are put in order."""
+    """`pairs`: choose the better of two completions. `ranking`: put two to nine completions in order."""
     instructions: NotRequired[str]
-    """What annotators should look at; shown to them."""
+    """Instructions that annotators see beside each item."""
     source: RoundFromDataset | RoundFromCheckpoints
     """Where the completions come from."""
     overlap: NotRequired[int]
-    """How many annotators should answer each item."""
+    """Number of annotators who answer each item."""
     gold_share: NotRequired[float]
-    """Share of gold questions, whose answer is known, among what each annotator is shown."""
+    """Share of gold questions among the items of each annotator, from 0 to 0.5. The answer to a gold question is known."""
     gold: NotRequired[str | None]
-    """`ds_…` or `ds_…@2`: labelled preferences for the gold questions. Left out: the labelled rows of the source, where it is a dataset of which only unlabelled rows are shown."""
+    """`ds_…` or `ds_…@2`: labelled preferences for the gold questions. May be left out if the source is a dataset with `rows` = `unlabelled`: its labelled rows are used."""
     reservation_minutes: NotRequired[float]
-    """How long an item that was handed out is kept for its annotator."""
+    """Minutes for which an item stays reserved for its annotator."""
     reward_model: NotRequired[str | None]
-    """A reward model's checkpoint (`ckpt_…`) to compare the answers with. Can be named later too."""
+    """Checkpoint of a reward model (`ckpt_…`) to compare with the answers. It can be chosen later too."""
 
 
 class OnlineSpec(TypedDict, closed=True):

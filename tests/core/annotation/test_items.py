@@ -79,6 +79,8 @@ def test_gold_question_count_follows_the_share() -> None:
 
 
 def test_without_gaps_renumbers_items_consecutively() -> None:
-    first, third = (items.of_completions(place, "p", place + 6, ["x", "y"], [0, 1], [True, True]) for place in (1, 3))
+    first, third = (
+        items.item_from_completions(place, "p", place + 6, ["x", "y"], [0, 1], [True, True]) for place in (1, 3)
+    )
     kept = items.without_gaps([third, None, first])
     assert [(draft.number, draft.row) for draft in kept] == [(1, 7), (2, 9)]

@@ -5402,20 +5402,20 @@ export interface components {
         NewRound: {
             /**
              * Name
-             * @description For people. Left out: what the round is made from.
+             * @description Name for people. Left out: the name of the dataset that the round is made from.
              * @default
              */
             name: string;
             /**
              * Kind
-             * @description `pairs`: which of two is better; `ranking`: two to nine are put in order.
+             * @description `pairs`: choose the better of two completions. `ranking`: put two to nine completions in order.
              * @default pairs
              * @enum {string}
              */
             kind: "pairs" | "ranking";
             /**
              * Instructions
-             * @description What annotators should look at; shown to them.
+             * @description Instructions that annotators see beside each item.
              * @default
              */
             instructions: string;
@@ -5426,30 +5426,30 @@ export interface components {
             source: components["schemas"]["RoundFromDataset"] | components["schemas"]["RoundFromCheckpoints"];
             /**
              * Overlap
-             * @description How many annotators should answer each item.
+             * @description Number of annotators who answer each item.
              * @default 1
              */
             overlap: number;
             /**
              * Gold Share
-             * @description Share of gold questions, whose answer is known, among what each annotator is shown.
+             * @description Share of gold questions among the items of each annotator, from 0 to 0.5. The answer to a gold question is known.
              * @default 0
              */
             gold_share: number;
             /**
              * Gold
-             * @description `ds_…` or `ds_…@2`: labelled preferences for the gold questions. Left out: the labelled rows of the source, where it is a dataset of which only unlabelled rows are shown.
+             * @description `ds_…` or `ds_…@2`: labelled preferences for the gold questions. May be left out if the source is a dataset with `rows` = `unlabelled`: its labelled rows are used.
              */
             gold?: string | null;
             /**
              * Reservation Minutes
-             * @description How long an item that was handed out is kept for its annotator.
+             * @description Minutes for which an item stays reserved for its annotator.
              * @default 10
              */
             reservation_minutes: number;
             /**
              * Reward Model
-             * @description A reward model's checkpoint (`ckpt_…`) to compare the answers with. Can be named later too.
+             * @description Checkpoint of a reward model (`ckpt_…`) to compare with the answers. It can be chosen later too.
              */
             reward_model?: string | null;
         };
@@ -6973,33 +6973,33 @@ export interface components {
         };
         /**
          * RoundChanges
-         * @description What may be changed of a round; null leaves it as it is.
+         * @description New values for fields of a round. A field that is null or left out stays unchanged.
          */
         RoundChanges: {
             /**
              * Name
-             * @description For people.
+             * @description Name for people.
              */
             name?: string | null;
             /**
              * Instructions
-             * @description What annotators should look at.
+             * @description Instructions that annotators see beside each item.
              */
             instructions?: string | null;
             /**
              * Overlap
-             * @description How many annotators should answer each item.
+             * @description Number of annotators who answer each item.
              */
             overlap?: number | null;
             /**
              * Status
-             * @description `paused`: nothing more is handed out, what was handed out may still be answered; `open`: go on.
+             * @description `paused`: no more items are assigned, but assigned ones can still be answered. `open`: items are assigned again.
              */
             status?: ("open" | "paused") | null;
         };
         /**
          * RoundFromCheckpoints
-         * @description Completions that one or several policies are asked for, on the prompts of a dataset.
+         * @description Completions that one or several policies sample for the prompts of a dataset.
          */
         RoundFromCheckpoints: {
             /**
@@ -7009,47 +7009,47 @@ export interface components {
             type: "checkpoints";
             /**
              * Checkpoints
-             * @description Policies: checkpoint ids (`ckpt_…`), or models as `model.path` of a job names them.
+             * @description The policies: checkpoint ids (`ckpt_…`), or models as in `model.path` of a job.
              */
             checkpoints: string[];
             /**
              * Prompts
-             * @description `ds_…` or `ds_…@2`: prompts, or preferences, thumbs or sft, whose prompts are taken.
+             * @description `ds_…` or `ds_…@2`: a dataset of prompts, or one of preferences, thumbs or sft, whose prompts are used.
              */
             prompts: string;
             /**
              * Completions
-             * @description Of each policy. One policy with two is allowed: its own answers are compared, as in online RLHF.
+             * @description Completions of each policy for a prompt. One policy with two completions is compared with itself, as in online RLHF.
              * @default 1
              */
             completions: number;
             /**
              * Limit
-             * @description Most prompts; of more a sample is drawn.
+             * @description Most prompts. If the dataset has more, a sample is drawn.
              * @default 200
              */
             limit: number;
             /**
              * Temperature
-             * @description Of sampling, the same for every policy, whatever `ppo.temperature` its job has.
+             * @description Sampling temperature of all policies. The `ppo.temperature` of their jobs has no effect.
              * @default 1
              */
             temperature: number;
             /**
              * Max New Tokens
-             * @description Longest completion, the same for every policy. Left out: the largest `ppo.max_new_tokens` of their jobs, of those that have a stage of PPO; else 256.
+             * @description Longest completion of all policies, in tokens. Left out: the largest `ppo.max_new_tokens` of their jobs with a PPO stage, else 256.
              */
             max_new_tokens?: number | null;
             /**
              * Seed
-             * @description Decides the sample of prompts, their order, and what is sampled.
+             * @description Seed of the sample of prompts, their order, and the sampled tokens.
              * @default 0
              */
             seed: number;
         };
         /**
          * RoundFromDataset
-         * @description Rows of a dataset of preferences: pairs for a round of pairs, rankings for one of rankings.
+         * @description Rows of a dataset of preferences: pairs for a round of pairs, rankings for a round of rankings.
          */
         RoundFromDataset: {
             /**
@@ -7064,20 +7064,20 @@ export interface components {
             dataset: string;
             /**
              * Rows
-             * @description `unlabelled`: pairs or rankings that no row of the dataset labels; `all`: the others too, their labels not shown. The same one is asked once, however many rows hold it.
+             * @description `unlabelled`: pairs or rankings that no row of the dataset labels. `all`: labelled ones too, without showing their labels. Equal pairs or rankings become one item.
              * @default unlabelled
              * @enum {string}
              */
             rows: "unlabelled" | "all";
             /**
              * Limit
-             * @description Most items; of more rows a sample is drawn.
+             * @description Most items. If the dataset has more, a sample is drawn.
              * @default 1000
              */
             limit: number;
             /**
              * Seed
-             * @description Decides the sample and the order.
+             * @description Seed of the sample and its order.
              * @default 0
              */
             seed: number;
@@ -8897,7 +8897,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            /** @description `unavailable`: The database or the broker does not answer. Try again. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8966,7 +8966,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `wrong_media_type`: The body's Content-Type is not the one that is read here. */
+            /** @description `wrong_media_type`: The route does not accept the Content-Type of the body. */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -8993,7 +8993,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            /** @description `unavailable`: The database or the broker does not answer. Try again. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9047,7 +9047,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            /** @description `unavailable`: The database or the broker does not answer. Try again. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9094,7 +9094,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `not_found`: There is no such thing, or it is not yours. */
+            /** @description `not_found`: It does not exist, or belongs to another API key. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -9121,7 +9121,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            /** @description `unavailable`: The database or the broker does not answer. Try again. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9163,7 +9163,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `not_found`: There is no such thing, or it is not yours. */
+            /** @description `not_found`: It does not exist, or belongs to another API key. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -9190,7 +9190,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            /** @description `unavailable`: The database or the broker does not answer. Try again. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9251,7 +9251,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `not_found`: There is no such thing, or it is not yours. */
+            /** @description `not_found`: It does not exist, or belongs to another API key. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -9295,7 +9295,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            /** @description `unavailable`: The database or the broker does not answer. Try again. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9342,7 +9342,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `not_found`: There is no such thing, or it is not yours. */
+            /** @description `not_found`: It does not exist, or belongs to another API key. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -9382,7 +9382,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            /** @description `unavailable`: The database or the broker does not answer. Try again. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9425,7 +9425,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `not_found`: There is no such thing, or it is not yours. */
+            /** @description `not_found`: It does not exist, or belongs to another API key. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -9450,7 +9450,7 @@ export interface operations {
             /**
              * @description `invalid_request`: The request is not valid.
              *
-             *     `dataset_blocked`: The dataset has a blocking finding; decide about it first.
+             *     `dataset_blocked`: The dataset has a blocking finding. Decide about it first.
              *
              *     `dataset_failed`: The dataset could not be made.
              */
@@ -9471,7 +9471,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            /** @description `unavailable`: The database or the broker does not answer. Try again. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9540,7 +9540,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            /** @description `unavailable`: The database or the broker does not answer. Try again. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9626,7 +9626,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `not_found`: There is no such thing, or it is not yours. */
+            /** @description `not_found`: It does not exist, or belongs to another API key. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -9653,7 +9653,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `wrong_media_type`: The body's Content-Type is not the one that is read here. */
+            /** @description `wrong_media_type`: The route does not accept the Content-Type of the body. */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -9665,11 +9665,11 @@ export interface operations {
             /**
              * @description `invalid_request`: The request is not valid.
              *
-             *     `format_unclear`: It is not clear what the file's records are; say the format, or map its columns.
+             *     `format_unclear`: The format of the file cannot be detected. Choose the format, or map its columns.
              *
              *     `invalid_mapping`: The mapping of columns to fields is not valid.
              *
-             *     `invalid_dataset`: The dataset has rows that cannot be used; nothing was stored.
+             *     `invalid_dataset`: The dataset has rows that cannot be used. Nothing was stored.
              */
             422: {
                 headers: {
@@ -9688,7 +9688,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            /** @description `unavailable`: The database or the broker does not answer. Try again. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9697,7 +9697,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `disk_full`: There is no room left on the platform's disk; nothing was stored. */
+            /** @description `disk_full`: The platform's disk is full. Nothing was stored. */
             507: {
                 headers: {
                     [name: string]: unknown;
@@ -9737,7 +9737,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `not_found`: There is no such thing, or it is not yours. */
+            /** @description `not_found`: It does not exist, or belongs to another API key. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -9764,7 +9764,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            /** @description `unavailable`: The database or the broker does not answer. Try again. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9811,7 +9811,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `not_found`: There is no such thing, or it is not yours. */
+            /** @description `not_found`: It does not exist, or belongs to another API key. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -9847,7 +9847,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            /** @description `unavailable`: The database or the broker does not answer. Try again. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9909,7 +9909,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `not_found`: There is no such thing, or it is not yours. */
+            /** @description `not_found`: It does not exist, or belongs to another API key. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -9927,7 +9927,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `wrong_media_type`: The body's Content-Type is not the one that is read here. */
+            /** @description `wrong_media_type`: The route does not accept the Content-Type of the body. */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -9954,7 +9954,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            /** @description `unavailable`: The database or the broker does not answer. Try again. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10003,7 +10003,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `not_found`: There is no such thing, or it is not yours. */
+            /** @description `not_found`: It does not exist, or belongs to another API key. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -10030,7 +10030,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            /** @description `unavailable`: The database or the broker does not answer. Try again. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10079,7 +10079,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `not_found`: There is no such thing, or it is not yours. */
+            /** @description `not_found`: It does not exist, or belongs to another API key. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -10106,7 +10106,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            /** @description `unavailable`: The database or the broker does not answer. Try again. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10146,7 +10146,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `not_found`: There is no such thing, or it is not yours. */
+            /** @description `not_found`: It does not exist, or belongs to another API key. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -10173,7 +10173,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            /** @description `unavailable`: The database or the broker does not answer. Try again. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10223,7 +10223,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `not_found`: There is no such thing, or it is not yours. */
+            /** @description `not_found`: It does not exist, or belongs to another API key. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -10250,7 +10250,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            /** @description `unavailable`: The database or the broker does not answer. Try again. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10297,7 +10297,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `not_found`: There is no such thing, or it is not yours. */
+            /** @description `not_found`: It does not exist, or belongs to another API key. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -10324,7 +10324,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            /** @description `unavailable`: The database or the broker does not answer. Try again. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10386,7 +10386,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `not_found`: There is no such thing, or it is not yours. */
+            /** @description `not_found`: It does not exist, or belongs to another API key. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -10404,7 +10404,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `wrong_media_type`: The body's Content-Type is not the one that is read here. */
+            /** @description `wrong_media_type`: The route does not accept the Content-Type of the body. */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -10435,7 +10435,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            /** @description `unavailable`: The database or the broker does not answer. Try again. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10476,7 +10476,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `not_found`: There is no such thing, or it is not yours. */
+            /** @description `not_found`: It does not exist, or belongs to another API key. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -10503,7 +10503,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            /** @description `unavailable`: The database or the broker does not answer. Try again. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10565,7 +10565,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `not_found`: There is no such thing, or it is not yours. */
+            /** @description `not_found`: It does not exist, or belongs to another API key. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -10583,7 +10583,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `wrong_media_type`: The body's Content-Type is not the one that is read here. */
+            /** @description `wrong_media_type`: The route does not accept the Content-Type of the body. */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -10614,7 +10614,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            /** @description `unavailable`: The database or the broker does not answer. Try again. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10679,7 +10679,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            /** @description `unavailable`: The database or the broker does not answer. Try again. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10739,7 +10739,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `wrong_media_type`: The body's Content-Type is not the one that is read here. */
+            /** @description `wrong_media_type`: The route does not accept the Content-Type of the body. */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -10766,7 +10766,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            /** @description `unavailable`: The database or the broker does not answer. Try again. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10775,7 +10775,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `disk_full`: There is no room left on the platform's disk; nothing was stored. */
+            /** @description `disk_full`: The platform's disk is full. Nothing was stored. */
             507: {
                 headers: {
                     [name: string]: unknown;
@@ -10826,7 +10826,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `wrong_media_type`: The body's Content-Type is not the one that is read here. */
+            /** @description `wrong_media_type`: The route does not accept the Content-Type of the body. */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -10857,7 +10857,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            /** @description `unavailable`: The database or the broker does not answer. Try again. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10904,7 +10904,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            /** @description `unavailable`: The database or the broker does not answer. Try again. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10944,7 +10944,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `not_found`: There is no such thing, or it is not yours. */
+            /** @description `not_found`: It does not exist, or belongs to another API key. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -10971,7 +10971,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            /** @description `unavailable`: The database or the broker does not answer. Try again. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -11018,7 +11018,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `not_found`: There is no such thing, or it is not yours. */
+            /** @description `not_found`: It does not exist, or belongs to another API key. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -11054,7 +11054,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            /** @description `unavailable`: The database or the broker does not answer. Try again. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -11096,7 +11096,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `not_found`: There is no such thing, or it is not yours. */
+            /** @description `not_found`: It does not exist, or belongs to another API key. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -11123,7 +11123,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            /** @description `unavailable`: The database or the broker does not answer. Try again. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -11190,7 +11190,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `not_found`: There is no such thing, or it is not yours. */
+            /** @description `not_found`: It does not exist, or belongs to another API key. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -11200,9 +11200,9 @@ export interface operations {
                 };
             };
             /**
-             * @description `part_differs`: This part has arrived before, with other bytes.
+             * @description `part_differs`: This part was received before, with other bytes.
              *
-             *     `upload_not_open`: The upload takes no more parts.
+             *     `upload_not_open`: The upload accepts no more parts.
              */
             409: {
                 headers: {
@@ -11224,7 +11224,7 @@ export interface operations {
             /**
              * @description `invalid_request`: The request is not valid.
              *
-             *     `checksum_mismatch`: What arrived does not have the SHA-256 that it should have.
+             *     `checksum_mismatch`: The received bytes do not have the expected SHA-256.
              */
             422: {
                 headers: {
@@ -11243,7 +11243,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            /** @description `unavailable`: The database or the broker does not answer. Try again. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -11252,7 +11252,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `disk_full`: There is no room left on the platform's disk; nothing was stored. */
+            /** @description `disk_full`: The platform's disk is full. Nothing was stored. */
             507: {
                 headers: {
                     [name: string]: unknown;
@@ -11305,7 +11305,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `not_found`: There is no such thing, or it is not yours. */
+            /** @description `not_found`: It does not exist, or belongs to another API key. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -11315,9 +11315,9 @@ export interface operations {
                 };
             };
             /**
-             * @description `parts_missing`: Parts of the upload have not arrived.
+             * @description `parts_missing`: Parts of the upload were not received.
              *
-             *     `upload_not_open`: The upload takes no more parts.
+             *     `upload_not_open`: The upload accepts no more parts.
              */
             409: {
                 headers: {
@@ -11327,7 +11327,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `wrong_media_type`: The body's Content-Type is not the one that is read here. */
+            /** @description `wrong_media_type`: The route does not accept the Content-Type of the body. */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -11339,7 +11339,7 @@ export interface operations {
             /**
              * @description `invalid_request`: The request is not valid.
              *
-             *     `checksum_mismatch`: What arrived does not have the SHA-256 that it should have.
+             *     `checksum_mismatch`: The received bytes do not have the expected SHA-256.
              */
             422: {
                 headers: {
@@ -11358,7 +11358,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            /** @description `unavailable`: The database or the broker does not answer. Try again. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -11411,7 +11411,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `not_found`: There is no such thing, or it is not yours. */
+            /** @description `not_found`: It does not exist, or belongs to another API key. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -11429,7 +11429,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `wrong_media_type`: The body's Content-Type is not the one that is read here. */
+            /** @description `wrong_media_type`: The route does not accept the Content-Type of the body. */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -11443,7 +11443,7 @@ export interface operations {
              *
              *     `invalid_mapping`: The mapping of columns to fields is not valid.
              *
-             *     `invalid_dataset`: The dataset has rows that cannot be used; nothing was stored.
+             *     `invalid_dataset`: The dataset has rows that cannot be used. Nothing was stored.
              */
             422: {
                 headers: {
@@ -11462,7 +11462,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            /** @description `unavailable`: The database or the broker does not answer. Try again. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -11527,7 +11527,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            /** @description `unavailable`: The database or the broker does not answer. Try again. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -11587,7 +11587,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `not_found`: There is no such thing, or it is not yours. */
+            /** @description `not_found`: It does not exist, or belongs to another API key. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -11614,7 +11614,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `wrong_media_type`: The body's Content-Type is not the one that is read here. */
+            /** @description `wrong_media_type`: The route does not accept the Content-Type of the body. */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -11626,11 +11626,11 @@ export interface operations {
             /**
              * @description `invalid_request`: The request is not valid.
              *
-             *     `wrong_dataset_kind`: The job needs another kind of dataset here.
+             *     `wrong_dataset_kind`: This field needs another kind of dataset.
              *
-             *     `wrong_checkpoint`: The job needs a checkpoint of another stage here.
+             *     `wrong_checkpoint`: This field needs a checkpoint of another stage.
              *
-             *     `dataset_blocked`: The dataset has a blocking finding; decide about it first.
+             *     `dataset_blocked`: The dataset has a blocking finding. Decide about it first.
              */
             422: {
                 headers: {
@@ -11649,7 +11649,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            /** @description `unavailable`: The database or the broker does not answer. Try again. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -11689,7 +11689,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `not_found`: There is no such thing, or it is not yours. */
+            /** @description `not_found`: It does not exist, or belongs to another API key. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -11716,7 +11716,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            /** @description `unavailable`: The database or the broker does not answer. Try again. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -11763,7 +11763,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `not_found`: There is no such thing, or it is not yours. */
+            /** @description `not_found`: It does not exist, or belongs to another API key. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -11772,7 +11772,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `round_closed`: The round takes no more answers. */
+            /** @description `round_closed`: The round accepts no more answers. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -11799,7 +11799,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            /** @description `unavailable`: The database or the broker does not answer. Try again. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -11861,7 +11861,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `not_found`: There is no such thing, or it is not yours. */
+            /** @description `not_found`: It does not exist, or belongs to another API key. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -11871,9 +11871,9 @@ export interface operations {
                 };
             };
             /**
-             * @description `round_not_ready`: The items of the round are not there.
+             * @description `round_not_ready`: The round has no items yet.
              *
-             *     `round_closed`: The round takes no more answers.
+             *     `round_closed`: The round accepts no more answers.
              */
             409: {
                 headers: {
@@ -11892,7 +11892,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `wrong_media_type`: The body's Content-Type is not the one that is read here. */
+            /** @description `wrong_media_type`: The route does not accept the Content-Type of the body. */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -11919,7 +11919,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            /** @description `unavailable`: The database or the broker does not answer. Try again. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -11981,7 +11981,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `not_found`: There is no such thing, or it is not yours. */
+            /** @description `not_found`: It does not exist, or belongs to another API key. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -11999,7 +11999,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `wrong_media_type`: The body's Content-Type is not the one that is read here. */
+            /** @description `wrong_media_type`: The route does not accept the Content-Type of the body. */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -12026,7 +12026,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            /** @description `unavailable`: The database or the broker does not answer. Try again. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -12089,7 +12089,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `not_found`: There is no such thing, or it is not yours. */
+            /** @description `not_found`: It does not exist, or belongs to another API key. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -12099,9 +12099,9 @@ export interface operations {
                 };
             };
             /**
-             * @description `round_not_ready`: The items of the round are not there.
+             * @description `round_not_ready`: The round has no items yet.
              *
-             *     `round_closed`: The round takes no more answers.
+             *     `round_closed`: The round accepts no more answers.
              */
             409: {
                 headers: {
@@ -12120,7 +12120,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `wrong_media_type`: The body's Content-Type is not the one that is read here. */
+            /** @description `wrong_media_type`: The route does not accept the Content-Type of the body. */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -12147,7 +12147,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            /** @description `unavailable`: The database or the broker does not answer. Try again. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -12209,7 +12209,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `not_found`: There is no such thing, or it is not yours. */
+            /** @description `not_found`: It does not exist, or belongs to another API key. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -12219,9 +12219,9 @@ export interface operations {
                 };
             };
             /**
-             * @description `round_not_ready`: The items of the round are not there.
+             * @description `round_not_ready`: The round has no items yet.
              *
-             *     `round_closed`: The round takes no more answers.
+             *     `round_closed`: The round accepts no more answers.
              */
             409: {
                 headers: {
@@ -12240,7 +12240,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `wrong_media_type`: The body's Content-Type is not the one that is read here. */
+            /** @description `wrong_media_type`: The route does not accept the Content-Type of the body. */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -12267,7 +12267,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            /** @description `unavailable`: The database or the broker does not answer. Try again. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -12307,7 +12307,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `not_found`: There is no such thing, or it is not yours. */
+            /** @description `not_found`: It does not exist, or belongs to another API key. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -12334,7 +12334,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            /** @description `unavailable`: The database or the broker does not answer. Try again. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -12381,7 +12381,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `not_found`: There is no such thing, or it is not yours. */
+            /** @description `not_found`: It does not exist, or belongs to another API key. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -12408,7 +12408,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            /** @description `unavailable`: The database or the broker does not answer. Try again. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -12470,7 +12470,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `not_found`: There is no such thing, or it is not yours. */
+            /** @description `not_found`: It does not exist, or belongs to another API key. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -12479,7 +12479,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `round_not_ready`: The items of the round are not there. */
+            /** @description `round_not_ready`: The round has no items yet. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -12497,7 +12497,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `wrong_media_type`: The body's Content-Type is not the one that is read here. */
+            /** @description `wrong_media_type`: The route does not accept the Content-Type of the body. */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -12509,7 +12509,7 @@ export interface operations {
             /**
              * @description `invalid_request`: The request is not valid.
              *
-             *     `wrong_checkpoint`: The job needs a checkpoint of another stage here.
+             *     `wrong_checkpoint`: This field needs a checkpoint of another stage.
              */
             422: {
                 headers: {
@@ -12528,7 +12528,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            /** @description `unavailable`: The database or the broker does not answer. Try again. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -12590,7 +12590,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `not_found`: There is no such thing, or it is not yours. */
+            /** @description `not_found`: It does not exist, or belongs to another API key. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -12600,11 +12600,11 @@ export interface operations {
                 };
             };
             /**
-             * @description `round_not_ready`: The items of the round are not there.
+             * @description `round_not_ready`: The round has no items yet.
              *
-             *     `round_closed`: The round takes no more answers.
+             *     `round_closed`: The round accepts no more answers.
              *
-             *     `nothing_to_close`: Nobody has answered anything in this round that could be stored.
+             *     `nothing_to_close`: The round has no answers to store.
              *
              *     `dataset_not_ready`: The dataset is still being imported.
              */
@@ -12625,7 +12625,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `wrong_media_type`: The body's Content-Type is not the one that is read here. */
+            /** @description `wrong_media_type`: The route does not accept the Content-Type of the body. */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -12637,9 +12637,9 @@ export interface operations {
             /**
              * @description `invalid_request`: The request is not valid.
              *
-             *     `wrong_dataset_kind`: The job needs another kind of dataset here.
+             *     `wrong_dataset_kind`: This field needs another kind of dataset.
              *
-             *     `dataset_blocked`: The dataset has a blocking finding; decide about it first.
+             *     `dataset_blocked`: The dataset has a blocking finding. Decide about it first.
              */
             422: {
                 headers: {
@@ -12658,7 +12658,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            /** @description `unavailable`: The database or the broker does not answer. Try again. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -12703,7 +12703,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `not_found`: There is no such thing, or it is not yours. */
+            /** @description `not_found`: It does not exist, or belongs to another API key. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -12728,11 +12728,11 @@ export interface operations {
             /**
              * @description `invalid_request`: The request is not valid.
              *
-             *     `cannot_continue`: There is nothing in that job to go on from.
+             *     `cannot_continue`: The job has no models to continue from.
              *
              *     `invalid_spec`: The job spec is not valid.
              *
-             *     `dataset_blocked`: The dataset has a blocking finding; decide about it first.
+             *     `dataset_blocked`: The dataset has a blocking finding. Decide about it first.
              */
             422: {
                 headers: {
@@ -12751,7 +12751,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            /** @description `unavailable`: The database or the broker does not answer. Try again. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -12813,7 +12813,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `not_found`: There is no such thing, or it is not yours. */
+            /** @description `not_found`: It does not exist, or belongs to another API key. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -12844,7 +12844,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `wrong_media_type`: The body's Content-Type is not the one that is read here. */
+            /** @description `wrong_media_type`: The route does not accept the Content-Type of the body. */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -12856,15 +12856,15 @@ export interface operations {
             /**
              * @description `invalid_request`: The request is not valid.
              *
-             *     `cannot_continue`: There is nothing in that job to go on from.
+             *     `cannot_continue`: The job has no models to continue from.
              *
              *     `invalid_spec`: The job spec is not valid.
              *
-             *     `wrong_checkpoint`: The job needs a checkpoint of another stage here.
+             *     `wrong_checkpoint`: This field needs a checkpoint of another stage.
              *
-             *     `wrong_dataset_kind`: The job needs another kind of dataset here.
+             *     `wrong_dataset_kind`: This field needs another kind of dataset.
              *
-             *     `dataset_blocked`: The dataset has a blocking finding; decide about it first.
+             *     `dataset_blocked`: The dataset has a blocking finding. Decide about it first.
              */
             422: {
                 headers: {
@@ -12883,7 +12883,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            /** @description `unavailable`: The database or the broker does not answer. Try again. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -12948,7 +12948,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            /** @description `unavailable`: The database or the broker does not answer. Try again. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -13008,7 +13008,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `not_found`: There is no such thing, or it is not yours. */
+            /** @description `not_found`: It does not exist, or belongs to another API key. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -13026,7 +13026,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `wrong_media_type`: The body's Content-Type is not the one that is read here. */
+            /** @description `wrong_media_type`: The route does not accept the Content-Type of the body. */
             415: {
                 headers: {
                     [name: string]: unknown;
@@ -13040,9 +13040,9 @@ export interface operations {
              *
              *     `invalid_spec`: The job spec is not valid.
              *
-             *     `wrong_dataset_kind`: The job needs another kind of dataset here.
+             *     `wrong_dataset_kind`: This field needs another kind of dataset.
              *
-             *     `wrong_checkpoint`: The job needs a checkpoint of another stage here.
+             *     `wrong_checkpoint`: This field needs a checkpoint of another stage.
              */
             422: {
                 headers: {
@@ -13061,7 +13061,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            /** @description `unavailable`: The database or the broker does not answer. Try again. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -13101,7 +13101,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `not_found`: There is no such thing, or it is not yours. */
+            /** @description `not_found`: It does not exist, or belongs to another API key. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -13128,7 +13128,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            /** @description `unavailable`: The database or the broker does not answer. Try again. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -13177,7 +13177,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `not_found`: There is no such thing, or it is not yours. */
+            /** @description `not_found`: It does not exist, or belongs to another API key. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -13213,7 +13213,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            /** @description `unavailable`: The database or the broker does not answer. Try again. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -13260,7 +13260,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `not_found`: There is no such thing, or it is not yours. */
+            /** @description `not_found`: It does not exist, or belongs to another API key. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -13287,7 +13287,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            /** @description `unavailable`: The database or the broker does not answer. Try again. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -13340,7 +13340,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `not_found`: There is no such thing, or it is not yours. */
+            /** @description `not_found`: It does not exist, or belongs to another API key. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -13367,7 +13367,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            /** @description `unavailable`: The database or the broker does not answer. Try again. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -13418,7 +13418,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `not_found`: There is no such thing, or it is not yours. */
+            /** @description `not_found`: It does not exist, or belongs to another API key. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -13445,7 +13445,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            /** @description `unavailable`: The database or the broker does not answer. Try again. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -13490,7 +13490,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `not_found`: There is no such thing, or it is not yours. */
+            /** @description `not_found`: It does not exist, or belongs to another API key. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -13517,7 +13517,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            /** @description `unavailable`: The database or the broker does not answer. Try again. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -13560,7 +13560,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `not_found`: There is no such thing, or it is not yours. */
+            /** @description `not_found`: It does not exist, or belongs to another API key. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -13587,7 +13587,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            /** @description `unavailable`: The database or the broker does not answer. Try again. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -13636,7 +13636,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `not_found`: There is no such thing, or it is not yours. */
+            /** @description `not_found`: It does not exist, or belongs to another API key. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -13663,7 +13663,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            /** @description `unavailable`: The database or the broker does not answer. Try again. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -13703,7 +13703,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `not_found`: There is no such thing, or it is not yours. */
+            /** @description `not_found`: It does not exist, or belongs to another API key. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -13730,7 +13730,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            /** @description `unavailable`: The database or the broker does not answer. Try again. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -13771,7 +13771,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `not_found`: There is no such thing, or it is not yours. */
+            /** @description `not_found`: It does not exist, or belongs to another API key. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -13798,7 +13798,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            /** @description `unavailable`: The database or the broker does not answer. Try again. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -13845,7 +13845,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            /** @description `unavailable`: The database or the broker does not answer. Try again. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -13892,7 +13892,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            /** @description `unavailable`: The database or the broker does not answer. Try again. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -13939,7 +13939,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            /** @description `unavailable`: The database or the broker does not answer. Try again. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -13988,7 +13988,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            /** @description `unavailable`: The database or the broker does not answer. Try again. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -14035,7 +14035,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `unavailable`: A part of the platform does not answer; try again. */
+            /** @description `unavailable`: The database or the broker does not answer. Try again. */
             503: {
                 headers: {
                     [name: string]: unknown;
