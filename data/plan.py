@@ -9,7 +9,7 @@ from data.detect import AS_WELL, LIKELY, Candidate, Detection, ordered, stands_o
 from data.errors import InvalidOption, UnclearFormat
 from data.findings import unusable
 from data.formats import FORMATS, SPELT, custom
-from data.formats.base import Format
+from data.formats.base import Format, Source
 from data.formats.guess import guess
 from data.kinds import DatasetKind
 from data.spelling import Names
@@ -55,12 +55,9 @@ class Plan:
             return "anywhere" if custom.grouped(self.mapping or {}) else ""
         return self.reads_as.grouped
 
-    @property
-    def names(self) -> Mapping[str, str]:
-        """Column names of the file by field of a row, for messages."""
-        if self.format == custom.FORMAT.id:
-            return {name: path.replace(".", "/") for name, path in (self.mapping or {})["fields"].items()}
-        return self.reads_as.names
+    def names_in(self, record: Source) -> Mapping[str, str]:
+        """The column of a record by field of a row, for error messages."""
+        return custom.names(self.mapping or {}) if self.format == custom.FORMAT.id else self.reads_as.names_in(record)
 
     @cached_property
     def columns(self) -> Names:

@@ -50,7 +50,7 @@ def _of(record: Record, plan: Plan, reading: Reading) -> Iterator[RowResult]:
     try:
         rows = [canonical(reading.kind, row) for row in _read(value, plan, reading) if not isinstance(row, Rated)]
     except RowError as bad:
-        bad = _renamed(bad, value, plan.names)
+        bad = _renamed(bad, value, plan.names_in(value))
         yield RowResult(line, bad, _sample(record, bad))
         return
     for row in rows:
@@ -68,7 +68,7 @@ def _answers(records: Iterator[Record], plan: Plan, reading: Reading) -> Iterato
                 assert isinstance(rated, Rated)
                 yield _checked(line, rated)
         except RowError as bad:
-            bad = bad if isinstance(value, RowError) else _renamed(bad, value, plan.names)
+            bad = bad if isinstance(value, RowError) else _renamed(bad, value, plan.names_in(value))
             yield RowResult(line, bad, _sample(record, bad))
 
 

@@ -1,8 +1,8 @@
-"""Axolotl's chatml pairs (`chatml.intel`, `.icr`, `.prompt_pairs`, `.ultra`), and AutoTrain's columns."""
+"""Axolotl's chatml pairs (`chatml.intel`, `.icr`, `.prompt_pairs`, `.ultra`)."""
 
 from data.formats import chat
 from data.formats.base import PREFERENCES, Format, Reading, Rows, Source, has
-from data.formats.pairs import PAIR_NOTES, common_prompt, compared, pair_notes
+from data.formats.pairs import PAIR_NOTES, compared, pair_notes
 from data.formats.values import field, text
 from data.names import AXOLOTL_PROMPTS
 
@@ -23,20 +23,6 @@ def _chatml(record: Source, reading: Reading) -> Rows:
     prompt, a, b = compared(prompt, field(record, "chosen"), field(record, "rejected"), _SIDES, reading)
     prompt = chat.told(record.get("system"), prompt)
     yield {"prompt": prompt, "chosen": a, "rejected": b} | pair_notes(record, reading)
-
-
-def _autotrain(record: Source, reading: Reading) -> Rows:
-    prefix = "autotrain_" if "autotrain_text" in record else ""
-    names = f"{prefix}text", f"{prefix}rejected_text"
-    chosen, rejected = (field(record, name) for name in names)
-    prompt = record.get(f"{prefix}prompt")
-    if isinstance(prompt, str) and not prompt.strip():
-        prompt = None
-    if prompt is None and isinstance(chosen, str) and isinstance(rejected, str):
-        prompt, a, b = common_prompt(chosen, rejected)
-    else:
-        prompt, a, b = compared(prompt, chosen, rejected, names, reading)
-    yield {"prompt": prompt, "a": a, "b": b, "label": "a"}
 
 
 def _is_chatml(record: Source) -> bool:
@@ -61,17 +47,4 @@ CHATML = Format(
     rows=_chatml,
     names={"prompt": "question"},
     specific=65,
-)  # fmt: skip
-AUTOTRAIN = Format(
-    id="autotrain",
-    title="AutoTrain columns",
-    about="`text` (the chosen one), `rejected_text` and, for DPO, `prompt`; without it, what the two share is the prompt. Text, or lists of messages.",
-    source="https://huggingface.co/docs/autotrain/llm_finetuning",
-    kinds=(PREFERENCES,),
-    example=({"prompt": "What colour is the sky?", "text": "Blue, by day.", "rejected_text": "Green."},),
-    fields=frozenset({f"{prefix}{name}" for prefix in ("", "autotrain_") for name in ("prompt", "text", "rejected_text")}),
-    fits=lambda record: has(record, "text", "rejected_text") or has(record, "autotrain_text", "autotrain_rejected_text"),
-    rows=_autotrain,
-    names={"a": "text", "b": "rejected_text"},
-    specific=80,
 )  # fmt: skip

@@ -77,8 +77,8 @@ class Format:
     """Those that it reads for prompts alone."""
     pattern: re.Pattern[str] | None = None
     """Names of further columns that `rows` reads."""
-    names: Mapping[str, str] = field(default_factory=dict)
-    """The record's names for fields of ours, for messages: `a` is its `chosen`."""
+    names: Mapping[str, str | tuple[str, ...]] = field(default_factory=dict)
+    """The record's column for fields of a row, for error messages: `a` is its `chosen`. A tuple holds names of one column."""
     grouped: Literal["", "consecutive", "anywhere"] = ""
     """Where the answers to one prompt lie, if each is a record of its own."""
     sided: bool = False
@@ -99,6 +99,19 @@ class Format:
         """Every column that may change rows of this kind: its own, media, and the system message that goes before a prompt."""
         beside = frozenset() if kind is PROMPTS else self.for_prompts
         return (self.fields - beside) | MEDIA | (SYSTEM if kind is not PRETRAINING else frozenset())
+
+    def names_in(self, record: Source) -> Mapping[str, str]:
+        """The column of this record for each field in `names`."""
+        return {
+            name: column if isinstance(column, str) else filled_or_first(record, column)
+            for name, column in self.names.items()
+        }
+
+
+def filled_or_first(record: Source, names: Sequence[str]) -> str:
+    """The first of these columns that holds a value; without one, the first that the record has, or the first name."""
+    filled = (name for name in names if record.get(name) is not None)
+    return next(filled, None) or next((name for name in names if name in record), names[0])
 
 
 _LONG = 60

@@ -52,6 +52,9 @@ def answer(value: Any, pointer: str) -> str:
     """A text, or exactly one message of the assistant's."""
     if isinstance(value, str):
         return value
+    if not isinstance(value, list | dict):
+        detail, code = _unlike(value, "must be text, or one message of the assistant's")
+        raise RowError(detail, pointer=pointer, code=code)
     found = messages(value, pointer)
     if len(found) != 1 or found[0]["role"] != "assistant":
         detail = "must be exactly one message of the assistant's"
@@ -81,8 +84,17 @@ def told(system: Any, prompt: Any) -> Any:
 
 def prompt(record: Source, name: str = "prompt") -> Any:
     """The prompt in this column, text or messages, behind the `system` beside it."""
-    value = field(record, name)
-    return told(record.get("system"), value if isinstance(value, str) else messages(value, f"/{name}"))
+    return told(record.get("system"), text_or_messages(field(record, name), f"/{name}"))
+
+
+def text_or_messages(value: Any, pointer: str) -> str | list[Message]:
+    """A text as it is, or a list of messages in canonical form. Raises RowError."""
+    if isinstance(value, str):
+        return value
+    if not isinstance(value, list | dict):
+        detail, code = _unlike(value, "must be text, or a list of messages")
+        raise RowError(detail, pointer=pointer, code=code)
+    return messages(value, pointer)
 
 
 def readable(record: Source) -> Source:

@@ -9,32 +9,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from data.errors import RowError, UnusableMapping
-from data.formats import chat
-from data.formats.base import PREFERENCES, PRETRAINING, PROMPTS, SFT, THUMBS, Format, Rated, Reading, Row, Rows, Source
+from data.formats.base import PREFERENCES, PRETRAINING, PROMPTS, SFT, THUMBS, Format, Reading, Row, Rows, Source
 from data.formats.labels import label_text, meaning
-from data.formats.pairs import common_prompt, compared
-from data.formats.values import listed, number, ranked, time, truth
+from data.formats.mapping import FIELDS, FORMS, Values, names_of_sides, with_notes
+from data.formats.values import number, time
 from data.kinds import DatasetKind
 
-FIELDS = (
-    "prompt", "system", "input", "chosen", "rejected", "a", "b", "label", "completion", "messages", "completions", "ranks",
-    "scores", "score", "thumb", "text", "answer", "margin", "annotator", "source", "time",
-)  # fmt: skip
-_FORMS: tuple[tuple[DatasetKind, frozenset[str], frozenset[str]], ...] = tuple(
-    (kind, frozenset(needed), frozenset(needed) | {"prompt", "system", "input", "source"} | frozenset(more))
-    for kind, needed, more in (
-        (PREFERENCES, ("chosen", "rejected"), ("margin", "annotator", "time")),
-        (PREFERENCES, ("a", "b"), ("label", "margin", "annotator", "time")),
-        (PREFERENCES, ("prompt", "completions"), ("ranks", "scores", "annotator", "time")),
-        (PREFERENCES, ("prompt", "completion", "score"), ("annotator", "time")),
-        (THUMBS, ("prompt", "completion", "thumb"), ("annotator", "time")),
-        (SFT, ("messages",), ()),
-        (SFT, ("prompt", "completion"), ()),
-        (PRETRAINING, ("text",), ()),
-        (PROMPTS, ("prompt",), ("answer",)),
-    )
-)
-"""For each kind: the required fields, and the optional ones."""
+_CONTENT = ("chosen", "rejected", "a", "b", "completion", "completions", "messages", "text")
+"""Fields without which a record gives no row."""
 
 
 def checked(mapping: Mapping[str, Any] | None) -> tuple[DatasetKind, dict[str, Any]]:
@@ -49,7 +31,7 @@ def checked(mapping: Mapping[str, Any] | None) -> tuple[DatasetKind, dict[str, A
             raise _invalid(f"fields/{name}", "must be the name of a column, or a path with dots")
     if not isinstance(labels, Mapping) or not all(value in ("a", "b", "tie", None) for value in labels.values()):
         raise _invalid("labels", "must say a, b, tie or null (not usable) for each value")
-    form = next((form for form in _FORMS if form[1] <= set(fields)), None)
+    form = next((form for form in FORMS if form[1] <= set(fields)), None)
     if form is None:
         raise _invalid(
             "fields",
@@ -70,59 +52,24 @@ def columns(mapping: Mapping[str, Any]) -> frozenset[str]:
     return frozenset(name for path in mapping["fields"].values() for name in (path, path.partition(".")[0]))
 
 
+def names(mapping: Mapping[str, Any]) -> dict[str, str]:
+    """JSON pointers into a record, without the leading slash, by field."""
+    return names_of_sides({name: path.replace(".", "/") for name, path in mapping["fields"].items()})
+
+
 def _invalid(pointer: str, detail: str) -> UnusableMapping:
     error = {"pointer": f"#/mapping/{pointer}", "detail": detail}
     return UnusableMapping(f"mapping/{pointer}: {detail}", param="mapping", errors=[error])
 
 
 def _rows(record: Source, reading: Reading) -> Rows:
-    """Which rows, the fields say, as in `checked`."""
-    fields = reading.mapping["fields"]
-    found = {name: _at(record, path) for name, path in fields.items()}
-    for name, path in fields.items():
-        if found[name] is None and name in (
-            "chosen",
-            "rejected",
-            "a",
-            "b",
-            "completion",
-            "completions",
-            "messages",
-            "text",
-        ):
+    mapping = reading.mapping
+    values = {name: _at(record, path) for name, path in mapping["fields"].items()}
+    for name, path in mapping["fields"].items():
+        if values[name] is None and name in _CONTENT:
             raise RowError("is missing or empty", pointer=f"/{path.replace('.', '/')}", code="missing_field")
-    yield from _made(found, reading)
-
-
-def _made(found: Row, reading: Reading) -> Rows:
-    if "chosen" in found or "a" in found:
-        sides = ("chosen", "rejected") if "chosen" in found else ("a", "b")
-        texts = isinstance(found[sides[0]], str) and isinstance(found[sides[1]], str)
-        if texts and "prompt" not in found:
-            prompt, a, b = common_prompt(found[sides[0]], found[sides[1]])
-        else:
-            prompt, a, b = compared(_prompt(found), found[sides[0]], found[sides[1]], sides, reading)
-        label = "a" if sides[0] == "chosen" else _label(found, reading.mapping)
-        yield {"prompt": chat.told(found.get("system"), prompt), "a": a, "b": b, "label": label} | _notes(
-            found, reading
-        )
-    elif "completions" in found:
-        yield _ranking(found, reading) | _notes(found, reading)
-    elif "score" in found:
-        answer = chat.answer(found["completion"], "/completion")
-        yield Rated(_prompt(found), answer, _score(found["score"], reading), _notes(found, reading))
-    elif "thumb" in found:
-        thumb = "up" if truth(found["thumb"], "thumb") else "down"
-        answer = chat.answer(found["completion"], "/completion")
-        yield {"prompt": _prompt(found), "completion": answer, "thumb": thumb} | _notes(found, reading)
-    elif "messages" in found:
-        messages = chat.told(found.get("system"), chat.messages(found["messages"], "/messages"))
-        yield {"messages": messages} | _notes(found, reading)
-    elif "text" in found:
-        yield {"text": found["text"]} | _notes(found, reading)
-    else:
-        rest = {name: found[name] for name in ("completion", "answer") if found.get(name) is not None}
-        yield {"prompt": _prompt(found)} | rest | _notes(found, reading)
+    row = Values(values, {}, reading).row(lambda value: meaning(value, mapping["labels"], mapping["fields"]))
+    yield with_notes(row, _notes(values, reading))
 
 
 def _at(record: Source, path: str) -> Any:
@@ -142,41 +89,6 @@ def _member(value: Source, name: str) -> Any:
     """The field of this name, otherwise one whose name differs in case alone."""
     spelt = name if name in value else next((other for other in value if other.lower() == name.lower()), name)
     return value.get(spelt)
-
-
-def _prompt(found: Row) -> Any:
-    """Text or messages; an input goes below it, a system message before it. None if there is none."""
-    prompt, extra = found.get("prompt"), found.get("input")
-    if prompt is None:
-        return None
-    if not isinstance(prompt, str):
-        prompt = chat.messages(prompt, "/prompt")
-    elif isinstance(extra, str) and extra.strip():
-        prompt = f"{prompt}\n{extra}"
-    return chat.told(found.get("system"), prompt)
-
-
-def _label(found: Row, mapping: Mapping[str, Any]) -> str | None:
-    """The label of the record; None where the mapping has no label column."""
-    return meaning(found["label"], mapping["labels"], mapping["fields"]) if "label" in found else None
-
-
-def _score(value: Any, reading: Reading) -> float:
-    """A number, or a thumb: true is better than false."""
-    thumb = isinstance(value, bool) or str(value).strip().lower() in ("true", "false")
-    return float(truth(value, "score")) if thumb else number(value, "score", reading)
-
-
-def _ranking(found: Row, reading: Reading) -> Row:
-    texts = [chat.answer(value, f"/completions/{index}") for index, value in enumerate(listed(found, "completions"))]
-    measure = next((name for name in ("ranks", "scores") if name in found), None)
-    if measure is None:
-        return {"prompt": _prompt(found), "completions": texts, "ranks": None}
-    values = [number(value, f"{measure}/{index}", reading) for index, value in enumerate(listed(found, measure))]
-    if len(values) != len(texts):
-        raise RowError(f"has {len(values)} entries for {len(texts)} answers", pointer=f"/{measure}", code="wrong_type")
-    sign = -1 if measure == "ranks" else 1
-    return ranked(_prompt(found), [(text, sign * value) for text, value in zip(texts, values, strict=True)], reading)
 
 
 def _notes(found: Row, reading: Reading) -> Row:

@@ -1,4 +1,4 @@
-"""NVIDIA's HelpSteer: rated answers (1 and 2), pairs with a signed preference of up to three people (2 and 3), edits (3)."""
+"""NVIDIA's HelpSteer: rated answers (1 and 2), and pairs with a signed preference of up to three people (2 and 3)."""
 
 import re
 from typing import Any
@@ -9,7 +9,6 @@ from data.formats.base import PREFERENCES, Format, Rated, Reading, Row, Rows, So
 from data.formats.values import field, notes, number, text
 from data.names import NOTED
 
-_EDITS = ("good_edited_response", "bad_edited_response")
 _TURN = re.compile(r"\n?<extra_id_1>(Assistant|User)\n")
 
 
@@ -40,11 +39,6 @@ def _third(record: Source, reading: Reading) -> Rows:
     prompt = chat.prompt(record, "context")
     sides = text(record, "response1"), text(record, "response2")
     yield from _said(record, record.get("individual_preference"), "score", "overall_preference", prompt, sides, reading)
-
-
-def _edited(record: Source, reading: Reading) -> Rows:
-    sides = text(record, _EDITS[0]), text(record, _EDITS[1])
-    yield {"prompt": chat.prompt(record, "context"), "a": sides[0], "b": sides[1], "label": "a"} | notes(record)
 
 
 def _said(
@@ -155,25 +149,4 @@ THIRD = Format(
     names={"a": "response1", "b": "response2", "prompt": "context"},
     specific=80,
     labelled=True,
-)
-EDITED = Format(
-    id="helpsteer3_edit_quality",
-    title="HelpSteer 3, quality of edits",
-    about="A conversation and two ways in which an answer was edited, the good one and the bad one; what was edited is left out.",
-    source="https://huggingface.co/datasets/nvidia/HelpSteer3",
-    kinds=(PREFERENCES,),
-    example=(
-        {
-            "domain": "general",
-            "context": [{"role": "user", "content": "What colour is the sky?"}],
-            "original_response": "Green.",
-            "good_edited_response": "Blue, by day.",
-            "bad_edited_response": "Greenish.",
-        },
-    ),
-    fields=NOTED | {"context", *_EDITS},
-    fits=lambda record: has(record, "context", *_EDITS),
-    rows=_edited,
-    names={"a": _EDITS[0], "b": _EDITS[1], "prompt": "context"},
-    specific=80,
 )

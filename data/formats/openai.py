@@ -1,14 +1,12 @@
-"""OpenAI's preference fine-tuning, as Azure and Fireworks take it too; and its reinforcement fine-tuning."""
+"""OpenAI's preference fine-tuning, which Azure and Fireworks accept too."""
 
 from typing import Any
 
 from data.errors import RowError
 from data.formats import chat
-from data.formats.base import PREFERENCES, PROMPTS, Format, Reading, Rows, Source, has
+from data.formats.base import PREFERENCES, Format, Reading, Rows, Source, has
 from data.formats.values import field, given
 from data.schema import NOTES
-
-_REFERENCE = "reference_answer"
 
 
 def _rows(record: Source, reading: Reading) -> Rows:
@@ -28,20 +26,6 @@ def _answer(value: Any, name: str) -> str:
         chat.messages(value, f"/{name}")  # a tool's part in it is the better reason
         raise RowError(f"must be one message; it has {len(value)}", pointer=f"/{name}", code="several_turns")
     return chat.answer(value, f"/{name}")
-
-
-def _asked(record: Source, reading: Reading) -> Rows:
-    chat.pass_over_tools(record, reading)
-    yield {"prompt": chat.prompt(record, "messages"), "answer": field(record, _REFERENCE)} | given(
-        record, reading, "source"
-    )
-
-
-def _fits_asked(record: Source) -> float:
-    """Fits where the reference answer is text. An answer in parts belongs to a custom grader and is not compared here."""
-    talk, answer = record.get("messages"), record.get(_REFERENCE)
-    plain = isinstance(answer, str | int | float) and not isinstance(answer, bool)
-    return plain and isinstance(talk, list) and chat.is_talk(talk) and chat.only_asks(talk)
 
 
 FORMAT = Format(
@@ -66,17 +50,4 @@ FORMAT = Format(
     rows=_rows,
     names={"a": "preferred_output", "b": "non_preferred_output", "prompt": "input/messages"},
     specific=90,
-)
-REINFORCEMENT = Format(
-    id="openai_reinforcement",
-    title="OpenAI reinforcement",
-    about="`messages` up to the user's turn, and the `reference_answer` that a grader compares with: text or a number.",
-    source="https://platform.openai.com/docs/guides/reinforcement-fine-tuning",
-    kinds=(PROMPTS,),
-    example=({"messages": [{"role": "user", "content": "What is 6 × 12?"}], "reference_answer": "72"},),
-    fields=frozenset({"messages", "tools", "system", "source", _REFERENCE}),
-    fits=_fits_asked,
-    rows=_asked,
-    names={"prompt": "messages", "answer": _REFERENCE},
-    specific=60,
 )

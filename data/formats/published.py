@@ -1,19 +1,11 @@
-"""Human preferences that were published in forms of their own: OpenAI's summaries and WebGPT, Stanford's SHP, PKU's SafeRLHF."""
+"""Human preferences that were published in forms of their own: OpenAI's summaries and WebGPT."""
 
 from typing import Any
 
 from data.errors import RowError
 from data.formats.base import PREFERENCES, Format, Reading, Rows, Source, has
-from data.formats.values import field, listed, notes, number, text
+from data.formats.values import field, listed, notes, number, numbered_label, text
 from data.names import NOTED
-
-
-def _label(value: Any, name: str, labels: dict[float, str], reading: Reading) -> str:
-    found = labels.get(number(value, name, reading))
-    if found is None:
-        told = " or ".join(f"{one:g}" for one in labels)
-        raise RowError(f"must be {told}", pointer=f"/{name}", code="bad_label")
-    return found
 
 
 def _summaries(record: Source, reading: Reading) -> Rows:
@@ -21,7 +13,7 @@ def _summaries(record: Source, reading: Reading) -> Rows:
     if not isinstance(info, dict) or len(summaries) != 2 or not all(isinstance(one, dict) for one in summaries):
         raise RowError("must be two summaries of what `info` holds", pointer="/summaries", code="wrong_type")
     first, second = (text(one, "text") for one in summaries)
-    label = _label(field(record, "choice"), "choice", {0: "a", 1: "b"}, reading)
+    label = numbered_label(field(record, "choice"), "choice", {0: "a", 1: "b"}, reading)
     yield {"prompt": _post(info), "a": first, "b": second, "label": label} | notes(record)
 
 
@@ -32,18 +24,6 @@ def _post(info: dict[str, Any]) -> str:
     heads = [f"SUBREDDIT: r/{info['subreddit']}"] if info.get("subreddit") else []
     heads += [f"TITLE: {info['title']}"] if info.get("title") else []
     return "\n".join([*heads, f"POST: {info['post']}", "TL;DR:"])
-
-
-def _shp(record: Source, reading: Reading) -> Rows:
-    label = _label(field(record, "labels"), "labels", {1: "a", 0: "b"}, reading)
-    row = {"prompt": text(record, "history"), "a": text(record, "human_ref_A"), "b": text(record, "human_ref_B")}
-    yield row | {"label": label} | notes(record, time=None)
-
-
-def _safe(record: Source, reading: Reading) -> Rows:
-    label = _label(field(record, "better_response_id"), "better_response_id", {0: "a", 1: "b"}, reading)
-    row = {"prompt": text(record, "prompt"), "a": text(record, "response_0"), "b": text(record, "response_1")}
-    yield row | {"label": label} | notes(record)
 
 
 def _webgpt(record: Source, reading: Reading) -> Rows:
@@ -74,50 +54,6 @@ SUMMARIES = Format(
     fits=lambda record: has(record, "info", "summaries", "choice"),
     rows=_summaries,
     names={"a": "summaries/0/text", "b": "summaries/1/text", "prompt": "info"},
-    specific=90,
-    labelled=True,
-)
-SHP = Format(
-    id="shp",
-    title="Stanford Human Preferences",
-    about="A post and two replies; `labels` is 1 where the first has more votes.",
-    source="https://huggingface.co/datasets/stanfordnlp/SHP",
-    kinds=(PREFERENCES,),
-    example=(
-        {
-            "domain": "askscience_train",
-            "history": "What colour is the sky?",
-            "human_ref_A": "Blue.",
-            "human_ref_B": "Green.",
-            "labels": 1,
-        },
-    ),
-    fields=NOTED | {"history", "human_ref_A", "human_ref_B", "labels"},
-    fits=lambda record: has(record, "history", "human_ref_A", "human_ref_B", "labels"),
-    rows=_shp,
-    names={"a": "human_ref_A", "b": "human_ref_B", "prompt": "history"},
-    specific=90,
-    labelled=True,
-)
-SAFE = Format(
-    id="pku_saferlhf",
-    title="PKU-SafeRLHF",
-    about="A prompt, two responses, and the number of the better one (not of the safer one).",
-    source="https://huggingface.co/datasets/PKU-Alignment/PKU-SafeRLHF",
-    kinds=(PREFERENCES,),
-    example=(
-        {
-            "prompt": "What colour is the sky?",
-            "response_0": "Green.",
-            "response_1": "Blue.",
-            "better_response_id": 1,
-            "safer_response_id": 0,
-        },
-    ),
-    fields=NOTED | {"prompt", "response_0", "response_1", "better_response_id"},
-    fits=lambda record: has(record, "prompt", "response_0", "response_1", "better_response_id"),
-    rows=_safe,
-    names={"a": "response_0", "b": "response_1"},
     specific=90,
     labelled=True,
 )

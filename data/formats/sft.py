@@ -1,4 +1,4 @@
-"""Demonstrations: conversations, prompt and completion, alpaca's columns."""
+"""Demonstrations: conversations, prompt and completion, and solutions in steps."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -6,8 +6,8 @@ from typing import Any
 from data.errors import RowError
 from data.formats import chat
 from data.formats.base import PROMPTS, SFT, Format, Reading, Row, Rows, Source, has, judged, says_more
-from data.formats.instruction import asked, prompt
-from data.formats.values import field, first_named, reference
+from data.formats.instruction import prompt
+from data.formats.values import field, first_named, listed, reference, text, truth
 from data.names import CONVERSATIONS, DEMONSTRATION_ANSWERS, DEMONSTRATION_PROMPTS, INSTRUCTION_COLUMNS, REFERENCES
 
 
@@ -59,12 +59,6 @@ def _answered(record: Source, reading: Reading) -> Rows:
     yield {"prompt": prompt(record, asked_in), "completion": answer} | source(record)
 
 
-def _alpaca(record: Source, reading: Reading) -> Rows:
-    sft = reading.kind is SFT
-    answer = {"completion": chat.answer(field(record, "output"), "/output")} if sft else reference(record)
-    yield {"prompt": asked(record)} | answer | source(record)
-
-
 def _conversation(record: Source) -> list[Any] | None:
     found = next((record[name] for name in CONVERSATIONS if name in record), None)
     return found if chat.is_talk(found) and "chosen" not in record else None
@@ -109,10 +103,6 @@ def _completes(record: Source) -> float:
     return asks and (0.5 if says_more(record, COMPLETION.fields | {"prompt_id"}) else _trusted(record))
 
 
-def _instructs(record: Source) -> float:
-    return has(record, "instruction", "output") and isinstance(record["output"], str | None) and _trusted(record)
-
-
 MESSAGES = Format(
     id="messages",
     title="Conversations",
@@ -139,17 +129,31 @@ COMPLETION = Format(
     rows=_answered,
     specific=40,
 )
-ALPACA = Format(
-    id="alpaca",
-    title="Alpaca instructions",
-    about="An instruction with its input, and the output to imitate.",
-    source="https://github.com/tatsu-lab/stanford_alpaca",
-    kinds=(SFT, PROMPTS),
-    example=({"instruction": "Translate into French.", "input": "Good morning.", "output": "Bonjour."},),
-    fields=INSTRUCTION_COLUMNS | {"output", "source", *REFERENCES},
-    for_prompts=frozenset(REFERENCES),
-    fits=_instructs,
-    rows=_alpaca,
-    names={"prompt": "instruction", "completion": "output"},
-    specific=40,
-)
+
+
+def _stepwise(record: Source, reading: Reading) -> Rows:
+    steps, labels = listed(record, "completions"), listed(record, "labels")
+    if len(steps) != len(labels) or not all(isinstance(step, str) for step in steps):
+        raise RowError(
+            "completions and labels must be lists of one length, of texts and of true or false", code="wrong_type"
+        )
+    if not all(truth(label, f"labels/{index}") for index, label in enumerate(labels)):
+        detail = (
+            "a step is wrong; rewards for single steps are not trained here, and a wrong solution is nothing to imitate"
+        )
+        raise RowError(detail, pointer="/labels", code="not_usable")
+    yield {"prompt": text(record, "prompt"), "completion": "\n".join(step.strip("\n") for step in steps)}
+
+
+STEPWISE = Format(
+    id="trl_stepwise",
+    title="TRL, stepwise supervision",
+    about="A prompt, the steps of a solution, and whether each is right. Solutions without a wrong step become demonstrations.",
+    source="https://huggingface.co/docs/trl/dataset_formats#stepwise-supervision",
+    kinds=(SFT,),
+    example=({"prompt": "Which is larger, 9.8 or 9.11?", "completions": ["The whole parts are equal.", "0.8 is more than 0.11, so 9.8."], "labels": [True, True]},),
+    fields=frozenset({"prompt", "completions", "labels"}),
+    fits=lambda record: has(record, "prompt", "completions", "labels"),
+    rows=_stepwise,
+    specific=80,
+)  # fmt: skip

@@ -1,12 +1,10 @@
-"""UltraFeedback as it was published, with every completion and its ratings; and Argilla's pairs of it."""
+"""UltraFeedback as it was published, with every completion and its ratings."""
 
 from typing import Any
 
 from data.errors import RowError
-from data.formats import chat
-from data.formats.base import PREFERENCES, Format, Reading, Row, Rows, Source, has
-from data.formats.pairs import PAIR_NOTES, pair_notes
-from data.formats.values import field, listed, notes, number, ranked, text
+from data.formats.base import PREFERENCES, Format, Reading, Rows, Source, has
+from data.formats.values import listed, notes, number, ranked, text
 from data.names import NOTED, ULTRAFEEDBACK_SCORES
 
 
@@ -42,15 +40,6 @@ def _ratings(completion: dict[str, Any]) -> dict[str, float]:
     return {aspect: float(said) for aspect, rating in ratings.items() if (said := str(rating)).isdecimal()}
 
 
-def _argilla(record: Source, reading: Reading) -> Rows:
-    row: Row = {
-        "prompt": chat.prompt(record, "instruction"),
-        "a": chat.answer(field(record, "chosen_response"), "/chosen_response"),
-    }
-    row |= {"b": chat.answer(field(record, "rejected_response"), "/rejected_response"), "label": "a"}
-    yield row | pair_notes(record, reading)
-
-
 def _is_original(record: Source) -> bool:
     first = record.get("completions")
     return has(record, "instruction", "completions") and (
@@ -78,27 +67,5 @@ ORIGINAL = Format(
     fits=_is_original,
     rows=_original,
     names={"prompt": "instruction"},
-    specific=80,
-)
-ARGILLA = Format(
-    id="argilla_pairs",
-    title="Argilla pairs",
-    about="`instruction`, `chosen_response`, `rejected_response`, with average ratings whose difference is the margin.",
-    source="https://huggingface.co/datasets/argilla/ultrafeedback-binarized-preferences",
-    kinds=(PREFERENCES,),
-    example=(
-        {
-            "source": "evol_instruct",
-            "instruction": "What colour is the sky?",
-            "chosen_response": "Blue, by day.",
-            "rejected_response": "Green.",
-            "chosen_avg_rating": 4.75,
-            "rejected_avg_rating": 1.5,
-        },
-    ),
-    fields=PAIR_NOTES | {"system", "instruction", "chosen_response", "rejected_response"},
-    fits=lambda record: has(record, "instruction", "chosen_response", "rejected_response"),
-    rows=_argilla,
-    names={"prompt": "instruction", "a": "chosen_response", "b": "rejected_response"},
     specific=80,
 )

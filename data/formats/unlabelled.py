@@ -1,12 +1,12 @@
-"""Answers that nobody has compared yet, for annotating."""
+"""Answers without a verdict: they wait for annotation, or the user states that their order is the ranking."""
 
 from typing import Any
 
 from data.formats import chat
 from data.formats.base import PREFERENCES, Format, Reading, Rows, Source, has, says_which
 from data.formats.instruction import asked, several_outputs
-from data.formats.values import field, given, listed
-from data.names import INSTRUCTION_COLUMNS, UNLABELLED_LISTS, UNLABELLED_PAIRS
+from data.formats.values import field, given, listed, notes, ranked
+from data.names import INSTRUCTION_COLUMNS, NOTED, UNLABELLED_LISTS, UNLABELLED_PAIRS
 
 
 def _rows(record: Source, reading: Reading) -> Rows:
@@ -57,3 +57,34 @@ FORMAT = Format(
     rows=_rows,
     specific=30,
 )
+
+
+def _best_first(record: Source, reading: Reading) -> Rows:
+    """The order of `output` is the ranking (`oaast_rm`). A file does not state this order: the user names this format."""
+    answers = [(chat.answer(one, f"/output/{place}"), -place) for place, one in enumerate(listed(record, "output"))]
+    if len(answers) == 2:
+        yield {"prompt": asked(record), "chosen": answers[0][0], "rejected": answers[1][0]} | notes(record)
+    else:
+        yield ranked(asked(record), answers, reading) | notes(record)
+
+
+def _is_listed(record: Source) -> float:
+    """The same score as `unlabelled`, so that the user must choose between the two."""
+    if "instruction" not in record or record.get("chosen") is not None or not several_outputs(record):
+        return 0
+    return 0.5 if says_which(record, ()) else 1
+
+
+BEST_FIRST = Format(
+    id="llama_factory_best_first",
+    title="Answers in order, the best first (LLaMA-Factory, older files)",
+    about="An instruction and a list of answers in `output`, the best first. A file does not state that order, so the format has to be named.",
+    source="https://github.com/hiyouga/LLaMA-Factory/blob/main/data/README.md",
+    kinds=(PREFERENCES,),
+    example=({"instruction": "Translate into French.", "input": "Good morning.", "output": ["Bonjour.", "Salut.", "Bonne nuit."]},),
+    fields=INSTRUCTION_COLUMNS | NOTED | {"output"},
+    fits=_is_listed,
+    rows=_best_first,
+    names={"prompt": "instruction", "a": "output/0", "b": "output/1"},
+    specific=30,
+)  # fmt: skip

@@ -10,10 +10,10 @@ from data.errors import RowError
 from data.formats import chat
 from data.formats.base import PREFERENCES, SFT, THUMBS, Format, Rated, Reading, Rows, Source, judges
 from data.formats.instruction import prompt as whole_prompt
-from data.formats.values import field, first_named, number, truth
+from data.formats.values import field, first_named, truth
 from data.formats.values import notes as usual_notes
 from data.kinds import DatasetKind
-from data.names import ANSWER_SCORES, DEMONSTRATION_ANSWERS, INSTRUCTION_COLUMNS, NOTED, RATED_ANSWERS, THUMB_TAGS
+from data.names import DEMONSTRATION_ANSWERS, INSTRUCTION_COLUMNS, NOTED, THUMB_TAGS
 
 _DOCS = "https://huggingface.co/docs/trl/dataset_formats#unpaired-preference"
 _UNFILLED = 0.9
@@ -82,12 +82,6 @@ def _suggests(records: Sequence[Source]) -> DatasetKind:
     return PREFERENCES if any(len(said) == 2 for said in found.values()) else THUMBS
 
 
-def _scored(record: Source, reading: Reading) -> Rows:
-    answer, score = first_named(record, RATED_ANSWERS) or "response", first_named(record, ANSWER_SCORES) or "score"
-    value = number(field(record, score), score, reading)
-    yield Rated(chat.prompt(record), chat.answer(field(record, answer), f"/{answer}"), value, usual_notes(record))
-
-
 def _is_thumb(record: Source) -> float:
     """Whatever the label is, unless it is the name of something."""
     asked = any(name in record for name in (*_QUESTIONS, *_TALKS)) or _is_conversation(record.get("completion"))
@@ -108,16 +102,6 @@ def _says(record: Source, tags: tuple[str, ...]) -> float:
     if any(judges(record.get(name)) for name in tags):
         return 1
     return _UNFILLED if any(name in record and record[name] in (None, "") for name in tags) else 0
-
-
-def _is_scored(record: Source) -> float:
-    if (
-        "prompt" not in record
-        or not any(name in record for name in RATED_ANSWERS)
-        or not any(name in record for name in ANSWER_SCORES)
-    ):
-        return 0
-    return _UNFILLED if all(record.get(name) in (None, "") for name in ANSWER_SCORES) else 1
 
 
 KTO = Format(
@@ -161,20 +145,4 @@ FACTORY = Format(
     grouped="anywhere",
     sided=True,
     specific=80,
-)
-SCORED = Format(
-    id="scored_answers",
-    title="Scored answers",
-    about="A prompt, one answer and its score (`score`, `reward` or `rating`). Those of one prompt, wherever they stand, become a ranking.",
-    source="",
-    kinds=(PREFERENCES,),
-    example=(
-        {"prompt": "The sky is", "response": " blue.", "score": 0.9},
-        {"prompt": "The sky is", "response": " green.", "score": 0.1},
-    ),
-    fields=NOTED | {"prompt", "system", *RATED_ANSWERS, *ANSWER_SCORES},
-    fits=_is_scored,
-    rows=_scored,
-    grouped="anywhere",
-    specific=70,
 )

@@ -1,7 +1,7 @@
 """Reads typed fields of records, with an error for missing and mistyped ones, and ranks answers by score."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -75,6 +75,15 @@ def truth(value: Any, name: str) -> bool:
     if isinstance(value, bool) or value in (0, 1):
         return bool(value)
     raise RowError("must be true or false", pointer=f"/{name}", code="bad_label")
+
+
+def numbered_label(value: Any, name: str, labels: Mapping[float, str], reading: Reading) -> str:
+    """The label that a number in the column `name` stands for. Raises RowError for any other value."""
+    found = labels.get(number(value, name, reading))
+    if found is None:
+        known = " or ".join(f"{one:g}" for one in labels)
+        raise RowError(f"must be {known}", pointer=f"/{name}", code="bad_label")
+    return found
 
 
 def listed(record: Source, name: str) -> list[Any]:

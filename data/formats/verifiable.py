@@ -1,4 +1,4 @@
-"""Prompts with the answer that a reward checks, as trainers of verifiable rewards lay them out: verl, NeMo-RL, OpenRLHF."""
+"""Prompts with the answer that a reward checks, in layouts of their own: verl, NeMo-RL, GSM8K."""
 
 from typing import Any
 
@@ -6,8 +6,7 @@ from data.errors import RowError
 from data.files.cells import structure
 from data.formats import chat
 from data.formats.base import PROMPTS, SFT, Format, Reading, Row, Rows, Source, has
-from data.formats.values import field, first_named
-from data.names import VERIFIABLE_PROMPTS
+from data.formats.values import field, first_named, text
 
 
 def _verl(record: Source, reading: Reading) -> Rows:
@@ -51,20 +50,6 @@ def _is_nemo(record: Source) -> bool:
     )
 
 
-def _openrlhf(record: Source, reading: Reading) -> Rows:
-    asked = first_named(record, VERIFIABLE_PROMPTS) or "input"
-    yield (
-        {"prompt": chat.prompt(record, asked)} | _answer(record.get("label")) | _source(record, "datasource", "dataset")
-    )
-
-
-def _is_openrlhf(record: Source) -> bool:
-    """`datasource` is the one column whose name is fixed; `context_messages` that of its published prompts."""
-    talk = record.get("context_messages")
-    labelled = has(record, "label", "datasource") and ("input" in record or "prompt" in record)
-    return (chat.is_talk(talk) and chat.only_asks(talk)) or (labelled and "completion" not in record)  # type: ignore[arg-type]
-
-
 def _answer(truth: Any) -> Row:
     return {} if truth is None or truth == "" else {"answer": truth}
 
@@ -73,6 +58,16 @@ def _source(record: Source, *names: str) -> Row:
     name = first_named(record, ("source", *names))
     said = None if name is None else record[name]
     return {"source": said} if isinstance(said, str) and said.strip() else {}
+
+
+def _gsm8k(record: Source, reading: Reading) -> Rows:
+    _, mark, final = text(record, "answer").rpartition("####")
+    if not mark or not final.strip():
+        raise RowError("has no final answer behind ####", pointer="/answer", code="missing_field")
+    if reading.kind is SFT:
+        yield {"prompt": text(record, "question"), "completion": text(record, "answer")}
+    else:
+        yield {"prompt": text(record, "question"), "answer": final.strip().replace(",", "")}
 
 
 VERL = Format(
@@ -114,16 +109,16 @@ NEMO = Format(
     specific=60,
     one_of_many=True,
 )
-OPENRLHF = Format(
-    id="openrlhf",
-    title="OpenRLHF, prompts",
-    about="A prompt in `input`, `prompt` or `context_messages`, as text or as messages; `label` is the answer, `datasource` the source.",
-    source="https://github.com/OpenRLHF/OpenRLHF/blob/main/openrlhf/datasets/prompts_dataset.py",
-    kinds=(PROMPTS,),
-    example=({"input": "What is 6 times 12?", "label": "72", "datasource": "gsm8k"},),
-    fields=frozenset({*VERIFIABLE_PROMPTS, "label", "datasource", "dataset", "source"}),
-    fits=_is_openrlhf,
-    rows=_openrlhf,
-    names={"prompt": "input", "answer": "label"},
-    specific=70,
-)
+GSM8K = Format(
+    id="gsm8k",
+    title="GSM8K",
+    about="A question and its worked solution, whose last line is #### and the answer. As prompts, with that answer; for SFT, with the solution.",
+    source="https://github.com/openai/grade-school-math",
+    kinds=(PROMPTS, SFT),
+    example=({"question": "What is 6 times 12?", "answer": "6 times 12 is <<6*12=72>>72.\n#### 72"},),
+    fields=frozenset({"question", "answer"}),
+    fits=lambda record: has(record, "question", "answer") and isinstance(record["answer"], str) and "\n#### " in record["answer"],
+    rows=_gsm8k,
+    names={"prompt": "question", "completion": "answer"},
+    specific=60,
+)  # fmt: skip

@@ -1,0 +1,258 @@
+"""The mapping engine: makes a row from the values of named fields. User mappings (`custom`) and `presets` use it."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, NamedTuple
+
+from data.errors import RowError
+from data.formats import chat
+from data.formats.base import (
+    PREFERENCES,
+    PRETRAINING,
+    PROMPTS,
+    SFT,
+    THUMBS,
+    Format,
+    Rated,
+    Reading,
+    Row,
+    Rows,
+    Source,
+    filled_or_first,
+)
+from data.formats.pairs import common_prompt, compared
+from data.formats.values import field as required_field
+from data.formats.values import listed, number, numbered_label, ranked, truth
+from data.kinds import DatasetKind
+from data.spelling import refuse_misspelt
+
+FIELDS = (
+    "prompt", "system", "input", "chosen", "rejected", "a", "b", "label", "completion", "messages", "completions", "ranks",
+    "scores", "score", "thumb", "text", "answer", "margin", "annotator", "source", "time",
+)  # fmt: skip
+"""Fields that a column can be mapped to."""
+FORMS: tuple[tuple[DatasetKind, frozenset[str], frozenset[str]], ...] = tuple(
+    (kind, frozenset(needed), frozenset(needed) | {"prompt", "system", "input", "source"} | frozenset(more))
+    for kind, needed, more in (
+        (PREFERENCES, ("chosen", "rejected"), ("margin", "annotator", "time")),
+        (PREFERENCES, ("a", "b"), ("label", "margin", "annotator", "time")),
+        (PREFERENCES, ("prompt", "completions"), ("ranks", "scores", "annotator", "time")),
+        (PREFERENCES, ("prompt", "completion", "score"), ("annotator", "time")),
+        (THUMBS, ("prompt", "completion", "thumb"), ("annotator", "time")),
+        (SFT, ("messages",), ()),
+        (SFT, ("prompt", "completion"), ()),
+        (PRETRAINING, ("text",), ()),
+        (PROMPTS, ("prompt",), ("answer",)),
+    )
+)
+"""The kind of a row, the fields that it needs, and all fields that it may have."""
+
+
+class Values:
+    """The values of one record by field, and the column of each field for error messages."""
+
+    def __init__(self, values: Row, columns: Mapping[str, str], reading: Reading) -> None:
+        self._values, self._columns, self._reading = values, columns, reading
+
+    def row(self, label_of: Callable[[Any], str]) -> Row | Rated:
+        """The row, or one answer with its score. `label_of` converts the value of the field `label`. Raises RowError."""
+        values = self._values
+        if "chosen" in values or "a" in values:
+            return self._pair(label_of)
+        if "completions" in values:
+            return self._ranking()
+        if "messages" in values:
+            messages = chat.messages(values["messages"], self._pointer("messages"))
+            return {"messages": chat.told(values.get("system"), messages)}
+        if "text" in values:
+            return {"text": values["text"]}
+        answer = {"answer": values["answer"]} if values.get("answer") is not None else {}
+        if values.get("completion") is None:
+            return {"prompt": self._prompt()} | answer
+        completion = chat.answer(values["completion"], self._pointer("completion"))
+        if "score" in values:
+            return Rated(self._prompt(), completion, self._score())
+        row = {"prompt": self._prompt(), "completion": completion}
+        return row | self._thumb() if "thumb" in values else row | answer
+
+    def _pair(self, label_of: Callable[[Any], str]) -> Row:
+        values = self._values
+        sides = ("chosen", "rejected") if "chosen" in values else ("a", "b")
+        first, second = (values[side] for side in sides)
+        if isinstance(first, str) and isinstance(second, str) and "prompt" not in values:
+            prompt, a, b = common_prompt(first, second)
+        else:
+            columns = self._column(sides[0]), self._column(sides[1])
+            prompt, a, b = compared(self._prompt(), first, second, columns, self._reading)
+        label = "a" if sides[0] == "chosen" else label_of(values["label"]) if "label" in values else None
+        return {"prompt": chat.told(values.get("system"), prompt), "a": a, "b": b, "label": label}
+
+    def _ranking(self) -> Row:
+        values = listed(self._values, "completions")
+        texts = [chat.answer(value, f"{self._pointer('completions')}/{index}") for index, value in enumerate(values)]
+        measure = next((name for name in ("ranks", "scores") if name in self._values), None)
+        if measure is None:
+            return {"prompt": self._prompt(), "completions": texts, "ranks": None}
+        measured = enumerate(listed(self._values, measure))
+        numbers = [number(value, f"{measure}/{index}", self._reading) for index, value in measured]
+        if len(numbers) != len(texts):
+            detail = f"has {len(numbers)} entries for {len(texts)} answers"
+            raise RowError(detail, pointer=f"/{measure}", code="wrong_type")
+        sign = -1 if measure == "ranks" else 1
+        scored = [(text, sign * value) for text, value in zip(texts, numbers, strict=True)]
+        return ranked(self._prompt(), scored, self._reading)
+
+    def _prompt(self) -> Any:
+        """Text or messages, with the input below and the system message before them. None without a prompt."""
+        prompt, extra = self._values.get("prompt"), self._values.get("input")
+        if prompt is None:
+            return None
+        prompt = chat.text_or_messages(prompt, self._pointer("prompt"))
+        if isinstance(prompt, str) and isinstance(extra, str) and extra.strip():
+            prompt = f"{prompt}\n{extra}"
+        return chat.told(self._values.get("system"), prompt)
+
+    def _score(self) -> float:
+        """A number, or a thumb: true is better than false."""
+        value, column = self._values["score"], self._column("score")
+        thumb = isinstance(value, bool) or str(value).strip().lower() in ("true", "false")
+        return float(truth(value, column)) if thumb else number(value, column, self._reading)
+
+    def _thumb(self) -> Row:
+        return {"thumb": "up" if truth(self._values["thumb"], self._column("thumb")) else "down"}
+
+    def _column(self, name: str) -> str:
+        return self._columns.get(name, name)
+
+    def _pointer(self, name: str) -> str:
+        return f"/{self._column(name)}"
+
+
+def with_notes(row: Row | Rated, notes: Row) -> Row | Rated:
+    """The row with its annotator, time, source and margin."""
+    return replace(row, notes=notes) if isinstance(row, Rated) else row | notes
+
+
+def names_of_sides(names: dict[str, Any]) -> dict[str, Any]:
+    """Columns by field, with the names of `a` and `b` for columns that are mapped to `chosen` and `rejected`."""
+    sides = (("a", "chosen"), ("b", "rejected"), ("prompt", "chosen"))
+    return {row: names[mapped] for row, mapped in sides if mapped in names} | names
+
+
+class Part(NamedTuple):
+    """A value that several columns give together, such as an instruction with its input."""
+
+    columns: frozenset[str]
+    """Columns that `read` reads."""
+    read: Callable[[Source, Reading], Any]
+    """The value. Raises RowError."""
+    name: str = ""
+    """The column that error messages name."""
+
+
+NO_NOTES = Part(frozenset(), lambda record, reading: {})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Preset:
+    """A format whose columns only have other names than the fields of a row. `format` makes it a Format."""
+
+    id: str
+    title: str
+    about: str
+    source: str
+    example: tuple[Source, ...]
+    columns: Mapping[str, str | tuple[str, ...] | Part]
+    """The column of each field (one of FIELDS). A tuple holds names of one column; the first that is filled is read."""
+    labels: Mapping[float, str] = field(default_factory=dict)
+    """The label ("a", "b" or "tie") of each number in the column of the field `label`."""
+    optional: frozenset[str] = frozenset()
+    """Fields that a record may lack. Without one of the others the record is refused."""
+    notes: Part = NO_NOTES
+    """Annotator, time, source and margin."""
+    kinds: tuple[DatasetKind, ...] = (PREFERENCES,)
+    """The kinds that it can give, the usual one first. A kind uses the fields that its rows have."""
+    fits: Callable[[Source], float] | None = None
+    """How well a record fits, from 0 to 1. None: 1 if it has a column for each required field, otherwise 0."""
+    specific: int = 80
+    grouped: Literal["", "anywhere"] = ""
+    one_of_many: bool = False
+    tools: bool = False
+    """Whether a column `tools` may define tools, which are left out with a finding."""
+    refuses_misspelt: bool = False
+    """Whether a column whose name is nearly a declared one is refused."""
+
+    def format(self) -> Format:
+        declared = {kind: self._declared(kind) for kind in self.kinds}
+        others = frozenset[str]().union(*(declared[kind] for kind in self.kinds if kind is not PROMPTS))
+        names = {name: column.name if isinstance(column, Part) else column for name, column in self.columns.items()}
+        return Format(
+            id=self.id,
+            title=self.title,
+            about=self.about,
+            source=self.source,
+            kinds=self.kinds,
+            example=self.example,
+            fields=frozenset[str]().union(*declared.values()),
+            fits=self.fits or self._has_required,
+            rows=self._rows,
+            for_prompts=declared[PROMPTS] - others if PROMPTS in self.kinds and others else frozenset(),
+            names=names_of_sides(names),
+            grouped=self.grouped,
+            labelled="label" in self.columns,
+            specific=self.specific,
+            one_of_many=self.one_of_many,
+        )
+
+    def _rows(self, record: Source, reading: Reading) -> Rows:
+        if self.refuses_misspelt:
+            refuse_misspelt(record, self._declared(reading.kind) | {"system"})
+        if self.tools:
+            chat.pass_over_tools(record, reading)
+        values, columns = self._values(record, reading)
+
+        def label_of(value: Any) -> str:
+            return numbered_label(value, columns["label"], self.labels, reading)
+
+        yield with_notes(Values(values, columns, reading).row(label_of), self.notes.read(record, reading))
+
+    def _values(self, record: Source, reading: Reading) -> tuple[Row, dict[str, str]]:
+        """The values by field, and the column that each is from."""
+        values: Row = {}
+        columns: dict[str, str] = {}
+        for name, column in self._fields(reading.kind).items():
+            if isinstance(column, Part):
+                values[name], columns[name] = column.read(record, reading), column.name
+                continue
+            names = _aliases(column)
+            if name in self.optional:
+                names = tuple(one for one in names if not _is_absent(record.get(one)))
+                if not names:
+                    continue
+            columns[name] = filled_or_first(record, names)
+            values[name] = required_field(record, columns[name])
+        return values, columns
+
+    def _fields(self, kind: DatasetKind) -> Mapping[str, str | tuple[str, ...] | Part]:
+        """The columns of the fields that rows of this kind have."""
+        allowed = next(most for form, least, most in FORMS if form is kind and least <= self.columns.keys())
+        return {name: column for name, column in self.columns.items() if name in allowed}
+
+    def _declared(self, kind: DatasetKind) -> frozenset[str]:
+        """Every column that is read for this kind."""
+        columns = (
+            column.columns if isinstance(column, Part) else _aliases(column) for column in self._fields(kind).values()
+        )
+        return self.notes.columns.union(*columns, ("tools",) if self.tools else ())
+
+    def _has_required(self, record: Source) -> bool:
+        required = (column for name, column in self._fields(self.kinds[0]).items() if name not in self.optional)
+        return all(isinstance(column, Part) or any(name in record for name in _aliases(column)) for column in required)
+
+
+def _aliases(column: str | tuple[str, ...]) -> tuple[str, ...]:
+    return (column,) if isinstance(column, str) else column
+
+
+def _is_absent(value: Any) -> bool:
+    return value is None or value == ""
