@@ -15,7 +15,14 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-TESTS = ("lora", "optimizers", "sampling", "test_command.py", "test_offload.py", "parallel/test_sharding.py")
+TESTS = (
+    "models/lora",
+    "optim",
+    "sampling",
+    "test_command.py",
+    "models/test_offload.py",
+    "distributed/test_sharding.py",
+)
 """Below tests/trainer: what depends most on the versions of torch, transformers and peft."""
 _BESIDE = ("pytest>=9", "pytest-timeout", "hypothesis")
 
@@ -31,6 +38,12 @@ def test_the_lowest_versions_are_read_from_the_project() -> None:
     found = floors()
     assert any(re.fullmatch(r"torch==2\.\d+\.\*", need) for need in found)
     assert len([need for need in found if "==" in need]) == 5 and "pytest>=9" in found
+
+
+@pytest.mark.parametrize("name", TESTS)
+def test_floors_chosen_test_paths_exist(name: str) -> None:
+    """The slow test below is rarely run, so this one finds a folder that has moved."""
+    assert (ROOT / "tests" / "trainer" / name).exists()
 
 
 @pytest.fixture(scope="module")
