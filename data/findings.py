@@ -1,8 +1,9 @@
 """Findings of an import: problems, with the lines that have them."""
 
 from collections import Counter
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
 
 from data.errors import RowError, UnusableFile
 from data.text import storable
@@ -15,10 +16,12 @@ _LONGEST = 400
 """Most characters of a detail: names of fields may be as long as a record."""
 _WORDINGS = 5
 """Most different details of one code."""
-LEAVE_OUT = {"id": "leave_out", "label": "Leave these rows out"}
 
-BLOCKING, WARNING, INFO = "blocking", "warning", "info"
-CODES = {
+Severity = Literal["blocking", "warning", "info"]
+BLOCKING: Literal["blocking"] = "blocking"
+WARNING: Literal["warning"] = "warning"
+INFO: Literal["info"] = "info"
+CODES: dict[str, tuple[Severity, str]] = {
     "not_json": (BLOCKING, "Lines that are not JSON"),
     "not_utf8": (BLOCKING, "Lines that are not UTF-8"),
     "not_an_object": (BLOCKING, "Records that are not objects"),
@@ -69,23 +72,61 @@ CODES = {
 """Severity and title of each code."""
 
 
-@dataclass
-class ImportFinding:
-    """One kind of problem, with its lines. `line` counts in the source, `row` in the stored rows."""
+class Described(BaseModel):
+    """A model that is stored and that the API returns. The docstring of a field is its description in the API's reference."""
+
+    model_config = ConfigDict(
+        from_attributes=True,
+        use_attribute_docstrings=True,
+        json_schema_serialization_defaults_required=True,
+        ser_json_inf_nan="null",
+    )
+
+
+class FindingSample(Described):
+    """A record that a finding is about."""
+
+    line: int
+    """Line in the source."""
+    row: int | None
+    """Number among the stored rows; null if it is not stored."""
+    text: str
+    """Beginning of the record."""
+
+
+class FindingFix(Described):
+    """A correction that the platform can apply."""
+
+    id: str
+    """For programs."""
+    label: str
+    """For people."""
+
+
+class Finding(Described):
+    """A problem of the data, with the records that have it."""
 
     code: str
-    severity: str
+    """For programs."""
+    severity: Severity
+    """`blocking`: after an import, no job can use the version until the user decides; in a report, training on these rows is pointless."""
     title: str
+    """For people."""
     detail: str
+    """Description of the problem."""
     count: int
-    share: float
-    lines: list[int] = field(default_factory=list)
-    samples: list[dict[str, Any]] = field(default_factory=list)
-    """`{"line", "row", "text"}`"""
-    fix: dict[str, str] | None = None
+    """Number of records."""
+    share: float | None
+    """Share of all records, from 0 to 1; null for a finding about the whole dataset."""
+    lines: list[int]
+    """Lines of the first of them in the source."""
+    samples: list[FindingSample]
+    """Some of them."""
+    fix: FindingFix | None
+    """The fix that the platform can apply, if there is one."""
 
-    def as_json(self) -> dict[str, Any]:
-        return asdict(self)
+
+LEAVE_OUT = FindingFix(id="leave_out", label="Leave these rows out")
 
 
 class _Seen:
@@ -94,7 +135,7 @@ class _Seen:
     def __init__(self) -> None:
         self.count = 0
         self.lines: list[int] = []
-        self.samples: list[dict[str, Any]] = []
+        self.samples: list[FindingSample] = []
         self.wordings: Counter[str] = Counter()
 
     def add(self, line: int, wording: str, text: str) -> None:
@@ -102,7 +143,7 @@ class _Seen:
         if len(self.lines) < LISTED and line not in self.lines:
             self.lines.append(line)
         if len(self.samples) < SAMPLES:
-            self.samples.append({"line": line, "row": None, "text": text[:SAMPLE_CHARACTERS]})
+            self.samples.append(FindingSample(line=line, row=None, text=text[:SAMPLE_CHARACTERS]))
         wording = wording[:_LONGEST]
         if wording in self.wordings or len(self.wordings) < _WORDINGS:
             self.wordings[wording] += 1
@@ -143,15 +184,22 @@ class Findings:
         """All of them, the worst and most frequent first. `records`: of which `share` is the share."""
         order = (BLOCKING, WARNING, INFO)
         found = sorted(self._seen.items(), key=lambda item: (order.index(CODES[item[0]][0]), -item[1].count))
-        return [storable(_finding(code, seen, records).as_json()) for code, seen in found]
+        return [storable(_finding(code, seen, records).model_dump()) for code, seen in found]
 
 
-def _finding(code: str, seen: _Seen, records: int) -> ImportFinding:
+def _finding(code: str, seen: _Seen, records: int) -> Finding:
     severity, title = CODES[code]
-    share = round(min(1.0, seen.count / records), 6) if records else 0.0
-    samples = [sample for sample in seen.samples if sample["text"]]
-    fix = LEAVE_OUT if severity == BLOCKING else None
-    return ImportFinding(code, severity, title, seen.detail(), seen.count, share, seen.lines, samples, fix)
+    return Finding(
+        code=code,
+        severity=severity,
+        title=title,
+        detail=seen.detail(),
+        count=seen.count,
+        share=round(min(1.0, seen.count / records), 6) if records else 0.0,
+        lines=seen.lines,
+        samples=[sample for sample in seen.samples if sample.text],
+        fix=LEAVE_OUT if severity == "blocking" else None,
+    )
 
 
 def unusable(code: str, detail: str, line: int | None = None, **extras: Any) -> UnusableFile:

@@ -6,6 +6,7 @@ from api.schema import ListOf, Schema, Timestamp
 from core.datasets.importing import BadRows
 from core.models.datasets import VersionStatus
 from core.models.tasks import TaskStatus
+from data.findings import Finding
 from data.kinds import DatasetKind
 
 
@@ -39,49 +40,6 @@ class ChangeDataset(Schema):
     """Name of the dataset."""
     expires_at: AwareDatetime | None = None
     """When the platform may delete the dataset, unless an unfinished job uses it then; null: never."""
-
-
-class FindingSample(Schema):
-    """A record that a finding is about."""
-
-    line: int
-    """Line in the source."""
-    row: int | None
-    """Number among the stored rows; null if it is not stored."""
-    text: str
-    """Beginning of the record."""
-
-
-class FindingFix(Schema):
-    """A correction that the platform can apply."""
-
-    id: str
-    """For programs."""
-    label: str
-    """For people."""
-
-
-class Finding(Schema):
-    """A problem of the data, with the records that have it."""
-
-    code: str
-    """For programs."""
-    severity: Literal["blocking", "warning", "info"]
-    """`blocking`: after an import, no job can use the version until the user decides; in a report, training on these rows is pointless."""
-    title: str
-    """For people."""
-    detail: str
-    """Description of the problem."""
-    count: int
-    """Number of records."""
-    share: float | None
-    """Share of all records, from 0 to 1; null for a finding about the whole dataset."""
-    lines: list[int]
-    """Lines of the first of them in the source."""
-    samples: list[FindingSample]
-    """Some of them."""
-    fix: FindingFix | None
-    """The fix that the platform can apply, if there is one."""
 
 
 class FindingCounts(Schema):

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from data.errors import LibraryMissing
 from data.report.columns import Columns, Rows
+from data.report.result import AnnotatorAgreement
 from data.statistics import wilson_interval
 
 ALL_PAIRS = 16
@@ -135,21 +136,6 @@ ENOUGH = 20
 """Least number of units for an agreement that is reported."""
 
 
-@dataclass(frozen=True)
-class Annotator:
-    """Of one person."""
-
-    annotator: str
-    rows: int
-    compared: int
-    """Units that two others or more judged too, with a majority among them."""
-    agreement: float | None
-    """Share of those in which the verdict is that majority's."""
-    low: float | None = None
-    high: float | None = None
-    """Wilson's 95 % interval of it."""
-
-
 @dataclass
 class Judgements:
     """Rows from 0."""
@@ -230,7 +216,7 @@ def krippendorff_alpha(units: Sequence[tuple[int, int, int]]) -> float | None:
     return float(krippendorff.alpha(value_counts=counts, level_of_measurement="nominal"))
 
 
-def annotator_figures(columns: Columns, opinions: Judgements) -> list[Annotator]:
+def annotator_figures(columns: Columns, opinions: Judgements) -> list[AnnotatorAgreement]:
     """Everybody who is named, most rows first."""
     rows = Counter(columns.arrays["annotator"].tolist())
     found = []
@@ -239,15 +225,24 @@ def annotator_figures(columns: Columns, opinions: Judgements) -> list[Annotator]
         compared = judged.total()
         share = judged[True] / compared if compared else None
         interval = wilson_interval(share, compared) if share is not None else (None, None)
-        found.append(Annotator(name, rows[number], compared, share, *interval))
+        found.append(
+            AnnotatorAgreement(
+                annotator=name,
+                rows=rows[number],
+                compared=compared,
+                agreement=share,
+                low=interval[0],
+                high=interval[1],
+            )
+        )
     return sorted(found, key=lambda one: (-one.rows, one.annotator))
 
 
-def outliers(people: Sequence[Annotator]) -> list[Annotator]:
+def outliers(people: Sequence[AnnotatorAgreement]) -> list[AnnotatorAgreement]:
     """Who agrees with the others' majority in less than half of the units, and not by chance."""
     return [one for one in people if one.compared >= ENOUGH and one.high is not None and one.high < 0.5]
 
 
-def listed_annotators(people: Sequence[Annotator]) -> list[Annotator]:
+def listed_annotators(people: Sequence[AnnotatorAgreement]) -> list[AnnotatorAgreement]:
     """Those with most rows, and the outliers among the others: LISTED of each at most."""
     return [*people[:LISTED], *outliers(people[LISTED:])[:LISTED]]

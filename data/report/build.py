@@ -2,7 +2,7 @@
 
 import tempfile
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from data.report.duplicates import duplicate_findings, find_duplicates, find_lea
 from data.report.findings import KINDS, Found, Writer, mark_findings
 from data.report.languages import sample_rows
 from data.report.pool import Pool, cores
+from data.report.result import Agreement, LengthBias, Positions, ReportResult, SplitSizes
 from data.report.rows_file import Lines, Texts, cut_into_chunks
 from data.report.settings import LoadTokenizer, ReportSettings, TokenizerFacts
 from data.report.summary import Steps, all_histograms, language_shares, summary_figures, ties
@@ -73,7 +74,7 @@ def make(
         Pool(path, settings, count, job.load_tokenizer) as pool,
     ):
         columns = _scan(path, cut, pool, Path(scratch), tell)
-        return _Maker(path, settings, columns, pool, Path(scratch), tell, job.steps).report(rows_dir)
+        return _Maker(path, settings, columns, pool, Path(scratch), tell, job.steps).report(rows_dir).model_dump()
 
 
 def _scan(path: Path, cut: list[Chunk], pool: Pool, scratch: Path, tell: Tell) -> Columns:
@@ -108,7 +109,7 @@ class _Maker:
         self._preferences = settings.kind == "preferences"
         self._unit = "tokens" if columns.has_tokens() else "characters"
 
-    def report(self, rows_dir: Path) -> dict[str, Any]:
+    def report(self, rows_dir: Path) -> ReportResult:
         settings, columns = self._settings, self._columns
         writer = Writer(rows_dir, columns.rows, self._lines)
         found: list[Found] = list(mark_findings(columns))
@@ -121,22 +122,21 @@ class _Maker:
         found += duplicate_findings(copies, columns.arrays, self._texts)
         split = None if kept is None else self._split(kept, found)
         self._tell(_COMPARING, "comparing verdicts")
-        judged = self._verdicts(found) if self._preferences else {}
+        bias, position, agreement = self._verdicts(found) if self._preferences else (None, None, None)
         self._tell(_JUDGING, "writing")
         limits = {"prompt": settings.max_prompt_tokens, "answer": settings.max_completion_tokens}
         units = ["tokens", "characters", "words"] if columns.has_tokens() else ["characters", "words"]
-        return {
-            "summary": summary_figures(columns, settings, fits, kept, copies, self._steps),
-            "findings": writer.write(found),
-            "histograms": [asdict(one) for one in all_histograms(columns, settings.kind, units, limits)],
-            "languages": language_shares(columns),
-            "length_bias": None,
-            "position": None,
-            "agreement": None,
-            **judged,
-            "splits": split,
-            "special_tokens": sorted(columns.tokens),
-        }
+        return ReportResult(
+            summary=summary_figures(columns, settings, fits, kept, copies, self._steps),
+            findings=writer.write(found),
+            histograms=all_histograms(columns, settings.kind, units, limits),
+            languages=language_shares(columns),
+            length_bias=bias,
+            position=position,
+            agreement=agreement,
+            splits=split,
+            special_tokens=sorted(columns.tokens),
+        )
 
     def _held_out(self) -> Flags | None:
         """The rows that a job would hold out; None for rows without prompts."""
@@ -144,7 +144,7 @@ class _Maker:
             return None
         return held_out_rows(self._columns.arrays["prompt"], self._settings.eval_fraction)
 
-    def _split(self, kept: Flags, found: list[Found]) -> dict[str, Any]:
+    def _split(self, kept: Flags, found: list[Found]) -> SplitSizes:
         """Sizes of the two sides of the split, and the number of leaking prompts."""
         prompts = self._columns.arrays["prompt"]
         rows, twins = find_leaks(self._columns, kept, self._pool, self._scratch)
@@ -152,17 +152,18 @@ class _Maker:
         if prompts.min() == prompts.max():
             found.append(Found("one_prompt", "None can be held out: a run needs two different prompts at least."))
         held_out, of_prompts = int(kept.sum()), len(np.unique(prompts[kept]))
-        return {
-            "eval_fraction": self._settings.eval_fraction,
-            "train": self._columns.rows - held_out,
-            "eval": held_out,
-            "train_prompts": len(np.unique(prompts)) - of_prompts,
-            "eval_prompts": of_prompts,
-            "shared_prompts": 0,
-            "near_prompts": len(np.unique(prompts[rows])),
-        }
+        return SplitSizes(
+            eval_fraction=self._settings.eval_fraction,
+            train=self._columns.rows - held_out,
+            eval=held_out,
+            train_prompts=len(np.unique(prompts)) - of_prompts,
+            eval_prompts=of_prompts,
+            shared_prompts=0,
+            near_prompts=len(np.unique(prompts[rows])),
+        )
 
-    def _verdicts(self, found: list[Found]) -> dict[str, Any]:
+    def _verdicts(self, found: list[Found]) -> tuple[LengthBias | None, Positions | None, Agreement | None]:
+        """The length bias, the positions and the agreement. Adds their findings to `found`."""
         columns = self._columns
         drawn = drawn_sides(columns)
         side = measure_positions(columns, drawn | self._settings.labelled)
@@ -174,13 +175,5 @@ class _Maker:
         found += verdict_findings(columns, seen, alpha, people, self._texts)
         found += tie_findings(tied, judged)
         found += bias_findings(length, side)
-        agreement = {
-            "alpha": alpha,
-            "items": len(seen.units),
-            "annotators": [asdict(one) for one in listed_annotators(people)],
-        }
-        return {
-            "length_bias": length and asdict(length),
-            "position": side and asdict(side),
-            "agreement": agreement if seen.units else None,
-        }
+        agreement = Agreement(alpha=alpha, items=len(seen.units), annotators=listed_annotators(people))
+        return length, side, agreement if seen.units else None

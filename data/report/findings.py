@@ -5,20 +5,16 @@ docs/reference/data-report.md explains each.
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
+from data.findings import LISTED, SAMPLE_CHARACTERS, Finding, FindingFix, FindingSample, Severity
 from data.report.columns import SHOWN, Columns, RowExcerpt, Rows
 from data.report.languages import UNKNOWN
 from data.report.rows_file import Lines
-
-Severity = Literal["blocking", "warning", "info"]
-LISTED = 20
-"""Lines that a finding lists; its file has all rows."""
-_SAMPLE_CHARACTERS = 300
 
 
 @dataclass(frozen=True)
@@ -101,52 +97,42 @@ class Found:
     """The answer (from 0) that each row concerns, or NO_ANSWER. None: the rows as a whole."""
 
 
-@dataclass
-class ReportFinding:
-    """A finding in the form in which it is stored and shown."""
-
-    code: str
-    severity: Severity
-    title: str
-    detail: str
-    count: int
-    """Number of rows; 0 for a finding about the whole dataset."""
-    share: float | None
-    """Share of all rows; null for a finding about the whole dataset."""
-    lines: list[int] = field(default_factory=list)
-    """Lines of the first rows in their source file. Each line occurs once, also where its record became several rows."""
-    samples: list[dict[str, Any]] = field(default_factory=list)
-    fix: dict[str, str] | None = None
-
-
 class Writer:
     """Makes findings, and writes the numbers of their rows into files."""
 
     def __init__(self, folder: Path, total: int, lines: Lines) -> None:
         self._folder, self._total, self._lines = folder, total, lines
 
-    def write(self, found: Iterable[Found]) -> list[dict[str, Any]]:
+    def write(self, found: Iterable[Found]) -> list[Finding]:
         """Findings in the order of KINDS. A finding with an empty list of rows is left out."""
         order = list(KINDS)
         kept = [one for one in found if one.rows is None or len(one.rows)]
-        return [asdict(self._finding(one)) for one in sorted(kept, key=lambda one: order.index(one.code))]
+        return [self._finding(one) for one in sorted(kept, key=lambda one: order.index(one.code))]
 
-    def _finding(self, found: Found) -> ReportFinding:
-        kind = KINDS[found.code]
-        if found.rows is None:
-            return ReportFinding(found.code, kind.severity, kind.title, found.detail, 0, None)
-        (found.rows + 1).astype("<u8").tofile(self._folder / f"{found.code}.u64")
-        finding = ReportFinding(
-            found.code, kind.severity, kind.title, found.detail, len(found.rows), len(found.rows) / self._total
+    def _finding(self, found: Found) -> Finding:
+        kind, rows = KINDS[found.code], found.rows
+        finding = Finding(
+            code=found.code,
+            severity=kind.severity,
+            title=kind.title,
+            detail=found.detail,
+            count=0 if rows is None else len(rows),
+            share=None if rows is None else len(rows) / self._total,
+            lines=[],
+            samples=[],
+            fix=None,
         )
-        lines = self._lines.of(found.rows, found.answers)
+        if rows is None:
+            return finding
+        (rows + 1).astype("<u8").tofile(self._folder / f"{found.code}.u64")
+        lines = self._lines.of(rows, found.answers)
         finding.lines = lines[np.sort(np.unique(lines, return_index=True)[1])[:LISTED]].tolist()
-        places = np.searchsorted(found.rows, [row for row, _ in found.samples[:SHOWN]])
+        places = np.searchsorted(rows, [row for row, _ in found.samples[:SHOWN]])
         finding.samples = [
-            {"line": int(lines[place]), "row": row + 1, "text": text[:_SAMPLE_CHARACTERS]}
+            FindingSample(line=int(lines[place]), row=row + 1, text=text[:SAMPLE_CHARACTERS])
             for place, (row, text) in zip(places, found.samples, strict=False)
         ]
-        finding.fix = None if kind.fix is None else dict(zip(("id", "label"), kind.fix, strict=True))
+        finding.fix = None if kind.fix is None else FindingFix(id=kind.fix[0], label=kind.fix[1])
         return finding
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from data import rows
-from data.report.settings import RowKind
+from data.kinds import DatasetKind
 from data.rows import Prompt, Row
 from data.splits import prompt_key, prompt_text
 
@@ -38,7 +38,7 @@ class Item:
         return self.answers[self.ranks.index(min(self.ranks)) if self.ranks else 0] if self.answers else ""
 
 
-def parser(kind: RowKind) -> Callable[[Row, int], Item]:
+def parser(kind: DatasetKind) -> Callable[[Row, int], Item]:
     """A function that makes an Item of a row and its number. It raises RowError for a row that the trainer would refuse."""
     parsers = {"preferences": _preferences, "thumbs": _thumb, "sft": _sft, "prompts": _prompt}
     return {**parsers, "pretraining": _pretraining}[kind]

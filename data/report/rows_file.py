@@ -9,11 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from data.errors import UnreadableRows
+from data.kinds import DatasetKind
 from data.parse import read_row
 from data.report.columns import NO_ANSWER, SHOWN, Chunk, Columns, Rows
 from data.report.items import Item, parser
 from data.report.row_checks import excerpt
-from data.report.settings import ReportSettings, RowKind
+from data.report.settings import ReportSettings
 
 Numbers = npt.NDArray[np.uint64]
 
@@ -105,7 +106,7 @@ def with_samples(cut: Sequence[Chunk], sampled: Sequence[int]) -> Iterator[Chunk
 class Texts:
     """Reads rows by number (from 0)."""
 
-    def __init__(self, path: Path, kind: RowKind, offsets: npt.NDArray[np.uint64], lines: Lines) -> None:
+    def __init__(self, path: Path, kind: DatasetKind, offsets: npt.NDArray[np.uint64], lines: Lines) -> None:
         self._path, self._parse, self._offsets = path, parser(kind), offsets
         self.lines = lines
 

@@ -7,9 +7,8 @@ from typing import Annotated, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt
 
+from data.kinds import DatasetKind
 from data.rows import Prompt
-
-RowKind = Literal["preferences", "thumbs", "sft", "prompts", "pretraining"]
 
 
 class ReportSettings(BaseModel):
@@ -17,7 +16,7 @@ class ReportSettings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
-    kind: RowKind
+    kind: DatasetKind
     """The kind of the rows."""
     model: str | None = None
     """A model whose tokenizer the job would use: a folder, or a hub id. None: lengths are in characters and words."""

@@ -2,16 +2,16 @@
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from data.kinds import DatasetKind
 from data.report.columns import Columns, Flags
 from data.report.duplicates import Duplicates
 from data.report.languages import UNKNOWN
-from data.report.settings import ReportSettings, RowKind
+from data.report.result import Histogram, LanguageShare
+from data.report.settings import ReportSettings
 from data.report.tokens import Fitting
 from data.report.verdicts import decided
 
@@ -82,11 +82,11 @@ def _worst(columns: Columns) -> npt.NDArray[np.int64]:
     return worst
 
 
-def language_shares(columns: Columns) -> list[dict[str, Any]]:
+def language_shares(columns: Columns) -> list[LanguageShare]:
     """Languages of the sampled rows, the most frequent first. Undetermined ones come last, as `und`."""
     counts = Counter(language for _, language in columns.languages)
     ordered = sorted(counts.items(), key=lambda item: (item[0] == UNKNOWN, -item[1], item[0]))
-    return [{"language": name, "rows": count, "share": count / counts.total()} for name, count in ordered]
+    return [LanguageShare(language=name, rows=count, share=count / counts.total()) for name, count in ordered]
 
 
 BINS = 30
@@ -100,23 +100,6 @@ _TITLES = {
 }
 
 
-@dataclass(frozen=True)
-class Histogram:
-    """`counts[i]` texts are at least `edges[i]` and less than `edges[i + 1]` long; the last bin includes its upper edge."""
-
-    name: str
-    title: str
-    unit: str
-    edges: list[int]
-    counts: list[int]
-    limit: int | None
-    """The job's limit: longer texts are left out or cut."""
-    mean: float
-    median: int
-    p95: int
-    max: int
-
-
 def build_histogram(name: str, title: str, unit: str, lengths: npt.NDArray[np.uint32], limit: int | None) -> Histogram:
     """Bins of equal width, a round number, over 99 % of the texts. The last bin takes the longest hundredth."""
     ordered = np.sort(lengths)
@@ -126,16 +109,16 @@ def build_histogram(name: str, title: str, unit: str, lengths: npt.NDArray[np.ui
     edges = [*inner.tolist(), max(int(ordered[-1]), int(inner[-1]) + 1)]
     counts = np.histogram(ordered, edges)[0]
     return Histogram(
-        f"{name}_{unit}",
-        title,
-        unit,
-        edges,
-        counts.tolist(),
-        limit,
-        float(np.mean(ordered)),
-        _quantile(ordered, 0.5),
-        _quantile(ordered, 0.95),
-        int(ordered[-1]),
+        name=f"{name}_{unit}",
+        title=title,
+        unit=unit,
+        edges=edges,
+        counts=counts.tolist(),
+        limit=limit,
+        mean=float(np.mean(ordered)),
+        median=_quantile(ordered, 0.5),
+        p95=_quantile(ordered, 0.95),
+        max=int(ordered[-1]),
     )
 
 
@@ -150,7 +133,7 @@ def _round_up(width: int) -> int:
     return min(step * scale for step in (1, 2, 5, 10) if step * scale >= width)
 
 
-def all_histograms(columns: Columns, kind: RowKind, units: list[str], limits: dict[str, int]) -> list[Histogram]:
+def all_histograms(columns: Columns, kind: DatasetKind, units: list[str], limits: dict[str, int]) -> list[Histogram]:
     """Lengths of prompts and answers, of preferred and other answers, and of answers by their thumb.
 
     `limits` are the job's limits in tokens, by `prompt` and `answer`.

@@ -1,33 +1,19 @@
 """Findings of what was preferred, by whom, and whether something else than quality tells it."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from data.report.annotator_agreement import ENOUGH, Annotator, Judgements, outliers
+from data.report.annotator_agreement import ENOUGH, Judgements, outliers
 from data.report.columns import Columns, Flags, Rows
 from data.report.findings import Found
+from data.report.result import AnnotatorAgreement, LengthBias, Positions
 from data.report.rows_file import Texts
 from data.statistics import wilson_interval
 
 _BY_CHANCE = 10
 """Decided pairs below which all of them may say A by chance: of ten that were drawn by lot, once in a thousand times."""
-
-
-@dataclass(frozen=True)
-class Positions:
-    """Shares of the pairs."""
-
-    pairs: int
-    a: float
-    b: float
-    tie: float
-    a_of_decided: float
-    low: float
-    high: float
-    """Wilson's 95 % interval of `a_of_decided`."""
 
 
 def drawn_sides(columns: Columns) -> Flags:
@@ -55,7 +41,9 @@ def measure_positions(columns: Columns, sides: Flags) -> Positions | None:
         return None
     share = a / (a + b)
     pairs = len(difference)
-    return Positions(pairs, a / pairs, b / pairs, 1 - (a + b) / pairs, share, *wilson_interval(share, a + b))
+    low, high = wilson_interval(share, a + b)
+    tie = 1 - (a + b) / pairs
+    return Positions(pairs=pairs, a=a / pairs, b=b / pairs, tie=tie, a_of_decided=share, low=low, high=high)
 
 
 def _pairs(columns: Columns) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
@@ -69,26 +57,6 @@ def _pairs(columns: Columns) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int6
 Lengths = npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True)
-class LengthBias:
-    """Of decided pairs; a ranking counts once, by its best and its worst answer."""
-
-    unit: str
-    pairs: int
-    """Whose two answers differ in length."""
-    longer_wins: float
-    low: float
-    high: float
-    """Wilson's 95 % interval of it."""
-    mean_difference: float
-    """Preferred less other, over all decided pairs."""
-    length_only_accuracy: float
-    """Of the best rule below, on the pairs it was chosen by."""
-    accuracy_low: float
-    accuracy_high: float
-    rule: str
-
-
 def measure_length_bias(preferred: Lengths, other: Lengths, unit: str) -> LengthBias | None:
     """None where no pair is decided, or all are of one length."""
     difference = preferred - other
@@ -97,15 +65,19 @@ def measure_length_bias(preferred: Lengths, other: Lengths, unit: str) -> Length
         return None
     longer = float(np.mean(apart > 0))
     accuracy, rule = best_rule(apart, unit)
+    low, high = wilson_interval(longer, len(apart))
+    accuracy_low, accuracy_high = wilson_interval(accuracy, len(apart))
     return LengthBias(
-        unit,
-        len(apart),
-        longer,
-        *wilson_interval(longer, len(apart)),
-        float(np.mean(difference)),
-        accuracy,
-        *wilson_interval(accuracy, len(apart)),
-        rule,
+        unit=unit,
+        pairs=len(apart),
+        longer_wins=longer,
+        low=low,
+        high=high,
+        mean_difference=float(np.mean(difference)),
+        length_only_accuracy=accuracy,
+        accuracy_low=accuracy_low,
+        accuracy_high=accuracy_high,
+        rule=rule,
     )
 
 
@@ -166,7 +138,7 @@ _LOW_ALPHA = 0.4
 
 
 def verdict_findings(
-    columns: Columns, opinions: Judgements, alpha: float | None, people: Sequence[Annotator], texts: Texts
+    columns: Columns, opinions: Judgements, alpha: float | None, people: Sequence[AnnotatorAgreement], texts: Texts
 ) -> Iterator[Found]:
     for code, rows, detail in (
         (
@@ -198,7 +170,7 @@ def verdict_findings(
         )
 
 
-def _people(columns: Columns, people: Sequence[Annotator], texts: Texts) -> Iterator[Found]:
+def _people(columns: Columns, people: Sequence[AnnotatorAgreement], texts: Texts) -> Iterator[Found]:
     if len(people) == 1:
         yield Found("one_annotator", f"All named rows are {people[0].annotator}'s: agreement cannot be measured.")
     odd = outliers(people)

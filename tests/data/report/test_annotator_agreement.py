@@ -1,11 +1,11 @@
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from core.annotation import agreement
 from data.report.annotator_agreement import (
-    Annotator,
     Judgements,
     Vote,
     _contradictions,
@@ -14,6 +14,7 @@ from data.report.annotator_agreement import (
     listed_annotators,
     majority,
 )
+from data.report.result import AnnotatorAgreement
 from tests.data.report.tools import pair, plain_pairs, report
 
 
@@ -115,9 +116,14 @@ def test_few_units_do_not_make_low_agreement(tmp_path: Path) -> None:
     assert made.result["agreement"]["items"] == 1 and "low_agreement" not in made.codes
 
 
+def _annotator(name: str, **figures: Any) -> AnnotatorAgreement:
+    least: dict[str, Any] = {"rows": 1, "compared": 0, "agreement": None, "low": None, "high": None}
+    return AnnotatorAgreement(annotator=name, **least | figures)
+
+
 def test_listed_annotators_are_the_largest_100_and_100_outliers() -> None:
-    many = [Annotator(f"p{n}", 1000 - n, 0, None) for n in range(150)]
-    odd = [Annotator(f"odd{n}", 1, 20, 0.1, 0.0, 0.3) for n in range(120)]
+    many = [_annotator(f"p{n}", rows=1000 - n) for n in range(150)]
+    odd = [_annotator(f"odd{n}", rows=1, compared=20, agreement=0.1, low=0.0, high=0.3) for n in range(120)]
     found = listed_annotators([*many, *odd])
     assert found == [*many[:100], *odd[:100]]
 
