@@ -9,10 +9,10 @@ from typing import Any
 import torch
 from transformers import LlamaConfig, PretrainedConfig, Qwen2Config
 
-from trainer.preflight.memory.estimate import RUNTIME
 from trainer.preflight.memory.fake_models import Blueprint
 from trainer.preflight.memory.passes import Passes
 from trainer.preflight.memory.phases import Phases
+from trainer.preflight.memory.processes import RUNTIME
 from trainer.preflight.workload import Sizes
 from trainer.spec import JobSpec
 from trainer.stages.tokenize import TokenizedData
@@ -63,7 +63,7 @@ def spec_of(changes: dict[str, dict[str, Any]]) -> JobSpec:
 def estimate(config: PretrainedConfig, spec: JobSpec) -> dict[str, int]:
     """Bytes expected in each phase of PPO, and `host`: of an offloaded optimizer in RAM."""
     prompts = [TokenizedPrompt("p", [0] * LENGTH)] * 8
-    sizes = Sizes([], [], [], [], 0, prompts, prompts, [], {}, TokenizedData([], [], [], [], [], [], []))
+    sizes = Sizes(TokenizedData(prompts=prompts, held_out_prompts=prompts), eos_id=0)
     phases = Phases(spec, Passes(Blueprint(config, spec.model, "cuda")), sizes)
     return {phase.phase: phase.expected for phase in phases.of("ppo")} | {"host": phases.host()}
 

@@ -21,6 +21,14 @@ _SHARED = ("client", "compose", "docs", "e2e")
 _SCRUBBED = ("PROXIMAL_", "DATABASE_URL", "REDIS_URL", "PG", "CELERY_", "ALEMBIC_")
 
 
+def pytest_configure() -> None:
+    """Register Hypothesis' profile for all tests. Without a deadline, a busy machine fails no example."""
+    from hypothesis import settings
+
+    settings.register_profile("tests", deadline=None)
+    settings.load_profile("tests")
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """Asked under `-n`. Marks of `--dist loadgroup` do not arrive since pytest 9.2 (node ids are no texts any more)."""

@@ -163,15 +163,16 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True)
     run = commands.add_parser(
         "run",
-        help="run a spec, or go on with a run",
-        description="Run a spec. The same command on the same run folder goes on where the run stopped. Exit status: "
-        "0 done; 2 bad spec; 3 bad data; 4 bad model; 5 diverged; 6 out of memory; 7 run folder; 8 reward failed; 9 unhealthy; 10 self-test failed; 75 stopped, saved and resumable; 76 paused.",
+        help="run a spec, or resume a run",
+        description="Run a spec. The same command on the same run folder resumes where the run stopped. Exit status 0 is "
+        "success, 75 a stop and 76 a pause that can be resumed. Errors: 2 spec, 3 data, 4 model, 5 diverged, 6 out of memory, "
+        "7 run folder, 8 reward failed, 9 unhealthy, 10 self-test failed, 11 process lost.",
     )
     launch = commands.add_parser(
         "launch",
-        help="run a spec in as many processes as its `resources` say",
-        description="Start this machine's processes of a run, under accelerate's launcher. Exit status: as of `run`; that of "
-        "the process that failed first.",
+        help="run a spec in the processes of its `resources`",
+        description="Start this machine's processes of a run, under accelerate's launcher. The exit status is that of the "
+        "process that failed first, as `run` defines it.",
     )
     for command in (run, launch):
         command.add_argument("spec", type=Path, help="TOML or JSON file; see `python -m trainer schema`")

@@ -1,19 +1,21 @@
-"""Expected trouble, each kind with its code and its exit status.
+"""Expected errors, each kind with its code and its exit status.
 
-TrainerError
-├── InternalError  1   a mistake of ours; the trace is on stderr
-├── SpecError      2   the spec cannot be read or is not valid
-├── DataError      3   a dataset cannot be read, or nothing usable is left of it
-├── ModelError     4   a model or tokenizer cannot be loaded or cannot do what the run needs
-├── Diverged       5   a loss or gradient is not finite
-├── OutOfMemory    6   the device's memory does not suffice
-├── StorageError   7   the run folder cannot be used or written: taken, full, not a folder
-├── RewardError    8   a reward or a judge failed, or gave no finite number for each response
-├── Unhealthy      9   a health rule ended the run; saved
-├── SelfTestFailed 10  before PPO's first iteration: two ways to one number disagree
-├── ProcessLost   11   another process of the run has ended
-└── Stopped       75   asked to stop; saved; run again to resume
-    └── Paused    76   a health rule asked for a person; saved; run again to go on
+    TrainerError
+    ├── InternalError   1  A bug of the trainer. The trace is on stderr.
+    ├── SpecError       2  The spec cannot be read or is not valid.
+    ├── DataError       3  A dataset cannot be read, or none of its rows can be used.
+    ├── ModelError      4  A model or tokenizer cannot be loaded, or lacks a part that the run needs.
+    ├── Diverged        5  A loss or gradient is not finite.
+    ├── OutOfMemory     6  The device's memory does not suffice.
+    ├── StorageError    7  The run folder cannot be used or written: in use, full, not a folder.
+    ├── RewardError     8  A reward or a judge failed, or gave no finite number for each response.
+    ├── Unhealthy       9  A health rule ended the run. It is saved.
+    ├── SelfTestFailed 10  Before PPO's first iteration, two ways to compute one number disagree.
+    ├── ProcessLost    11  Another process of the run has ended.
+    └── Stopped        75  The run was asked to stop. It is saved; run it again to resume.
+        └── Paused     76  A health rule paused the run for a person. It is saved; run it again to resume.
+
+The number is the exit status of `python -m trainer`.
 """
 
 from collections.abc import Iterator
@@ -23,7 +25,7 @@ from data.errors import DatasetError, LibraryMissing, ProcessEnded
 
 
 class TrainerError(Exception):
-    """Base: `code` goes into the event, `exit_status` to the caller."""
+    """Base class. `code` is written to the event, and `exit_status` is the status of the process."""
 
     code = "trainer_error"
     exit_status = 1

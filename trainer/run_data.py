@@ -1,4 +1,4 @@
-"""Datasets as the trainer sees them: JSONL in, demonstrations, comparisons, prompts and texts out, split by prompt.
+"""Reads the datasets of a run: demonstrations, comparisons, prompts and texts from JSONL files, split by prompt.
 
 `data.schema` has the fields of a row.
 """
@@ -23,7 +23,7 @@ NEEDS: dict[StageName, tuple[str, ...]] = {
     "ppo": ("prompts", "held_out_prompts"),
     "evaluation": ("held_out_prompts",),
 }
-"""Of what each stage must have at least one. See `needs`."""
+"""The kinds of rows that each stage needs at least one of. See `needs`."""
 
 
 def needs(stage: StageName, loss: RewardModelLoss) -> tuple[str, ...]:
@@ -33,18 +33,18 @@ def needs(stage: StageName, loss: RewardModelLoss) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Data:
-    """Everything a run learns from and is measured on; empty is what was not given."""
+    """The rows that a run trains on and is evaluated on. A dataset that was not given is empty."""
 
     demonstrations: Split
-    """Of Demonstration."""
+    """Rows of type Demonstration."""
     comparisons: Split
-    """Of Comparison."""
+    """Rows of type Comparison."""
     prompts: Split
-    """Of PromptRow."""
+    """Rows of type PromptRow."""
     texts: list[str]
     """Plain texts, for PPO-ptx."""
     thumbs: Split = field(default_factory=lambda: Split([], []))
-    """Of Thumb."""
+    """Rows of type Thumb."""
     shared: Counter[str] = field(default_factory=Counter)
     """Rows of each kind whose prompt is in `data.evaluation_prompts`: no stage trains on them."""
 

@@ -1,4 +1,4 @@
-"""A run folder belongs to one spec and one data: whoever comes with others is refused, not given the old run's result."""
+"""Locks a run folder, and refuses a spec or data other than those that the folder belongs to."""
 
 import fcntl
 import hashlib
@@ -15,19 +15,17 @@ from trainer.spec.named_resources import named_paths, put
 
 @contextmanager
 def alone_in(run_dir: Path) -> Iterator[None]:
-    """Hold the run folder while inside. Raises StorageError while another process does."""
+    """Hold the lock of the run folder while inside. Raises StorageError if another process holds it."""
     with (run_dir / ".lock").open("w") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            raise StorageError(
-                f"Another process is at work in {run_dir}. Wait for it, or choose another --run-dir."
-            ) from error
+            raise StorageError(f"Another process uses {run_dir}. Wait for it, or choose another --run-dir.") from error
         yield
 
 
 def claim(spec: JobSpec, run_dir: Path) -> None:
-    """Write down what this run learns from, or raise SpecError if the folder holds another run's work."""
+    """Write the identity of the run to its folder. Raises SpecError if the folder belongs to another run."""
     path = run_dir / "identity.json"
     ours = _identity(spec)
     if not path.exists():
@@ -43,9 +41,10 @@ def claim(spec: JobSpec, run_dir: Path) -> None:
 
 
 def _identity(spec: JobSpec) -> dict[str, Any]:
-    """What decides the result: the spec less name and machine, with contents for paths: a file or a folder may move.
+    """The fields of the spec that determine the result.
 
-    Less the health rules too: whoever was paused or stopped by one may change it and go on.
+    A path is replaced by a hash of its content, because a file or a folder may be moved. The health rules are left out, so
+    that a user can change the rule that paused or stopped the run and resume.
     """
     identity = spec.model_dump(mode="json", exclude={"name", "runtime", "resources", "checkpoints", "health"})
     for name in DATASETS:
@@ -69,8 +68,10 @@ _SAMPLE = 1 << 20
 
 
 def _fingerprint(folder: Path) -> str:
-    """Of a model's folder: its files' names and sizes, and each one's first and last MiB. Reading all of the weights would
-    take minutes at every start; weights that were trained further differ all over."""
+    """A SHA-256 of a model folder: its files' names and sizes, and the first and last MiB of each.
+
+    Reading all weights would take minutes at every start. Further training changes weights everywhere.
+    """
     digest = hashlib.sha256()
     for path in sorted(path for path in folder.iterdir() if path.is_file()):
         size = path.stat().st_size

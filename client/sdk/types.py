@@ -11,7 +11,7 @@ class AdvantageSpec(TypedDict, closed=True):
     """How much better a token was than expected."""
 
     estimator: NotRequired[Literal["gae", "reward_to_go", "sequence"]]
-    """`gae`: generalised advantage estimation with a critic (Schulman et al. 2016); `reward_to_go`: the discounted rewards from the token on, no critic (Williams 1992); `sequence`: the whole response is one action, its return stands at every token (Ahmadian et al. 2024)."""
+    """`gae`: generalised advantage estimation with a critic (Schulman et al. 2016). `reward_to_go`: the discounted rewards from the token on, without a critic (Williams 1992). `sequence`: the whole response is one action, and each token has its return (Ahmadian et al. 2024)."""
     gamma: NotRequired[float]
     """γ: discount per token."""
     gae_lambda: NotRequired[float]
@@ -19,11 +19,11 @@ class AdvantageSpec(TypedDict, closed=True):
     length_adaptive: NotRequired[float | None]
     """α: λ = 1 − 1/(α·length) for each response in place of `gae_lambda`, so that long responses are not discounted away (VAPO, Yue et al. 2025). Left out: the same λ for all."""
     bootstrap_truncated: NotRequired[bool]
-    """A response cut off by `max_new_tokens` has not ended: its score is left out, and the critic's value of the state after its last token stands for what would have come (the missing-EOS penalty still counts). False: it ended there, with its score."""
+    """Treat a response cut off by `max_new_tokens` as unfinished. Its return then ends with the critic's value after the last token in place of its score. The missing-EOS penalty still counts. False: the response ends there, with its score."""
     baseline: NotRequired[Literal["none", "batch_mean", "leave_one_out", "group_mean", "optimal_value"]]
-    """Subtracted from the return without a critic: the mean of the batch's returns; of the other responses to the same prompt (RLOO, Kool et al. 2019); of all responses to the prompt (GRPO, Shao et al. 2024); or the prompt's V* (A*-PO, Brantley et al. 2025). With `reward_to_go` each mean is taken per position; a response that ended earlier counts there with the return of its last token."""
+    """Value subtracted from the return without a critic. `batch_mean`: the mean of the batch's returns. `leave_one_out`: the mean of the other responses to the same prompt (RLOO, Kool et al. 2019). `group_mean`: the mean of all responses to the prompt (GRPO, Shao et al. 2024). `optimal_value`: the prompt's V* (A*-PO, Brantley et al. 2025). With `reward_to_go` each mean is taken per position. A response that ended earlier counts there with the return of its last token."""
     normalize: NotRequired[Literal["whiten", "group_std", "none"]]
-    """`whiten`: mean 0 and variance 1 over the batch's response tokens; `group_std`: divided by the standard deviation of the returns of the same prompt (GRPO); `none`: as they are."""
+    """`whiten`: mean 0 and variance 1 over the batch's response tokens. `group_std`: divided by the standard deviation of the returns of the same prompt (GRPO). `none`: unchanged."""
 
 
 class AnnotationAnswer(TypedDict):
@@ -293,7 +293,7 @@ class CheckpointSavedEvent(TypedDict):
 
 
 class CheckpointSpec(TypedDict, closed=True):
-    """What is kept on the way."""
+    """The checkpoints that are kept during a run."""
 
     keep_last: NotRequired[int]
     """Intermediate checkpoints kept per stage; the final one of each stage always is."""
@@ -310,7 +310,7 @@ class ClassifierReward(TypedDict, closed=True):
     """Any sequence classifier: the probability, log-probability or logit of one of its labels."""
 
     name: NotRequired[str | None]
-    """Under which it is logged (`reward/<name>`). Left out: its type, numbered where there are several."""
+    """Name under which it is logged (`reward/<name>`). Left out: its type, numbered if there are several."""
     weight: NotRequired[float]
     """The run's score is the weighted sum of its rewards; a negative weight penalises."""
     type: Literal["classifier"]
@@ -320,9 +320,9 @@ class ClassifierReward(TypedDict, closed=True):
     label: NotRequired[str | int | None]
     """Label whose value is the reward, by name or number. Left out: the only one, or the last of several."""
     output: NotRequired[Literal["logit", "probability", "log_probability"]]
-    """What is read: the raw logit, the softmax (sigmoid for one label) probability, or its logarithm."""
+    """The output that is read: the raw logit, the softmax (sigmoid for one label) probability, or its logarithm."""
     text: NotRequired[Literal["response", "prompt_and_response", "pair"]]
-    """What the classifier reads: the response alone; prompt and response as one text, by its chat template where it has one; or both as a pair of texts with its separator between them."""
+    """Input of the classifier. `response`: the response alone. `prompt_and_response`: both as one text, by its chat template if it has one. `pair`: both as a pair of texts with its separator between them."""
 
 
 class CloseRound(TypedDict, closed=True):
@@ -378,13 +378,13 @@ class CriticSpec(TypedDict, closed=True):
     kind: NotRequired[Literal["separate", "value_head"]]
     """`separate`: a model of its own with its own optimizer; `value_head`: a scalar head on the policy's trunk, one optimizer for both."""
     initial: NotRequired[Literal["auto", "reward_model", "policy"]]
-    """What a separate critic starts as: the reward model, or the policy with a new head whose output is 0. `auto`: the reward model where the run has one on the policy's tokenizer, else the policy."""
+    """Initial weights of a separate critic: the reward model, or the policy with a new head whose output is 0. `auto`: the reward model if the run has one on the policy's tokenizer, else the policy."""
     learning_rate: NotRequired[float]
     """Peak learning rate of a separate critic."""
     coef: NotRequired[float]
     """Weight of the value loss beside the policy loss, for `value_head`."""
     value_clip_range: NotRequired[float | None]
-    """New values are clipped to within this distance of the old ones; null (in TOML: false) turns value clipping off."""
+    """New values are clipped to within this distance of the old ones. Null (in TOML: false) turns value clipping off."""
     warmup_steps: NotRequired[int]
     """First iterations in which only the critic learns."""
 
@@ -401,7 +401,7 @@ class CurvePoint(TypedDict, closed=True):
     judge: NotRequired[float | None]
     """Mean score by the judge: the gold reward, where there is a judge that scores."""
     win_rate: float
-    """Against the policy as PPO began."""
+    """Win rate against the policy as PPO began."""
 
 
 class DPOSpec(TypedDict, closed=True):
@@ -422,7 +422,7 @@ class DPOSpec(TypedDict, closed=True):
     micro_batch_tokens: NotRequired[int | None]
     """Tokens per forward pass at most, prompts included (a sequence that is longer goes alone); sequences of like length go together. Evens out memory where lengths differ much. With `micro_batch_size` both hold. Left out: no limit. Changes memory, not the result."""
     optimizer: NotRequired[Literal["adamw", "adamw_8bit"]]
-    """`adamw` (Loshchilov and Hutter 2019); `adamw_8bit`: the same with its two moments in 8 bits, block by block (Dettmers et al. 2022): 2 bytes a parameter for 8, nearly the same steps, and on a CPU slower ones."""
+    """`adamw`: Loshchilov and Hutter (2019). `adamw_8bit`: its two moments are in 8 bits, block by block (Dettmers et al. 2022). They take 2 bytes a parameter in place of 8, with nearly the same steps, which are slower on a CPU."""
     offload_optimizer: NotRequired[bool]
     """Keep the optimizer's moments (and masters of bfloat16 weights) in host memory and take its steps on the CPU: the GPU holds weights and gradients alone. Changes memory and speed, the result by rounding only."""
     save_every: NotRequired[int]
@@ -449,7 +449,7 @@ class DataProgress(TypedDict):
 
 
 class DataSpec(TypedDict, closed=True):
-    """What the run learns from. Over REST these are dataset ids (`ds_…`); on the command line, JSONL files."""
+    """The datasets of the run: dataset ids (`ds_…`) over REST, JSONL files on the command line."""
 
     preferences: NotRequired[str | None]
     """Preference pairs, or rankings of several completions: they train the reward model, and DPO."""
@@ -458,7 +458,7 @@ class DataSpec(TypedDict, closed=True):
     sft: NotRequired[str | None]
     """Prompt and completion pairs for SFT. Left out: the preferred completions of `preferences`, else the completions of `thumbs` with a thumb up."""
     prompts: NotRequired[str | None]
-    """Prompts for PPO and evaluation, each with an `answer` where a reward checks one. A row that stands twice counts twice. Left out: the prompts of `preferences`, else of `sft`, else of `thumbs`, each once."""
+    """Prompts for PPO and evaluation, each with an `answer` where a reward checks one. A repeated row counts twice. Left out: the prompts of `preferences`, else of `sft`, else of `thumbs`, each once."""
     evaluation_prompts: NotRequired[str | None]
     """Prompts for PPO's evaluations and the evaluation stage, in place of those held out of `prompts` by their hash. No stage trains on a row with one of these prompts. Left out: held-out `prompts`."""
     pretraining: NotRequired[str | None]
@@ -468,7 +468,7 @@ class DataSpec(TypedDict, closed=True):
     max_prompt_tokens: NotRequired[int]
     """Longer prompts are left out, and counted in the run's log."""
     max_completion_tokens: NotRequired[int]
-    """Longer completions are cut in SFT (without an EOS at the cut); pairs with a longer side and thumbs on a longer completion are left out of the data of the reward model, DPO and KTO."""
+    """Longer completions are cut in SFT, without an EOS at the cut. The reward model, DPO and KTO leave out pairs with a longer side and thumbs on a longer completion."""
     chat_template: NotRequired[Literal["auto", "none"]]
     """`auto` applies the tokenizer's chat template where it has one; `none` joins prompt and completion as they stand."""
 
@@ -485,7 +485,7 @@ class DatasetError(TypedDict):
 
 
 DatasetKind: TypeAlias = Literal["preferences", "thumbs", "prompts", "sft", "pretraining"]
-"""The kind of the rows of a dataset."""
+"""The rows of a dataset; `data.schema` has their fields."""
 
 
 class DatasetRow(TypedDict):
@@ -535,7 +535,7 @@ class ExactMatchReward(TypedDict, closed=True):
     """1 where the response equals the prompt's `answer`, else 0."""
 
     name: NotRequired[str | None]
-    """Under which it is logged (`reward/<name>`). Left out: its type, numbered where there are several."""
+    """Name under which it is logged (`reward/<name>`). Left out: its type, numbered if there are several."""
     weight: NotRequired[float]
     """The run's score is the weighted sum of its rewards; a negative weight penalises."""
     type: Literal["exact_match"]
@@ -593,16 +593,16 @@ class GiveAnswer(TypedDict, closed=True):
 
 
 class GuardsSpec(TypedDict, closed=True):
-    """Brakes inside an iteration."""
+    """Limits on the steps inside an iteration."""
 
     target_kl: NotRequired[float | None]
     """End the iteration's passes once a minibatch's KL to the sampling policy (`approxkl`) exceeds this, before its step. Left out: never."""
     lr_cut_kl: NotRequired[float | None]
     """Multiply the learning rates by `lr_cut_factor` for the next `lr_cut_steps` optimizer steps once a minibatch's KL to the sampling policy exceeds this (usual: 0.015). Left out: never."""
     lr_cut_factor: NotRequired[float]
-    """Of `lr_cut_kl`."""
+    """Factor of the learning rates after `lr_cut_kl` was exceeded."""
     lr_cut_steps: NotRequired[int]
-    """Of `lr_cut_kl`."""
+    """Optimizer steps for which `lr_cut_factor` holds."""
 
 
 class Health(TypedDict):
@@ -622,15 +622,15 @@ class HealthData(TypedDict):
     rule: str
     """Its name in the spec's `health`."""
     action: Literal["warn", "pause", "stop", "roll_back"]
-    """What the run does about it."""
+    """The action of the run."""
     limit: float
     """The rule's limit."""
     cause: str
-    """What is wrong, in a sentence."""
+    """The problem, in a sentence."""
     evidence: list[Evidence]
-    """What it is compared with, then the last steps beyond the limit."""
+    """The values that the last steps are compared with, then the last steps beyond the limit."""
     suggestion: str
-    """What to change."""
+    """The setting to change."""
 
 
 class HealthEvent(TypedDict):
@@ -655,18 +655,18 @@ class HealthEvent(TypedDict):
 
 
 class HealthRule(TypedDict, closed=True):
-    """One rule: how far is too far, for how long, and what then."""
+    """One rule: its limit, its patience and its action."""
 
     action: NotRequired[Literal["off", "warn", "pause", "stop", "roll_back"]]
-    """`warn`: an event; `pause`: save and end, the same command goes on; `stop`: save and fail (`not_finite`: fail at once, with the checkpoints as they are); `roll_back`: back to the best checkpoint with half the learning rates."""
+    """`warn`: log an event. `pause`: save and end; the same command resumes. `stop`: save and fail; `not_finite` fails at once and saves nothing more. `roll_back`: return to the best checkpoint with half the learning rates."""
     limit: NotRequired[float]
-    """The threshold; what it measures stands at the rule. Left out: the rule's own."""
+    """The threshold. Its meaning is described at each rule. Left out: the rule's default."""
     patience: NotRequired[int]
-    """Steps in a row (evaluations, where the rule looks at those) beyond the limit before the rule acts. Left out: the rule's own."""
+    """Steps in a row beyond the limit before the rule acts. Rules about evaluations count evaluations. Left out: the rule's default."""
 
 
 class HealthSpec(TypedDict, closed=True):
-    """What PPO watches in itself. Each rule's event names the cause, the evidence and the knob to turn."""
+    """The limits on PPO's metrics. Each rule's event names the cause, the evidence and the setting to change."""
 
     enabled: NotRequired[bool]
     """False turns every rule off."""
@@ -679,7 +679,7 @@ class HealthSpec(TypedDict, closed=True):
     clipfrac_high: NotRequired[HealthRule]
     """`policy/clipfrac_avg` above the limit."""
     clipfrac_zero: NotRequired[HealthRule]
-    """`policy/clipfrac_avg` at the limit or below, though there is more than one optimizer step to an iteration: the policy hardly moves."""
+    """`policy/clipfrac_avg` at the limit or below with several optimizer steps per iteration: the policy hardly moves."""
     negative_explained_variance: NotRequired[HealthRule]
     """`val/explained_var` below the limit: the critic is worse than a constant."""
     over_optimisation: NotRequired[HealthRule]
@@ -689,11 +689,11 @@ class HealthSpec(TypedDict, closed=True):
     truncation: NotRequired[HealthRule]
     """Share of responses cut off without an EOS above the limit."""
     kl_outweighs_reward: NotRequired[HealthRule]
-    """`objective/kl_penalty_std` above this multiple of the spread of the raw scores, while the mean raw score has risen by less than that spread since the start: the KL penalty takes away what better responses earn. Only where the KL sits in the reward."""
+    """`objective/kl_penalty_std` above this multiple of the raw scores' standard deviation, while the mean raw score has risen by less than that deviation since the start. The KL penalty then outweighs the score of better responses. Only with the KL in the reward."""
     value_loss_spike: NotRequired[HealthRule]
     """`loss/value_avg` above this multiple of the median of its last 20 steps."""
     not_finite: NotRequired[HealthRule]
-    """A loss or gradient is NaN or infinite more often than the limit. The step is never taken; `stop` fails in the midst of the iteration and saves nothing more; `warn` skips it and goes on, `roll_back` goes back to the best checkpoint."""
+    """A loss or gradient is NaN or infinite more often than the limit. The step is never taken. `stop` fails in the midst of the iteration and saves nothing more. `warn` skips the step, and `roll_back` returns to the best checkpoint."""
 
 
 class Histogram(TypedDict):
@@ -722,12 +722,12 @@ class Histogram(TypedDict):
 
 
 class HttpJudge(TypedDict, closed=True):
-    """A remote endpoint that compares: POST {"items": [{"prompt", "a", "b"}, …]} answers {"preferred": ["a" | "b" | "tie", …]}. Each pair is asked twice, the sides swapped; answers that contradict each other are a tie."""
+    """A remote endpoint that compares: POST {"items": [{"prompt", "a", "b"}, …]} returns {"preferred": ["a" | "b" | "tie", …]}. Each pair is asked twice, the sides swapped; answers that contradict each other are a tie."""
 
     type: Literal["http_judge"]
     """Which judge this is."""
     url: str
-    """Where to ask."""
+    """Address of the endpoint."""
     batch_size: NotRequired[int]
     """Pairs per request."""
     timeout: NotRequired[float]
@@ -737,16 +737,16 @@ class HttpJudge(TypedDict, closed=True):
 
 
 class HttpReward(TypedDict, closed=True):
-    """A remote endpoint: POST {"items": [{"prompt", "response", "answer", "finished"}, …]} answers {"scores": [number, …]}. In place of a number it may give a list of one number for each token of the response."""
+    """A remote endpoint: POST {"items": [{"prompt", "response", "answer", "finished"}, …]} returns {"scores": [number, …]}. In place of a number it may give a list of one number for each token of the response."""
 
     name: NotRequired[str | None]
-    """Under which it is logged (`reward/<name>`). Left out: its type, numbered where there are several."""
+    """Name under which it is logged (`reward/<name>`). Left out: its type, numbered if there are several."""
     weight: NotRequired[float]
     """The run's score is the weighted sum of its rewards; a negative weight penalises."""
     type: Literal["http"]
     """Which reward this is."""
     url: str
-    """Where to ask."""
+    """Address of the endpoint."""
     batch_size: NotRequired[int]
     """Responses per request."""
     timeout: NotRequired[float]
@@ -754,7 +754,7 @@ class HttpReward(TypedDict, closed=True):
     retries: NotRequired[int]
     """Further tries after a timeout, a broken connection, a 429 or a 5xx, waiting 0.5, 1, 2, 4 … (at most 60) seconds in between."""
     protocol: NotRequired[Literal["proximal", "openrlhf"]]
-    """The form of request and answer: ours, or {"query": [prompt and response, …], "prompts": [prompt, …], "labels": [answer, …]} with {"rewards": [number, …]} as OpenRLHF's remote reward models speak (texts with their special tokens)."""
+    """The form of request and response. `proximal`: the one above. `openrlhf`: {"query": [prompt and response, …], "prompts": [prompt, …], "labels": [answer, …]} and {"rewards": [number, …]}, texts with their special tokens, as OpenRLHF's remote reward models have it."""
     send_tokens: NotRequired[bool]
     """Send the texts of each response's tokens too (`tokens`), for an endpoint that gives one number for each token."""
 
@@ -778,18 +778,18 @@ JsonValue: TypeAlias = Any
 
 
 class KLSpec(TypedDict, closed=True):
-    """The tie to the reference policy."""
+    """The KL penalty that holds the policy near the reference policy."""
 
     coef: NotRequired[float]
-    """β: weight of the KL penalty; the first one, where `controller` changes it."""
+    """β: weight of the KL penalty. If `controller` changes it, this is the initial one."""
     placement: NotRequired[Literal["reward", "loss"]]
     """Inside the reward of each token (Ziegler et al. 2019), or added to the policy loss (GRPO)."""
     estimator: NotRequired[Literal["k1", "k2", "k3"]]
-    """Of KL(π ‖ π_ref) at a sampled token, with x = log π − log π_ref (Schulman 2020): k1 = x; k2 = x²/2; k3 = exp(−x) − 1 + x. In the reward only k1 has the gradient of the KL; k2 and k3 need `placement` = "loss"."""
+    """Estimator of KL(π ‖ π_ref) at a sampled token, with x = log π − log π_ref (Schulman 2020): k1 = x, k2 = x²/2, k3 = exp(−x) − 1 + x. In the reward only k1 has the gradient of the KL. k2 and k3 need `placement` = "loss"."""
     unbiased_gradient: NotRequired[bool]
     """In the loss: weigh the estimate by the ratio π/π_old so that its expected gradient is the KL's own. False: the plain derivative of the estimate. At π = π_old its mean is the gradient of the KL for k2, and that of the reverse KL for k3 (as GRPO has it). For k1 the mean is 0, so k1 needs true."""
     controller: NotRequired[Literal["fixed", "adaptive", "linear", "cosine"]]
-    """How β changes: not at all; by proportional control towards `target` (Ziegler et al. 2019, eq. 4–5); or down to `final_coef` along a line or half a cosine."""
+    """How β changes. `fixed`: it is constant. `adaptive`: proportional control towards `target` (Ziegler et al. 2019, eq. 4 and 5). `linear`, `cosine`: down to `final_coef` along a line or half a cosine."""
     target: NotRequired[float]
     """Nats per response that `adaptive` steers to."""
     horizon: NotRequired[int]
@@ -816,7 +816,7 @@ class KTOSpec(TypedDict, closed=True):
     micro_batch_tokens: NotRequired[int | None]
     """Tokens per forward pass at most, prompts included (a sequence that is longer goes alone); sequences of like length go together. Evens out memory where lengths differ much. With `micro_batch_size` both hold. Left out: no limit. Changes memory, not the result."""
     optimizer: NotRequired[Literal["adamw", "adamw_8bit"]]
-    """`adamw` (Loshchilov and Hutter 2019); `adamw_8bit`: the same with its two moments in 8 bits, block by block (Dettmers et al. 2022): 2 bytes a parameter for 8, nearly the same steps, and on a CPU slower ones."""
+    """`adamw`: Loshchilov and Hutter (2019). `adamw_8bit`: its two moments are in 8 bits, block by block (Dettmers et al. 2022). They take 2 bytes a parameter in place of 8, with nearly the same steps, which are slower on a CPU."""
     offload_optimizer: NotRequired[bool]
     """Keep the optimizer's moments (and masters of bfloat16 weights) in host memory and take its steps on the CPU: the GPU holds weights and gradients alone. Changes memory and speed, the result by rounding only."""
     save_every: NotRequired[int]
@@ -830,7 +830,7 @@ class KTOSpec(TypedDict, closed=True):
     desirable_weight: NotRequired[float]
     """λ_D: weight of the rows with a thumb up."""
     undesirable_weight: NotRequired[float]
-    """λ_U: weight of the rows with a thumb down. The paper advises λ_D·n_D / (λ_U·n_U) between 1 and 4/3, n_D and n_U the numbers of thumbs up and down; `check` compares."""
+    """λ_U: weight of the rows with a thumb down. The paper advises λ_D·n_D / (λ_U·n_U) between 1 and 4/3, n_D and n_U the numbers of thumbs up and down; `python -m trainer check` compares them."""
 
 
 class KeyRef(TypedDict):
@@ -882,22 +882,22 @@ class LengthReward(TypedDict, closed=True):
     """−|length − target| ÷ target: 0 at the target length, −1 for an empty response."""
 
     name: NotRequired[str | None]
-    """Under which it is logged (`reward/<name>`). Left out: its type, numbered where there are several."""
+    """Name under which it is logged (`reward/<name>`). Left out: its type, numbered if there are several."""
     weight: NotRequired[float]
     """The run's score is the weighted sum of its rewards; a negative weight penalises."""
     type: Literal["length"]
     """Which reward this is."""
     target: int
-    """The length that is wanted."""
+    """The target length."""
     unit: NotRequired[Literal["tokens", "words", "characters"]]
-    """What is counted; an EOS is not."""
+    """The unit of the length. An EOS is not counted."""
 
 
 class LexiconReward(TypedDict, closed=True):
     """Sentiment by a lexicon of words with valences: Σ / √(Σ² + 15), in −1 to 1 (VADER's normalisation, Hutto and Gilbert 2014, without its grammar rules)."""
 
     name: NotRequired[str | None]
-    """Under which it is logged (`reward/<name>`). Left out: its type, numbered where there are several."""
+    """Name under which it is logged (`reward/<name>`). Left out: its type, numbered if there are several."""
     weight: NotRequired[float]
     """The run's score is the weighted sum of its rewards; a negative weight penalises."""
     type: Literal["lexicon"]
@@ -1042,7 +1042,7 @@ class ModelReward(TypedDict, closed=True):
     """A trained reward model: a scalar head read at the EOS."""
 
     name: NotRequired[str | None]
-    """Under which it is logged (`reward/<name>`). Left out: its type, numbered where there are several."""
+    """Name under which it is logged (`reward/<name>`). Left out: its type, numbered if there are several."""
     weight: NotRequired[float]
     """The run's score is the weighted sum of its rewards; a negative weight penalises."""
     type: NotRequired[Literal["model"]]
@@ -1061,10 +1061,10 @@ class NextItems(TypedDict, closed=True):
 
 
 class NumericMatchReward(TypedDict, closed=True):
-    """1 where the response's final number equals the prompt's `answer`, else 0 (GSM8K's conventions: the number after `####`, else the last one; commas, currency and percent signs are ignored)."""
+    """1 if the response's final number equals the prompt's `answer`, else 0. By GSM8K's conventions, that is the number after `####`, else the last one. Commas, currency and percent signs are ignored."""
 
     name: NotRequired[str | None]
-    """Under which it is logged (`reward/<name>`). Left out: its type, numbered where there are several."""
+    """Name under which it is logged (`reward/<name>`). Left out: its type, numbered if there are several."""
     weight: NotRequired[float]
     """The run's score is the weighted sum of its rewards; a negative weight penalises."""
     type: Literal["numeric_match"]
@@ -1124,7 +1124,7 @@ class PluginReward(TypedDict, closed=True):
     """A reward that the operator installed, under the entry-point group `proximal.rewards`."""
 
     name: NotRequired[str | None]
-    """Under which it is logged (`reward/<name>`). Left out: its type, numbered where there are several."""
+    """Name under which it is logged (`reward/<name>`). Left out: its type, numbered if there are several."""
     weight: NotRequired[float]
     """The run's score is the weighted sum of its rewards; a negative weight penalises."""
     type: Literal["plugin"]
@@ -1136,7 +1136,7 @@ class PluginReward(TypedDict, closed=True):
 
 
 class PolicyLossSpec(TypedDict, closed=True):
-    """What the policy minimises, given advantages."""
+    """The loss that the policy minimises, given advantages."""
 
     kind: NotRequired[Literal["clipped", "unclipped", "reinforce", "kl_penalty", "least_squares"]]
     """ρ = π/π_old, A the advantage. `clipped`: max(−Aρ, −A·clip(ρ)) (Schulman et al. 2017, eq. 7); `unclipped`: −Aρ; `reinforce`: −A·log π; `kl_penalty`: −Aρ + β·KL(π_old ‖ π) (Schulman et al. 2017, §4); `least_squares`: (`beta`·log π/π_ref − A)² per response (A*-PO)."""
@@ -1147,13 +1147,13 @@ class PolicyLossSpec(TypedDict, closed=True):
     dual_clip: NotRequired[float | None]
     """c: where A < 0 the loss is at most −c·A (Ye et al. 2020: 3). Left out: no second clip."""
     beta: NotRequired[float]
-    """β of `kl_penalty` (the first one, where `old_kl_target` adapts it) and of `least_squares`."""
+    """β of `kl_penalty` and of `least_squares`. If `old_kl_target` adapts it, this is the initial one."""
     old_kl_target: NotRequired[float | None]
     """Adapts β of `kl_penalty` after every iteration: halved where KL(π_old ‖ π) < target/1.5, doubled where > 1.5·target. Left out: fixed."""
     entropy_coef: NotRequired[float]
     """Weight of the entropy bonus."""
     aggregation: NotRequired[Literal["token_mean", "sequence_mean", "fixed_length"]]
-    """Over the whole optimizer step, whatever the micro-batches: the mean over its tokens; the mean over responses of each one's mean; or the sum over tokens ÷ (responses × `max_new_tokens`), so that a token weighs the same in a short and a long response (Dr. GRPO, Liu et al. 2025)."""
+    """How token losses become one number over a whole optimizer step, independent of micro-batches. `token_mean`: the mean over tokens. `sequence_mean`: the mean over responses of each response's mean. `fixed_length`: the sum over tokens ÷ (responses × `max_new_tokens`). With it a token has the same weight in a short and a long response (Dr. GRPO, Liu et al. 2025)."""
 
 
 class Positions(TypedDict):
@@ -1323,23 +1323,23 @@ class Readiness(TypedDict):
 
 
 class ReferenceSpec(TypedDict, closed=True):
-    """The policy that the KL is taken to."""
+    """The policy that the KL is measured against."""
 
     path: NotRequired[str | None]
     """Checkpoint or model. Left out: the policy as the stage starts."""
     update: NotRequired[Literal["fixed", "reanchored", "ema"]]
-    """`fixed`; `reanchored`: a fresh copy of the policy every `every` iterations; `ema`: moves a little after each iteration."""
+    """`fixed`: it never changes. `reanchored`: a fresh copy of the policy every `every` iterations. `ema`: an exponential moving average of the policy."""
     every: NotRequired[int]
     """Iterations between copies, for `reanchored`."""
     decay: NotRequired[float]
-    """π_ref ← decay·π_ref + (1 − decay)·π after each iteration, for `ema`. Of adapters: of their two factors, each by itself."""
+    """π_ref ← decay·π_ref + (1 − decay)·π after each iteration, for `ema`. The two factors of an adapter are averaged separately."""
 
 
 class RegexReward(TypedDict, closed=True):
     """1 where the response matches a pattern, else 0."""
 
     name: NotRequired[str | None]
-    """Under which it is logged (`reward/<name>`). Left out: its type, numbered where there are several."""
+    """Name under which it is logged (`reward/<name>`). Left out: its type, numbered if there are several."""
     weight: NotRequired[float]
     """The run's score is the weighted sum of its rewards; a negative weight penalises."""
     type: Literal["regex"]
@@ -1368,10 +1368,10 @@ class RequestReport(TypedDict, closed=True):
 
 
 class ResourcesSpec(TypedDict, closed=True):
-    """How many processes share the work. Not part of what the run is: it may be resumed with others."""
+    """How many processes share the work. A run may be resumed with other numbers."""
 
     processes: NotRequired[int]
-    """Processes on each machine: one for each GPU, or for each core or two on a CPU. They split every batch and sum their gradients; the result is that of one process, but for rounding."""
+    """Processes on each machine: one for each GPU, or for each core or two on a CPU. They split every batch and sum their gradients. The result equals that of one process up to rounding."""
     machines: NotRequired[int]
     """Machines, each with `processes` processes. The worker that takes the job must be the first of a group of at least as many."""
 
@@ -1415,13 +1415,13 @@ class RewardModelSpec(TypedDict, closed=True):
     micro_batch_tokens: NotRequired[int | None]
     """Tokens per forward pass at most, prompts included (a sequence that is longer goes alone); sequences of like length go together. Evens out memory where lengths differ much. With `micro_batch_size` both hold. Left out: no limit. Changes memory, not the result."""
     optimizer: NotRequired[Literal["adamw", "adamw_8bit"]]
-    """`adamw` (Loshchilov and Hutter 2019); `adamw_8bit`: the same with its two moments in 8 bits, block by block (Dettmers et al. 2022): 2 bytes a parameter for 8, nearly the same steps, and on a CPU slower ones."""
+    """`adamw`: Loshchilov and Hutter (2019). `adamw_8bit`: its two moments are in 8 bits, block by block (Dettmers et al. 2022). They take 2 bytes a parameter in place of 8, with nearly the same steps, which are slower on a CPU."""
     offload_optimizer: NotRequired[bool]
     """Keep the optimizer's moments (and masters of bfloat16 weights) in host memory and take its steps on the CPU: the GPU holds weights and gradients alone. Changes memory and speed, the result by rounding only."""
     save_every: NotRequired[int]
     """Steps between checkpoints to resume from."""
     loss: NotRequired[Literal["pairwise", "pointwise"]]
-    """`pairwise`: −log σ(r(preferred) − r(other)) on the pairs of `data.preferences` (Bradley-Terry; Ouyang et al. 2022, eq. 1). `pointwise`: binary cross-entropy, −log σ(r) on a thumb up and −log σ(−r) on a thumb down, on the rows of `data.thumbs`. The loss decides which of the two datasets the reward model learns from; where a job names both, the other one serves the other stages alone."""
+    """`pairwise`: −log σ(r(preferred) − r(other)) on the pairs of `data.preferences` (Bradley-Terry; Ouyang et al. 2022, eq. 1). `pointwise`: binary cross-entropy, −log σ(r) on a thumb up and −log σ(−r) on a thumb down, on the rows of `data.thumbs`. The loss selects the dataset that the reward model learns from. If a job names both, only the other stages use the other one."""
     path: NotRequired[str | None]
     """A reward model to go on training. Left out: the SFT model with a fresh scalar head."""
     epochs: NotRequired[int]
@@ -1433,7 +1433,7 @@ class RewardModelSpec(TypedDict, closed=True):
     center_coef: NotRequired[float]
     """Weight of (r(a) + r(b))², which keeps scores near 0 (Eisenstein et al. 2023, eq. 2; 0.01 is usual)."""
     normalize: NotRequired[Literal["none", "mean", "mean_and_std"]]
-    """What the SFT reference answers' scores become after training: mean 0 (Stiennon et al. 2020), mean 0 and standard deviation 1, or as they are. The scores of a pointwise reward model are log odds of a thumb up only with `none`."""
+    """Scale of the SFT reference answers' scores after training: mean 0 (Stiennon et al. 2020), mean 0 and standard deviation 1, or unchanged. The scores of a pointwise reward model are log odds of a thumb up only with `none`."""
 
 
 class RolledBackData(TypedDict):
@@ -1446,7 +1446,7 @@ class RolledBackData(TypedDict):
     to_step: int
     """The step whose weights it goes on from."""
     learning_rate_factor: float
-    """What both learning rates are multiplied by from here on."""
+    """Factor of both learning rates from here on."""
 
 
 class RolledBackEvent(TypedDict):
@@ -1471,20 +1471,20 @@ class RolledBackEvent(TypedDict):
 
 
 class RolloutSpec(TypedDict, closed=True):
-    """Which engine samples the responses, and what stands in for the log-probabilities of the policy that did."""
+    """The engine that samples the responses, and the source of the sampling policy's log-probabilities."""
 
     engine: NotRequired[Literal["built_in", "vllm"]]
     """`built_in`: the model itself, with a key-value cache that is written in place. `vllm`: vLLM in the trainer's process, if installed. Its weights are updated before every rollout. vLLM samples only the policy that is trained; the built-in engine samples every other model."""
     rows_at_once: NotRequired[int | None]
     """Rows that are sampled together, in evaluations too: fewer take less memory for their cache. Left out: the whole batch."""
     decode: NotRequired[Literal["auto", "eager", "cuda_graphs"]]
-    """How the built-in engine takes a step: `eager`: the model's forward pass over the columns in use; `cuda_graphs`: one captured for each of a few batch sizes, and replayed, which spares the launches of its kernels. `auto`: captured on a CUDA device, where the model allows it."""
+    """How the built-in engine takes a step. `eager`: the model's forward pass over the columns in use. `cuda_graphs`: a forward pass that was captured once for each of a few batch sizes and is replayed, which saves kernel launches. `auto`: `cuda_graphs` on a CUDA device if the model allows it, else `eager`."""
     logprobs: NotRequired[Literal["recomputed", "sampler"]]
-    """Where the old log-probabilities π_old come from: a forward pass of the trainer over the sampled responses, or the sampler as it drew each token, which saves that pass. With one epoch, one minibatch and no KL in the reward, the update's own pass is that pass. The built-in engine's agree with the trainer's but for rounding."""
+    """Source of the old log-probabilities π_old. `recomputed`: a forward pass of the trainer over the sampled responses. With one epoch, one minibatch and no KL in the reward, this is the update's own pass. `sampler`: the sampler as it drew each token, which saves that pass. Those of the built-in engine equal the trainer's up to rounding."""
     importance_cap: NotRequired[float | Literal["auto"] | None]
-    """C: the policy loss of each token, and its KL where that is in the loss, is multiplied by min(π_old/π_sampler, C), truncated importance sampling (Ionides 2008; Yao et al. 2025), where π_old is recomputed. Null (in TOML: false): not at all. `auto`: 2 where the sampler is not the trainer (`asynchronous`, or `engine` = "vllm"), else not at all."""
+    """C of truncated importance sampling (Ionides 2008, Yao et al. 2025), which needs a recomputed π_old. The policy loss of each token, and a KL in the loss, are multiplied by min(π_old/π_sampler, C). Null (in TOML: false): no weights. `auto`: 2 with `asynchronous` or `engine` = "vllm", where the sampler is not the trainer, else no weights."""
     asynchronous: NotRequired[bool]
-    """Sample the next iteration's responses while this one's are learned from, by the policy as it was before (one step off: Noukhovitch et al. 2024), corrected by `importance_cap`. Takes one more copy of the policy's weights."""
+    """Sample the next iteration's responses while the trainer learns from this one's. The sampling policy is one step old (Noukhovitch et al. 2024), which `importance_cap` corrects. Takes one more copy of the policy's weights."""
     gpu_memory_utilization: NotRequired[float]
     """Share of the GPU's memory that vLLM takes for its weights and its cache while it samples."""
 
@@ -1550,12 +1550,12 @@ RoundStatus: TypeAlias = Literal["preparing", "open", "paused", "closing", "clos
 
 
 class RunFailedData(TypedDict):
-    """The run ended with an error; `code` names its kind, `message` says what happened and what to do."""
+    """The run ended with an error. `code` names its kind, and `message` describes it and what to do next."""
 
     code: str
     """The kind of error, for programs."""
     message: str
-    """What happened and what to do, for people."""
+    """A description of the error and of what to do next, for people."""
     stage: NotRequired[Literal["sft", "reward_model", "dpo", "kto", "ppo", "evaluation"] | None]
     """The stage that failed; null before the first stage."""
     step: NotRequired[int | None]
@@ -1563,7 +1563,7 @@ class RunFailedData(TypedDict):
 
 
 class RunFailedEvent(TypedDict):
-    """The run ended with an error; `code` names its kind, `message` says what happened and what to do."""
+    """The run ended with an error. `code` names its kind, and `message` describes it and what to do next."""
 
     object: Literal["job.event"]
     """Always `job.event`."""
@@ -1584,7 +1584,7 @@ class RunFailedEvent(TypedDict):
 
 
 class RunFinishedData(TypedDict):
-    """The run succeeded; `summary` holds what it learnt."""
+    """The run succeeded. `summary` holds its headline figures."""
 
     seconds: float
     """Duration of the run."""
@@ -1593,7 +1593,7 @@ class RunFinishedData(TypedDict):
 
 
 class RunFinishedEvent(TypedDict):
-    """The run succeeded; `summary` holds what it learnt."""
+    """The run succeeded. `summary` holds its headline figures."""
 
     object: Literal["job.event"]
     """Always `job.event`."""
@@ -1623,7 +1623,7 @@ class RunStoppedData(TypedDict):
     step: NotRequired[int | None]
     """The last step that is saved; null outside the steps of a stage."""
     message: NotRequired[str | None]
-    """Why, for people."""
+    """The reason, for people."""
 
 
 class RunStoppedEvent(TypedDict):
@@ -1648,7 +1648,7 @@ class RunStoppedEvent(TypedDict):
 
 
 class RuntimeSpec(TypedDict, closed=True):
-    """Where and how the run computes."""
+    """The device, the threads and the memory layout of the run."""
 
     device: NotRequired[Literal["auto", "cpu", "cuda"]]
     """`auto` takes a GPU where there is one."""
@@ -1659,9 +1659,9 @@ class RuntimeSpec(TypedDict, closed=True):
     critic_thread: NotRequired[bool | Literal["auto"]]
     """On a CPU, let the policy and a separate critic learn at the same time, each with half of the threads (at least one). `auto` does so for models below forty million parameters where there are two cores: larger ones keep the cores busy by themselves. A resumed run keeps what it had. Has no effect where the two share a trunk, on a GPU, or with several processes."""
     offload_frozen: NotRequired[bool]
-    """Keep the frozen models of PPO and of the evaluation (reference, reward models) in host memory; they come to the GPU to score, and go again: the memory of two or three models for some seconds of copying a batch. Adapters on one backbone have nothing to send away. Changes no result."""
+    """Keep the frozen models of PPO and of the evaluation (reference, reward models) in host memory. Each is copied to the GPU only while it scores. This saves the memory of two or three models and costs some seconds of copying per batch. Has no effect with adapters on one backbone. Changes no result."""
     sharding: NotRequired[Literal["replicated", "fsdp"]]
-    """What each of several processes holds. `replicated`: all models, and its share of every batch. `fsdp`: a slice of each model, its gradient and its optimizer, the layers gathered when they are used (torch's FSDP2): for models that do not fit one device. The result is the same up to rounding; with one process there is nothing to share out."""
+    """The part of the models that each process holds. `replicated`: all of them. `fsdp`: a slice of each model, its gradient and its optimizer, for models that do not fit one device. Layers are gathered when they are used (torch's FSDP2). The result is the same up to rounding. Has no effect with one process."""
 
 
 class SFTSpec(TypedDict, closed=True):
@@ -1682,7 +1682,7 @@ class SFTSpec(TypedDict, closed=True):
     micro_batch_tokens: NotRequired[int | None]
     """Tokens per forward pass at most, prompts included (a sequence that is longer goes alone); sequences of like length go together. Evens out memory where lengths differ much. With `micro_batch_size` both hold. Left out: no limit. Changes memory, not the result."""
     optimizer: NotRequired[Literal["adamw", "adamw_8bit"]]
-    """`adamw` (Loshchilov and Hutter 2019); `adamw_8bit`: the same with its two moments in 8 bits, block by block (Dettmers et al. 2022): 2 bytes a parameter for 8, nearly the same steps, and on a CPU slower ones."""
+    """`adamw`: Loshchilov and Hutter (2019). `adamw_8bit`: its two moments are in 8 bits, block by block (Dettmers et al. 2022). They take 2 bytes a parameter in place of 8, with nearly the same steps, which are slower on a CPU."""
     offload_optimizer: NotRequired[bool]
     """Keep the optimizer's moments (and masters of bfloat16 weights) in host memory and take its steps on the CPU: the GPU holds weights and gradients alone. Changes memory and speed, the result by rounding only."""
     save_every: NotRequired[int]
@@ -1692,7 +1692,7 @@ class SFTSpec(TypedDict, closed=True):
     batch_size: NotRequired[int]
     """Sequences per optimizer step."""
     turns: NotRequired[Literal["last", "all"]]
-    """Of a conversation with several assistant turns: learn the last one, or each one as an example of its own, with the prompt as the chat template renders it at that turn."""
+    """Assistant turns of a conversation that SFT learns. `last`: the last one. `all`: each one as an example of its own, whose prompt is rendered by the chat template at that turn."""
 
 
 class SampleStep(TypedDict):
@@ -1720,26 +1720,26 @@ class SampleStepList(TypedDict):
 
 
 class SeedFinishedData(TypedDict):
-    """One seed of several is done, for better or worse."""
+    """One seed of several is done: finished, collapsed or failed."""
 
     seed: int
     """The seed."""
     number: int
-    """Which one it is, from 1."""
+    """Its position among the seeds, from 1."""
     of: int
-    """How many there will be."""
+    """Number of seeds in the job."""
     seconds: float
     """Duration of the seed's run."""
     summary: dict[str, float]
-    """What its run learnt; empty if it failed."""
+    """Headline figures of its run, by name. Empty if it failed."""
     collapsed: bool
     """Whether it ended worse than it began, by the rule in trainer/run/several_seeds.py."""
     why: NotRequired[str | None]
-    """How it collapsed or failed."""
+    """A description of the collapse or failure."""
 
 
 class SeedFinishedEvent(TypedDict):
-    """One seed of several is done, for better or worse."""
+    """One seed of several is done: finished, collapsed or failed."""
 
     object: Literal["job.event"]
     """Always `job.event`."""
@@ -1792,16 +1792,16 @@ class Session(TypedDict):
 
 
 class ShapingSpec(TypedDict, closed=True):
-    """From the score of a response to what is optimised, in this order: normalise, clip, missing EOS, length. Rewards that stand on tokens are normalised and clipped one by one."""
+    """How a response's score becomes the optimised score, in this order: normalise, clip, missing EOS, length. Token rewards are normalised and clipped one by one."""
 
     normalize: NotRequired[Literal["none", "running"]]
     """`running`: divided by the standard deviation of all scores so far (Engstrom et al. 2020), which a resume keeps."""
     clip: NotRequired[float | None]
     """Scores are clipped to ± this."""
     missing_eos: NotRequired[Literal["subtract", "replace"]]
-    """What happens to the score of a response that was cut off without an EOS: the penalty is subtracted, or minus the penalty stands in its place (Huang et al. 2024: −1)."""
+    """Score of a response that was cut off without an EOS. `subtract`: the penalty is subtracted. `replace`: the score is minus the penalty (Huang et al. 2024: −1)."""
     missing_eos_penalty: NotRequired[float]
-    """For a response that was cut off without an EOS."""
+    """Penalty of a response that was cut off without an EOS."""
     length_penalty: NotRequired[float]
     """Subtracted for every token beyond `length_free`."""
     length_free: NotRequired[int]
@@ -1844,7 +1844,7 @@ class Slice(TypedDict, closed=True):
     high: float
     """Upper end of the interval."""
     confidence: NotRequired[float | None]
-    """Mean probability that the reward model gives to the answer it ranks first, σ(|Δ|), or to the thumb it expects, σ(|r|): well calibrated, it equals the accuracy."""
+    """Mean probability that the reward model gives to the answer it ranks first, σ(|Δ|), or to the thumb it expects, σ(|r|). It equals the accuracy of a calibrated model."""
 
 
 class SplitSizes(TypedDict):
@@ -1988,19 +1988,19 @@ class TokenRow(TypedDict, closed=True):
     """One token of a completion, as PPO saw it. A number that is not finite is missing."""
 
     text: str
-    """What it reads as; a token that is no whole character is shown by its name in the vocabulary."""
+    """The token's text. A token that is no whole character has its name in the vocabulary."""
     logprob: NotRequired[float | None]
-    """Under the policy that sampled it, at the sampling temperature."""
+    """Log-probability under the policy that sampled it, at the sampling temperature, in nats."""
     reference_logprob: NotRequired[float | None]
-    """Under the reference."""
+    """Log-probability under the reference, in nats."""
     kl: NotRequired[float | None]
     """The KL estimate at this token."""
     value: NotRequired[float | None]
     """The critic's value of the state before it; none without a critic."""
     advantage: NotRequired[float | None]
-    """As the update used it."""
+    """The advantage that the update used."""
     reward: NotRequired[float | None]
-    """As the advantage was made from it: the KL penalty, and the score on the last token."""
+    """The reward that the advantage is computed from: the KL penalty, and the score on the last token."""
     clipped: NotRequired[bool | None]
     """Whether the clipped term of the policy loss was active in the last pass; none where it took no part."""
 
@@ -2009,7 +2009,7 @@ class TokenizerSpec(TypedDict, closed=True):
     """A byte-level BPE tokenizer trained on the run's own supervised text."""
 
     vocab_size: NotRequired[int]
-    """Largest vocabulary: 256 bytes, the special tokens, and as many merges as the text yields up to this size."""
+    """Largest vocabulary: 256 bytes, the special tokens, and the text's merges up to this size."""
 
 
 class UploadError(TypedDict):
@@ -2394,7 +2394,7 @@ class Card(TypedDict, closed=True):
     calibration_error: float
     """Mean distance of predicted and observed over the bins, weighted by their pairs (ECE)."""
     length_baseline: Slice
-    """What "the longer answer is better" would score; equal lengths are half right."""
+    """The accuracy of choosing the longer answer. Equal lengths are half right."""
     length_correlation: NotRequired[float | None]
     """Pearson's, between an answer's score and its length in tokens; none where either does not vary."""
     margin: float
@@ -2454,7 +2454,7 @@ class CheckpointList(TypedDict):
 
 
 class CurveData(TypedDict):
-    """The over-optimisation curve: what was optimised and what was wanted, against the distance travelled."""
+    """The over-optimisation curve: the optimised score, and the judge and win rate, against the distance from the start."""
 
     stage: Literal["sft", "reward_model", "dpo", "kto", "ppo", "evaluation"]
     """The stage of the run."""
@@ -2463,7 +2463,7 @@ class CurveData(TypedDict):
 
 
 class CurveEvent(TypedDict):
-    """The over-optimisation curve: what was optimised and what was wanted, against the distance travelled."""
+    """The over-optimisation curve: the optimised score, and the judge and win rate, against the distance from the start."""
 
     object: Literal["job.event"]
     """Always `job.event`."""
@@ -2727,7 +2727,7 @@ class JsonSchemaReward(TypedDict, closed=True):
     """1 where the response is JSON that a schema accepts, else 0."""
 
     name: NotRequired[str | None]
-    """Under which it is logged (`reward/<name>`). Left out: its type, numbered where there are several."""
+    """Name under which it is logged (`reward/<name>`). Left out: its type, numbered if there are several."""
     weight: NotRequired[float]
     """The run's score is the weighted sum of its rewards; a negative weight penalises."""
     type: Literal["json_schema"]
@@ -2759,9 +2759,9 @@ class ModelSpec(TypedDict, closed=True):
     dtype: NotRequired[Literal["auto", "float32", "bfloat16"]]
     """Type in which forward passes compute. It is also the type in which frozen models store their linear layers and a backbone under adapters all of its weights. "auto" is bfloat16 on a GPU that has it, and float32 elsewhere; a run keeps the type it began with."""
     tf32: NotRequired[bool]
-    """On a GPU, multiply float32 matrices in TF32, which keeps 10 of their 23 bits and is several times as fast. Off, since a spec that asks for float32 gets it; bfloat16 with "auto" is faster still."""
+    """On a GPU, multiply float32 matrices in TF32, which keeps 10 of their 23 bits and is several times as fast. Off by default, because a spec that sets float32 expects its precision. bfloat16 is faster still."""
     trained_weights: NotRequired[Literal["float32", "bfloat16"]]
-    """Type of weights that are trained. `bfloat16` (needs `dtype` = "bfloat16"): they and their gradients take half the memory; the optimizer keeps float32 masters of them, so that steps too small for bfloat16 add up."""
+    """Type of weights that are trained. `bfloat16` (needs `dtype` = "bfloat16"): weights and gradients take half the memory. The optimizer keeps float32 masters, so that steps too small for bfloat16 add up."""
     gradient_checkpointing: NotRequired[bool]
     """Keep only the layers' inputs for the backward pass and compute the rest again: less memory, about a third slower."""
     lora: NotRequired[LoraSpec | None]
@@ -2794,7 +2794,7 @@ class NewRound(TypedDict, closed=True):
 
 
 class OnlineSpec(TypedDict, closed=True):
-    """Online iterative RLHF: every round, label fresh pairs of the policy, refit the reward model, and go on (Bai et al. 2022, §4.5; Dong et al. 2024)."""
+    """Online iterative RLHF (Bai et al. 2022, §4.5, and Dong et al. 2024). Every round labels fresh pairs of the policy and refits the reward model."""
 
     rounds: NotRequired[int]
     """Rounds into which `ppo.steps` is divided; the reward model is refitted between them."""
@@ -2820,7 +2820,7 @@ class OnlineSpec(TypedDict, closed=True):
     epochs: NotRequired[int]
     """Passes of the refit over the pairs of this round and as many old ones."""
     learning_rate: NotRequired[float | None]
-    """Of the refit. Left out: `reward_model.learning_rate`."""
+    """Peak learning rate of the refit. Left out: `reward_model.learning_rate`."""
 
 
 class Overlap(TypedDict):
@@ -2856,7 +2856,7 @@ class PPOSpec(TypedDict, closed=True):
     micro_batch_tokens: NotRequired[int | None]
     """Tokens per forward pass at most, prompts included (a sequence that is longer goes alone); sequences of like length go together. Evens out memory where lengths differ much. With `micro_batch_size` both hold. Left out: no limit. Changes memory, not the result."""
     optimizer: NotRequired[Literal["adamw", "adamw_8bit"]]
-    """`adamw` (Loshchilov and Hutter 2019); `adamw_8bit`: the same with its two moments in 8 bits, block by block (Dettmers et al. 2022): 2 bytes a parameter for 8, nearly the same steps, and on a CPU slower ones."""
+    """`adamw`: Loshchilov and Hutter (2019). `adamw_8bit`: its two moments are in 8 bits, block by block (Dettmers et al. 2022). They take 2 bytes a parameter in place of 8, with nearly the same steps, which are slower on a CPU."""
     offload_optimizer: NotRequired[bool]
     """Keep the optimizer's moments (and masters of bfloat16 weights) in host memory and take its steps on the CPU: the GPU holds weights and gradients alone. Changes memory and speed, the result by rounding only."""
     save_every: NotRequired[int]
@@ -2883,28 +2883,29 @@ class PPOSpec(TypedDict, closed=True):
     """How the responses are sampled."""
     advantage: NotRequired[AdvantageSpec]
     policy_loss: NotRequired[PolicyLossSpec]
-    """What the policy minimises."""
+    """The loss that the policy minimises."""
     critic: NotRequired[CriticSpec]
     """The value function."""
     kl: NotRequired[KLSpec]
+    """The KL penalty that holds the policy near the reference."""
     reference: NotRequired[ReferenceSpec]
     shaping: NotRequired[ShapingSpec]
-    """From the score to the reward."""
+    """How a score becomes a reward."""
     guards: NotRequired[GuardsSpec]
     ptx: NotRequired[PtxSpec | None]
     """Pretraining mix; left out: none."""
     optimal_value: NotRequired[OptimalValueSpec]
-    """For `advantage.baseline` = "optimal_value"."""
+    """Options of `advantage.baseline` = "optimal_value"."""
     online: NotRequired[OnlineSpec | None]
     """Online iterative RLHF; left out: the reward model stays as it is."""
     self_test: NotRequired[bool]
-    """Before the first iteration, on real prompts: the ratio is 1 and the KL to the reference 0, padding changes nothing, sampled and recomputed log-probabilities agree, and stored answers score as they did. A run that fails it is stopped."""
+    """Test the models on real prompts before the first iteration. The ratio must be 1, the KL to the reference 0, and padding must change nothing. Sampled and recomputed log-probabilities must agree, and stored answers must score as they did. A run that fails the test stops."""
     eval_every: NotRequired[int]
     """Iterations between evaluations on held-out prompts."""
     log_samples: NotRequired[int]
     """Completions of each batch that are logged."""
     log_token_tables: NotRequired[int]
-    """Of those, completions logged token by token (log-probabilities, KL, value, advantage, clipped) at every evaluation."""
+    """Number of these completions that are logged token by token (log-probabilities, KL, value, advantage, clipped) at every evaluation."""
 
 
 class PointwiseCard(TypedDict, closed=True):
@@ -3002,7 +3003,7 @@ class RunStartedData(TypedDict):
     threads: int
     """CPU threads that PyTorch uses."""
     dtype: NotRequired[str | None]
-    """In which the run computes; what `model.dtype` = "auto" stands for. None in logs from before it was reported."""
+    """The type in which the run computes, which `model.dtype` = "auto" selected. None in logs from before it was reported."""
     versions: dict[str, str]
     """Versions of Python, PyTorch and transformers."""
     resumed_stage: NotRequired[Literal["sft", "reward_model", "dpo", "kto", "ppo", "evaluation"] | None]
@@ -3221,9 +3222,9 @@ class EvaluationSpec(TypedDict, closed=True):
         | HttpJudge
         | None
     ]
-    """Who decides between two completions: the name of an installed judge (entry-point group `proximal.judges`), any reward (a second reward model, a rule), or an HTTP endpoint that compares pairs. Left out: the rewards of the run."""
+    """The judge of two completions: the name of an installed judge (entry-point group `proximal.judges`), any reward (a second reward model, a rule), or an HTTP endpoint that compares pairs. Left out: the rewards of the run."""
     against: NotRequired[str | None]
-    """Checkpoint or model that the evaluation stage compares with. Left out: the policy as it was before PPO (or KTO, or DPO). The evaluations during PPO, and with them `keep_best` and the health rules, compare with the policy as PPO began, whatever this says."""
+    """Checkpoint or model that the evaluation stage compares with. Left out: the policy as it was before PPO (or KTO, or DPO). The evaluations during PPO, `keep_best` and the health rules always compare with the policy as PPO began."""
     keep_best: NotRequired[bool]
     """Keep the PPO checkpoint with the best held-out win rate against the policy as PPO began, beside the last one. The evaluation stage measures it again, with new draws (`best_win_rate`)."""
 
@@ -3297,13 +3298,13 @@ class JobSpec(TypedDict, closed=True):
     """One RLHF run: by default SFT → reward model → PPO → evaluation; any of them alone by `stages`."""
 
     name: NotRequired[str]
-    """For people; shown in lists."""
+    """Name for people, shown in lists."""
     model: ModelSpec
     """The model to start from. A bare string is short for `{"path": …}`."""
     data: DataSpec
     """Datasets."""
     stages: NotRequired[list[Literal["sft", "reward_model", "dpo", "kto", "ppo", "evaluation"]]]
-    """What the run does, in this order. A stage that is left out is skipped, whatever its section says: `["sft"]` alone, `["ppo", "evaluation"]` on a checkpoint with a rule as reward, `["sft", "dpo", "evaluation"]`, `["sft", "kto", "evaluation"]`."""
+    """Stages of the run, in this order. A stage that is left out is skipped, even if its section is given: `["sft"]` alone, `["ppo", "evaluation"]` on a checkpoint with a rule as reward, `["sft", "dpo", "evaluation"]`, `["sft", "kto", "evaluation"]`."""
     sft: NotRequired[SFTSpec]
     """Supervised fine-tuning."""
     reward_model: NotRequired[RewardModelSpec]
@@ -3315,11 +3316,11 @@ class JobSpec(TypedDict, closed=True):
     ppo: NotRequired[PPOSpec]
     """The policy's optimisation."""
     rewards: NotRequired[list[Rewards]]
-    """What PPO maximises: the weighted sum of these. Left out: the reward model trained in this run."""
+    """PPO maximises the weighted sum of these. Left out: the reward model trained in this run."""
     evaluation: NotRequired[EvaluationSpec]
     """The comparison at the end, and in the loop."""
     health: NotRequired[HealthSpec]
-    """What PPO watches in itself."""
+    """The limits on PPO's metrics, and the action when one is passed."""
     checkpoints: NotRequired[CheckpointSpec]
     runtime: NotRequired[RuntimeSpec]
     resources: NotRequired[ResourcesSpec]
@@ -3327,7 +3328,7 @@ class JobSpec(TypedDict, closed=True):
     seed: NotRequired[int]
     """Seeds data order, initial weights and sampling. On a CPU the same spec and seed give the same bits."""
     seeds: NotRequired[int]
-    """Runs of the whole, one after the other, with `seed`, `seed` + 1, …: the summary holds each figure's mean and interval, and which seeds collapsed."""
+    """Number of whole runs, one after the other, with `seed`, `seed` + 1, …: the summary holds each figure's mean and interval, and which seeds collapsed."""
 
 
 class Report(TypedDict):

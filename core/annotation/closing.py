@@ -14,7 +14,8 @@ from core.errors import DatasetNotReady, InvalidRequest, NotFound, NothingToClos
 from core.models import Annotation, AnnotationItem, AnnotationRound, Dataset, DatasetVersion
 from core.models.annotation import AnnotationStatus, RoundStatus
 from core.models.datasets import VersionStatus
-from data.schema import DatasetKind, canonical
+from data.kinds import DatasetKind
+from data.schema import canonical
 
 CLOSE_TASK = "annotation_close"
 _BATCH = 500

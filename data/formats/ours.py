@@ -4,7 +4,8 @@ from data.errors import RowError
 from data.formats import chat
 from data.formats.base import PREFERENCES, PRETRAINING, PROMPTS, SFT, THUMBS, Format, Reading, Row, Rows, Source, judged
 from data.formats.values import given, listed, number
-from data.schema import NOTES, DatasetKind
+from data.kinds import DatasetKind
+from data.schema import NOTES
 from data.spelling import refuse_misspelt
 
 _FORMS: dict[DatasetKind, tuple[tuple[str, ...], ...]] = {

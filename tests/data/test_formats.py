@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from data.errors import RowError
 from data.findings import CODES, Findings
 from data.formats import FORMATS, custom
+from data.kinds import DatasetKind
 from data.plan import Plan
 from data.preview import example_mapping, example_rows
 from data.record_to_rows import records_to_rows
-from data.schema import DatasetKind
 from tests.data.reading import Row, jsonl, read, rows_of, talk
 
 SKY = "What colour is the sky?"
@@ -184,7 +184,7 @@ def mangled(value: Any, rng: random.Random) -> Any:
     return rest if rng.random() < 0.15 else rest | {name: mangled(value[name], rng)}
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.randoms(use_true_random=False))
 def test_every_mangled_record_becomes_rows_or_is_refused(rng: random.Random) -> None:
     for known in FORMATS.values():

@@ -1,7 +1,7 @@
-"""Answers of policies to prompts, for people to compare.
+"""Samples answers of policies to prompts, for people to compare.
 
-What is drawn is decided by the seed, the policy's place, the prompt's line and the answer's number, so it is the same
-however many go through the model together.
+The draws depend on the seed, the policy's position, the prompt's line and the answer's number alone. They are therefore
+the same for every batch size.
 """
 
 import gc

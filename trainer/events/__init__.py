@@ -1,6 +1,6 @@
-"""What a run says while it works: one JSON object a line, appended to `events.jsonl`.
+"""The events of a run: one JSON object a line, appended to `events.jsonl`.
 
-The worker tails this file into the database; a person can `tail -f` it. Torch-free.
+The worker copies the file into the database while the run goes on. A person can `tail -f` it. Torch-free.
 """
 
 from trainer.events.kinds import (

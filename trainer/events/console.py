@@ -20,10 +20,10 @@ from trainer.events import (
 
 
 def show(event: Event) -> None:
-    """Print the event's line, if it has one. A reader who has gone away does not end the run."""
+    """Print the event's line, if it has one. The run goes on if standard output was closed."""
     if text := line(event):
         try:
-            print(text, flush=True)  # noqa: T201 for whoever watches the command
+            print(text, flush=True)  # noqa: T201 for the person who watches the command
         except BrokenPipeError:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
@@ -57,10 +57,10 @@ def _progress_line(event: Event) -> str | None:
         case CheckpointSaved(best=True):
             return f"{event.stage}: best so far at step {event.step}  {_figures(event.metrics)}".rstrip()
         case Curve():
-            return "\n".join([f"{event.stage}: score and what is wanted, by distance", *map(_point, event.points)])
+            return "\n".join([f"{event.stage}: score and judge or win rate, by distance", *map(_point, event.points)])
         case SeedFinished():
-            fate = f"collapsed: {event.why}" if event.collapsed else "did not collapse"
-            return f"seed {event.seed} ({event.number} of {event.of}): {fate}  {_figures(event.summary)}".rstrip()
+            outcome = f"collapsed: {event.why}" if event.collapsed else "did not collapse"
+            return f"seed {event.seed} ({event.number} of {event.of}): {outcome}  {_figures(event.summary)}".rstrip()
         case ReportCard():
             overall = event.card.overall
             return f"{event.stage}: accuracy {overall.accuracy:.3g} ({overall.low:.3g} to {overall.high:.3g}) on {overall.pairs} held-out {'thumbs' if event.card.loss == 'pointwise' else 'pairs'}"

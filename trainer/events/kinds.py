@@ -38,7 +38,7 @@ class RunStarted(_Event):
     threads: int
     """CPU threads that PyTorch uses."""
     dtype: str | None = None
-    """In which the run computes; what `model.dtype` = "auto" stands for. None in logs from before it was reported."""
+    """The type in which the run computes, which `model.dtype` = "auto" selected. None in logs from before it was reported."""
     versions: dict[str, str]
     """Versions of Python, PyTorch and transformers."""
     resumed_stage: StageName | None = None
@@ -79,19 +79,19 @@ class TokenRow(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
     text: str
-    """What it reads as; a token that is no whole character is shown by its name in the vocabulary."""
+    """The token's text. A token that is no whole character has its name in the vocabulary."""
     logprob: float | None = None
-    """Under the policy that sampled it, at the sampling temperature."""
+    """Log-probability under the policy that sampled it, at the sampling temperature, in nats."""
     reference_logprob: float | None = None
-    """Under the reference."""
+    """Log-probability under the reference, in nats."""
     kl: float | None = None
     """The KL estimate at this token."""
     value: float | None = None
     """The critic's value of the state before it; none without a critic."""
     advantage: float | None = None
-    """As the update used it."""
+    """The advantage that the update used."""
     reward: float | None = None
-    """As the advantage was made from it: the KL penalty, and the score on the last token."""
+    """The reward that the advantage is computed from: the KL penalty, and the score on the last token."""
     clipped: bool | None = None
     """Whether the clipped term of the policy loss was active in the last pass; none where it took no part."""
 
@@ -181,15 +181,15 @@ class Health(_Event):
     rule: str
     """Its name in the spec's `health`."""
     action: Literal["warn", "pause", "stop", "roll_back"]
-    """What the run does about it."""
+    """The action of the run."""
     limit: float
     """The rule's limit."""
     cause: str
-    """What is wrong, in a sentence."""
+    """The problem, in a sentence."""
     evidence: list[Evidence]
-    """What it is compared with, then the last steps beyond the limit."""
+    """The values that the last steps are compared with, then the last steps beyond the limit."""
     suggestion: str
-    """What to change."""
+    """The setting to change."""
 
 
 class RolledBack(_Event):
@@ -203,7 +203,7 @@ class RolledBack(_Event):
     to_step: int
     """The step whose weights it goes on from."""
     learning_rate_factor: float
-    """What both learning rates are multiplied by from here on."""
+    """Factor of both learning rates from here on."""
 
 
 class CurvePoint(BaseModel):
@@ -220,11 +220,11 @@ class CurvePoint(BaseModel):
     judge: float | None = None
     """Mean score by the judge: the gold reward, where there is a judge that scores."""
     win_rate: float
-    """Against the policy as PPO began."""
+    """Win rate against the policy as PPO began."""
 
 
 class Curve(_Event):
-    """The over-optimisation curve: what was optimised and what was wanted, against the distance travelled."""
+    """The over-optimisation curve: the optimised score, and the judge and win rate, against the distance from the start."""
 
     type: Literal["curve"] = "curve"
     stage: StageName
@@ -256,7 +256,7 @@ class Message(_Event):
 
 
 class RunFinished(_Event):
-    """The run succeeded; `summary` holds what it learnt."""
+    """The run succeeded. `summary` holds its headline figures."""
 
     type: Literal["run_finished"] = "run_finished"
     seconds: float
@@ -266,13 +266,13 @@ class RunFinished(_Event):
 
 
 class RunFailed(_Event):
-    """The run ended with an error; `code` names its kind, `message` says what happened and what to do."""
+    """The run ended with an error. `code` names its kind, and `message` describes it and what to do next."""
 
     type: Literal["run_failed"] = "run_failed"
     code: str
     """The kind of error, for programs."""
     message: str
-    """What happened and what to do, for people."""
+    """A description of the error and of what to do next, for people."""
     stage: StageName | None = None
     """The stage that failed; null before the first stage."""
     step: int | None = None
@@ -290,7 +290,7 @@ class RunStopped(_Event):
     step: int | None = None
     """The last step that is saved; null outside the steps of a stage."""
     message: str | None = None
-    """Why, for people."""
+    """The reason, for people."""
 
 
 class ReportCard(_Event):
@@ -306,23 +306,23 @@ class ReportCard(_Event):
 
 
 class SeedFinished(_Event):
-    """One seed of several is done, for better or worse."""
+    """One seed of several is done: finished, collapsed or failed."""
 
     type: Literal["seed_finished"] = "seed_finished"
     seed: int
     """The seed."""
     number: int
-    """Which one it is, from 1."""
+    """Its position among the seeds, from 1."""
     of: int
-    """How many there will be."""
+    """Number of seeds in the job."""
     seconds: float
     """Duration of the seed's run."""
     summary: dict[str, float]
-    """What its run learnt; empty if it failed."""
+    """Headline figures of its run, by name. Empty if it failed."""
     collapsed: bool
     """Whether it ended worse than it began, by the rule in trainer/run/several_seeds.py."""
     why: str | None = None
-    """How it collapsed or failed."""
+    """A description of the collapse or failure."""
 
 
 Event = Annotated[

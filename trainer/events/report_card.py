@@ -21,7 +21,7 @@ class Slice(_Part):
     high: float
     """Upper end of the interval."""
     confidence: float | None = None
-    """Mean probability that the reward model gives to the answer it ranks first, σ(|Δ|), or to the thumb it expects, σ(|r|): well calibrated, it equals the accuracy."""
+    """Mean probability that the reward model gives to the answer it ranks first, σ(|Δ|), or to the thumb it expects, σ(|r|). It equals the accuracy of a calibrated model."""
 
 
 class CalibrationBin(_Part):
@@ -58,7 +58,7 @@ class Card(_Part):
     calibration_error: float
     """Mean distance of predicted and observed over the bins, weighted by their pairs (ECE)."""
     length_baseline: Slice
-    """What "the longer answer is better" would score; equal lengths are half right."""
+    """The accuracy of choosing the longer answer. Equal lengths are half right."""
     length_correlation: float | None = None
     """Pearson's, between an answer's score and its length in tokens; none where either does not vary."""
     margin: float

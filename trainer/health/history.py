@@ -25,25 +25,25 @@ class Point:
 
 @dataclass
 class Memory:
-    """The beginnings and bests that later steps are measured against."""
+    """The first and best values that later steps are compared with."""
 
     firsts: dict[str, Point] = field(default_factory=dict)
     """First value of each of FIRSTS."""
     value_losses: list[Point] = field(default_factory=list)
-    """The last WINDOW of them, oldest first, without the present one."""
+    """The value losses of the last WINDOW steps, oldest first, without the present one."""
     best: list[Point] = field(default_factory=list)
     """The evaluation with the best win rate (or judge) so far: that figure, then its score."""
     skipped: float = 0.0
     """Optimizer steps skipped in all, before the present step."""
 
     def begin(self, step: int, values: Mapping[str, float]) -> None:
-        """Before the rules look: note what is seen for the first time."""
+        """Record the first value of each metric in FIRSTS, before the rules read the step."""
         for metric in FIRSTS:
             if metric in values and metric not in self.firsts:
                 self.firsts[metric] = Point(metric, step, values[metric])
 
     def end(self, step: int, values: Mapping[str, float]) -> None:
-        """After the rules have looked: what the next step is measured against."""
+        """Record the values that the next step is compared with, after the rules have read this one."""
         if "loss/value_avg" in values:
             self.value_losses.append(Point("loss/value_avg", step, values["loss/value_avg"]))
             del self.value_losses[:-WINDOW]
@@ -56,7 +56,7 @@ class Memory:
         return asdict(self)
 
     @classmethod
-    def of(cls, state: Mapping[str, Any]) -> "Memory":
+    def from_state(cls, state: Mapping[str, Any]) -> "Memory":
         return cls(
             {name: Point(**point) for name, point in state["firsts"].items()},
             [Point(**point) for point in state["value_losses"]],

@@ -11,7 +11,7 @@ from trainer.spec import HealthRule, HealthSpec, PPOSpec
 
 Action = Literal["warn", "pause", "stop", "roll_back"]
 SEVERITY: tuple[Action, ...] = ("warn", "pause", "roll_back", "stop")
-"""When several rules fire in one step, the last of these that any of them asks for is done."""
+"""The actions from the mildest on. If several rules fire in one step, the gravest of their actions is taken."""
 _SHOWN = 10
 """Points of evidence kept of a long streak."""
 
@@ -32,10 +32,10 @@ class HealthFinding:
 
 @dataclass
 class Streak:
-    """One rule's recent past."""
+    """The latest readings of one rule."""
 
     length: int = 0
-    """Looks in a row beyond the limit."""
+    """Readings in a row beyond the limit."""
     points: list[Point] = field(default_factory=list)
     fired: bool = False
     """It has fired and has not seen a healthy step since."""
@@ -44,9 +44,8 @@ class Streak:
 class Monitor:
     """Every rule of `spec.health` over the metrics of PPO's iterations.
 
-    A rule fires once its limit is passed at `patience` looks in a row, then keeps silent until it has seen a healthy
-    step: a run that is told to go on, or that only warns, is not told the same at every step. A step without the rule's
-    metric is no look.
+    A rule fires once its limit is passed at `patience` readings in a row. It fires again only after a healthy reading, so
+    that a run that goes on does not repeat the finding at every step. A step without the rule's metric gives no reading.
     """
 
     def __init__(self, spec: HealthSpec, ppo: PPOSpec) -> None:
@@ -70,9 +69,9 @@ class Monitor:
         return findings
 
     def tolerates(self, skipped: int) -> bool:
-        """Whether the iteration goes on when, this one included, `skipped` optimizer steps have been left out in all.
+        """Whether the iteration goes on after `skipped` skipped optimizer steps in all, this one included.
 
-        Not when the rule is off, or says stop and this one is too many: then nothing is gained by finishing the iteration.
+        It does not if the rule `not_finite` is off, or if its action is "stop" and this step is one too many.
         """
         rule = self._spec.not_finite
         if not self._spec.enabled or rule.action == "off":
@@ -86,26 +85,26 @@ class Monitor:
         return None if point is None else point.value
 
     def rearm(self) -> None:
-        """Forget what is going wrong, after a roll-back: beginnings and bests stay."""
+        """Clear the streaks after a roll-back. First and best values stay."""
         self._streaks = {name: Streak() for name in RULES}
 
     def state(self) -> dict[str, Any]:
-        """All of it as JSON."""
+        """The monitor's state as JSON, for a checkpoint."""
         return {
             "memory": self._memory.state(),
             "streaks": {name: asdict(streak) for name, streak in self._streaks.items()},
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Put back what `state` returned."""
-        self._memory = Memory.of(state["memory"])
+        """Restore a state that `state` returned."""
+        self._memory = Memory.from_state(state["memory"])
         self._streaks = {
             name: Streak(streak["length"], [Point(**point) for point in streak["points"]], streak["fired"])
             for name, streak in state["streaks"].items()
         }
 
     def _applies(self, name: str, step: int) -> bool:
-        """A clip fraction of 0 has no meaning where nothing can be clipped."""
+        """False for `clipfrac_zero` where nothing can be clipped: with one step per iteration, or in a warm-up of the critic."""
         if name != "clipfrac_zero":
             return True
         warming_up = self._ppo.uses_critic and step <= self._ppo.critic.warmup_steps
@@ -113,7 +112,7 @@ class Monitor:
         return clips and not warming_up and self._ppo.epochs * self._ppo.minibatches > 1
 
     def _count(self, name: str, reading: Reading, patience: int) -> bool:
-        """Note the reading; answer whether the rule fires now."""
+        """Record the reading, and return whether the rule fires now."""
         streak = self._streaks[name]
         if not reading.beyond:
             self._streaks[name] = Streak()
@@ -125,19 +124,19 @@ class Monitor:
         return fires
 
     def _finding(self, name: str, step: int, rule: HealthRule, reading: Reading) -> HealthFinding:
-        assert rule.action != "off"  # such rules do not look
-        says = reading.says + (f", for {rule.patience} looks in a row" if rule.patience > 1 else "")
+        assert rule.action != "off"  # such rules are not read
+        observed = reading.observed + (f", for {rule.patience} looks in a row" if rule.patience > 1 else "")
         return HealthFinding(
             rule=name,
             step=step,
             action=rule.action,
             limit=rule.limit,
-            cause=f"{says[0].upper()}{says[1:]}: {RULES[name].meaning}.",
+            cause=f"{observed[0].upper()}{observed[1:]}: {RULES[name].meaning}.",
             evidence=reading.against + self._streaks[name].points,
             suggestion=reading.suggestion or RULES[name].suggestion,
         )
 
 
 def gravest(findings: list[HealthFinding]) -> HealthFinding | None:
-    """The finding whose action is to be done; the first of several alike."""
+    """The finding with the gravest action, the first of several alike; None without findings."""
     return max(findings, key=lambda finding: SEVERITY.index(finding.action), default=None)

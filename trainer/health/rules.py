@@ -1,7 +1,7 @@
-"""The health rules, as functions of a step's metrics. The limits stand in the spec, the reasons in docs/explanation/health.md.
+"""The health rules, as functions of a step's metrics. The limits are in the spec, the reasons in docs/explanation/health.md.
 
-A rule answers with a reading, or None when the step has nothing for it to look at. Metrics that are not finite are
-missing, as they are in the events.
+A rule returns a reading, or None for a step without its metrics. Metrics that are not finite are missing, as in the
+events.
 """
 
 from collections.abc import Callable, Mapping
@@ -13,7 +13,7 @@ from trainer.health.history import Memory, Point, wanted_figure
 Values = Mapping[str, float]
 _ROUNDING = 1e-9
 _ENOUGH = 5
-"""Value losses seen before one can be called a spike."""
+"""Smallest number of value losses with which one is compared."""
 
 
 @dataclass(frozen=True)
@@ -21,19 +21,19 @@ class Reading:
     """The observation of a rule in one step."""
 
     beyond: bool
-    """The limit is passed, and whatever else the rule asks for is so too."""
-    says: str
+    """Whether the limit is passed and the rule's other conditions hold."""
+    observed: str
     """The observation, as the first half of a sentence."""
     now: list[Point]
     against: list[Point]
     """The values that `now` is compared with, beside the limit."""
     suggestion: str | None = None
-    """With the numbers of this run, in place of the rule's own."""
+    """A suggestion with the numbers of this run, in place of the rule's own."""
 
 
 @dataclass(frozen=True)
 class Rule:
-    """How to look, what it means, and which field of the spec to turn."""
+    """The reading of a rule, its meaning, and the field of the spec to change."""
 
     look: Callable[[int, Values, float, Memory], Reading | None]
     meaning: str
@@ -45,8 +45,8 @@ def _above(metric: str) -> Callable[[int, Values, float, Memory], Reading | None
         if metric not in values:
             return None
         value = values[metric]
-        says = f"`{metric}` is {value:.3g}, above {limit:g}"
-        return Reading(value > limit, says, [Point(metric, step, value)], [])
+        observed = f"`{metric}` is {value:.3g}, above {limit:g}"
+        return Reading(value > limit, observed, [Point(metric, step, value)], [])
 
     return look
 
@@ -56,8 +56,8 @@ def _below(metric: str) -> Callable[[int, Values, float, Memory], Reading | None
         if metric not in values:
             return None
         value = values[metric]
-        says = f"`{metric}` is {value:.3g}, below {limit:g}"
-        return Reading(value < limit, says, [Point(metric, step, value)], [])
+        observed = f"`{metric}` is {value:.3g}, below {limit:g}"
+        return Reading(value < limit, observed, [Point(metric, step, value)], [])
 
     return look
 
@@ -67,8 +67,8 @@ def _entropy_collapse(step: int, values: Values, limit: float, memory: Memory) -
     if first is None or first.value <= 0 or first.metric not in values:
         return None
     value = values[first.metric]
-    says = f"`{first.metric}` is {value:.3g}, {value / first.value:.2g} of its first value {first.value:.3g}"
-    return Reading(value < limit * first.value, says, [Point(first.metric, step, value)], [first])
+    observed = f"`{first.metric}` is {value:.3g}, {value / first.value:.2g} of its first value {first.value:.3g}"
+    return Reading(value < limit * first.value, observed, [Point(first.metric, step, value)], [first])
 
 
 def _clipfrac_zero(step: int, values: Values, limit: float, memory: Memory) -> Reading | None:
@@ -76,8 +76,8 @@ def _clipfrac_zero(step: int, values: Values, limit: float, memory: Memory) -> R
     if metric not in values:
         return None
     value = values[metric]
-    says = f"`{metric}` is {value:.3g}, not above {limit:g}"
-    return Reading(value <= limit, says, [Point(metric, step, value)], [])
+    observed = f"`{metric}` is {value:.3g}, not above {limit:g}"
+    return Reading(value <= limit, observed, [Point(metric, step, value)], [])
 
 
 def _over_optimisation(step: int, values: Values, limit: float, memory: Memory) -> Reading | None:
@@ -86,12 +86,12 @@ def _over_optimisation(step: int, values: Values, limit: float, memory: Memory) 
         return None
     best, score_then = memory.best
     value, score = values[wanted], values["eval/score"]
-    says = (
+    observed = (
         f"`{wanted}` fell from {best.value:.3g} at step {best.step} to {value:.3g} "
         f"while `eval/score` rose from {score_then.value:.3g} to {score:.3g}"
     )
     beyond = best.value - value >= limit - _ROUNDING and score > score_then.value
-    return Reading(beyond, says, [Point(wanted, step, value), Point("eval/score", step, score)], memory.best)
+    return Reading(beyond, observed, [Point(wanted, step, value), Point("eval/score", step, score)], memory.best)
 
 
 def _length_explosion(step: int, values: Values, limit: float, memory: Memory) -> Reading | None:
@@ -99,20 +99,20 @@ def _length_explosion(step: int, values: Values, limit: float, memory: Memory) -
     if any(name not in values or name not in memory.firsts for name in names):
         return None
     (length, score), (first, score_then) = (values[name] for name in names), (memory.firsts[name] for name in names)
-    says = (
+    observed = (
         f"`{names[0]}` is {length:.3g}, {length / first.value:.2g} times its first value {first.value:.3g}, "
         f"while the score rose from {score_then.value:.3g} to {score:.3g}"
     )
     beyond = length > limit * first.value and score > score_then.value
-    return Reading(beyond, says, [Point(name, step, values[name]) for name in names], [first, score_then])
+    return Reading(beyond, observed, [Point(name, step, values[name]) for name in names], [first, score_then])
 
 
 def _truncation(step: int, values: Values, limit: float, memory: Memory) -> Reading | None:
     if "val/eos_rate" not in values:
         return None
     finished = values["val/eos_rate"]
-    says = f"{1 - finished:.0%} of the responses are cut off without an EOS, more than {limit:.0%}"
-    return Reading(1 - finished > limit + _ROUNDING, says, [Point("val/eos_rate", step, finished)], [])
+    observed = f"{1 - finished:.0%} of the responses are cut off without an EOS, more than {limit:.0%}"
+    return Reading(1 - finished > limit + _ROUNDING, observed, [Point("val/eos_rate", step, finished)], [])
 
 
 def _kl_outweighs_reward(step: int, values: Values, limit: float, memory: Memory) -> Reading | None:
@@ -130,13 +130,13 @@ def _kl_outweighs_reward(step: int, values: Values, limit: float, memory: Memory
     if spread == 0:
         return None  # no score to outweigh
     rise, coef = score - score_then.value, spread / values.get("objective/score_scale", 1.0) / 10
-    says = (
+    observed = (
         f"`{names[0]}` is {penalty:.3g}, {penalty / spread:.2g} times the spread of the scores ({spread:.3g}), while the mean "
         f"score rose by {rise:.2g} from {score_then.value:.3g}"
     )
     return Reading(
         penalty > limit * spread and rise < spread,
-        says,
+        observed,
         [Point(name, step, values[name]) for name in names],
         [score_then, spread_then],
         f"Lower `ppo.kl.coef` to {coef:.1g} or less, a tenth of the spread of the optimised scores, or scale the rewards up.",
@@ -148,8 +148,8 @@ def _value_loss_spike(step: int, values: Values, limit: float, memory: Memory) -
     if metric not in values or len(before) < _ENOUGH:
         return None
     value, middle = values[metric], median(point.value for point in before)
-    says = f"`{metric}` is {value:.3g}; the median of its last {len(before)} steps was {middle:.3g}"
-    return Reading(value > limit * middle > 0, says, [Point(metric, step, value)], before)
+    observed = f"`{metric}` is {value:.3g}; the median of its last {len(before)} steps was {middle:.3g}"
+    return Reading(value > limit * middle > 0, observed, [Point(metric, step, value)], before)
 
 
 def _not_finite(step: int, values: Values, limit: float, memory: Memory) -> Reading | None:
@@ -157,8 +157,8 @@ def _not_finite(step: int, values: Values, limit: float, memory: Memory) -> Read
     if metric not in values:
         return None
     total = values[metric]
-    says = f"a loss or gradient was NaN or infinite ({total:.0f} in all, {limit:g} allowed)"
-    return Reading(total > max(limit, memory.skipped), says, [Point(metric, step, total)], [])
+    observed = f"a loss or gradient was NaN or infinite ({total:.0f} in all, {limit:g} allowed)"
+    return Reading(total > max(limit, memory.skipped), observed, [Point(metric, step, total)], [])
 
 
 RULES: dict[str, Rule] = {
@@ -223,4 +223,4 @@ RULES: dict[str, Rule] = {
         'Lower `ppo.learning_rate`, or set `model.dtype` = "float32".',
     ),
 }  # fmt: skip
-"""By their names in the spec's `health`."""
+"""The rules by their names in the spec's `health`."""

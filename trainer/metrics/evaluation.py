@@ -98,7 +98,7 @@ EVALUATION = [
         "selection_win_rate",
         "Best checkpoint: win rate when chosen",
         "max of eval/win_rate",
-        "The win rate by which the best checkpoint was chosen, against the policy as PPO began. As the maximum of several measurements it is too high: report `best_win_rate`.",
+        "The win rate by which the best checkpoint was chosen, against the policy as PPO began. It is too high, because it is the maximum of several measurements: report `best_win_rate`.",
         unit="share",
     ),
     Metric(
@@ -134,7 +134,7 @@ HELD_OUT = [
         "eval/judge",
         "Held-out judge",
         "mean judge score on held-out prompts",
-        "What the judge thinks of the same completions: the figure that the rewards stand in for.",
+        "The judge's score of the same completions, for which the rewards are a proxy.",
         advice="Falling while the score rises is over-optimisation (Gao et al. 2023).",
         unit="score",
         chart=Chart("Held-out scores", 31, "judge", scale="right"),

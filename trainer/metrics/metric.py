@@ -31,9 +31,9 @@ class Metric:
     healthy: tuple[float | None, float | None] | None = None
     """The range of a healthy run, either side None where open; None where there is no general rule."""
     advice: str = ""
-    """What to do outside that range."""
+    """The change to make outside that range."""
     unit: str = ""
-    """Empty for a number without one."""
+    """The unit; empty for a number without one."""
     chart: Chart | None = None
     """None for a metric that is only in the dashboard's list of all metrics."""
 

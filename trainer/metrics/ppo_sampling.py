@@ -29,7 +29,7 @@ PPO_SAMPLING = [
             f"sampling/importance_sampling_ratio/{name}",
             f"Importance weight: {name}",
             f"{name} over tokens of min(π_old(a) ÷ π_sampler(a), C)",
-            "What the policy loss of each token is multiplied by, where `ppo.rollout.importance_cap` weighs it.",
+            "The weight of each token's policy loss, with `ppo.rollout.importance_cap`.",
             healthy,
             advice,
         )
@@ -128,7 +128,7 @@ PPO_SAMPLING = [
         "share of new pairs ranked as labelled",
         "How well the reward model still ranks the policy's answers, before it learns from them.",
         healthy=(0.6, 1.0),
-        advice="Near 0.5: the policy has left what the reward model knows; more `ppo.online.rounds`.",
+        advice="Near 0.5: the policy has left the region of the reward model's training data. Raise `ppo.online.rounds`.",
         unit="share",
     ),
     Metric(
@@ -160,7 +160,7 @@ PPO_SAMPLING = [
         "reward/<name>",
         "Reward: <name>",
         "mean over responses, unweighted",
-        "One of the rewards by itself, before weights, the rule for a missing EOS and all other shaping. Of one that gives a number for each token, the sum over the response.",
+        "One of the rewards by itself, before weights, the rule for a missing EOS and all other shaping. For a reward that gives one number for each token, the sum over the response.",
         advice="One that rises while another falls is a trade between them: change their `weight`.",
         unit="score",
         chart=Chart("Reward: <name>", 20),

@@ -26,6 +26,8 @@ from trainer.spec import LoraSpec, ModelSpec, RuntimeSpec
 from trainer.text.codec import Tokenizer
 
 Start = str | Path
+Head = Literal["policy", "scalar"]
+"""The output of a model: token logits, or one number for each token."""
 WeightUse = Literal["trained", "moving", "exact", "frozen"]
 """How the weights of a model are used, which decides their types.
 
@@ -48,14 +50,14 @@ def dtype_of(spec: ModelSpec) -> torch.dtype:
 class ModelBuilder(Protocol):
     """Builds the models of one stage, in eval mode, on the run's device."""
 
-    def new(self, tokenizer: Tokenizer, seed: int, care: WeightUse) -> Model:
+    def new(self, tokenizer: Tokenizer, seed: int, use: WeightUse) -> Model:
         """A new policy with random weights from `model.config`."""
         ...
 
-    def policy(self, part: str, start: Start, care: WeightUse, saved: Path | None = None) -> Model: ...
+    def policy(self, part: str, start: Start, use: WeightUse, saved: Path | None = None) -> Model: ...
 
     def scorer(
-        self, part: str, start: Start, care: WeightUse, saved: Path | None = None, fresh_head: FreshHead | None = None
+        self, part: str, start: Start, use: WeightUse, saved: Path | None = None, fresh_head: FreshHead | None = None
     ) -> Model:
         """A model with a scalar head. With `fresh_head`, `start` is a policy; without, `start` has a head."""
         ...
@@ -97,30 +99,30 @@ class WholeModelBuilder:
         self.offload_frozen = offload_frozen
         self.shard = shard
 
-    def new(self, tokenizer: Tokenizer, seed: int, care: WeightUse) -> Model:
-        return self._ready(new_policy(self.spec, tokenizer, seed, self._dtype(care)), care)
+    def new(self, tokenizer: Tokenizer, seed: int, use: WeightUse) -> Model:
+        return self._ready(new_policy(self.spec, tokenizer, seed, self._dtype(use)), use)
 
-    def policy(self, part: str, start: Start, care: WeightUse, saved: Path | None = None) -> Model:
-        return self._ready(load_policy(saved or start, self._dtype(care)), care)
+    def policy(self, part: str, start: Start, use: WeightUse, saved: Path | None = None) -> Model:
+        return self._ready(load_policy(saved or start, self._dtype(use)), use)
 
     def scorer(
-        self, part: str, start: Start, care: WeightUse, saved: Path | None = None, fresh_head: FreshHead | None = None
+        self, part: str, start: Start, use: WeightUse, saved: Path | None = None, fresh_head: FreshHead | None = None
     ) -> Model:
         if saved is None and fresh_head is not None:
-            return self._ready(new_reward_model(start, fresh_head, self._dtype(care)), care)
-        return self._ready(load_reward_model(saved or start, self._dtype(care)), care)
+            return self._ready(new_reward_model(start, fresh_head, self._dtype(use)), use)
+        return self._ready(load_reward_model(saved or start, self._dtype(use)), use)
 
-    def _ready(self, model: Model, care: WeightUse) -> Model:
-        if care in ("exact", "frozen"):
+    def _ready(self, model: Model, use: WeightUse) -> Model:
+        if use in ("exact", "frozen"):
             store_as_computed(model, dtype_of(self.spec))
-        model = _run_as(self.runtime, settle(model, self.device, self.offload_frozen and care == "frozen"))
-        if care == "trained" and self.spec.gradient_checkpointing:
+        model = _run_as(self.runtime, settle(model, self.device, self.offload_frozen and use == "frozen"))
+        if use == "trained" and self.spec.gradient_checkpointing:
             recompute_layers(model)
-        model = _settled(model, care, self.spec)
+        model = _settled(model, use, self.spec)
         return model if self.shard is None else self.shard(model)
 
-    def _dtype(self, care: WeightUse) -> torch.dtype:
-        return torch.float32 if care == "moving" else _DTYPES[self.spec.trained_weights]
+    def _dtype(self, use: WeightUse) -> torch.dtype:
+        return torch.float32 if use == "moving" else _DTYPES[self.spec.trained_weights]
 
 
 class AdapterBuilder:
@@ -141,15 +143,15 @@ class AdapterBuilder:
         self.runtime = runtime
         self._backbones: dict[str, Backbone] = {}
 
-    def new(self, tokenizer: Tokenizer, seed: int, care: WeightUse) -> Model:
+    def new(self, tokenizer: Tokenizer, seed: int, use: WeightUse) -> Model:
         raise ModelError("`model.lora` adapts a pretrained model: it needs `model.path`, not `model.config`.")
 
-    def policy(self, part: str, start: Start, care: WeightUse, saved: Path | None = None) -> Model:
+    def policy(self, part: str, start: Start, use: WeightUse, saved: Path | None = None) -> Model:
         backbone, first = self._ground(part, start, load_policy)
-        return self._role(part, backbone, care, _adapter_in(saved) or first)
+        return self._role(part, backbone, use, _adapter_in(saved) or first)
 
     def scorer(
-        self, part: str, start: Start, care: WeightUse, saved: Path | None = None, fresh_head: FreshHead | None = None
+        self, part: str, start: Start, use: WeightUse, saved: Path | None = None, fresh_head: FreshHead | None = None
     ) -> Model:
         backbone, first = self._ground(part, start, load_reward_model if fresh_head is None else load_policy)
         head = nn.Linear(backbone.model.config.get_text_config().hidden_size, 1, bias=False, device=self.device)
@@ -159,7 +161,7 @@ class AdapterBuilder:
             head.load_state_dict({"weight": backbone.model.score.weight.float()})
         origin = _adapter_in(saved) or first
         with_head = saved is not None or fresh_head is None  # the adapter of a policy has no head
-        return self._role(part, backbone, care, origin, head, with_head)
+        return self._role(part, backbone, use, origin, head, with_head)
 
     def _ground(self, part: str, start: Start, load: Callable[..., Model]) -> tuple[Backbone, Path | None]:
         """The backbone for `start`, and the adapter folder to begin with.
@@ -182,21 +184,21 @@ class AdapterBuilder:
         self,
         part: str,
         backbone: Backbone,
-        care: WeightUse,
+        use: WeightUse,
         origin: Path | None,
         head: nn.Linear | None = None,
         with_head: bool = True,
     ) -> Model:
         """A role with an adapter, loaded from `origin` or new. A part that never differs from the backbone gets none."""
-        name = part if origin is not None or care in ("trained", "moving") else None
+        name = part if origin is not None or use in ("trained", "moving") else None
         role = Role(backbone, name, self.seed(part), head).eval()
         role.config.score_bias = getattr(backbone.model.config, "score_bias", 0.0)
         role.config.score_scale = getattr(backbone.model.config, "score_scale", 1.0)
         if origin is not None:
             role.load(origin, with_head)
-        if care in ("exact", "frozen"):
+        if use in ("exact", "frozen"):
             role.store_as_computed(dtype_of(self.spec))
-        return _settled(role, care, self.spec)
+        return _settled(role, use, self.spec)
 
 
 def _run_as(runtime: RuntimeSpec, model: Model) -> Model:
@@ -204,13 +206,13 @@ def _run_as(runtime: RuntimeSpec, model: Model) -> Model:
     return pack_as(model, runtime.packing)
 
 
-def _settled(model: Model, care: WeightUse, spec: ModelSpec) -> Model:
+def _settled(model: Model, use: WeightUse, spec: ModelSpec) -> Model:
     """Set which weights take gradients, and the type of the passes.
 
     A `moving` model may be trained for a while, such as a reward model between online rounds.
     """
-    model.requires_grad_(care in ("trained", "moving"))
-    return compute_in(model, dtype_of(spec)).requires_grad_(care == "trained")
+    model.requires_grad_(use in ("trained", "moving"))
+    return compute_in(model, dtype_of(spec)).requires_grad_(use == "trained")
 
 
 def _adapter_in(saved: Path | None) -> Path | None:

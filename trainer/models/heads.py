@@ -93,9 +93,9 @@ def head_logits(model: Model, hidden_NH: Tensor) -> Tensor:
 def scalar_head(model: Model, hidden_NH: Tensor) -> Tensor:
     """Scores (N,) in fp32 from last hidden states: (the head's output − `config.score_bias`) ÷ `config.score_scale`.
 
-    The bias is the mean raw score of the SFT reference answers, so that their mean score is 0 (Stiennon et al. 2020; Huang
-    et al. 2024). The scale is their standard deviation where the spec asks for it. The defaults are 0 and 1. The head
-    always computes in fp32: it costs little, and 8 bits of mantissa are too few for a score.
+    The bias is the mean raw score of the SFT reference answers, so that their mean score is 0 (Stiennon et al. 2020, Huang
+    et al. 2024). The scale is their standard deviation if the spec asks for it. The defaults are 0 and 1. The head always
+    computes in fp32: it costs little, and 8 bits of mantissa are too few for a score.
     """
     head = model.score
     with torch.autocast(hidden_NH.device.type, enabled=False):

@@ -44,7 +44,7 @@ def estimate_optimal_values(session: Session, context: PPOContext, prompts: Sequ
         scores += _shaped(context.models.rewards.score(answers), answers, spec)
         tenth = 10 * some.stop // len(prompts)
         if tenth > reported:
-            session.say(f"V*: {some.stop} of {len(prompts)} prompts, {samples} responses of the reference each.")
+            session.log(f"V*: {some.stop} of {len(prompts)} prompts, {samples} responses of the reference each.")
             reported = tenth
     starts = range(0, len(scores), samples)
     return [optimal_value(scores[i : i + samples], spec.optimal_value.beta) for i in starts]

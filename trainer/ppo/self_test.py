@@ -73,7 +73,7 @@ def run_self_test(
         metrics |= _check_critic(sampled, context.models.critic, metrics)
         metrics |= _check_reference(sampled, context)
         metrics |= _check_reward_model(sampled, session, context, references, metrics)
-    session.say("Self-test passed: " + ", ".join(f"{name} {value:.2g}" for name, value in metrics.items()) + ".")
+    session.log("Self-test passed: " + ", ".join(f"{name} {value:.2g}" for name, value in metrics.items()) + ".")
 
 
 def _check_policy(sampled: SelfTestBatch, context: PPOContext, learners: Learners) -> dict[str, float]:

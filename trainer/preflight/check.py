@@ -1,4 +1,4 @@
-"""The preflight of a spec: everything that can be known of a run without training, every problem and not only the first."""
+"""Checks a spec without training, and reports every problem that it finds."""
 
 import logging
 from collections.abc import Iterator
@@ -7,39 +7,40 @@ from functools import cache
 
 import torch
 
-from data.splits import prompt_text
 from trainer import run_data
 from trainer.errors import DataError, ModelError, TrainerError
 from trainer.models import load_stops, precision
 from trainer.preflight import broken_rows, datasets, own_model, scorers
 from trainer.preflight.memory import advice
-from trainer.preflight.memory.estimate import RUNTIME, available
 from trainer.preflight.memory.fake_models import Blueprint
 from trainer.preflight.memory.passes import Passes
 from trainer.preflight.memory.phases import Phases
+from trainer.preflight.memory.processes import RUNTIME, available
+from trainer.preflight.memory.residents import NO_SCORERS
 from trainer.preflight.own_model import Device, Found
 from trainer.preflight.render import show_bytes
 from trainer.preflight.report import DatasetReport, Finding, Level, MemoryReport, PhaseMemory, Report, StageEstimate
 from trainer.preflight.scorers import ScoringInputs, check_scorers
-from trainer.preflight.workload import Sizes, measure, plan
+from trainer.preflight.workload import Sizes, plan
 from trainer.rewards import RewardContext
 from trainer.spec import JobSpec, ModelSpec
-from trainer.text.codec import Codec, Tokenizer, train_tokenizer
+from trainer.stages.tokenize import new_tokenizer, tokenize_data
+from trainer.text.codec import Codec, Tokenizer
 
 
 @dataclass(frozen=True)
 class CheckOptions:
-    """Options of a check."""
+    """The memory that a check assumes, and whether it calls endpoints."""
 
     device_memory: int | None = None
-    """Bytes to fit into; None for what this machine has."""
+    """Bytes of memory that the run must fit into; None for the memory of this machine."""
     ask_endpoints: bool = False
-    """Ask remote rewards and judges about one response from the data."""
+    """Send one response from the data to each remote reward and judge."""
 
 
 @dataclass
 class _Draft:
-    """A report in the making."""
+    """The parts of a report that are known so far."""
 
     findings: list[Finding] = field(default_factory=list)
     datasets: list[DatasetReport] = field(default_factory=list)
@@ -48,7 +49,7 @@ class _Draft:
 
 
 def check(spec: JobSpec, options: CheckOptions | None = None) -> Report:
-    """Look at a valid spec from every side. Problems become findings; nothing is raised for them."""
+    """Check a valid spec. Problems become findings; none is raised."""
     options, draft, device = options or CheckOptions(), _Draft(), _device(spec)
     spec = precision.resolved(spec, device)
     found = own_model.look(spec, device, elsewhere=options.device_memory is not None)
@@ -74,14 +75,14 @@ def check(spec: JobSpec, options: CheckOptions | None = None) -> Report:
 
 
 def _device(spec: JobSpec) -> Device:
-    """The device that the run would compute on here; a GPU that is asked for counts as there, so that the rest can be checked."""
+    """The device that the run would compute on here. A GPU in the spec counts as present, so that the rest can be checked."""
     if spec.runtime.device == "auto":
         return "cuda" if torch.cuda.is_available() else "cpu"
     return spec.runtime.device
 
 
 def _loaded(spec: JobSpec, draft: _Draft) -> run_data.Data | None:
-    """The data; where that fails, every row that cannot be used, file by file."""
+    """The data. If it cannot be loaded, None and a finding for every row that cannot be used."""
     try:
         return run_data.load(spec.data, spec.stages, spec.sft.turns, spec.reward_model.loss)
     except DataError as error:
@@ -93,11 +94,10 @@ def _loaded(spec: JobSpec, draft: _Draft) -> run_data.Data | None:
 
 
 def _tokenizer(spec: JobSpec, found: Found, loaded: run_data.Data | None) -> Tokenizer | None:
-    """The pretrained model's, or a new one trained as the run would."""
+    """The tokenizer of the pretrained model, or a new one as the run would train it."""
     if spec.model.tokenizer is None or loaded is None:
         return found.tokenizer
-    texts = (prompt_text(shown.prompt) + shown.completion for shown in loaded.demonstrations.train)
-    return train_tokenizer(texts, spec.model.tokenizer.vocab_size)
+    return new_tokenizer(spec.model.tokenizer, loaded)
 
 
 def _codec(spec: JobSpec, tokenizer: Tokenizer | None, found: Found) -> Codec | None:
@@ -120,7 +120,7 @@ def _look_at_sizes(
     spec: JobSpec, loaded: run_data.Data, codec: Codec, found: Found, draft: _Draft, options: CheckOptions
 ) -> Sizes | None:
     try:
-        sizes = measure(spec, loaded, codec)
+        sizes = Sizes(tokenize_data(spec, loaded, codec), codec.eos_id)
     except DataError as error:
         draft.findings.append(
             Finding(level="error", area="data", code="invalid_data", where="#/data", detail=str(error))
@@ -133,22 +133,20 @@ def _look_at_sizes(
     if not any(finding.code == "nothing_left" for finding in draft.findings):
         draft.stages = plan(spec, sizes)
         if found.blueprint is not None:
-            draft.memory = _memory(spec, found, sizes, options.device_memory)
+            draft.memory = _memory(spec, codec, found, sizes, options.device_memory)
             draft.findings += _fits(draft.memory)
     return sizes
 
 
-def _memory(spec: JobSpec, found: Found, sizes: Sizes, wished: int | None) -> MemoryReport:
-    """The memory of all phases, and the changes to make where they do not fit."""
+def _memory(spec: JobSpec, codec: Codec, found: Found, sizes: Sizes, wished: int | None) -> MemoryReport:
+    """The memory of all phases, and changes that lower it if they do not fit."""
     blueprint = found.blueprint
-    assert blueprint is not None  # the caller has looked
-    logging.getLogger("torch._subclasses.fake_tensor").setLevel(
-        logging.CRITICAL
-    )  # what it cannot follow is reported here
+    assert blueprint is not None  # the caller has checked it
+    logging.getLogger("torch._subclasses.fake_tensor").setLevel(logging.CRITICAL)  # a failure is a finding below
     try:
-        other_weights = scorers.weights(spec)
+        named_scorers = scorers.named_scorers(spec, codec)
     except TrainerError:
-        other_weights = 0  # what is wrong with them is among the findings
+        named_scorers = NO_SCORERS  # the findings report what is wrong with them
 
     @cache
     def passes(model: str) -> Passes:
@@ -157,11 +155,11 @@ def _memory(spec: JobSpec, found: Found, sizes: Sizes, wished: int | None) -> Me
         )
 
     def estimate(changed: JobSpec) -> list[PhaseMemory]:
-        return Phases(changed, passes(changed.model.model_dump_json()), sizes, other_weights).all()
+        return Phases(changed, passes(changed.model.model_dump_json()), sizes, named_scorers).all()
 
     phases = estimate(spec)
     if why := passes(spec.model.model_dump_json()).uncounted:
-        detail = f"Memory is by formula, not counted, and rough: {why}"
+        detail = f"Memory is a rough estimate by formula, because the model could not be followed: {why}"
         found.findings.append(own_model.finding("warning", "memory_by_formula", "#/model", detail))
     if host := Phases(spec, passes(spec.model.model_dump_json()), sizes).host():
         per = " per process" if spec.resources.total > 1 else ""
@@ -186,7 +184,7 @@ def _available(spec: JobSpec, device: Device) -> int:
 
 
 def _fits(memory: MemoryReport) -> Iterator[Finding]:
-    """An error only where even the low estimate is too much: the others are estimates."""
+    """A finding about the peak and the available memory. It is an error only if even the low estimate is too much."""
     if memory.available is None:
         return
     room, peak = memory.available - memory.runtime, memory.peak()
@@ -199,8 +197,8 @@ def _fits(memory: MemoryReport) -> Iterator[Finding]:
         return Finding(level=level, area="memory", code=code, where=where, detail=f"{detail}: {size}.", fix=fix)
 
     if max(phase.low for phase in memory.phases) > room:
-        yield finding("error", "no_room", "It will not fit", fix)
+        yield finding("error", "no_room", "It does not fit", fix)
     elif peak.expected > room:
-        yield finding("warning", "little_room", "It will hardly fit", fix)
+        yield finding("warning", "little_room", "It hardly fits", fix)
     elif max(phase.high for phase in memory.phases) > room:
         yield finding("info", "tight", "Long sequences may not fit", None)

@@ -5,13 +5,15 @@ from collections.abc import Iterator, Sequence
 
 from data.splits import prompt_key
 from trainer.preflight.report import DatasetReport, Finding, Lengths, Level
-from trainer.preflight.workload import TOO_SHORT, Sizes, mean
+from trainer.preflight.workload import Sizes, mean
 from trainer.run_data import Data
 from trainer.spec import JobSpec, KTOSpec
 from trainer.stages.tokenize import (
     LONG_COMPLETION,
     LONG_PROMPT,
     SAME_SIDES,
+    TOO_SHORT,
+    TokenizedData,
     learns_from,
     nearly_held_out,
     odd_stops,
@@ -26,7 +28,7 @@ from trainer.text.codec import Codec
 _FIXES = {
     LONG_PROMPT: "Raise `data.max_prompt_tokens`, or shorten them.",
     LONG_COMPLETION: "Raise `data.max_completion_tokens`.",
-    SAME_SIDES: "Remove them: there is nothing to prefer.",
+    SAME_SIDES: "Bring pairs whose sides differ.",
     TOO_SHORT: "Remove them.",
 }
 _POINTERS = {
@@ -52,8 +54,8 @@ def describe(loaded: Data, sizes: Sizes) -> list[DatasetReport]:
             name="demonstrations",
             rows=len(demonstrations.train) + len(demonstrations.held_out),
             train=len(sizes.examples),
-            held_out=len(sizes.held_out_examples),
-            left_out=sizes.left_out["demonstrations"],
+            held_out=len(sizes.encoded.held_out_examples),
+            left_out=sizes.encoded.left_out["demonstrations"],
             lengths=_lengths(
                 prompt=[e.prompt for e in sizes.examples], completion=[e.completion for e in sizes.examples]
             ),
@@ -62,8 +64,8 @@ def describe(loaded: Data, sizes: Sizes) -> list[DatasetReport]:
             name="pairs",
             rows=len(pairs.train) + len(pairs.held_out),
             train=len(sizes.pairs),
-            held_out=len(sizes.held_out_pairs),
-            left_out=sizes.left_out["pairs"],
+            held_out=len(sizes.encoded.held_out_pairs),
+            left_out=sizes.encoded.left_out["pairs"],
             lengths=_lengths(
                 prompt=[p.prompt for p in sizes.pairs], completion=[side for p in sizes.pairs for side in (p.a, p.b)]
             ),
@@ -73,15 +75,15 @@ def describe(loaded: Data, sizes: Sizes) -> list[DatasetReport]:
             rows=len(loaded.thumbs.train) + len(loaded.thumbs.held_out),
             train=len(sizes.thumbs),
             held_out=len(sizes.encoded.held_out_verdicts),
-            left_out=sizes.left_out["thumbs"],
+            left_out=sizes.encoded.left_out["thumbs"],
             lengths=_lengths(prompt=[t.prompt for t in sizes.thumbs], completion=[t.completion for t in sizes.thumbs]),
         ),
         DatasetReport(
             name="prompts",
             rows=len(prompts.train) + len(prompts.held_out),
-            train=len(sizes.prompts),
-            held_out=len(sizes.held_out_prompts),
-            left_out=sizes.left_out["prompts"],
+            train=len(sizes.encoded.prompts),
+            held_out=len(sizes.encoded.held_out_prompts),
+            left_out=sizes.encoded.left_out["prompts"],
             lengths=_lengths(prompt=sizes.prompt_lengths()),
         ),
         DatasetReport(
@@ -89,7 +91,7 @@ def describe(loaded: Data, sizes: Sizes) -> list[DatasetReport]:
             rows=len(loaded.texts),
             train=len(sizes.texts),
             held_out=0,
-            left_out=sizes.left_out["texts"],
+            left_out=sizes.encoded.left_out["texts"],
             lengths=_lengths(text=sizes.texts),
         ),
     ]
@@ -99,7 +101,7 @@ def describe(loaded: Data, sizes: Sizes) -> list[DatasetReport]:
 def look(spec: JobSpec, loaded: Data, codec: Codec, sizes: Sizes) -> list[Finding]:
     """Every finding about the data, the serious ones first."""
     found = [
-        *_nothing_left(spec, codec, sizes),
+        *nothing_left(spec, sizes.encoded),
         *_left_out(spec, sizes),
         *_cut(sizes),
         *_response_limit(spec, sizes),
@@ -134,30 +136,31 @@ def _quantiles(lengths: Sequence[int]) -> Lengths:
     return Lengths(median=at(0.5), p95=at(0.95), longest=ordered[-1], mean=mean(ordered))
 
 
-def _nothing_left(spec: JobSpec, codec: Codec, sizes: Sizes) -> Iterator[Finding]:
-    """Errors that the run would raise after tokenising (trainer/stages/tokenize.py)."""
-    stages = set(spec.stages)
-    prompt_knob = "Raise `data.max_prompt_tokens`."
+def nothing_left(spec: JobSpec, encoded: TokenizedData) -> Iterator[Finding]:
+    """An error for each kind of row that a stage needs and of which none is left after tokenising."""
+    stages, prompt_knob = set(spec.stages), "Raise `data.max_prompt_tokens`."
+    reasons = encoded.left_out.get("pairs", Counter[str]())
+    counted = ", ".join(f"{count} with {reason}" for reason, count in reasons.items())
+    pair_fix = " ".join(_FIXES[reason] for reason in reasons)
     centred = "reward_model" in stages and spec.reward_model.normalize != "none"
     for needed, items, what, pointer, fix in (
-        ("sft" in stages, sizes.examples, "demonstration", "sft", prompt_knob),
-        ("sft" in stages or centred, sizes.answers, "demonstration with its EOS", "sft", "Raise `data.max_completion_tokens`."),
-        (learns_from(spec, "comparisons"), sizes.pairs, "pair", "preferences", _pair_fix(sizes)),
-        (learns_from(spec, "thumbs"), sizes.thumbs, "thumb", "thumbs", f"{prompt_knob} Or raise `data.max_completion_tokens`."),
-        ("ppo" in stages, sizes.prompts, "prompt", "prompts", prompt_knob),
-        (stages & {"ppo", "evaluation"}, sizes.held_out_prompts, "held-out prompt", "prompts", prompt_knob),
-        ("ppo" in stages and spec.ppo.ptx is not None, sizes.texts, "pretraining text of two tokens", "pretraining", None),
+        ("sft" in stages, encoded.examples, "demonstration", "sft", prompt_knob),
+        ("sft" in stages or centred, encoded.references, "demonstration with its EOS", "sft", "Raise `data.max_completion_tokens`."),
+        (learns_from(spec, "comparisons"), encoded.pairs, "pair", "preferences", pair_fix),
+        (learns_from(spec, "thumbs"), encoded.verdicts, "thumb", "thumbs", f"{prompt_knob} Or raise `data.max_completion_tokens`."),
+        ("ppo" in stages, encoded.prompts, "prompt", "prompts", prompt_knob),
+        (stages & {"ppo", "evaluation"}, encoded.held_out_prompts, "held-out prompt", "prompts", prompt_knob),
+        ("ppo" in stages and spec.ppo.ptx is not None, encoded.texts, "pretraining text of two tokens", "pretraining", None),
     ):  # fmt: skip
         if needed and not items:
-            yield _finding("error", "nothing_left", f"#/data/{pointer}", f"No {what} is left after tokenising.", fix)
-
-
-def _pair_fix(sizes: Sizes) -> str:
-    return " ".join(_FIXES[reason] for reason, count in sizes.left_out["pairs"].items() if count)
+            why = f": {counted}" if items is encoded.pairs and counted else ""
+            yield _finding(
+                "error", "nothing_left", f"#/data/{pointer}", f"No {what} is left after tokenising{why}.", fix
+            )
 
 
 def _left_out(spec: JobSpec, sizes: Sizes) -> Iterator[Finding]:
-    for dataset, reasons in sizes.left_out.items():
+    for dataset, reasons in sizes.encoded.left_out.items():
         for reason, count in reasons.items():
             if count:
                 detail = f"{count} {dataset} are left out: {reason}."
@@ -262,11 +265,11 @@ def _kto_weights(spec: KTOSpec, up: int, down: int) -> Iterator[Finding]:
 
 
 def _held_out(spec: JobSpec, sizes: Sizes) -> Iterator[Finding]:
-    if not {"ppo", "evaluation"} & set(spec.stages) or not sizes.held_out_prompts:
+    if not {"ppo", "evaluation"} & set(spec.stages) or not sizes.encoded.held_out_prompts:
         return
-    available, asked = len(sizes.held_out_prompts), spec.evaluation.prompts
-    trained_on = {tuple(prompt.ids) for prompt in sizes.prompts}
-    shared = sum(tuple(prompt.ids) in trained_on for prompt in sizes.held_out_prompts)
+    available, asked = len(sizes.encoded.held_out_prompts), spec.evaluation.prompts
+    trained_on = {tuple(prompt.ids) for prompt in sizes.encoded.prompts}
+    shared = sum(tuple(prompt.ids) in trained_on for prompt in sizes.encoded.held_out_prompts)
     if shared:
         detail = f"{shared} of {available} held-out prompts come to the same tokens as a prompt that is trained on."
         yield _finding("warning", "leak", "#/data/prompts", detail, "Remove the near-duplicates.")
@@ -296,8 +299,8 @@ def _batches(spec: JobSpec, sizes: Sizes) -> Iterator[Finding]:
             detail = f"A batch of {batch} is more than the {count} there are: one step takes them all."
             yield _finding("warning", "batch_too_large", f"#/{stage}/batch_size", detail, "Lower it.")
     prompts = spec.ppo.batch_size // spec.ppo.samples_per_prompt
-    if "ppo" in spec.stages and 0 < len(sizes.prompts) < prompts:
-        detail = f"A batch takes {prompts} prompts, but there are {len(sizes.prompts)}: some come several times in it."
+    if "ppo" in spec.stages and 0 < len(sizes.encoded.prompts) < prompts:
+        detail = f"A batch takes {prompts} prompts, but there are {len(sizes.encoded.prompts)}: some come several times in it."
         yield _finding("warning", "batch_too_large", "#/ppo/batch_size", detail, "Lower it, or bring more prompts.")
 
 

@@ -31,7 +31,7 @@ Device = Literal["cpu", "cuda"]
 
 @dataclass
 class Found:
-    """What is known about the job's model. Parts that could not be read are None."""
+    """The files of the job's model. Parts that could not be read are None."""
 
     findings: list[Finding]
     folder: Path | None = None
@@ -48,9 +48,9 @@ def finding(level: Level, code: str, where: str, detail: str, fix: str | None = 
 
 
 def look(spec: JobSpec, device: Device, elsewhere: bool = False) -> Found:
-    """Before the data is read: the model's folder and its tokenizer, the machine, the libraries.
+    """Check the model's folder, its tokenizer, the machine and the libraries, before the data is read.
 
-    `elsewhere`: the question is of another machine, so what only this one lacks is worth a warning, no error.
+    `elsewhere`: the run is for another machine, so a part that is missing here is a warning and no error.
     """
     found = Found(list(settings(spec, device, elsewhere)))
     if spec.model.path is not None:
@@ -89,7 +89,7 @@ def check_config(spec: ModelSpec) -> None:
 
 
 def fit(found: Found, spec: JobSpec, tokenizer: Tokenizer, device: Device) -> None:
-    """With the tokenizer: the model's sizes, its heads, its adapters. Adds to `found`."""
+    """Check the model's sizes, heads and adapters with the tokenizer, and add the findings to `found`."""
     try:
         config = found.config if spec.model.path is not None else _new_config(spec.model, tokenizer)
     except ModelError as error:
@@ -129,7 +129,7 @@ def vocabulary_and_head(spec: JobSpec, config: Any, tokenizer: Tokenizer) -> Ite
     """Errors of a model whose vocabulary is too small, or that cannot have the scalar head that a stage needs."""
     tokens, vocabulary = embedding_rows(tokenizer), int(config.get_text_config().vocab_size)
     if tokens > vocabulary:
-        detail = f"The tokenizer has {tokens} tokens, the model only {vocabulary}: they do not belong together."
+        detail = f"The tokenizer has {tokens} tokens, the model only {vocabulary}: they do not match."
         yield finding("error", "vocabulary", "#/model", detail)
     if _needs_scalar_head(spec):
         yield from _scalar_head(config)
@@ -186,7 +186,7 @@ def _machine(spec: JobSpec, device: Device, elsewhere: bool) -> Iterator[Finding
         detail = f"Computing in float32 on a GPU ({products} products) is several times slower than in bfloat16."
         yield finding("warning", "dtype", "#/model/dtype", detail, 'Set it to "auto" or "bfloat16".')
     if spec.model.quantization is not None and device == "cpu":
-        detail = "Quantized weights want a GPU; on a CPU they may be slow or refused."
+        detail = "Quantized weights need a GPU. On a CPU they may be slow or refused."
         yield finding("warning", "quantization", "#/model/quantization", detail)
     if spec.model.lora is not None and find_spec("peft") is None:
         yield finding("error", "no_peft", "#/model/lora", "peft is not installed here.", "pip install peft")
@@ -198,7 +198,7 @@ def _find(found: Found, path: str, elsewhere: bool) -> None:
         found.folder = local(path)
         if found.folder is None:
             detail = (
-                f"{path} is no folder here and not in the hub's cache: model, tokens and memory could not be checked."
+                f"{path} is no folder here and not in the hub's cache. Model, tokens and memory could not be checked."
             )
             found.findings.append(finding("warning", "not_checked", where, detail, "Download it, then check again."))
             return
@@ -213,7 +213,7 @@ def _find(found: Found, path: str, elsewhere: bool) -> None:
 
 
 def _no_weights(path: str, folder: Path, elsewhere: bool) -> Finding:
-    """Memory can be estimated all the same. A run downloads the weights of a hub id; a folder must hold them."""
+    """A finding about missing weights. A run downloads the weights of a hub id, but a folder must hold them."""
     detail, where = f"{folder} holds no weights as safetensors", "#/model/path"
     if Path(path).is_dir() and not elsewhere:
         return finding("error", "no_weights", where, f"{detail}: memory is worked out, but no run could start.")
@@ -258,9 +258,9 @@ def _nearest(name: str, known: list[str]) -> str:
 
 
 def local(path: str) -> Path | None:
-    """The folder of a model: itself, or its newest snapshot in the hub's cache; None for one that is not here.
+    """The folder of a model, or its newest snapshot in the hub's cache; None if this machine has neither.
 
-    Raises ModelError for a path that can be no hub id.
+    Raises ModelError for a path that is no folder and cannot be a hub id.
     """
     if Path(path).is_dir():
         return Path(path)
@@ -271,7 +271,7 @@ def local(path: str) -> Path | None:
 
 
 def config_of(folder: Path) -> Any:
-    """The model's transformers configuration; of an adapter, its base's. Raises ModelError."""
+    """The model's transformers configuration, or that of an adapter's base. Raises ModelError."""
     if adapters.is_adapter(folder):
         base = local(adapters.base_of(folder))
         if base is None:
@@ -285,12 +285,12 @@ def config_of(folder: Path) -> Any:
 
 
 def has_weights(folder: Path) -> bool:
-    """Whether there are any: a configuration and a tokenizer are enough to work out how much memory a run takes."""
+    """Whether a folder has weights. A configuration and a tokenizer are enough to estimate memory."""
     return any(folder.glob("*.safetensors"))
 
 
 def weights_of(folder: Path) -> dict[str, tuple[int, ...]]:
-    """Names and shapes of the weights in a folder, read off the files' heads. Raises ModelError where there are none."""
+    """Names and shapes of the weights in a folder, from the files' headers. Raises ModelError if there are none."""
     files = sorted(folder.glob("*.safetensors"))
     if not files:
         raise ModelError(f"{folder} holds no weights as safetensors.")

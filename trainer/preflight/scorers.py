@@ -13,6 +13,7 @@ from trainer.errors import ModelError, RewardError, SpecError, TrainerError
 from trainer.models import load_config, load_tokenizer
 from trainer.models.folders import located
 from trainer.preflight.memory.fake_models import is_linear
+from trainer.preflight.memory.residents import NamedScorers
 from trainer.preflight.own_model import config_of, finding, local, weights_of
 from trainer.preflight.report import EXIT_STATUS, Area, Finding
 from trainer.rewards import RewardContext, RewardInput, build, check_answers, judges
@@ -24,6 +25,7 @@ from trainer.run_data import Data
 from trainer.spec import HttpJudge, HttpReward, JobSpec, RewardSpec, reward_names
 from trainer.spec.named_resources import NamedPath, named_paths
 from trainer.spec.rewards import Scorer
+from trainer.stages.model_plan import critic_start_path
 from trainer.stages.tokenize import TokenizedData
 from trainer.text.codec import Codec, embedding_rows, same_vocabulary
 
@@ -33,7 +35,7 @@ _SHOWN = 80
 
 @dataclass(frozen=True)
 class ScoringInputs:
-    """The parts of a run that the checks of its scorers read."""
+    """The parts of a run that the checks of its rewards and judges read."""
 
     context: RewardContext | None
     """None where the job's own model could not be read."""
@@ -62,15 +64,25 @@ def check_scorers(spec: JobSpec, inputs: ScoringInputs) -> Iterator[Finding]:
         yield from _reported("#/data/prompts", _answers(spec, inputs.encoded), code="answers_missing")
 
 
-def weights(spec: JobSpec) -> int:
-    """Bytes of the reward models that the run only loads; 0 for those that are not on this machine.
+def named_scorers(spec: JobSpec, codec: Codec) -> NamedScorers:
+    """The models of the rewards and judges that are on this machine. Raises ModelError for one that cannot be read."""
+
+    def reads_policy_tokens(path: str) -> bool:
+        return local(path) is not None and same_vocabulary(load_tokenizer(path), codec.tokenizer)
+
+    return NamedScorers(_scorer_weights(spec), critic_start_path(spec, reads_policy_tokens))
+
+
+def _scorer_weights(spec: JobSpec) -> int:
+    """Bytes of the models that score.
 
     Classifiers are held in the model's dtype. Reward models hold only their linear layers in it, the rest in float32.
     """
     small = 4 if spec.model.dtype == "float32" else 2
     total = 0
     for named in named_paths(spec):
-        scores = named.at[0] == "rewards" or named.at[:2] == ("evaluation", "judge")
+        labels = "ppo" in spec.stages and named.at[:3] == ("ppo", "online", "label_by")
+        scores = named.at[0] == "rewards" or named.at[:2] == ("evaluation", "judge") or labels
         if scores and named.kind in ("reward_model", "classifier") and (folder := local(named.value)) is not None:
             others = 4 if named.kind == "reward_model" else small
             total += sum(
@@ -121,7 +133,7 @@ def _is_used(spec: JobSpec, pointer: str) -> bool:
 
 
 def _model(named: NamedPath, inputs: ScoringInputs) -> Iterator[Finding]:
-    """Problems of one named model: it is not here, cannot be read, or has other tokens than the policy."""
+    """Problems of one named model: it is not on this machine, cannot be read, or has other tokens than the policy."""
     try:
         folder = located(named.value) if inputs.downloads else local(named.value)
         if folder is None:
@@ -179,7 +191,7 @@ def _scorer(where: str, name: str, scorer: Scorer | str, spec: JobSpec, inputs: 
 
 
 def _asked(where: str, scorer: HttpReward | HttpJudge, inputs: ScoringInputs) -> Finding:
-    """What the endpoint returned, or why it was not asked."""
+    """A finding with the endpoint's reply, or the reason why it was not called."""
     if not inputs.ask:
         advice = "`--ask-endpoints` asks it about a response from the data."
         return finding("info", "not_asked", where, f"{scorer.url} was not asked.", advice)

@@ -2,26 +2,15 @@
 
 import math
 import statistics
-from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 from trainer.preflight.report import StageEstimate
-from trainer.run_data import Data
 from trainer.spec import DPOSpec, JobSpec, KTOSpec, RewardModelSpec, SFTSpec, StageName
 from trainer.spec.stages import total_steps
-from trainer.stages.tokenize import LONG_PROMPT, TokenizedData, why_left_out, why_thumbs_left_out
-from trainer.stages.tokenized_rows import (
-    TokenizedDemonstration,
-    TokenizedPair,
-    rankings,
-    tokenize_demonstrations,
-    tokenize_pairs,
-    tokenize_thumbs,
-)
-from trainer.text.codec import Codec, TokenizedPrompt, tokenize_prompts
-
-TOO_SHORT = "fewer than two tokens"
+from trainer.stages.tokenize import TokenizedData
+from trainer.stages.tokenized_rows import rankings
 
 
 @dataclass(frozen=True)
@@ -44,23 +33,38 @@ class PairTokens:
 
 @dataclass(frozen=True)
 class Sizes:
-    """Every usable row's token counts."""
+    """Token counts of every usable row."""
 
-    examples: list[ExampleTokens]
-    held_out_examples: list[ExampleTokens]
-    pairs: list[PairTokens]
-    held_out_pairs: list[PairTokens]
-    rankings: int
-    """What the training pairs count as in a batch: a ranking with all of its pairs is one."""
-    prompts: list[TokenizedPrompt]
-    held_out_prompts: list[TokenizedPrompt]
-    texts: list[int]
-    left_out: dict[str, Counter[str]]
-    """By dataset, then by reason."""
     encoded: TokenizedData
-    """The rows themselves, as the run would encode them."""
-    thumbs: list[ExampleTokens] = field(default_factory=list)
-    """Completions with a thumb, those for training."""
+    eos_id: int
+
+    @cached_property
+    def examples(self) -> list[ExampleTokens]:
+        """The training demonstrations."""
+        return [
+            ExampleTokens(len(e.prompt), len(e.completion), e.completion[-1] == self.eos_id)
+            for e in self.encoded.examples
+        ]
+
+    @cached_property
+    def pairs(self) -> list[PairTokens]:
+        """The training pairs."""
+        return [PairTokens(len(pair.prompt), len(pair.a), len(pair.b)) for pair in self.encoded.pairs]
+
+    @cached_property
+    def rankings(self) -> int:
+        """The number of items that the training pairs are in a batch: a ranking with all of its pairs is one."""
+        return len(rankings(self.encoded.pairs))
+
+    @cached_property
+    def thumbs(self) -> list[ExampleTokens]:
+        """The completions with a thumb for training."""
+        return [ExampleTokens(len(verdict.prompt), len(verdict.completion), True) for verdict in self.encoded.verdicts]
+
+    @cached_property
+    def texts(self) -> list[int]:
+        """Lengths of the pretraining texts."""
+        return [len(ids) for ids in self.encoded.texts]
 
     @property
     def answers(self) -> list[int]:
@@ -68,65 +72,7 @@ class Sizes:
         return [example.completion for example in self.examples if example.whole]
 
     def prompt_lengths(self, held_out: bool = False) -> list[int]:
-        return [len(prompt.ids) for prompt in (self.held_out_prompts if held_out else self.prompts)]
-
-
-def measure(spec: JobSpec, loaded: Data, codec: Codec) -> Sizes:
-    """Encode everything once. Raises DataError where a chat template refuses a row."""
-    train, kept = loaded.demonstrations.train, loaded.demonstrations.held_out
-    (examples, _, _), (held_out_examples, _, _) = (
-        tokenize_demonstrations(train, codec),
-        tokenize_demonstrations(kept, codec),
-    )
-    comparisons = [*loaded.comparisons.train, *loaded.comparisons.held_out]
-    pairs, _ = tokenize_pairs(loaded.comparisons.train, codec)
-    held_out_pairs, _ = tokenize_pairs(loaded.comparisons.held_out, codec)
-    asked, long_prompts = tokenize_prompts(loaded.prompts.train, codec)
-    held_out_prompts, long_held_out = tokenize_prompts(loaded.prompts.held_out, codec)
-    verdicts, _ = tokenize_thumbs(loaded.thumbs.train, codec)
-    held_out_verdicts, _ = tokenize_thumbs(loaded.thumbs.held_out, codec)
-    texts = [codec.text(text, spec.ppo.ptx.max_tokens) for text in loaded.texts] if spec.ppo.ptx else []
-    usable = [ids for ids in texts if len(ids) > 1]
-    reasons = why_left_out(comparisons, codec) if len(pairs) + len(held_out_pairs) < len(comparisons) else Counter()
-    demonstrations_left = len(train) + len(kept) - len(examples) - len(held_out_examples)
-    return Sizes(
-        _examples(examples, codec),
-        _examples(held_out_examples, codec),
-        _pairs(pairs),
-        _pairs(held_out_pairs),
-        len(rankings(pairs)),
-        asked,
-        held_out_prompts,
-        [len(ids) for ids in usable],
-        {
-            "demonstrations": Counter({LONG_PROMPT: demonstrations_left}),
-            "pairs": reasons,
-            "thumbs": why_thumbs_left_out([*loaded.thumbs.train, *loaded.thumbs.held_out], codec),
-            "prompts": Counter({LONG_PROMPT: long_prompts + long_held_out}),
-            "texts": Counter({TOO_SHORT: len(texts) - len(usable)}),
-        },
-        TokenizedData(
-            examples,
-            held_out_examples,
-            [],
-            pairs,
-            held_out_pairs,
-            asked,
-            held_out_prompts,
-            usable,
-            verdicts,
-            held_out_verdicts,
-        ),
-        [ExampleTokens(len(verdict.prompt), len(verdict.completion), True) for verdict in verdicts],
-    )
-
-
-def _examples(examples: Iterable[TokenizedDemonstration], codec: Codec) -> list[ExampleTokens]:
-    return [ExampleTokens(len(e.prompt), len(e.completion), e.completion[-1] == codec.eos_id) for e in examples]
-
-
-def _pairs(pairs: Iterable[TokenizedPair]) -> list[PairTokens]:
-    return [PairTokens(len(pair.prompt), len(pair.a), len(pair.b)) for pair in pairs]
+        return [len(prompt.ids) for prompt in (self.encoded.held_out_prompts if held_out else self.encoded.prompts)]
 
 
 def plan(spec: JobSpec, sizes: Sizes) -> list[StageEstimate]:
@@ -181,9 +127,9 @@ def _ppo(spec: JobSpec, sizes: Sizes) -> StageEstimate:
     ppo = spec.ppo
     trained_on = ppo.steps * ppo.batch_size
     evaluations = 1 + math.ceil(ppo.steps / ppo.eval_every)
-    responses = trained_on + evaluations * min(spec.evaluation.prompts, len(sizes.held_out_prompts))
+    responses = trained_on + evaluations * min(spec.evaluation.prompts, len(sizes.encoded.held_out_prompts))
     if ppo.advantage.baseline == "optimal_value":
-        responses += ppo.optimal_value.samples * len(sizes.prompts)
+        responses += ppo.optimal_value.samples * len(sizes.encoded.prompts)
     if ppo.online is not None:
         responses += 2 * ppo.online.prompts * (ppo.online.rounds - 1)
     length = expected_response(sizes, ppo.max_new_tokens)
@@ -201,7 +147,7 @@ def _ppo(spec: JobSpec, sizes: Sizes) -> StageEstimate:
 def _evaluation(spec: JobSpec, sizes: Sizes) -> StageEstimate:
     """Both policies answer every prompt, and so does PPO's best checkpoint, which is as a rule not the last."""
     sides = 3 if "ppo" in spec.stages and spec.evaluation.keep_best else 2
-    responses = sides * min(spec.evaluation.prompts, len(sizes.held_out_prompts))
+    responses = sides * min(spec.evaluation.prompts, len(sizes.encoded.held_out_prompts))
     limit = spec.evaluation.max_new_tokens or spec.ppo.max_new_tokens
     generated = responses * expected_response(sizes, limit)
     prompt_tokens = responses * mean(sizes.prompt_lengths(held_out=True))

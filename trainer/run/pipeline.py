@@ -9,7 +9,6 @@ import torch
 import transformers
 from transformers.utils import logging as transformers_logging
 
-from data.splits import prompt_text
 from trainer import models, run_data
 from trainer.distributed import cpu_threads
 from trainer.distributed.cpu_threads import PairedExecutor
@@ -19,6 +18,7 @@ from trainer.ppo import loop
 from trainer.ppo.health import RolledBackError
 from trainer.ppo.online import Feedback
 from trainer.ppo.stage import PPOData
+from trainer.preflight.datasets import nothing_left
 from trainer.preflight.loaded_model import check_fit
 from trainer.preflight.own_model import settings
 from trainer.preflight.report import raise_first
@@ -29,23 +29,23 @@ from trainer.spec import StageName
 from trainer.spec.stages import total_steps
 from trainer.stages import dpo, evaluation, kto, sft
 from trainer.stages.evaluation import HeldOut
-from trainer.stages.model_factory import Assembly
+from trainer.stages.model_factory import ModelFactory
 from trainer.stages.reward_model.train import train_on_pairs, train_on_thumbs
-from trainer.stages.tokenize import TokenizedData, tokenize_data
+from trainer.stages.tokenize import TokenizedData, log_data_warnings, new_tokenizer, tokenize_data
 from trainer.stages.tokenized_rows import rankings
-from trainer.text.codec import Codec, Tokenizer, train_tokenizer
+from trainer.text.codec import Codec, Tokenizer
 
 
 @dataclass(frozen=True)
 class Job:
-    """What all stages of a run share."""
+    """The session, the data and the model factory that all stages of a run share."""
 
     session: Session
     codec: Codec
     encoded: TokenizedData
-    assembly: Assembly
+    models: ModelFactory
     parameters: int
-    """Of the policy."""
+    """Number of the policy's parameters."""
 
 
 def run(session: Session) -> dict[str, float]:
@@ -76,22 +76,24 @@ def _prepared(session: Session) -> Job:
     loaded = run_data.load(spec.data, spec.stages, spec.sft.turns, spec.reward_model.loss)
     tokenizer = _tokenizer(session, loaded)
     codec = Codec.for_tokenizer(tokenizer, spec.data, models.load_stops(tokenizer, spec.model.path, spec.ppo.stop))
-    encoded = tokenize_data(session, loaded, codec)
-    assembly = Assembly(session, codec)
-    raise_first(check_scorers(spec, ScoringInputs(assembly.context(), encoded, downloads=True)))
-    job = Job(session, codec, encoded, assembly, _check_model(assembly, encoded))
+    encoded = tokenize_data(spec, loaded, codec)
+    log_data_warnings(session, loaded, codec, encoded)
+    raise_first(nothing_left(spec, encoded))
+    factory = ModelFactory(session, codec)
+    raise_first(check_scorers(spec, ScoringInputs(factory.context(), encoded, downloads=True)))
+    job = Job(session, codec, encoded, factory, _check_model(factory, encoded))
     _free_memory(job.parameters)
     _announce(job)
     return job
 
 
 def _fine_tune(job: Job) -> None:
-    encoded, policy = job.encoded, job.assembly.policy("sft")
+    encoded, policy = job.encoded, job.models.policy("sft")
     sft.train(job.session, job.session.spec.sft, policy, job.codec, encoded.examples, encoded.held_out_examples)
 
 
 def _learn_rewards(job: Job) -> None:
-    encoded, scorer, spec = job.encoded, job.assembly.reward_model(), job.session.spec.reward_model
+    encoded, scorer, spec = job.encoded, job.models.reward_model(), job.session.spec.reward_model
     shared = (job.session, spec, scorer, job.codec)
     if spec.loss == "pointwise":
         train_on_thumbs(*shared, encoded.verdicts, encoded.held_out_verdicts, encoded.references)
@@ -100,23 +102,23 @@ def _learn_rewards(job: Job) -> None:
 
 
 def _optimise_directly(job: Job) -> None:
-    encoded, (policy, reference) = job.encoded, job.assembly.with_reference("dpo")
+    encoded, (policy, reference) = job.encoded, job.models.policy_and_reference("dpo")
     dpo.train(job.session, job.session.spec.dpo, policy, reference, job.codec, encoded.pairs, encoded.held_out_pairs)
 
 
 def _optimise_on_thumbs(job: Job) -> None:
-    encoded, (policy, reference) = job.encoded, job.assembly.with_reference("kto")
+    encoded, (policy, reference) = job.encoded, job.models.policy_and_reference("kto")
     spec, verdicts = job.session.spec.kto, encoded.verdicts
     kto.train(job.session, spec, policy, reference, job.codec, verdicts, encoded.held_out_verdicts)
 
 
 def _optimise(job: Job) -> None:
-    spec, encoded, ppo_models = job.session.spec, job.encoded, job.assembly.ppo_models()
-    judge = job.assembly.judge(spec.evaluation.judge, ppo_models.reward_model)
+    spec, encoded, ppo_models = job.session.spec, job.encoded, job.models.ppo_models()
+    judge = job.models.judge(spec.evaluation.judge, ppo_models.reward_model)
     feedback = None
     if spec.ppo.online is not None:
         labels = spec.ppo.online.label_by
-        source = judge if labels is None else job.assembly.judge(labels, ppo_models.reward_model)
+        source = judge if labels is None else job.models.judge(labels, ppo_models.reward_model)
         assert source is not None  # the spec demands one
         feedback = Feedback(source, encoded.pairs, encoded.references)
     held_out = HeldOut(encoded.held_out_prompts[: spec.evaluation.prompts], judge, spec.evaluation)
@@ -141,12 +143,12 @@ def _pair(session: Session, ppo_models: PPOModels) -> PairedExecutor:
 
 
 def _evaluate(job: Job) -> None:
-    spec, (ppo_models, against, best) = job.session.spec, job.assembly.compared()
-    judge = job.assembly.judge(spec.evaluation.judge, ppo_models.reward_model)
+    spec, compared = job.session.spec, job.models.evaluated_models()
+    judge = job.models.judge(spec.evaluation.judge, compared.models.reward_model)
     held_out = HeldOut(job.encoded.held_out_prompts[: spec.evaluation.prompts], judge, spec.evaluation)
     extra = _reward_model_accuracy(job.session)
-    context = PPOContext.from_session(job.session, ppo_models, job.codec, spec.ppo)
-    evaluation.run(job.session, context, held_out, extra, against, best)
+    context = PPOContext.from_session(job.session, compared.models, job.codec, spec.ppo)
+    evaluation.run(job.session, context, held_out, extra, compared.against, compared.load_best)
 
 
 _STAGES = {
@@ -167,21 +169,25 @@ def _tokenizer(session: Session, loaded: run_data.Data) -> Tokenizer:
     if session.checkpoints.result("sft"):
         return models.load_tokenizer(session.checkpoints.final("sft"))
     assert spec.model.tokenizer is not None  # the spec's validator demands it beside `config`
-    texts = (prompt_text(d.prompt) + d.completion for d in loaded.demonstrations.train)
-    return train_tokenizer(texts, spec.model.tokenizer.vocab_size)
+    return new_tokenizer(spec.model.tokenizer, loaded)
 
 
-def _check_model(assembly: Assembly, encoded: TokenizedData) -> int:
+def _check_model(factory: ModelFactory, encoded: TokenizedData) -> int:
     """Look at the policy that the next stage begins with, and settle on how many threads to compute; its parameters."""
-    session, codec, stage = assembly.session, assembly.codec, assembly.lineage.unfinished()
+    session, codec, stage = factory.session, factory.codec, _next_stage(factory.session)
     if stage is None:
         return 0
-    policy = assembly.starting_policy(stage)
+    policy = factory.starting_policy(stage)
     check_fit(session, policy, codec, encoded)
     setting, parameters, world = session.spec.runtime.threads, policy.num_parameters(), session.world
     memory = session.run_dir / ("threads" if world.size == 1 else f"threads-{world.size}")
     torch.set_num_threads(world.from_main(lambda: cpu_threads.choose_threads(setting, parameters, memory)))
     return int(parameters)
+
+
+def _next_stage(session: Session) -> StageName | None:
+    """The first stage without a result; None when all are done."""
+    return next((stage for stage in session.spec.stages if session.checkpoints.result(stage) is None), None)
 
 
 def _announce(job: Job) -> None:
@@ -197,7 +203,7 @@ def _announce(job: Job) -> None:
         "ppo": spec.ppo.steps,
         "evaluation": 1,
     }
-    current = job.assembly.lineage.unfinished() or spec.stages[-1]
+    current = _next_stage(session) or spec.stages[-1]
     newest = session.checkpoints.newest(current)
     resumed = newest is not None or any(session.checkpoints.result(stage) for stage in spec.stages)
     session.emit(

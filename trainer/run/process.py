@@ -1,4 +1,4 @@
-"""One process's turn at a run: set up the device and the event log, run, and turn trouble into a last event."""
+"""Runs a job in this process: sets up the device and the event log, and turns an exception into a last event."""
 
 import traceback
 from collections.abc import Callable, Iterator
@@ -21,7 +21,7 @@ from trainer.spec import JobSpec, RuntimeSpec
 
 
 def run_in_process(spec: JobSpec, run_dir: Path, lease: Path | None = None) -> dict[str, float]:
-    """Run `spec` in `run_dir`, going on from the checkpoints found there; return the summary.
+    """Run `spec` in `run_dir` from the checkpoints found there, and return the summary.
 
     Raises TrainerError. Every failure but a stop leaves a `run_failed` event; checkpoints stay as they are.
     """
@@ -37,7 +37,7 @@ def run_in_process(spec: JobSpec, run_dir: Path, lease: Path | None = None) -> d
 
 @contextmanager
 def _taken(spec: JobSpec, run_dir: Path) -> Iterator[None]:
-    """The run folder as this run's own, and nobody else's while inside."""
+    """Lock the run folder for this run while inside. Raises StorageError or SpecError."""
     run_dir.mkdir(parents=True, exist_ok=True)
     with alone_in(run_dir):
         claim(spec, run_dir)
@@ -71,18 +71,18 @@ def _body(spec: JobSpec) -> Callable[[Session], dict[str, float]]:
 def _guarded(
     session: Session, body: Callable[[Session], dict[str, float]], monitor: PeerMonitor | None = None
 ) -> dict[str, float]:
-    """Do it, and see to it that trouble leaves a last event and has a name.
+    """Call `body`. An exception is logged as a last event and raised as a TrainerError.
 
-    With `monitor`, the trouble of one process ends all, here and now, with one event between them. A seed of several is
-    guarded without: what of it ends the others too goes through the whole's guard next.
+    With `monitor`, an exception in one process ends all processes with one event. One seed of several is called without
+    a monitor: an error that ends the whole job also passes through the call for the whole.
     """
     try:
         session.compute_on(_device(session.spec.runtime, session.world))
         return body(session)
     except Stopped:
         raise
-    except Exception as error:  # the process edge
-        if is_peer_gone(error):  # another's end, of which that one says more
+    except Exception as error:  # the process boundary
+        if is_peer_gone(error):  # the process that ended first reports the cause
             if monitor is not None:
                 monitor.fail(None)
             raise
@@ -108,7 +108,7 @@ def _named(error: Exception, session: Session) -> TrainerError:
         return StorageError(
             f"The run folder cannot be written: {error}. Free some space and run the same command again."
         )
-    traceback.print_exception(error)  # a mistake of ours; people get a sentence, the log the trace
+    traceback.print_exception(error)  # a bug of the trainer: the event has a sentence, the log the trace
     return InternalError(f"The trainer failed unexpectedly: {type(error).__name__}: {error}")
 
 

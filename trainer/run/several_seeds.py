@@ -1,8 +1,10 @@
 """Runs the whole job once per seed, one seed after the other.
 
-run_dir/seeds/<seed>/     a complete run folder: events.jsonl, checkpoints/, and outcome.json once the seed is done
-run_dir/events.jsonl      the first seed's events, and a selection of the others' events
-run_dir/checkpoints/      the result of the best seed
+    run_dir/seeds/<seed>/     a complete run folder: events.jsonl, checkpoints/, and outcome.json once the seed is done
+    run_dir/events.jsonl      the first seed's events, and a selection of the others' events
+    run_dir/checkpoints/      the result of the best seed
+
+A seed that is done is not run again.
 """
 
 import time
@@ -202,7 +204,7 @@ def _keep_best(whole: Session, outcomes: list[Outcome]) -> None:
     whole.check_lease()
     path = whole.world.from_main(lambda: copied(_final(whole, chosen, stage), whole.checkpoints.final(stage)))
     result = whole.checkpoints.result(stage)
-    whole.say(f"The result is that of seed {chosen.seed}.")
+    whole.log(f"The result is that of seed {chosen.seed}.")
     whole.emit(
         CheckpointSaved(
             stage=stage,

@@ -66,20 +66,20 @@ class Session:
         if self._given.model.dtype == "auto":
             dtype = self.world.from_main(lambda: precision.recorded(self.run_dir, device.type))
             self.spec = precision.resolved(self._given, device.type, dtype)
-            self.say(precision.told(dtype, device.type), warning=dtype != precision.auto(device.type))
+            self.log(precision.told(dtype, device.type), warning=dtype != precision.auto(device.type))
 
     def emit(self, event: Event) -> None:
         if self._log is not None:
             self._log.emit(event)
             console.show(event)
 
-    def say(self, text: str, warning: bool = False) -> None:
+    def log(self, text: str, warning: bool = False) -> None:
         self.emit(Message(text=text, level="warning" if warning else "info"))
 
     def warn(self, text: str) -> None:
         """Report a problem that only this process has met and that it has dealt with."""
         if self.world.is_main:
-            self.say(text, warning=True)
+            self.log(text, warning=True)
         else:
             print(f"process {self.world.rank}: {text}", file=sys.stderr, flush=True)  # noqa: T201 events are not its to write
 

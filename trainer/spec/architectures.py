@@ -141,7 +141,7 @@ _LONGEST_LIST = 1024
 
 
 def faults(config: dict[str, Any]) -> Iterator[str]:
-    """What is wrong with a `model.config`, one sentence for each key."""
+    """Yield the mistakes in a `model.config`, one sentence for each key."""
     model_type = config.get("model_type")
     if not isinstance(model_type, str) or model_type not in ARCHITECTURES:
         hint = _nearest(model_type, ARCHITECTURES) or f"; known are {', '.join(ARCHITECTURES)}"

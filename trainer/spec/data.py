@@ -1,4 +1,4 @@
-"""What the run learns from."""
+"""The datasets of a run."""
 
 from typing import Annotated, Literal
 
@@ -18,7 +18,7 @@ DATASETS = {
 
 
 class DataSpec(Section):
-    """What the run learns from. Over REST these are dataset ids (`ds_…`); on the command line, JSONL files."""
+    """The datasets of the run: dataset ids (`ds_…`) over REST, JSONL files on the command line."""
 
     preferences: Path | None = None
     """Preference pairs, or rankings of several completions: they train the reward model, and DPO."""
@@ -27,7 +27,7 @@ class DataSpec(Section):
     sft: Path | None = None
     """Prompt and completion pairs for SFT. Left out: the preferred completions of `preferences`, else the completions of `thumbs` with a thumb up."""
     prompts: Path | None = None
-    """Prompts for PPO and evaluation, each with an `answer` where a reward checks one. A row that stands twice counts twice. Left out: the prompts of `preferences`, else of `sft`, else of `thumbs`, each once."""
+    """Prompts for PPO and evaluation, each with an `answer` where a reward checks one. A repeated row counts twice. Left out: the prompts of `preferences`, else of `sft`, else of `thumbs`, each once."""
     evaluation_prompts: Path | None = None
     """Prompts for PPO's evaluations and the evaluation stage, in place of those held out of `prompts` by their hash. No stage trains on a row with one of these prompts. Left out: held-out `prompts`."""
     pretraining: Path | None = None
@@ -37,6 +37,6 @@ class DataSpec(Section):
     max_prompt_tokens: PositiveInt = 512
     """Longer prompts are left out, and counted in the run's log."""
     max_completion_tokens: PositiveInt = 512
-    """Longer completions are cut in SFT (without an EOS at the cut); pairs with a longer side and thumbs on a longer completion are left out of the data of the reward model, DPO and KTO."""
+    """Longer completions are cut in SFT, without an EOS at the cut. The reward model, DPO and KTO leave out pairs with a longer side and thumbs on a longer completion."""
     chat_template: Literal["auto", "none"] = "auto"
     """`auto` applies the tokenizer's chat template where it has one; `none` joins prompt and completion as they stand."""

@@ -1,4 +1,4 @@
-"""Health rules: what the run watches in itself, and what it does about it."""
+"""Health rules: the limits on PPO's metrics, and the action when one is passed."""
 
 from typing import Any, Literal
 
@@ -10,14 +10,14 @@ HealthAction = Literal["off", "warn", "pause", "stop", "roll_back"]
 
 
 class HealthRule(Section):
-    """One rule: how far is too far, for how long, and what then."""
+    """One rule: its limit, its patience and its action."""
 
     action: HealthAction = "warn"
-    """`warn`: an event; `pause`: save and end, the same command goes on; `stop`: save and fail (`not_finite`: fail at once, with the checkpoints as they are); `roll_back`: back to the best checkpoint with half the learning rates."""
+    """`warn`: log an event. `pause`: save and end; the same command resumes. `stop`: save and fail; `not_finite` fails at once and saves nothing more. `roll_back`: return to the best checkpoint with half the learning rates."""
     limit: float = 0.0
-    """The threshold; what it measures stands at the rule. Left out: the rule's own."""
+    """The threshold. Its meaning is described at each rule. Left out: the rule's default."""
     patience: PositiveInt = 1
-    """Steps in a row (evaluations, where the rule looks at those) beyond the limit before the rule acts. Left out: the rule's own."""
+    """Steps in a row beyond the limit before the rule acts. Rules about evaluations count evaluations. Left out: the rule's default."""
 
 
 def _rule(limit: float, patience: int = 1) -> HealthRule:
@@ -25,7 +25,7 @@ def _rule(limit: float, patience: int = 1) -> HealthRule:
 
 
 class HealthSpec(Section):
-    """What PPO watches in itself. Each rule's event names the cause, the evidence and the knob to turn."""
+    """The limits on PPO's metrics. Each rule's event names the cause, the evidence and the setting to change."""
 
     enabled: bool = True
     """False turns every rule off."""
@@ -38,7 +38,7 @@ class HealthSpec(Section):
     clipfrac_high: HealthRule = _rule(0.5, 3)
     """`policy/clipfrac_avg` above the limit."""
     clipfrac_zero: HealthRule = _rule(0.0, 30)
-    """`policy/clipfrac_avg` at the limit or below, though there is more than one optimizer step to an iteration: the policy hardly moves."""
+    """`policy/clipfrac_avg` at the limit or below with several optimizer steps per iteration: the policy hardly moves."""
     negative_explained_variance: HealthRule = _rule(0.0, 20)
     """`val/explained_var` below the limit: the critic is worse than a constant."""
     over_optimisation: HealthRule = _rule(0.1, 2)
@@ -48,11 +48,11 @@ class HealthSpec(Section):
     truncation: HealthRule = _rule(0.7, 10)
     """Share of responses cut off without an EOS above the limit."""
     kl_outweighs_reward: HealthRule = _rule(0.5, 10)
-    """`objective/kl_penalty_std` above this multiple of the spread of the raw scores, while the mean raw score has risen by less than that spread since the start: the KL penalty takes away what better responses earn. Only where the KL sits in the reward."""
+    """`objective/kl_penalty_std` above this multiple of the raw scores' standard deviation, while the mean raw score has risen by less than that deviation since the start. The KL penalty then outweighs the score of better responses. Only with the KL in the reward."""
     value_loss_spike: HealthRule = _rule(20.0)
     """`loss/value_avg` above this multiple of the median of its last 20 steps."""
     not_finite: HealthRule = HealthRule(action="stop", limit=0.0)
-    """A loss or gradient is NaN or infinite more often than the limit. The step is never taken; `stop` fails in the midst of the iteration and saves nothing more; `warn` skips it and goes on, `roll_back` goes back to the best checkpoint."""
+    """A loss or gradient is NaN or infinite more often than the limit. The step is never taken. `stop` fails in the midst of the iteration and saves nothing more. `warn` skips the step, and `roll_back` returns to the best checkpoint."""
 
     @model_validator(mode="before")
     @classmethod

@@ -14,10 +14,10 @@ from trainer.spec.stages import DPOSpec, EvaluationSpec, KTOSpec, RewardModelSpe
 
 
 class ResourcesSpec(Section):
-    """How many processes share the work. Not part of what the run is: it may be resumed with others."""
+    """How many processes share the work. A run may be resumed with other numbers."""
 
     processes: PositiveInt = 1
-    """Processes on each machine: one for each GPU, or for each core or two on a CPU. They split every batch and sum their gradients; the result is that of one process, but for rounding."""
+    """Processes on each machine: one for each GPU, or for each core or two on a CPU. They split every batch and sum their gradients. The result equals that of one process up to rounding."""
     machines: PositiveInt = 1
     """Machines, each with `processes` processes. The worker that takes the job must be the first of a group of at least as many."""
 
@@ -28,14 +28,14 @@ class ResourcesSpec(Section):
 
 
 class CheckpointSpec(Section):
-    """What is kept on the way."""
+    """The checkpoints that are kept during a run."""
 
     keep_last: PositiveInt = 2
     """Intermediate checkpoints kept per stage; the final one of each stage always is."""
 
 
 class RuntimeSpec(Section):
-    """Where and how the run computes."""
+    """The device, the threads and the memory layout of the run."""
 
     device: Literal["auto", "cpu", "cuda"] = "auto"
     """`auto` takes a GPU where there is one."""
@@ -48,10 +48,10 @@ class RuntimeSpec(Section):
     critic_thread: bool | Literal["auto"] = "auto"
     """On a CPU, let the policy and a separate critic learn at the same time, each with half of the threads (at least one). `auto` does so for models below forty million parameters where there are two cores: larger ones keep the cores busy by themselves. A resumed run keeps what it had. Has no effect where the two share a trunk, on a GPU, or with several processes."""
     offload_frozen: bool = False
-    """Keep the frozen models of PPO and of the evaluation (reference, reward models) in host memory; they come to the GPU to score, and go again: the memory of two or three models for some seconds of copying a batch. Adapters on one backbone have nothing to send away. Changes no result."""
+    """Keep the frozen models of PPO and of the evaluation (reference, reward models) in host memory. Each is copied to the GPU only while it scores. This saves the memory of two or three models and costs some seconds of copying per batch. Has no effect with adapters on one backbone. Changes no result."""
 
     sharding: Literal["replicated", "fsdp"] = "replicated"
-    """What each of several processes holds. `replicated`: all models, and its share of every batch. `fsdp`: a slice of each model, its gradient and its optimizer, the layers gathered when they are used (torch's FSDP2): for models that do not fit one device. The result is the same up to rounding; with one process there is nothing to share out."""
+    """The part of the models that each process holds. `replicated`: all of them. `fsdp`: a slice of each model, its gradient and its optimizer, for models that do not fit one device. Layers are gathered when they are used (torch's FSDP2). The result is the same up to rounding. Has no effect with one process."""
 
     @model_validator(mode="before")
     @classmethod
@@ -76,13 +76,13 @@ class JobSpec(Section):
     """One RLHF run: by default SFT → reward model → PPO → evaluation; any of them alone by `stages`."""
 
     name: Annotated[str, Field(max_length=200)] = ""
-    """For people; shown in lists."""
+    """Name for people, shown in lists."""
     model: ModelSpec
     """The model to start from. A bare string is short for `{"path": …}`."""
     data: DataSpec
     """Datasets."""
     stages: Annotated[tuple[StageName, ...], Field(min_length=1)] = ("sft", "reward_model", "ppo", "evaluation")
-    """What the run does, in this order. A stage that is left out is skipped, whatever its section says: `["sft"]` alone, `["ppo", "evaluation"]` on a checkpoint with a rule as reward, `["sft", "dpo", "evaluation"]`, `["sft", "kto", "evaluation"]`."""
+    """Stages of the run, in this order. A stage that is left out is skipped, even if its section is given: `["sft"]` alone, `["ppo", "evaluation"]` on a checkpoint with a rule as reward, `["sft", "dpo", "evaluation"]`, `["sft", "kto", "evaluation"]`."""
     sft: SFTSpec = SFTSpec()
     """Supervised fine-tuning."""
     reward_model: RewardModelSpec = RewardModelSpec()
@@ -94,21 +94,21 @@ class JobSpec(Section):
     ppo: PPOSpec = PPOSpec()
     """The policy's optimisation."""
     rewards: tuple[RewardSpec, ...] = ()
-    """What PPO maximises: the weighted sum of these. Left out: the reward model trained in this run."""
+    """PPO maximises the weighted sum of these. Left out: the reward model trained in this run."""
     evaluation: EvaluationSpec = EvaluationSpec()
     """The comparison at the end, and in the loop."""
     health: HealthSpec = HealthSpec()
-    """What PPO watches in itself."""
+    """The limits on PPO's metrics, and the action when one is passed."""
     checkpoints: CheckpointSpec = CheckpointSpec()
-    """What is kept on the way."""
+    """The checkpoints that are kept during a run."""
     runtime: RuntimeSpec = RuntimeSpec()
-    """Where and how the run computes."""
+    """The device, the threads and the memory layout of the run."""
     resources: ResourcesSpec = ResourcesSpec()
     """How many processes, on how many machines."""
     seed: Annotated[int, Field(ge=0, lt=2**32)] = 0
     """Seeds data order, initial weights and sampling. On a CPU the same spec and seed give the same bits."""
     seeds: Annotated[int, Field(ge=1, le=64)] = 1
-    """Runs of the whole, one after the other, with `seed`, `seed` + 1, …: the summary holds each figure's mean and interval, and which seeds collapsed."""
+    """Number of whole runs, one after the other, with `seed`, `seed` + 1, …: the summary holds each figure's mean and interval, and which seeds collapsed."""
 
     @model_validator(mode="after")
     def _what_can_be_sharded(self) -> "JobSpec":

@@ -12,7 +12,7 @@ class TokenizerSpec(Section):
     """A byte-level BPE tokenizer trained on the run's own supervised text."""
 
     vocab_size: Annotated[int, Field(ge=260, le=200_000)] = 1024
-    """Largest vocabulary: 256 bytes, the special tokens, and as many merges as the text yields up to this size."""
+    """Largest vocabulary: 256 bytes, the special tokens, and the text's merges up to this size."""
 
 
 class LoraSpec(Section):
@@ -42,9 +42,9 @@ class ModelSpec(Section):
     dtype: Literal["auto", "float32", "bfloat16"] = "auto"
     """Type in which forward passes compute. It is also the type in which frozen models store their linear layers and a backbone under adapters all of its weights. "auto" is bfloat16 on a GPU that has it, and float32 elsewhere; a run keeps the type it began with."""
     tf32: bool = False
-    """On a GPU, multiply float32 matrices in TF32, which keeps 10 of their 23 bits and is several times as fast. Off, since a spec that asks for float32 gets it; bfloat16 with "auto" is faster still."""
+    """On a GPU, multiply float32 matrices in TF32, which keeps 10 of their 23 bits and is several times as fast. Off by default, because a spec that sets float32 expects its precision. bfloat16 is faster still."""
     trained_weights: Literal["float32", "bfloat16"] = "float32"
-    """Type of weights that are trained. `bfloat16` (needs `dtype` = "bfloat16"): they and their gradients take half the memory; the optimizer keeps float32 masters of them, so that steps too small for bfloat16 add up."""
+    """Type of weights that are trained. `bfloat16` (needs `dtype` = "bfloat16"): weights and gradients take half the memory. The optimizer keeps float32 masters, so that steps too small for bfloat16 add up."""
     gradient_checkpointing: bool = False
     """Keep only the layers' inputs for the backward pass and compute the rest again: less memory, about a third slower."""
     lora: LoraSpec | None = None

@@ -1,8 +1,8 @@
 """Which local folders and files a run may read.
 
 A worker's trainer is confined to the folders that the operator allows and to the run's own folder. The API, the worker
-and the trainer apply the same rules: the API when a job is submitted, the worker before it starts the trainer, and the
-trainer each time it opens a model or a file, because a link can change in between.
+and the trainer apply the same rules. The API applies them when a job is submitted, and the worker before it starts the
+trainer. The trainer applies them each time it opens a model or a file, because a link can change in between.
 """
 
 import os
@@ -49,8 +49,8 @@ class PathRules(BaseModel):
     def resolved(self, name: str | Path) -> Path:
         """The path with its links resolved. It need not exist. Raises PathNotAllowed.
 
-        The file system is consulted only for a path that lies below an allowed folder by its text, so neither the answer
-        nor the time that it takes depends on files elsewhere.
+        The file system is consulted only for a path that lies below an allowed folder by its text. Neither the result nor
+        its duration therefore depends on files elsewhere.
         """
         path = Path(name)
         if not path.is_absolute() or ".." in path.parts or "\0" in str(path):
@@ -65,7 +65,7 @@ class PathRules(BaseModel):
         return real
 
     def checked_folder(self, name: str | Path) -> Path:
-        """As `resolved`, for a model folder: its files and the files one folder deeper are checked too."""
+        """Resolve a model folder, and check its files and those one folder deeper. Raises PathNotAllowed."""
         folder = self.resolved(name)
         if folder.is_dir():
             for entry in (*folder.glob("*"), *folder.glob("*/*")):

@@ -20,7 +20,7 @@ StopText = Annotated[str, Field(min_length=1, max_length=200)]
 
 
 class OnlineSpec(Section):
-    """Online iterative RLHF: every round, label fresh pairs of the policy, refit the reward model, and go on (Bai et al. 2022, §4.5; Dong et al. 2024)."""
+    """Online iterative RLHF (Bai et al. 2022, §4.5, and Dong et al. 2024). Every round labels fresh pairs of the policy and refits the reward model."""
 
     rounds: Annotated[int, Field(ge=2)] = 3
     """Rounds into which `ppo.steps` is divided; the reward model is refitted between them."""
@@ -33,7 +33,7 @@ class OnlineSpec(Section):
     epochs: PositiveInt = 1
     """Passes of the refit over the pairs of this round and as many old ones."""
     learning_rate: LearningRate | None = None
-    """Of the refit. Left out: `reward_model.learning_rate`."""
+    """Peak learning rate of the refit. Left out: `reward_model.learning_rate`."""
 
 
 class PPOSpec(OptimizerSpec):
@@ -66,25 +66,25 @@ class PPOSpec(OptimizerSpec):
     advantage: AdvantageSpec = AdvantageSpec()
     """How much better a token was than expected."""
     policy_loss: PolicyLossSpec = PolicyLossSpec()
-    """What the policy minimises."""
+    """The loss that the policy minimises."""
     critic: CriticSpec = CriticSpec()
     """The value function."""
     kl: KLSpec = KLSpec()
-    """The tie to the reference policy."""
+    """The KL penalty that holds the policy near the reference."""
     reference: ReferenceSpec = ReferenceSpec()
-    """The policy that the KL is taken to."""
+    """The policy that the KL is measured against."""
     shaping: ShapingSpec = ShapingSpec()
-    """From the score to the reward."""
+    """How a score becomes a reward."""
     guards: GuardsSpec = GuardsSpec()
-    """Brakes inside an iteration."""
+    """Limits on the steps inside an iteration."""
     ptx: PtxSpec | None = None
     """Pretraining mix; left out: none."""
     optimal_value: OptimalValueSpec = OptimalValueSpec()
-    """For `advantage.baseline` = "optimal_value"."""
+    """Options of `advantage.baseline` = "optimal_value"."""
     online: OnlineSpec | None = None
     """Online iterative RLHF; left out: the reward model stays as it is."""
     self_test: bool = True
-    """Before the first iteration, on real prompts: the ratio is 1 and the KL to the reference 0, padding changes nothing, sampled and recomputed log-probabilities agree, and stored answers score as they did. A run that fails it is stopped."""
+    """Test the models on real prompts before the first iteration. The ratio must be 1, the KL to the reference 0, and padding must change nothing. Sampled and recomputed log-probabilities must agree, and stored answers must score as they did. A run that fails the test stops."""
     save_every: PositiveInt = 10
     """Iterations between checkpoints to resume from."""
     eval_every: PositiveInt = 10
@@ -92,7 +92,7 @@ class PPOSpec(OptimizerSpec):
     log_samples: Annotated[int, Field(ge=0, le=64)] = 8
     """Completions of each batch that are logged."""
     log_token_tables: Annotated[int, Field(ge=0, le=16)] = 1
-    """Of those, completions logged token by token (log-probabilities, KL, value, advantage, clipped) at every evaluation."""
+    """Number of these completions that are logged token by token (log-probabilities, KL, value, advantage, clipped) at every evaluation."""
 
     @model_validator(mode="after")
     def _sizes_divide(self) -> "PPOSpec":
@@ -129,7 +129,7 @@ class PPOSpec(OptimizerSpec):
         return self
 
     def _optimal_value_fits(self) -> None:
-        """V* is estimated once, from shaped scores of the reference: what changes the return later must leave its scale."""
+        """Raise ValueError for settings that rescale the returns after V* was estimated from shaped scores of the reference."""
         rescaled = "rescales the returns after V* was estimated, so the two are no longer in the same units"
         if self.shaping.whiten_rewards:
             raise ValueError(f'`shaping.whiten_rewards` with `advantage.baseline` = "optimal_value" {rescaled}')

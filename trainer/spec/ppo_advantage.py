@@ -11,7 +11,7 @@ class AdvantageSpec(Section):
     """How much better a token was than expected."""
 
     estimator: Literal["gae", "reward_to_go", "sequence"] = "gae"
-    """`gae`: generalised advantage estimation with a critic (Schulman et al. 2016); `reward_to_go`: the discounted rewards from the token on, no critic (Williams 1992); `sequence`: the whole response is one action, its return stands at every token (Ahmadian et al. 2024)."""
+    """`gae`: generalised advantage estimation with a critic (Schulman et al. 2016). `reward_to_go`: the discounted rewards from the token on, without a critic (Williams 1992). `sequence`: the whole response is one action, and each token has its return (Ahmadian et al. 2024)."""
     gamma: Fraction = 1.0
     """γ: discount per token."""
     gae_lambda: Fraction = 0.95
@@ -19,11 +19,11 @@ class AdvantageSpec(Section):
     length_adaptive: Positive | None = None
     """α: λ = 1 − 1/(α·length) for each response in place of `gae_lambda`, so that long responses are not discounted away (VAPO, Yue et al. 2025). Left out: the same λ for all."""
     bootstrap_truncated: bool = False
-    """A response cut off by `max_new_tokens` has not ended: its score is left out, and the critic's value of the state after its last token stands for what would have come (the missing-EOS penalty still counts). False: it ended there, with its score."""
+    """Treat a response cut off by `max_new_tokens` as unfinished. Its return then ends with the critic's value after the last token in place of its score. The missing-EOS penalty still counts. False: the response ends there, with its score."""
     baseline: Literal["none", "batch_mean", "leave_one_out", "group_mean", "optimal_value"] = "none"
-    """Subtracted from the return without a critic: the mean of the batch's returns; of the other responses to the same prompt (RLOO, Kool et al. 2019); of all responses to the prompt (GRPO, Shao et al. 2024); or the prompt's V* (A*-PO, Brantley et al. 2025). With `reward_to_go` each mean is taken per position; a response that ended earlier counts there with the return of its last token."""
+    """Value subtracted from the return without a critic. `batch_mean`: the mean of the batch's returns. `leave_one_out`: the mean of the other responses to the same prompt (RLOO, Kool et al. 2019). `group_mean`: the mean of all responses to the prompt (GRPO, Shao et al. 2024). `optimal_value`: the prompt's V* (A*-PO, Brantley et al. 2025). With `reward_to_go` each mean is taken per position. A response that ended earlier counts there with the return of its last token."""
     normalize: Literal["whiten", "group_std", "none"] = "whiten"
-    """`whiten`: mean 0 and variance 1 over the batch's response tokens; `group_std`: divided by the standard deviation of the returns of the same prompt (GRPO); `none`: as they are."""
+    """`whiten`: mean 0 and variance 1 over the batch's response tokens. `group_std`: divided by the standard deviation of the returns of the same prompt (GRPO). `none`: unchanged."""
 
     @model_validator(mode="after")
     def _parts_fit(self) -> "AdvantageSpec":
@@ -42,8 +42,8 @@ class AdvantageSpec(Section):
             )
         if self.gamma < 1 and self.estimator == "reward_to_go" and self.normalize == "group_std":
             raise ValueError(
-                '`normalize` = "group_std" with `estimator` = "reward_to_go" needs `gamma` = 1: it divides by the deviation of '
-                "the returns from the first token on, which a discount makes smaller than those of later tokens"
+                '`normalize` = "group_std" with `estimator` = "reward_to_go" needs `gamma` = 1. It divides by the deviation '
+                "of whole returns, which a discount makes smaller than those of later tokens"
             )
         return self
 
@@ -54,13 +54,13 @@ class CriticSpec(Section):
     kind: Literal["separate", "value_head"] = "separate"
     """`separate`: a model of its own with its own optimizer; `value_head`: a scalar head on the policy's trunk, one optimizer for both."""
     initial: Literal["auto", "reward_model", "policy"] = "auto"
-    """What a separate critic starts as: the reward model, or the policy with a new head whose output is 0. `auto`: the reward model where the run has one on the policy's tokenizer, else the policy."""
+    """Initial weights of a separate critic: the reward model, or the policy with a new head whose output is 0. `auto`: the reward model if the run has one on the policy's tokenizer, else the policy."""
     learning_rate: LearningRate = 1e-5
     """Peak learning rate of a separate critic."""
     coef: Positive = 0.1
     """Weight of the value loss beside the policy loss, for `value_head`."""
     value_clip_range: Positive | None = 0.2
-    """New values are clipped to within this distance of the old ones; null (in TOML: false) turns value clipping off."""
+    """New values are clipped to within this distance of the old ones. Null (in TOML: false) turns value clipping off."""
     warmup_steps: Annotated[int, Field(ge=0)] = 0
     """First iterations in which only the critic learns."""
 

@@ -8,7 +8,7 @@ from trainer.spec.section import NonNegative, Positive, PositiveInt, Section
 
 
 class PolicyLossSpec(Section):
-    """What the policy minimises, given advantages."""
+    """The loss that the policy minimises, given advantages."""
 
     kind: Literal["clipped", "unclipped", "reinforce", "kl_penalty", "least_squares"] = "clipped"
     """ρ = π/π_old, A the advantage. `clipped`: max(−Aρ, −A·clip(ρ)) (Schulman et al. 2017, eq. 7); `unclipped`: −Aρ; `reinforce`: −A·log π; `kl_penalty`: −Aρ + β·KL(π_old ‖ π) (Schulman et al. 2017, §4); `least_squares`: (`beta`·log π/π_ref − A)² per response (A*-PO)."""
@@ -19,13 +19,13 @@ class PolicyLossSpec(Section):
     dual_clip: Annotated[float, Field(gt=1)] | None = None
     """c: where A < 0 the loss is at most −c·A (Ye et al. 2020: 3). Left out: no second clip."""
     beta: Positive = 1.0
-    """β of `kl_penalty` (the first one, where `old_kl_target` adapts it) and of `least_squares`."""
+    """β of `kl_penalty` and of `least_squares`. If `old_kl_target` adapts it, this is the initial one."""
     old_kl_target: Positive | None = None
     """Adapts β of `kl_penalty` after every iteration: halved where KL(π_old ‖ π) < target/1.5, doubled where > 1.5·target. Left out: fixed."""
     entropy_coef: NonNegative = 0.0
     """Weight of the entropy bonus."""
     aggregation: Literal["token_mean", "sequence_mean", "fixed_length"] = "token_mean"
-    """Over the whole optimizer step, whatever the micro-batches: the mean over its tokens; the mean over responses of each one's mean; or the sum over tokens ÷ (responses × `max_new_tokens`), so that a token weighs the same in a short and a long response (Dr. GRPO, Liu et al. 2025)."""
+    """How token losses become one number over a whole optimizer step, independent of micro-batches. `token_mean`: the mean over tokens. `sequence_mean`: the mean over responses of each response's mean. `fixed_length`: the sum over tokens ÷ (responses × `max_new_tokens`). With it a token has the same weight in a short and a long response (Dr. GRPO, Liu et al. 2025)."""
 
     @model_validator(mode="after")
     def _parts_fit(self) -> "PolicyLossSpec":
@@ -42,16 +42,16 @@ class PolicyLossSpec(Section):
 
 
 class GuardsSpec(Section):
-    """Brakes inside an iteration."""
+    """Limits on the steps inside an iteration."""
 
     target_kl: Positive | None = None
     """End the iteration's passes once a minibatch's KL to the sampling policy (`approxkl`) exceeds this, before its step. Left out: never."""
     lr_cut_kl: Positive | None = None
     """Multiply the learning rates by `lr_cut_factor` for the next `lr_cut_steps` optimizer steps once a minibatch's KL to the sampling policy exceeds this (usual: 0.015). Left out: never."""
     lr_cut_factor: Annotated[float, Field(gt=0, lt=1)] = 0.5
-    """Of `lr_cut_kl`."""
+    """Factor of the learning rates after `lr_cut_kl` was exceeded."""
     lr_cut_steps: PositiveInt = 100
-    """Of `lr_cut_kl`."""
+    """Optimizer steps for which `lr_cut_factor` holds."""
 
     @model_validator(mode="after")
     def _parts_fit(self) -> "GuardsSpec":

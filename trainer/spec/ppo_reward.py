@@ -8,18 +8,18 @@ from trainer.spec.section import NonNegative, Path, Positive, PositiveInt, Secti
 
 
 class KLSpec(Section):
-    """The tie to the reference policy."""
+    """The KL penalty that holds the policy near the reference policy."""
 
     coef: NonNegative = 0.05
-    """β: weight of the KL penalty; the first one, where `controller` changes it."""
+    """β: weight of the KL penalty. If `controller` changes it, this is the initial one."""
     placement: Literal["reward", "loss"] = "reward"
     """Inside the reward of each token (Ziegler et al. 2019), or added to the policy loss (GRPO)."""
     estimator: Literal["k1", "k2", "k3"] = "k1"
-    """Of KL(π ‖ π_ref) at a sampled token, with x = log π − log π_ref (Schulman 2020): k1 = x; k2 = x²/2; k3 = exp(−x) − 1 + x. In the reward only k1 has the gradient of the KL; k2 and k3 need `placement` = "loss"."""
+    """Estimator of KL(π ‖ π_ref) at a sampled token, with x = log π − log π_ref (Schulman 2020): k1 = x, k2 = x²/2, k3 = exp(−x) − 1 + x. In the reward only k1 has the gradient of the KL. k2 and k3 need `placement` = "loss"."""
     unbiased_gradient: bool = True
     """In the loss: weigh the estimate by the ratio π/π_old so that its expected gradient is the KL's own. False: the plain derivative of the estimate. At π = π_old its mean is the gradient of the KL for k2, and that of the reverse KL for k3 (as GRPO has it). For k1 the mean is 0, so k1 needs true."""
     controller: Literal["fixed", "adaptive", "linear", "cosine"] = "fixed"
-    """How β changes: not at all; by proportional control towards `target` (Ziegler et al. 2019, eq. 4–5); or down to `final_coef` along a line or half a cosine."""
+    """How β changes. `fixed`: it is constant. `adaptive`: proportional control towards `target` (Ziegler et al. 2019, eq. 4 and 5). `linear`, `cosine`: down to `final_coef` along a line or half a cosine."""
     target: Positive = 6.0
     """Nats per response that `adaptive` steers to."""
     horizon: PositiveInt = 10_000
@@ -57,16 +57,16 @@ class KLSpec(Section):
 
 
 class ReferenceSpec(Section):
-    """The policy that the KL is taken to."""
+    """The policy that the KL is measured against."""
 
     path: Path | None = None
     """Checkpoint or model. Left out: the policy as the stage starts."""
     update: Literal["fixed", "reanchored", "ema"] = "fixed"
-    """`fixed`; `reanchored`: a fresh copy of the policy every `every` iterations; `ema`: moves a little after each iteration."""
+    """`fixed`: it never changes. `reanchored`: a fresh copy of the policy every `every` iterations. `ema`: an exponential moving average of the policy."""
     every: PositiveInt = 1
     """Iterations between copies, for `reanchored`."""
     decay: Annotated[float, Field(gt=0, lt=1)] = 0.995
-    """π_ref ← decay·π_ref + (1 − decay)·π after each iteration, for `ema`. Of adapters: of their two factors, each by itself."""
+    """π_ref ← decay·π_ref + (1 − decay)·π after each iteration, for `ema`. The two factors of an adapter are averaged separately."""
 
     @model_validator(mode="after")
     def _parts_fit(self) -> "ReferenceSpec":
@@ -78,16 +78,16 @@ class ReferenceSpec(Section):
 
 
 class ShapingSpec(Section):
-    """From the score of a response to what is optimised, in this order: normalise, clip, missing EOS, length. Rewards that stand on tokens are normalised and clipped one by one."""
+    """How a response's score becomes the optimised score, in this order: normalise, clip, missing EOS, length. Token rewards are normalised and clipped one by one."""
 
     normalize: Literal["none", "running"] = "none"
     """`running`: divided by the standard deviation of all scores so far (Engstrom et al. 2020), which a resume keeps."""
     clip: Positive | None = None
     """Scores are clipped to ± this."""
     missing_eos: Literal["subtract", "replace"] = "subtract"
-    """What happens to the score of a response that was cut off without an EOS: the penalty is subtracted, or minus the penalty stands in its place (Huang et al. 2024: −1)."""
+    """Score of a response that was cut off without an EOS. `subtract`: the penalty is subtracted. `replace`: the score is minus the penalty (Huang et al. 2024: −1)."""
     missing_eos_penalty: NonNegative = 1.0
-    """For a response that was cut off without an EOS."""
+    """Penalty of a response that was cut off without an EOS."""
     length_penalty: NonNegative = 0.0
     """Subtracted for every token beyond `length_free`."""
     length_free: Annotated[int, Field(ge=0)] = 0

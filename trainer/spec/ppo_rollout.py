@@ -8,20 +8,20 @@ from trainer.spec.section import Fraction, Positive, PositiveInt, Section
 
 
 class RolloutSpec(Section):
-    """Which engine samples the responses, and what stands in for the log-probabilities of the policy that did."""
+    """The engine that samples the responses, and the source of the sampling policy's log-probabilities."""
 
     engine: Literal["built_in", "vllm"] = "built_in"
     """`built_in`: the model itself, with a key-value cache that is written in place. `vllm`: vLLM in the trainer's process, if installed. Its weights are updated before every rollout. vLLM samples only the policy that is trained; the built-in engine samples every other model."""
     rows_at_once: PositiveInt | None = None
     """Rows that are sampled together, in evaluations too: fewer take less memory for their cache. Left out: the whole batch."""
     decode: Literal["auto", "eager", "cuda_graphs"] = "auto"
-    """How the built-in engine takes a step: `eager`: the model's forward pass over the columns in use; `cuda_graphs`: one captured for each of a few batch sizes, and replayed, which spares the launches of its kernels. `auto`: captured on a CUDA device, where the model allows it."""
+    """How the built-in engine takes a step. `eager`: the model's forward pass over the columns in use. `cuda_graphs`: a forward pass that was captured once for each of a few batch sizes and is replayed, which saves kernel launches. `auto`: `cuda_graphs` on a CUDA device if the model allows it, else `eager`."""
     logprobs: Literal["recomputed", "sampler"] = "recomputed"
-    """Where the old log-probabilities π_old come from: a forward pass of the trainer over the sampled responses, or the sampler as it drew each token, which saves that pass. With one epoch, one minibatch and no KL in the reward, the update's own pass is that pass. The built-in engine's agree with the trainer's but for rounding."""
+    """Source of the old log-probabilities π_old. `recomputed`: a forward pass of the trainer over the sampled responses. With one epoch, one minibatch and no KL in the reward, this is the update's own pass. `sampler`: the sampler as it drew each token, which saves that pass. Those of the built-in engine equal the trainer's up to rounding."""
     importance_cap: Positive | Literal["auto"] | None = "auto"
-    """C: the policy loss of each token, and its KL where that is in the loss, is multiplied by min(π_old/π_sampler, C), truncated importance sampling (Ionides 2008; Yao et al. 2025), where π_old is recomputed. Null (in TOML: false): not at all. `auto`: 2 where the sampler is not the trainer (`asynchronous`, or `engine` = "vllm"), else not at all."""
+    """C of truncated importance sampling (Ionides 2008, Yao et al. 2025), which needs a recomputed π_old. The policy loss of each token, and a KL in the loss, are multiplied by min(π_old/π_sampler, C). Null (in TOML: false): no weights. `auto`: 2 with `asynchronous` or `engine` = "vllm", where the sampler is not the trainer, else no weights."""
     asynchronous: bool = False
-    """Sample the next iteration's responses while this one's are learned from, by the policy as it was before (one step off: Noukhovitch et al. 2024), corrected by `importance_cap`. Takes one more copy of the policy's weights."""
+    """Sample the next iteration's responses while the trainer learns from this one's. The sampling policy is one step old (Noukhovitch et al. 2024), which `importance_cap` corrects. Takes one more copy of the policy's weights."""
     gpu_memory_utilization: Fraction = 0.3
     """Share of the GPU's memory that vLLM takes for its weights and its cache while it samples."""
 
@@ -57,7 +57,7 @@ class RolloutSpec(Section):
 
     @property
     def cap(self) -> float | None:
-        """C, or None where the loss is not weighed."""
+        """C, or None if the loss has no importance weights."""
         if self.importance_cap != "auto":
             return self.importance_cap
         return 2.0 if self.asynchronous or self.engine == "vllm" else None

@@ -10,7 +10,7 @@ from trainer.spec.section import Section
 
 
 class Preset(Section):
-    """A complete, valid spec with stand-ins for what only the user can name."""
+    """A complete, valid spec with placeholders for the user's own model, datasets and rewards."""
 
     name: str
     """Its name on the command line and in the API."""
@@ -19,9 +19,9 @@ class Preset(Section):
     description: str
     """When to use it, and what its settings are for."""
     replace: tuple[str, ...]
-    """Fields of the spec whose values are stand-ins: the user's own model, datasets and rewards go there."""
+    """Fields of the spec whose values are placeholders."""
     spec: dict[str, JsonValue]
-    """A job spec; what it leaves out has its default."""
+    """A job spec. A field that it leaves out has its default."""
 
 
 PRESETS: dict[str, Preset] = {
@@ -55,9 +55,9 @@ PRESETS: dict[str, Preset] = {
             title="From scratch, with a verifiable reward",
             description=(
                 "For a small model that cannot do the task yet, and a reward that cannot be fooled. Most responses are worth the "
-                "same at first, so the KL coefficient is far below the spread of the scores, nothing is subtracted for a missing "
-                "EOS, and the learning rate is that of a model of some hundred thousand parameters: lower it for a larger one. A "
-                "reward that counts partial success (`http`, `plugin`) learns from fewer samples than right or wrong."
+                "same at first. The KL coefficient is therefore far below the spread of the scores, and a missing EOS costs "
+                "nothing. The learning rate is for some hundred thousand parameters: lower it for a larger model. A reward that "
+                "counts partial success (`http`, `plugin`) needs fewer samples than right or wrong."
             ),
             replace=("model.path", "data.prompts", "rewards"),
             spec={
@@ -82,5 +82,5 @@ PRESETS: dict[str, Preset] = {
 
 
 def filled(preset: Preset) -> JobSpec:
-    """The preset as a spec, stand-ins and defaults included."""
+    """The preset as a spec, with placeholders and defaults."""
     return JobSpec.model_validate(preset.spec)

@@ -33,7 +33,7 @@ class RewardBase(Scorer):
     """The fields of every reward."""
 
     name: Annotated[str, Field(pattern=r"^[a-z0-9_]{1,40}$")] | None = None
-    """Under which it is logged (`reward/<name>`). Left out: its type, numbered where there are several."""
+    """Name under which it is logged (`reward/<name>`). Left out: its type, numbered if there are several."""
     weight: float = 1.0
     """The run's score is the weighted sum of its rewards; a negative weight penalises."""
 
@@ -63,9 +63,9 @@ class ClassifierReward(RewardBase):
     label: str | int | None = None
     """Label whose value is the reward, by name or number. Left out: the only one, or the last of several."""
     output: Literal["logit", "probability", "log_probability"] = "logit"
-    """What is read: the raw logit, the softmax (sigmoid for one label) probability, or its logarithm."""
+    """The output that is read: the raw logit, the softmax (sigmoid for one label) probability, or its logarithm."""
     text: Literal["response", "prompt_and_response", "pair"] = "prompt_and_response"
-    """What the classifier reads: the response alone; prompt and response as one text, by its chat template where it has one; or both as a pair of texts with its separator between them."""
+    """Input of the classifier. `response`: the response alone. `prompt_and_response`: both as one text, by its chat template if it has one. `pair`: both as a pair of texts with its separator between them."""
 
 
 class ExactMatchReward(RewardBase):
@@ -80,7 +80,7 @@ class ExactMatchReward(RewardBase):
 
 
 class NumericMatchReward(RewardBase):
-    """1 where the response's final number equals the prompt's `answer`, else 0 (GSM8K's conventions: the number after `####`, else the last one; commas, currency and percent signs are ignored)."""
+    """1 if the response's final number equals the prompt's `answer`, else 0. By GSM8K's conventions, that is the number after `####`, else the last one. Commas, currency and percent signs are ignored."""
 
     type: Literal["numeric_match"]
     """Which reward this is."""
@@ -125,9 +125,9 @@ class LengthReward(RewardBase):
     type: Literal["length"]
     """Which reward this is."""
     target: PositiveInt
-    """The length that is wanted."""
+    """The target length."""
     unit: Literal["tokens", "words", "characters"] = "tokens"
-    """What is counted; an EOS is not."""
+    """The unit of the length. An EOS is not counted."""
 
 
 class LexiconReward(RewardBase):
@@ -149,13 +149,13 @@ class LexiconReward(RewardBase):
 
 
 class HttpReward(RewardBase):
-    """A remote endpoint: POST {"items": [{"prompt", "response", "answer", "finished"}, …]} answers {"scores": [number, …]}. In place of a number it may give a list of one number for each token of the response."""
+    """A remote endpoint: POST {"items": [{"prompt", "response", "answer", "finished"}, …]} returns {"scores": [number, …]}. In place of a number it may give a list of one number for each token of the response."""
 
     is_remote = True
     type: Literal["http"]
     """Which reward this is."""
     url: Annotated[str, Field(pattern=r"^https?://", max_length=2000)]
-    """Where to ask."""
+    """Address of the endpoint."""
     batch_size: PositiveInt = 64
     """Responses per request."""
     timeout: Positive = 60.0
@@ -163,7 +163,7 @@ class HttpReward(RewardBase):
     retries: Annotated[int, Field(ge=0, le=20)] = 4
     """Further tries after a timeout, a broken connection, a 429 or a 5xx, waiting 0.5, 1, 2, 4 … (at most 60) seconds in between."""
     protocol: Literal["proximal", "openrlhf"] = "proximal"
-    """The form of request and answer: ours, or {"query": [prompt and response, …], "prompts": [prompt, …], "labels": [answer, …]} with {"rewards": [number, …]} as OpenRLHF's remote reward models speak (texts with their special tokens)."""
+    """The form of request and response. `proximal`: the one above. `openrlhf`: {"query": [prompt and response, …], "prompts": [prompt, …], "labels": [answer, …]} and {"rewards": [number, …]}, texts with their special tokens, as OpenRLHF's remote reward models have it."""
     send_tokens: bool = False
     """Send the texts of each response's tokens too (`tokens`), for an endpoint that gives one number for each token."""
 
@@ -180,13 +180,13 @@ class PluginReward(RewardBase):
 
 
 class HttpJudge(Scorer):
-    """A remote endpoint that compares: POST {"items": [{"prompt", "a", "b"}, …]} answers {"preferred": ["a" | "b" | "tie", …]}. Each pair is asked twice, the sides swapped; answers that contradict each other are a tie."""
+    """A remote endpoint that compares: POST {"items": [{"prompt", "a", "b"}, …]} returns {"preferred": ["a" | "b" | "tie", …]}. Each pair is asked twice, the sides swapped; answers that contradict each other are a tie."""
 
     is_remote = True
     type: Literal["http_judge"]
     """Which judge this is."""
     url: Annotated[str, Field(pattern=r"^https?://", max_length=2000)]
-    """Where to ask."""
+    """Address of the endpoint."""
     batch_size: PositiveInt = 32
     """Pairs per request."""
     timeout: Positive = 120.0

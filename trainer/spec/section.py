@@ -1,4 +1,4 @@
-"""What every section of the spec shares."""
+"""The base class and the field types of every section of the spec."""
 
 from collections.abc import Iterable
 from typing import Annotated, Literal
@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 StageName = Literal["sft", "reward_model", "dpo", "kto", "ppo", "evaluation"]
 STAGES: tuple[StageName, ...] = ("sft", "reward_model", "dpo", "kto", "ppo", "evaluation")
-"""In the order in which a run goes through them."""
+"""The stages in the order of a run."""
 Schedule = Literal["constant", "linear", "cosine"]
 
 PositiveInt = Annotated[int, Field(ge=1)]

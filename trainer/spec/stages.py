@@ -10,7 +10,7 @@ from trainer.spec.section import Fraction, LearningRate, NonNegative, Path, Posi
 
 
 class OptimizerSpec(Section):
-    """What the gradient stages share."""
+    """The optimizer settings of every stage that trains."""
 
     learning_rate: LearningRate = 1e-5
     """Peak learning rate of AdamW."""
@@ -27,7 +27,7 @@ class OptimizerSpec(Section):
     micro_batch_tokens: PositiveInt | None = None
     """Tokens per forward pass at most, prompts included (a sequence that is longer goes alone); sequences of like length go together. Evens out memory where lengths differ much. With `micro_batch_size` both hold. Left out: no limit. Changes memory, not the result."""
     optimizer: Literal["adamw", "adamw_8bit"] = "adamw"
-    """`adamw` (Loshchilov and Hutter 2019); `adamw_8bit`: the same with its two moments in 8 bits, block by block (Dettmers et al. 2022): 2 bytes a parameter for 8, nearly the same steps, and on a CPU slower ones."""
+    """`adamw`: Loshchilov and Hutter (2019). `adamw_8bit`: its two moments are in 8 bits, block by block (Dettmers et al. 2022). They take 2 bytes a parameter in place of 8, with nearly the same steps, which are slower on a CPU."""
     offload_optimizer: bool = False
     """Keep the optimizer's moments (and masters of bfloat16 weights) in host memory and take its steps on the CPU: the GPU holds weights and gradients alone. Changes memory and speed, the result by rounding only."""
     save_every: PositiveInt = 100
@@ -47,7 +47,7 @@ class SFTSpec(OptimizerSpec):
     batch_size: PositiveInt = 32
     """Sequences per optimizer step."""
     turns: Literal["last", "all"] = "last"
-    """Of a conversation with several assistant turns: learn the last one, or each one as an example of its own, with the prompt as the chat template renders it at that turn."""
+    """Assistant turns of a conversation that SFT learns. `last`: the last one. `all`: each one as an example of its own, whose prompt is rendered by the chat template at that turn."""
 
 
 RewardModelLoss = Literal["pairwise", "pointwise"]
@@ -57,7 +57,7 @@ class RewardModelSpec(OptimizerSpec):
     """Reward model: a scalar head on the SFT model, score taken at the EOS token."""
 
     loss: RewardModelLoss = "pairwise"
-    """`pairwise`: −log σ(r(preferred) − r(other)) on the pairs of `data.preferences` (Bradley-Terry; Ouyang et al. 2022, eq. 1). `pointwise`: binary cross-entropy, −log σ(r) on a thumb up and −log σ(−r) on a thumb down, on the rows of `data.thumbs`. The loss decides which of the two datasets the reward model learns from; where a job names both, the other one serves the other stages alone."""
+    """`pairwise`: −log σ(r(preferred) − r(other)) on the pairs of `data.preferences` (Bradley-Terry; Ouyang et al. 2022, eq. 1). `pointwise`: binary cross-entropy, −log σ(r) on a thumb up and −log σ(−r) on a thumb down, on the rows of `data.thumbs`. The loss selects the dataset that the reward model learns from. If a job names both, only the other stages use the other one."""
 
     path: Path | None = None
     """A reward model to go on training. Left out: the SFT model with a fresh scalar head."""
@@ -70,7 +70,7 @@ class RewardModelSpec(OptimizerSpec):
     center_coef: NonNegative = 0.0
     """Weight of (r(a) + r(b))², which keeps scores near 0 (Eisenstein et al. 2023, eq. 2; 0.01 is usual)."""
     normalize: Literal["none", "mean", "mean_and_std"] = "mean"
-    """What the SFT reference answers' scores become after training: mean 0 (Stiennon et al. 2020), mean 0 and standard deviation 1, or as they are. The scores of a pointwise reward model are log odds of a thumb up only with `none`."""
+    """Scale of the SFT reference answers' scores after training: mean 0 (Stiennon et al. 2020), mean 0 and standard deviation 1, or unchanged. The scores of a pointwise reward model are log odds of a thumb up only with `none`."""
 
     @model_validator(mode="after")
     def _pairs_have_margins_and_centres(self) -> "RewardModelSpec":
@@ -116,7 +116,7 @@ class KTOSpec(OptimizerSpec):
     desirable_weight: Positive = 1.0
     """λ_D: weight of the rows with a thumb up."""
     undesirable_weight: Positive = 1.0
-    """λ_U: weight of the rows with a thumb down. The paper advises λ_D·n_D / (λ_U·n_U) between 1 and 4/3, n_D and n_U the numbers of thumbs up and down; `check` compares."""
+    """λ_U: weight of the rows with a thumb down. The paper advises λ_D·n_D / (λ_U·n_U) between 1 and 4/3, n_D and n_U the numbers of thumbs up and down; `python -m trainer check` compares them."""
 
 
 class EvaluationSpec(Section):
@@ -131,9 +131,9 @@ class EvaluationSpec(Section):
     max_new_tokens: PositiveInt | None = None
     """Longest response. Left out: `ppo.max_new_tokens`."""
     judge: str | JudgeSpec | None = None
-    """Who decides between two completions: the name of an installed judge (entry-point group `proximal.judges`), any reward (a second reward model, a rule), or an HTTP endpoint that compares pairs. Left out: the rewards of the run."""
+    """The judge of two completions: the name of an installed judge (entry-point group `proximal.judges`), any reward (a second reward model, a rule), or an HTTP endpoint that compares pairs. Left out: the rewards of the run."""
     against: Path | None = None
-    """Checkpoint or model that the evaluation stage compares with. Left out: the policy as it was before PPO (or KTO, or DPO). The evaluations during PPO, and with them `keep_best` and the health rules, compare with the policy as PPO began, whatever this says."""
+    """Checkpoint or model that the evaluation stage compares with. Left out: the policy as it was before PPO (or KTO, or DPO). The evaluations during PPO, `keep_best` and the health rules always compare with the policy as PPO began."""
     keep_best: bool = True
     """Keep the PPO checkpoint with the best held-out win rate against the policy as PPO began, beside the last one. The evaluation stage measures it again, with new draws (`best_win_rate`)."""
 

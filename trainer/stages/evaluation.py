@@ -222,7 +222,7 @@ def _of_ppo(
         return found
     if found["best_step"] != ppo.steps:
         if best is None:
-            session.say("PPO's best checkpoint is not on this machine, so it is not evaluated again.", warning=True)
+            session.log("PPO's best checkpoint is not on this machine, so it is not evaluated again.", warning=True)
             return found
         session.stop_if_asked()
         after = evaluation.respond(best(), "best")

@@ -1,6 +1,7 @@
-"""The models and rewards of each stage, made from what earlier stages left, from the spec's paths, or from a checkpoint."""
+"""Builds the models, rewards and judges of each stage, from trainer/stages/model_plan.py and the run's checkpoints."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -11,178 +12,187 @@ from trainer.rewards.base import RewardContext, Rewards
 from trainer.rewards.build import build
 from trainer.rewards.judges import Judge, load_judge
 from trainer.rollout.context import PPOModels
+from trainer.session.checkpoint import STATE
 from trainer.session.session import Session
-from trainer.spec import JudgeSpec, ModelReward, StageName
-from trainer.stages.inputs import Lineage
+from trainer.spec import JudgeSpec, StageName
+from trainer.stages.model_plan import (
+    BestCheckpoint,
+    NewestCheckpoint,
+    PlannedModel,
+    Saved,
+    StageOutput,
+    critic_start_path,
+    last_policy_stage,
+    offloads_frozen,
+    planned_models,
+    policy_before,
+)
 from trainer.text.codec import Codec, same_vocabulary
 
 
-class Assembly:
-    """Everything is made afresh for each stage, so that its models are gone before the next stage has its own."""
+@dataclass(frozen=True)
+class EvaluatedModels:
+    """The models of the evaluation stage."""
+
+    models: PPOModels
+    """The policy that the run trained, and as `initial` the policy before it."""
+    against: Model | None
+    """The model of `evaluation.against`."""
+    load_best: Callable[[], Model] | None
+    """Loads PPO's best checkpoint; None if the last one is the best, or if this machine does not have it."""
+
+
+class ModelFactory:
+    """Builds the models anew for each stage, so that those of the stage before can be freed first."""
 
     def __init__(self, session: Session, codec: Codec) -> None:
         self.session = session
         self.spec = session.spec
         self.codec = codec
-        self.lineage = Lineage(session.spec, session.checkpoints)
 
     def starting_policy(self, stage: StageName) -> Model:
-        """The policy as `stage` finds it, set up as the run's stages need it: to be looked at."""
-        care: WeightUse = "exact" if self.lineage.last_policy_stage() is None else "trained"
-        return self._policy(self._maker(stage, whole=True), "policy", stage, care)
+        """The whole policy that `stage` starts from, for the checks before the run."""
+        use: WeightUse = "exact" if last_policy_stage(self.spec) is None else "trained"
+        planned = PlannedModel("policy", "policy", use, policy_before(self.spec, stage))
+        return self._build(self._builder(stage, sharded=False), planned)
 
     def policy(self, stage: StageName) -> Model:
-        """The policy that `stage` trains, as far as it has come."""
-        return self._policy(self._maker(stage), "policy", stage, "trained", self.lineage.resumed(stage))
+        """The policy that `stage` trains, from its newest checkpoint if it has one."""
+        return self._models(stage)["policy"]
 
-    def with_reference(self, stage: StageName) -> tuple[Model, Model]:
-        """The policy that `stage` trains, and as it was before."""
-        maker = self._maker(stage)
-        policy = self._policy(maker, "policy", stage, "trained", self.lineage.resumed(stage))
-        return policy, self._policy(maker, "reference", stage, "frozen")
+    def policy_and_reference(self, stage: StageName) -> tuple[Model, Model]:
+        """The policy that `stage` trains, and the policy that the stage started from."""
+        models = self._models(stage)
+        return models["policy"], models["reference"]
 
     def reward_model(self) -> Model:
-        """The reward model that its stage trains, as far as it has come."""
-        saved = self.lineage.resumed("reward_model")
-        return self._reward_model(self._maker("reward_model"), "reward_model", "trained", saved)
+        """The reward model that its stage trains, from its newest checkpoint if it has one."""
+        return self._models("reward_model")["reward_model"]
 
     def ppo_models(self) -> PPOModels:
-        """Everyone who takes part in PPO. The policy and a separate critic come as its newest checkpoint has them; what else
-        moves is put back by the stage itself."""
-        spec, maker, resumed = self.spec.ppo, self._maker("ppo"), self.lineage.resumed("ppo")
-        policy = self._policy(maker, "policy", "ppo", "trained", resumed)
-        initial = self._policy(maker, "initial", "ppo", "frozen")
-        reference = initial
-        if spec.reference.update != "fixed":
-            reference = self._policy(maker, "reference", "ppo", "moving", path=spec.reference.path)
-        elif spec.reference.path is not None:
-            reference = maker.policy("reference", spec.reference.path, "frozen")
-        own = None
-        if self.needs_own_reward_model("ppo"):
-            care: WeightUse = "frozen" if spec.online is None else "moving"
-            own = self._reward_model(maker, "reward_model", care, self.session.checkpoints.final("reward_model"))
-        critic = self._critic(maker, policy) if spec.uses_critic else None
-        return PPOModels(policy, reference, initial, critic, self._rewards(own), own, self.session.world)
+        """The models and rewards of PPO.
 
-    def compared(self) -> tuple[PPOModels, Model | None, Callable[[], Model] | None]:
-        """The policy that the run trained beside the one before it, for the evaluation; `evaluation.against`; and what loads
-        PPO's best checkpoint, where one was kept that is not the last."""
-        maker, stage = self._maker("evaluation"), self.lineage.last_policy_stage()
-        against = self.spec.evaluation.against
-        other = None if against is None else maker.policy("against", against, "exact")
-        if stage is None:
-            assert self.spec.model.path is not None and other is not None  # the spec's validators demand both
-            policy, initial = maker.policy("policy", self.spec.model.path, "exact"), other
-        else:
-            policy = self._policy(maker, "policy", stage, "exact", self.session.checkpoints.final(stage))
-            initial = self._policy(maker, "initial", stage, "frozen")
-        own = None
-        if self.needs_own_reward_model("evaluation"):
-            own = self._reward_model(maker, "reward_model", "frozen", self.lineage.refitted())
-        best = None
-        if (path := self._best_of_ppo()) is not None:
-            best = partial(self._policy, maker, "best", "ppo", "exact", path)
-        return PPOModels(policy, initial, initial, None, self._rewards(own), own, self.session.world), other, best
+        The policy and a separate critic come from the newest checkpoint. The stage itself restores the other models that
+        change: a moving reference and a refitted reward model.
+        """
+        models, critic = self._models("ppo"), self.spec.ppo.critic
+        policy, initial, own = models["policy"], models["initial"], models.get("reward_model")
+        has_value_head = self.spec.ppo.uses_critic and critic.kind == "value_head"
+        return PPOModels(
+            policy,
+            models.get("reference", initial),
+            initial,
+            ValueHead(policy) if has_value_head else models.get("critic"),
+            self._rewards(own),
+            own,
+            self.session.world,
+        )
 
-    def _best_of_ppo(self) -> Path | None:
-        """The folder of PPO's best checkpoint; None where the last is the best, or this machine does not have it."""
-        result, kept = self.session.checkpoints.result("ppo"), self.session.checkpoints.best("ppo")
-        if result is None or kept is None or kept[1] != result.summary.get("best_step") or kept[1] == result.steps:
-            return None
-        return kept[0]
+    def evaluated_models(self) -> EvaluatedModels:
+        """The models that the evaluation stage compares."""
+        builder, plan = self._builder("evaluation"), planned_models(self.spec, "evaluation")
+        models = {planned.part: self._build(builder, planned) for planned in plan if planned.part != "best"}
+        against, own = models.get("against"), models.get("reward_model")
+        initial = models["initial"] if last_policy_stage(self.spec) else models["against"]
+        ppo_models = PPOModels(models["policy"], initial, initial, None, self._rewards(own), own, self.session.world)
+        best = next((planned for planned in plan if planned.part == "best"), None)
+        if best is None or self._saved(best.saved) is None:
+            return EvaluatedModels(ppo_models, against, None)
+        return EvaluatedModels(ppo_models, against, partial(self._build, builder, best))
 
     def judge(self, spec: str | JudgeSpec | None, own: Model | None) -> Judge | None:
+        """The judge that `spec` names, if any. `own`: the reward model that this run trained."""
         return load_judge(spec, self.context(own))
 
     def context(self, own: Model | None = None) -> RewardContext:
-        """What the run's rewards and judges are made with."""
-        notify = self.session.warn
-        size, dtype = self.spec.ppo.micro_batch_size, dtype_of(self.spec.model)
-        runtime = self.spec.runtime
+        """The context from which rewards and judges are built. `own`: the reward model that this run trained."""
         return RewardContext(
             self.codec,
             self.session.device,
             own,
-            size,
-            notify,
-            dtype,
-            runtime.packing,
-            runtime.offload_frozen,
+            self.spec.ppo.micro_batch_size,
+            self.session.warn,
+            dtype_of(self.spec.model),
+            self.spec.runtime.packing,
+            self.spec.runtime.offload_frozen,
             world=self.session.world,
             batch_tokens=self.spec.ppo.micro_batch_tokens,
         )
 
-    def needs_own_reward_model(self, stage: StageName) -> bool:
-        """Whether a reward or a judge of `stage` is the reward model that this run trains."""
-        specs: list[object] = [*self.spec.scoring, self.spec.evaluation.judge]
-        if stage == "ppo" and self.spec.ppo.online is not None:
-            specs.append(self.spec.ppo.online.label_by)
-        return any(isinstance(found, ModelReward) and found.path is None for found in specs)
-
-    def _maker(self, stage: StageName, whole: bool = False) -> ModelBuilder:
-        """`whole`: also where several processes share the models out among them."""
-
-        def seed(part: str) -> int:
-            """A reference that moves begins as the policy's twin, so that an average of the two is one of like with like."""
-            return self.session.seed("adapter", stage, "policy" if part == "reference" else part)
-
-        runtime = self.spec.runtime
-        offload = runtime.offload_frozen and stage in ("ppo", "evaluation")  # DPO asks its reference at every step
-        shard = None
-        if self.session.world.sharded and not whole:
-            from trainer.distributed.sharding import shard as sharded
-
-            shard = partial(sharded, world=self.session.world)
-        return builder_for(self.spec.model, self.session.device, seed, runtime, offload, shard)
-
-    def _policy(
-        self,
-        maker: ModelBuilder,
-        part: str,
-        stage: StageName,
-        care: WeightUse,
-        saved: Path | None = None,
-        path: str | None = None,
-    ) -> Model:
-        """The policy from `saved`, else `path`, else as `stage` found it."""
-        start = path or self.lineage.policy_before(stage) or saved
-        if start is None:
-            made = maker.new(self.codec.tokenizer, self.session.seed("model"), care)
-        else:
-            made = maker.policy(part, start, care, saved)
-        return set_stops(made, self.codec.stops)
-
-    def _reward_model(self, maker: ModelBuilder, part: str, care: WeightUse, saved: Path | None) -> Model:
-        """The run's own: from `saved`, else from `reward_model.path`, else the policy with a fresh head."""
-        if self.spec.reward_model.path is not None:
-            return maker.scorer(part, self.spec.reward_model.path, care, saved)
-        start = self.lineage.policy_before("reward_model")
-        assert start is not None  # a new model is trained by SFT first
-        return maker.scorer(part, start, care, saved, fresh_head=self.session.seed("score head"))
-
-    def _critic(self, maker: ModelBuilder, policy: Model) -> Model:
-        if self.spec.ppo.critic.kind == "value_head":
-            return ValueHead(policy)
-        resumed = self.lineage.resumed("ppo", "critic")
-        if self.spec.ppo.critic.initial != "policy":
-            if self.spec.own_reward_model:
-                trained = resumed or self.session.checkpoints.final("reward_model")
-                return self._reward_model(maker, "critic", "trained", trained)
-            if scorer := self._scorer_on_our_tokens(self.spec.rewards):
-                return maker.scorer("critic", scorer, "trained", resumed)
-            if self.spec.ppo.critic.initial == "reward_model":
-                raise ModelError(
-                    '`ppo.critic.initial` = "reward_model": no reward model among `rewards` is on the policy\'s tokenizer. '
-                    'Set it to "policy".'
-                )
-        start = self.lineage.policy_before("ppo")
-        assert start is not None  # a new model is trained by SFT first
-        return maker.scorer("critic", start, "trained", resumed, fresh_head="zero")
-
-    def _scorer_on_our_tokens(self, rewards: Sequence[object]) -> str | None:
-        """The first reward model among the rewards whose tokens are the policy's."""
-        paths = [reward.path for reward in rewards if isinstance(reward, ModelReward) and reward.path is not None]
-        return next((path for path in paths if same_vocabulary(load_tokenizer(path), self.codec.tokenizer)), None)
-
     def _rewards(self, own: Model | None) -> Rewards:
         return build(self.spec.scoring, self.context(own))
+
+    def _models(self, stage: StageName) -> dict[str, Model]:
+        """The stage's models by part."""
+        critic_start = self._critic_start() if stage == "ppo" else None
+        builder, plan = self._builder(stage), planned_models(self.spec, stage, critic_start)
+        return {planned.part: self._build(builder, planned) for planned in plan}
+
+    def _critic_start(self) -> str | None:
+        """The reward model of another run that the critic starts from. Raises ModelError if the spec demands one."""
+        ppo = self.spec.ppo
+        if not ppo.uses_critic or ppo.critic.kind != "separate":
+            return None
+        start = critic_start_path(self.spec, lambda path: same_vocabulary(load_tokenizer(path), self.codec.tokenizer))
+        if start is None and ppo.critic.initial == "reward_model" and not self.spec.own_reward_model:
+            raise ModelError(
+                '`ppo.critic.initial` = "reward_model": no reward model among `rewards` is on the policy\'s tokenizer. '
+                'Set it to "policy".'
+            )
+        return start
+
+    def _builder(self, stage: StageName, sharded: bool = True) -> ModelBuilder:
+        """`sharded`: reduce whole models to the slice of this process, if `runtime.sharding` asks for it."""
+
+        def seed(part: str) -> int:
+            """The seed of an adapter. A moving reference has the policy's, so that both start with the same weights."""
+            return self.session.seed("adapter", stage, "policy" if part == "reference" else part)
+
+        shard = None
+        if self.session.world.sharded and sharded:
+            from trainer.distributed.sharding import shard as shard_model
+
+            shard = partial(shard_model, world=self.session.world)
+        offload = offloads_frozen(self.spec, stage)
+        return builder_for(self.spec.model, self.session.device, seed, self.spec.runtime, offload, shard)
+
+    def _build(self, builder: ModelBuilder, planned: PlannedModel) -> Model:
+        saved = self._saved(planned.saved)
+        start = self._path(planned.start) if isinstance(planned.start, StageOutput) else planned.start
+        if planned.head == "scalar":
+            assert start is not None  # a new policy is trained by SFT before a stage has a scalar head
+            head = self.session.seed("score head") if planned.fresh_head == "random" else planned.fresh_head
+            return builder.scorer(planned.part, start, planned.use, saved, head)
+        if (origin := start or saved) is None:
+            model = builder.new(self.codec.tokenizer, self.session.seed("model"), planned.use)
+        else:
+            model = builder.policy(planned.part, origin, planned.use, saved)
+        return set_stops(model, self.codec.stops)
+
+    def _saved(self, places: Sequence[Saved]) -> Path | None:
+        """The first of these checkpoints that exists."""
+        return next((path for place in places if (path := self._path(place)) is not None), None)
+
+    def _path(self, place: Saved) -> Path | None:
+        """The folder of a saved model; None if it does not exist. The result of an earlier stage always exists."""
+        checkpoints = self.session.checkpoints
+        match place:
+            case StageOutput(stage, str(part)):
+                folder = checkpoints.final(stage) / part
+                return folder if folder.is_dir() else None
+            case StageOutput(stage):
+                return checkpoints.final(stage)
+            case NewestCheckpoint(stage, part):
+                newest = checkpoints.newest(stage)
+                if newest is None:
+                    return None
+                return newest[0] if part is None else newest[0] / STATE / part
+            case BestCheckpoint(stage):
+                return self._best(stage)
+
+    def _best(self, stage: StageName) -> Path | None:
+        """The stage's best checkpoint; None if the last one is the best, or if this machine does not have it."""
+        result, kept = self.session.checkpoints.result(stage), self.session.checkpoints.best(stage)
+        if result is None or kept is None or kept[1] != result.summary.get("best_step") or kept[1] == result.steps:
+            return None
+        return kept[0]

@@ -8,11 +8,10 @@ from typing import Literal
 
 from data import overlap
 from data.rows import Comparison, Thumb
-from data.splits import prompt_key
+from data.splits import prompt_key, prompt_text
 from trainer import run_data
-from trainer.errors import DataError
 from trainer.session.session import Session
-from trainer.spec import JobSpec
+from trainer.spec import JobSpec, TokenizerSpec
 from trainer.stages.tokenized_rows import (
     TokenizedDemonstration,
     TokenizedPair,
@@ -21,29 +20,35 @@ from trainer.stages.tokenized_rows import (
     tokenize_pairs,
     tokenize_thumbs,
 )
-from trainer.text.codec import Codec, TokenizedPrompt, tokenize_prompts
+from trainer.text.codec import Codec, TokenizedPrompt, Tokenizer, tokenize_prompts, train_tokenizer
 from trainer.text.stops import Stops
 
 LONG_PROMPT = "prompt too long"
 LONG_COMPLETION = "completion too long"
 SAME_SIDES = "same tokens on both sides"
+TOO_SHORT = "fewer than two tokens"
 
 
 @dataclass(frozen=True)
 class TokenizedData:
-    """Token ids for every stage. `references` are the training demonstrations that end with their EOS."""
+    """Token ids for every stage, and the rows that were left out."""
 
-    examples: list[TokenizedDemonstration]
-    held_out_examples: list[TokenizedDemonstration]
-    references: list[TokenizedDemonstration]
-    pairs: list[TokenizedPair]
-    held_out_pairs: list[TokenizedPair]
-    prompts: list[TokenizedPrompt]
-    held_out_prompts: list[TokenizedPrompt]
+    examples: list[TokenizedDemonstration] = field(default_factory=list)
+    held_out_examples: list[TokenizedDemonstration] = field(default_factory=list)
+    references: list[TokenizedDemonstration] = field(default_factory=list)
+    """The training demonstrations that end with their EOS."""
+    pairs: list[TokenizedPair] = field(default_factory=list)
+    held_out_pairs: list[TokenizedPair] = field(default_factory=list)
+    prompts: list[TokenizedPrompt] = field(default_factory=list)
+    held_out_prompts: list[TokenizedPrompt] = field(default_factory=list)
     texts: list[list[int]] = field(default_factory=list)
     """Pretraining texts, each ending with its EOS unless it was cut."""
     verdicts: list[TokenizedThumb] = field(default_factory=list)
     held_out_verdicts: list[TokenizedThumb] = field(default_factory=list)
+    left_out: dict[str, Counter[str]] = field(default_factory=dict)
+    """Numbers of rows that are not used, by dataset and then by reason."""
+    cut_completions: int = 0
+    """Number of training demonstrations whose completion was cut."""
 
     def longest_prompt(self) -> int:
         return max((len(prompt.ids) for prompt in (*self.prompts, *self.held_out_prompts)), default=0)
@@ -66,40 +71,21 @@ class TokenizedData:
         return max((v.tokens for v in verdicts), default=0)
 
 
-@dataclass(frozen=True)
-class _LeftOut:
-    """Numbers of rows that are left out or cut."""
-
-    demonstrations: int
-    cut_completions: int
-    pairs: int
-    thumbs: int
-    prompts: int
-    texts: int
-
-
-def tokenize_data(session: Session, loaded: run_data.Data, codec: Codec) -> TokenizedData:
-    """Encode all data of the run and log warnings. Raises DataError where a stage would have nothing to learn from."""
+def tokenize_data(spec: JobSpec, loaded: run_data.Data, codec: Codec) -> TokenizedData:
+    """Encode all data of the run. Raises DataError if the chat template refuses a row."""
     examples, long_prompts, cut = tokenize_demonstrations(loaded.demonstrations.train, codec)
-    held_out_examples, _, _ = tokenize_demonstrations(loaded.demonstrations.held_out, codec)
+    held_out_examples, long_held_out_shown, _ = tokenize_demonstrations(loaded.demonstrations.held_out, codec)
     pairs, odd_pairs = tokenize_pairs(loaded.comparisons.train, codec)
     held_out_pairs, odd_held_out_pairs = tokenize_pairs(loaded.comparisons.held_out, codec)
     thumbs, long_thumbs = tokenize_thumbs(loaded.thumbs.train, codec)
     held_out_thumbs, long_held_out_thumbs = tokenize_thumbs(loaded.thumbs.held_out, codec)
     prompts, long_train = tokenize_prompts(loaded.prompts.train, codec)
     held_out_prompts, long_held_out = tokenize_prompts(loaded.prompts.held_out, codec)
-    texts, short_texts = _texts(session, loaded, codec)
-    left_out = _LeftOut(
-        demonstrations=long_prompts,
-        cut_completions=cut,
-        pairs=odd_pairs + odd_held_out_pairs,
-        thumbs=long_thumbs + long_held_out_thumbs,
-        prompts=long_train + long_held_out,
-        texts=short_texts,
-    )
-    _report_left_out(session, left_out, loaded, codec)
-    _report_findings(session, loaded, codec)
-    tokenized = TokenizedData(
+    texts = [codec.text(text, spec.ppo.ptx.max_tokens) for text in loaded.texts] if spec.ppo.ptx else []
+    usable_texts = [ids for ids in texts if len(ids) > 1]
+    comparisons = [*loaded.comparisons.train, *loaded.comparisons.held_out]
+    shown_thumbs = [*loaded.thumbs.train, *loaded.thumbs.held_out]
+    return TokenizedData(
         examples=examples,
         held_out_examples=held_out_examples,
         references=[example for example in examples if example.completion[-1] == codec.eos_id],
@@ -107,49 +93,65 @@ def tokenize_data(session: Session, loaded: run_data.Data, codec: Codec) -> Toke
         held_out_pairs=held_out_pairs,
         prompts=prompts,
         held_out_prompts=held_out_prompts,
-        texts=texts,
+        texts=usable_texts,
         verdicts=thumbs,
         held_out_verdicts=held_out_thumbs,
+        left_out={
+            "demonstrations": Counter({LONG_PROMPT: long_prompts + long_held_out_shown}),
+            "pairs": why_left_out(comparisons, codec) if odd_pairs + odd_held_out_pairs else Counter(),
+            "thumbs": why_thumbs_left_out(shown_thumbs, codec) if long_thumbs + long_held_out_thumbs else Counter(),
+            "prompts": Counter({LONG_PROMPT: long_train + long_held_out}),
+            "texts": Counter({TOO_SHORT: len(texts) - len(usable_texts)}),
+        },
+        cut_completions=cut,
     )
-    _require(tokenized, session.spec, loaded, codec)
-    return tokenized
 
 
-def _report_left_out(session: Session, left_out: _LeftOut, loaded: run_data.Data, codec: Codec) -> None:
-    """Log a warning for each kind of row that a stage of the run uses and that was left out or cut."""
-    spec, stages = session.spec, set(session.spec.stages)
-    for used, count, what in (
-        ("sft" in stages, left_out.demonstrations, "demonstrations left out: their prompt is longer than `data.max_prompt_tokens`"),
-        ("sft" in stages, left_out.cut_completions, "SFT completions cut to `data.max_completion_tokens`; they teach no EOS"),
-        (learns_from(spec, "comparisons"), left_out.pairs, f"pairs left out: {_counted(loaded, codec) if left_out.pairs else ''}"),
-        (
-            learns_from(spec, "thumbs"),
-            left_out.thumbs,
-            "thumbs left out: their prompt is longer than `data.max_prompt_tokens`, or their completion longer than "
-            "`data.max_completion_tokens`",
-        ),
-        (stages & {"ppo", "evaluation"}, left_out.prompts, "prompts left out: longer than `data.max_prompt_tokens`"),
-        (True, left_out.texts, "pretraining texts left out: they have a single token, so there is none to predict"),
-    ):  # fmt: skip
-        if used and count:
-            session.say(f"{count} {what}.", warning=True)
+def new_tokenizer(spec: TokenizerSpec, loaded: run_data.Data) -> Tokenizer:
+    """A tokenizer trained on the text of the training demonstrations."""
+    texts = (prompt_text(item.prompt) + item.completion for item in loaded.demonstrations.train)
+    return train_tokenizer(texts, spec.vocab_size)
 
 
-def _report_findings(session: Session, loaded: run_data.Data, codec: Codec) -> None:
-    _warn_of_the_template(session, codec)
+def log_data_warnings(session: Session, loaded: run_data.Data, codec: Codec, tokenized: TokenizedData) -> None:
+    """Log a warning for each kind of row that is left out or looks wrong, and notes about stops and repeated prompts."""
+    _log_left_out(session, tokenized)
+    _log_template(session, codec)
     _log_stops(session, loaded, codec)
     warnings = (without_roles(session.spec, loaded, codec), without_margins(session.spec, loaded), unused(session.spec))
     for warning in chain(*warnings, shared_prompts(loaded), nearly_held_out(session.spec, loaded)):
-        session.say(warning, warning=True)
+        session.log(warning, warning=True)
     for note in repeated_prompts(session.spec, loaded):
-        session.say(note)
+        session.log(note)
 
 
-def _warn_of_the_template(session: Session, codec: Codec) -> None:
+def _log_left_out(session: Session, tokenized: TokenizedData) -> None:
+    """Log a warning for each kind of row that a stage of the run uses and that was left out or cut."""
+    spec, stages, left_out = session.spec, set(session.spec.stages), tokenized.left_out
+    counts = {dataset: sum(reasons.values()) for dataset, reasons in left_out.items()}
+    pairs = ", ".join(f"{count} with {reason}" for reason, count in left_out["pairs"].items())
+    too_long = "longer than `data.max_prompt_tokens`"
+    for used, count, what in (
+        ("sft" in stages, counts["demonstrations"], f"demonstrations left out: their prompt is {too_long}"),
+        ("sft" in stages, tokenized.cut_completions, "SFT completions cut to `data.max_completion_tokens`; they teach no EOS"),
+        (learns_from(spec, "comparisons"), counts["pairs"], f"pairs left out: {pairs}"),
+        (
+            learns_from(spec, "thumbs"),
+            counts["thumbs"],
+            f"thumbs left out: their prompt is {too_long}, or their completion longer than `data.max_completion_tokens`",
+        ),
+        (stages & {"ppo", "evaluation"}, counts["prompts"], f"prompts left out: {too_long}"),
+        (True, counts["texts"], "pretraining texts left out: they have a single token, so there is none to predict"),
+    ):  # fmt: skip
+        if used and count:
+            session.log(f"{count} {what}.", warning=True)
+
+
+def _log_template(session: Session, codec: Codec) -> None:
     closing, eos = codec.closing_token(), codec.tokenizer.eos_token
     if closing in (None, eos) or codec.tokenizer.convert_tokens_to_ids(closing) in codec.stops.ids:
         return
-    session.say(
+    session.log(
         f"The chat template ends an assistant's turn with {closing}, but the tokenizer's EOS is {eos}: completions are "
         f"trained to end with {eos}, and {closing} does not end a response. Add it to `ppo.stop`, or set `eos_token` in "
         f"tokenizer_config.json to {closing} if the model should keep to its template.",
@@ -161,9 +163,9 @@ def _log_stops(session: Session, loaded: run_data.Data, codec: Codec) -> None:
     if not {"ppo", "evaluation"} & set(session.spec.stages):
         return
     if codec.stops.strings or len(codec.stops.ids) > 1:
-        session.say(f"These end a response: {codec.stops.shown(codec.tokenizer)}.")
+        session.log(f"These end a response: {codec.stops.shown(codec.tokenizer)}.")
     for warning in odd_stops(session.spec, loaded, codec):
-        session.say(warning, warning=True)
+        session.log(warning, warning=True)
 
 
 def odd_stops(spec: JobSpec, loaded: run_data.Data, codec: Codec) -> Iterator[str]:
@@ -283,63 +285,3 @@ def without_margins(spec: JobSpec, loaded: run_data.Data) -> Iterator[str]:
     pairs = (*loaded.comparisons.train, *loaded.comparisons.held_out)
     if all(pair.margin is None for pair in pairs):
         yield "`reward_model.margin` is set, but no row of `data.preferences` has a `margin`, so it has no effect."
-
-
-def _counted(loaded: run_data.Data, codec: Codec) -> str:
-    comparisons = [*loaded.comparisons.train, *loaded.comparisons.held_out]
-    return ", ".join(f"{count} with {reason}" for reason, count in why_left_out(comparisons, codec).items())
-
-
-def _texts(session: Session, loaded: run_data.Data, codec: Codec) -> tuple[list[list[int]], int]:
-    """The texts for PPO-ptx as token ids, and the number of texts that are too short."""
-    ptx = session.spec.ppo.ptx
-    if ptx is None or "ppo" not in session.spec.stages:
-        return [], 0
-    texts = [codec.text(text, ptx.max_tokens) for text in loaded.texts]
-    usable = [ids for ids in texts if len(ids) > 1]
-    if not usable:
-        raise DataError("`data.pretraining` holds no text of two tokens or more, which `ppo.ptx` needs.")
-    return usable, len(texts) - len(usable)
-
-
-def _require(encoded: TokenizedData, spec: JobSpec, loaded: run_data.Data, codec: Codec) -> None:
-    stages, prompt_knob = set(spec.stages), "`data.max_prompt_tokens`"
-    centred = "reward_model" in stages and spec.reward_model.normalize != "none"
-    for needed, items, what, knob in (
-        ("sft" in stages, encoded.examples, "demonstrations", prompt_knob),
-        (
-            "sft" in stages or centred,
-            encoded.references,
-            "demonstrations that fit with their EOS",
-            "`data.max_completion_tokens`",
-        ),
-        (
-            learns_from(spec, "comparisons"),
-            encoded.pairs,
-            "pairs",
-            f"{prompt_knob} or `data.max_completion_tokens`",
-        ),
-        (
-            learns_from(spec, "thumbs"),
-            encoded.verdicts,
-            "thumbs",
-            f"{prompt_knob} or `data.max_completion_tokens`",
-        ),
-        ("ppo" in stages, encoded.prompts, "prompts", prompt_knob),
-        (stages & {"ppo", "evaluation"}, encoded.held_out_prompts, "held-out prompts", prompt_knob),
-    ):
-        if needed and not items and what == "pairs":
-            _refuse_pairs(loaded, codec)
-        if needed and not items:
-            raise DataError(f"No {what} are left after tokenising: all are too long. Raise {knob}.")
-
-
-def _refuse_pairs(loaded: run_data.Data, codec: Codec) -> None:
-    reasons = why_left_out(loaded.comparisons.train, codec)
-    counted = ", ".join(f"{count} with {reason}" for reason, count in reasons.items())
-    advice = {
-        LONG_PROMPT: "Raise `data.max_prompt_tokens`.",
-        LONG_COMPLETION: "Raise `data.max_completion_tokens`.",
-        SAME_SIDES: "Bring pairs whose sides differ.",
-    }
-    raise DataError(f"No pairs are left after tokenising: {counted}. {' '.join(advice[reason] for reason in reasons)}")

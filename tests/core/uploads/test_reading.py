@@ -9,7 +9,7 @@ from typing import BinaryIO
 import pyarrow
 import pyarrow.parquet
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.blobs import LocalBlobs
@@ -36,7 +36,6 @@ def stored(blobs: LocalBlobs, content: bytes, part_bytes: int, name: str = "up_x
     return Upload(id=name, status="complete", bytes=len(content), part_bytes=part_bytes)
 
 
-@settings(deadline=None)  # the disk may take its time
 @given(
     part_bytes=st.sampled_from([7, 50, 100, 199, 200, 300]),
     steps=st.lists(st.tuples(st.integers(-250, 250), st.integers(0, 2), st.integers(-1, 250))),
@@ -78,7 +77,6 @@ def test_upload_incomplete_cannot_be_read(blobs: LocalBlobs) -> None:
         opener(blobs, Upload(id="up_1", status="open", bytes=10, part_bytes=5))
 
 
-@settings(deadline=None)
 @given(order=st.permutations(range(1, 8)), seen=st.integers(0, 7))
 def test_upload_checksum_does_not_depend_on_part_order(blobs: LocalBlobs, order: Sequence[int], seen: int) -> None:
     """`seen`: how many of them arrived here; the others did elsewhere."""

@@ -18,7 +18,7 @@ def test_the_course_of_a_run() -> None:
     assert line(best.model_copy(update={"best": False})) is None
     points = [CurvePoint(step=10, sqrt_kl=1.5, score=0.25, win_rate=0.75)]
     assert line(Curve(stage="ppo", points=points)) == (
-        "ppo: score and what is wanted, by distance\n  step 10  sqrt_kl 1.5  score 0.25  win_rate 0.75"
+        "ppo: score and judge or win rate, by distance\n  step 10  sqrt_kl 1.5  score 0.25  win_rate 0.75"
     )
 
 

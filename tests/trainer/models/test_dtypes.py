@@ -36,8 +36,8 @@ def whole(folder: Path, dtype: str) -> ModelBuilder:
 def test_dtypes_only_linear_layers_of_frozen_models_are_smaller(tmp_path: Path, dtype: str) -> None:
     make = whole(policy_in(tmp_path), dtype)
     small = getattr(torch, dtype)
-    for care, expected in (("trained", torch.float32), ("exact", small), ("frozen", small)):
-        model = make.policy("policy", tmp_path, care)  # type: ignore[arg-type]
+    for use, expected in (("trained", torch.float32), ("exact", small), ("frozen", small)):
+        model = make.policy("policy", tmp_path, use)  # type: ignore[arg-type]
         types = {name: p.dtype for name, p in model.named_parameters()}
         assert {t for name, t in types.items() if "_proj" in name or name == "lm_head.weight"} == {expected}
         assert {t for name, t in types.items() if "norm" in name or "embed" in name} == {torch.float32}
@@ -48,20 +48,20 @@ def test_dtypes_only_linear_layers_of_frozen_models_are_smaller(tmp_path: Path, 
         assert seen == [small]
 
 
-@pytest.mark.parametrize("care", ["frozen", "exact", "moving"])
+@pytest.mark.parametrize("use", ["frozen", "exact", "moving"])
 @pytest.mark.parametrize("dtype", ["float32", *TYPES])
 @pytest.mark.parametrize(
     "kind", [llama, gpt2]
 )  # the second one's layers are no nn.Linear, and its output layer is tied
 def test_dtypes_frozen_models_compute_same_bits_as_trained_one(
-    tmp_path: Path, kind: Callable[[], Model], dtype: str, care: WeightUse
+    tmp_path: Path, kind: Callable[[], Model], dtype: str, use: WeightUse
 ) -> None:
     """So the KL of a policy to its own reference is exactly 0 before the first step, and a score is one score."""
     kind().save_pretrained(tmp_path)
     make = whole(tmp_path, dtype)
-    policy, reference = make.policy("policy", tmp_path, "trained"), make.policy("reference", tmp_path, care)
+    policy, reference = make.policy("policy", tmp_path, "trained"), make.policy("reference", tmp_path, use)
     assert torch.equal(completion_logprobs(policy, BATCH)[0], completion_logprobs(reference, BATCH)[0])
-    critic, scorer = (make.scorer("critic", tmp_path, each, fresh_head=3) for each in ("trained", care))
+    critic, scorer = (make.scorer("critic", tmp_path, each, fresh_head=3) for each in ("trained", use))
     assert torch.equal(completion_values(critic, BATCH), completion_values(scorer, BATCH))
 
 
@@ -81,7 +81,7 @@ def test_the_preflight_counts_the_bytes_that_a_frozen_model_has(
 def test_dtypes_trained_bfloat16_policy_equals_its_reference(tmp_path: Path) -> None:
     spec = {"path": str(policy_in(tmp_path)), "dtype": "bfloat16", "trained_weights": "bfloat16"}
     make = builder_for(ModelSpec.model_validate(spec), CPU, lambda part: 0)
-    policy, reference = (make.policy("policy", tmp_path, care) for care in ("trained", "frozen"))  # type: ignore[arg-type]
+    policy, reference = (make.policy("policy", tmp_path, use) for use in ("trained", "frozen"))  # type: ignore[arg-type]
     assert torch.equal(completion_logprobs(policy, BATCH)[0], completion_logprobs(reference, BATCH)[0])
 
 
@@ -100,14 +100,14 @@ class Casts(TorchDispatchMode):
 
 @pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize("kind", [llama, gpt2])
-@pytest.mark.parametrize("care", ["trained", "exact", "frozen", "asynchronous"])
+@pytest.mark.parametrize("use", ["trained", "exact", "frozen", "asynchronous"])
 def test_weights_are_cast_once_and_not_at_each_decode_step(
-    tmp_path: Path, care: Literal["trained", "exact", "frozen", "asynchronous"], kind: Callable[[], Model], dtype: str
+    tmp_path: Path, use: Literal["trained", "exact", "frozen", "asynchronous"], kind: Callable[[], Model], dtype: str
 ) -> None:
     """A frozen model's are stored as they are multiplied; of one that learns, a batch of responses shares one cast."""
     kind().save_pretrained(tmp_path)
-    model = whole(tmp_path, dtype).policy("policy", tmp_path, "trained" if care == "asynchronous" else care)
-    if care == "asynchronous":
+    model = whole(tmp_path, dtype).policy("policy", tmp_path, "trained" if use == "asynchronous" else use)
+    if use == "asynchronous":
         model = producer._copied(model)
     counts = []
     for tokens in (2, 7):
@@ -125,7 +125,7 @@ def test_weights_are_cast_once_and_not_at_each_decode_step(
             )
         counts.append(casts.count)
     linear = sum(isinstance(module, nn.Linear | Conv1D) for module in model.modules())
-    assert counts[0] == counts[1] <= 2 * linear and (counts[0] > 0) == (care == "trained")
+    assert counts[0] == counts[1] <= 2 * linear and (counts[0] > 0) == (use == "trained")
 
 
 @pytest.mark.parametrize("kind", [llama, gpt2])

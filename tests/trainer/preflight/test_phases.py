@@ -1,6 +1,5 @@
 """Each phase's estimate against the bytes that the trainer's own code holds on real tensors."""
 
-from collections import Counter
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,9 +20,9 @@ from trainer.preflight.memory.fake_models import Blueprint, tensors_of
 from trainer.preflight.memory.live_bytes import LiveBytes
 from trainer.preflight.memory.passes import Passes
 from trainer.preflight.memory.phases import Phases
-from trainer.preflight.memory.residents import Resident
+from trainer.preflight.memory.residents import resident
 from trainer.preflight.report import PhaseMemory
-from trainer.preflight.workload import ExampleTokens, PairTokens, Sizes
+from trainer.preflight.workload import Sizes
 from trainer.rewards.base import Rewards, WeightedReward
 from trainer.rewards.models import TokenScorer
 from trainer.rollout.batch import sample_and_score, sample_responses
@@ -68,11 +67,13 @@ def spec_of(**changes: Any) -> JobSpec:
 
 def estimated(spec: JobSpec, kind: str, device: Literal["cpu", "cuda"] = "cpu") -> dict[str, PhaseMemory]:
     """Every demonstration and every side of a pair has the same length, so that nothing is left to chance."""
-    sizes = Sizes(
-        [ExampleTokens(PROMPT, ANSWER, True)] * 16, [], [PairTokens(PROMPT, ANSWER, ANSWER)] * 8, [], 8, PROMPTS, PROMPTS[:8], [],
-        {"demonstrations": Counter()}, TokenizedData([], [], [], [], [], [], []),
-        [ExampleTokens(PROMPT, ANSWER, True)] * 16,
-    )  # fmt: skip
+    shown = [TokenizedDemonstration([2] * PROMPT, [3] * ANSWER)] * 16
+    pairs = [TokenizedPair([2] * PROMPT, [3] * ANSWER, [3] * ANSWER, 1.0)] * 8
+    verdicts = [TokenizedThumb([2] * PROMPT, [3] * ANSWER, True)] * 16
+    encoded = TokenizedData(
+        examples=shown, pairs=pairs, prompts=PROMPTS, held_out_prompts=PROMPTS[:8], verdicts=verdicts
+    )
+    sizes = Sizes(encoded, eos_id=3)
     passes = Passes(Blueprint(POLICIES[kind][0], spec.model, device))
     return {phase.phase: phase for phase in Phases(spec, passes, sizes).all()}
 
@@ -175,7 +176,7 @@ def test_phases_lora_weight_bytes_match_the_built_models(tmp_path: Path, share: 
         maker.scorer("critic", tmp_path, "trained", fresh_head=1),
     ]
     weigh = {w.data_ptr(): w.nbytes for model in everyone for w in tensors_of(model) if isinstance(w, nn.Parameter)}
-    expected = Resident.of(spec, "ppo_update", Blueprint(LLAMA, spec.model, "cpu"))
+    expected = resident(spec, "ppo_update", Blueprint(LLAMA, spec.model, "cpu"))
     assert expected.weights == sum(weigh.values())
     learning = sum(w.nbytes for model in everyone for w in model.parameters() if w.requires_grad)
     assert expected.optimizer == 2 * learning

@@ -7,7 +7,7 @@ import pytest
 from tests.trainer.preflight.test_phases import ANSWER, LLAMA, estimated, spec_of
 from trainer.preflight.memory.fake_models import Blueprint
 from trainer.preflight.memory.processes import Processes
-from trainer.preflight.memory.residents import Resident
+from trainer.preflight.memory.residents import resident
 from trainer.preflight.memory.shapes import Shape
 from trainer.preflight.render import render
 from trainer.preflight.report import MemoryReport, Report
@@ -60,7 +60,7 @@ def test_asynchronous_rollout_estimate_adds_a_policy_copy(dtype: str, size: int)
     plain = spec_of(model={"path": "unused", "dtype": dtype}, ppo=PPO)
     blueprint = Blueprint(LLAMA, plain.model, "cpu")
     for phase in ("sft", "ppo_rollout", "ppo_update", "evaluation"):
-        more = Resident.of(ahead, phase, blueprint).weights - Resident.of(plain, phase, blueprint).weights
+        more = resident(ahead, phase, blueprint).weights - resident(plain, phase, blueprint).weights
         others = 7 * 48 + 900 * 48  # norms and embedding, which stay in float32
         assert more == (0 if phase == "sft" else size * (POLICY - others) + 4 * others), phase
 

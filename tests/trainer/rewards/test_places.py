@@ -15,7 +15,7 @@ from trainer.preflight.report import raise_first
 from trainer.preflight.scorers import ScoringInputs, check_scorers
 from trainer.session.session import Session
 from trainer.spec import JobSpec
-from trainer.stages.model_factory import Assembly
+from trainer.stages.model_factory import ModelFactory
 from trainer.stages.tokenize import TokenizedData
 from trainer.text.codec import TokenizedPrompt
 
@@ -27,9 +27,9 @@ def check(folder: Path, train: TokenizedPrompt, held_out: TokenizedPrompt, **cha
     spec = JobSpec.model_validate({"model": "x", "data": {"preferences": "y"}} | changes)
     log = EventLog(folder / "events.jsonl")
     try:
-        assembly = Assembly(Session(spec, folder, log), new_codec())
+        factory = ModelFactory(Session(spec, folder, log), new_codec())
         encoded = TokenizedData([], [], [], [], [], [train], [held_out])
-        raise_first(check_scorers(spec, ScoringInputs(assembly.context(), encoded, downloads=True)))
+        raise_first(check_scorers(spec, ScoringInputs(factory.context(), encoded, downloads=True)))
     finally:
         log.close()
 

@@ -8,7 +8,7 @@ import torch
 
 from tests import tolerance
 from tests.trainer.models.lora.tools import BATCH
-from tests.trainer.run.tools import LENGTH, LORA, assembly, contents, crashing, run
+from tests.trainer.run.tools import LENGTH, LORA, contents, crashing, model_factory, run
 from tests.trainer.running import events_of, metrics_of
 from trainer.events import RunStarted
 from trainer.models import load_reward_model
@@ -79,8 +79,8 @@ def test_a_reward_model_that_is_refitted_between_rounds(
     first_fit, refit = (
         load_reward_model(whole / "checkpoints" / name) for name in ("reward_model", "ppo/reward_model")
     )
-    with assembly(whole, stages, **changes) as made, torch.no_grad():
-        scorers = (made.compared()[0].reward_model, refit, first_fit)
+    with model_factory(whole, stages, **changes) as factory, torch.no_grad():
+        scorers = (factory.evaluated_models().models.reward_model, refit, first_fit)
         used, expected, other = (sequence_scores(model, BATCH) for model in scorers)
     assert torch.allclose(used, expected, atol=tolerance.largest()) and not torch.allclose(used, other, atol=1e-3)
 

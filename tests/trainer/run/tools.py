@@ -14,7 +14,7 @@ from trainer.models import load_tokenizer
 from trainer.run.process import run_in_process
 from trainer.session.session import Session
 from trainer.spec import JobSpec
-from trainer.stages.model_factory import Assembly
+from trainer.stages.model_factory import ModelFactory
 from trainer.text.codec import Codec
 
 SFT = {"epochs": 1, "batch_size": 16, "learning_rate": 1e-2, "save_every": 3}
@@ -52,12 +52,12 @@ def finished(folder: Path) -> list[str]:
 
 
 @contextmanager
-def assembly(folder: Path, stages: list[str], **changes: Any) -> Iterator[Assembly]:
+def model_factory(folder: Path, stages: list[str], **changes: Any) -> Iterator[ModelFactory]:
     folder.mkdir(exist_ok=True)
     spec, log = spec_of(stages, **changes), EventLog(folder / "events.jsonl")
     tokenizer = load_tokenizer(spec.model.path or folder / "checkpoints" / "sft")
     try:
-        yield Assembly(Session(spec, folder, log), Codec.for_tokenizer(tokenizer, spec.data))
+        yield ModelFactory(Session(spec, folder, log), Codec.for_tokenizer(tokenizer, spec.data))
     finally:
         log.close()
 

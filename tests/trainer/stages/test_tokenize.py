@@ -11,9 +11,11 @@ from tests.trainer.stage_tools import new_codec
 from trainer import run_data
 from trainer.errors import DataError
 from trainer.events import EventLog, Message
+from trainer.preflight.datasets import nothing_left
+from trainer.preflight.report import raise_first
 from trainer.session.session import Session
 from trainer.spec import JobSpec
-from trainer.stages.tokenize import TokenizedData, tokenize_data
+from trainer.stages.tokenize import TokenizedData, log_data_warnings, tokenize_data
 from trainer.text.codec import Codec
 from trainer.text.stops import Stops
 
@@ -30,7 +32,11 @@ def encoded(
     codec = Codec.for_tokenizer(new_codec().tokenizer, job.data, stops)
     log = EventLog(folder / "events.jsonl")
     try:
-        return tokenize_data(Session(job, folder, log), run_data.load(job.data, job.stages, job.sft.turns), codec)
+        loaded = run_data.load(job.data, job.stages, job.sft.turns)
+        tokenized = tokenize_data(job, loaded, codec)
+        log_data_warnings(Session(job, folder, log), loaded, codec, tokenized)
+        raise_first(nothing_left(job, tokenized))
+        return tokenized
     finally:
         log.close()
 
@@ -62,7 +68,7 @@ def test_tokenize_long_rows_that_no_stage_uses_are_not_reported(tmp_path: Path) 
     found = encoded(tmp_path, files, stages=["ppo"], rewards=LENGTH)
     assert not found.pairs and len(found.prompts) + len(found.held_out_prompts) == 9
     assert not [event for event in events_of(tmp_path) if isinstance(event, Message)]
-    with pytest.raises(DataError, match="No pairs are left after tokenising"):
+    with pytest.raises(DataError, match="No pair is left after tokenising"):
         encoded(tmp_path, files, stages=["dpo"])
 
 

@@ -12,7 +12,7 @@ from tests.trainer.stage_tools import session_in
 from trainer import run_data
 from trainer.events import Message
 from trainer.spec import DataSpec
-from trainer.stages.tokenize import _warn_of_the_template
+from trainer.stages.tokenize import _log_template
 from trainer.stages.tokenized_rows import tokenize_demonstrations
 from trainer.text.codec import Codec, train_tokenizer
 
@@ -77,7 +77,7 @@ def test_conversation_tokens_equal_those_of_a_real_template(shared_data: Path) -
 def test_a_template_with_another_end_of_turn_is_named(tmp_path: Path, end: str, warned: bool) -> None:
     codec = codec_with("{% for m in messages %}<{{ m.role }}>{{ m.content }}" + end + "{% endfor %}")
     with session_in(tmp_path) as session:
-        _warn_of_the_template(session, codec)
+        _log_template(session, codec)
     texts = [event.text for event in events_of(tmp_path) if isinstance(event, Message)]
     assert (
         any("ends an assistant's turn with <|pad|>, but the tokenizer's EOS is <|eos|>" in t for t in texts) == warned

@@ -1,4 +1,4 @@
-"""Which knob to turn when a run does not fit: what changes no result first, what changes it least next."""
+"""Suggests settings to change if a run does not fit: first those that change no result, then those that change it least."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -33,7 +33,7 @@ def suggest(spec: JobSpec, estimate: Estimate, budget: int) -> list[Suggestion]:
             break
         where, change, spec, phases = step
         peak = _peak(phases).expected
-        if found and found[-1].where == where:  # the same knob, turned further
+        if found and found[-1].where == where:  # the same setting, changed further
             found.pop()
         found.append(Suggestion(where=where, change=change, expected=peak, fits=peak <= budget))
     return found
@@ -56,7 +56,7 @@ def _steps(
 
 
 def _changes(spec: JobSpec, phase: Phase) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Offloading is tried on a CPU too, where it changes nothing and so is not proposed."""
+    """Fields and values to try, in the order of preference."""
     yield from _smaller_batches(spec, phase)
     if phase == "ppo_rollout" and (spec.ppo.rollout.rows_at_once or spec.ppo.batch_size) > 1:
         yield ("ppo", "rollout", "rows_at_once"), (spec.ppo.rollout.rows_at_once or spec.ppo.batch_size) // 2
@@ -73,7 +73,7 @@ def _changes(spec: JobSpec, phase: Phase) -> Iterator[tuple[tuple[str, ...], Any
 
 
 def _same_result(spec: JobSpec, phase: Phase) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Time for memory. Offloading is tried on a CPU too, where it changes nothing and so is not proposed."""
+    """Settings that trade time for memory. On a CPU offloading changes nothing, and is therefore not suggested."""
     if not spec.model.gradient_checkpointing:
         yield ("model", "gradient_checkpointing"), True
     if not spec.runtime.offload_frozen:
@@ -96,7 +96,7 @@ def _smaller_numbers(spec: JobSpec, phase: Phase) -> Iterator[tuple[tuple[str, .
 
 
 def _smaller_batches(spec: JobSpec, phase: Phase) -> Iterator[tuple[tuple[str, ...], int]]:
-    """The micro-batch, halved once or more often: memory for nothing but some speed."""
+    """The micro-batch size, halved, which costs some speed."""
     if phase == "evaluation":
         size, where = spec.evaluation.batch_size, ("evaluation", "batch_size")
     elif phase in _STAGES and phase != "ppo_rollout":
@@ -112,7 +112,7 @@ def _smaller_batches(spec: JobSpec, phase: Phase) -> Iterator[tuple[tuple[str, .
 
 
 def _with(spec: JobSpec, where: tuple[str, ...], value: Any) -> JobSpec | None:
-    """The spec with one field changed; None where the whole would not be valid."""
+    """The spec with one field changed; None if it is not valid."""
     raw = spec.model_dump(mode="json")
     section = raw
     for name in where[:-1]:

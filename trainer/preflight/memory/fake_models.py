@@ -1,9 +1,11 @@
 """The run's models as fake ones: built by the trainer's own code, without their memory.
 
-Sizes in bytes, N parameters: a trained model holds 4·N or 2·N by `model.trained_weights`, what learning adds is in
-trainer/preflight/memory/processes.py; a frozen one 4·N or 2·N by `model.dtype` for its linear layers and by
-`model.trained_weights` for the rest; a backbone under adapters 4·N or 2·N by `model.dtype`, N in 8 bits, and in 4 bits N/2
-with 0.127 bits of scales (Dettmers et al. 2023, "QLoRA", §3).
+Weights of a model with N parameters, in bytes:
+
+- Trained: 4·N or 2·N by `model.trained_weights`. trainer/preflight/memory/processes.py adds gradients and optimizer.
+- Frozen: 4·N or 2·N, by `model.dtype` for linear layers and by `model.trained_weights` for the rest.
+- A backbone under adapters: 4·N or 2·N by `model.dtype`. Its linear layers take N in 8 bits, and in 4 bits N/2 plus
+  0.127 bits of scales per parameter (Dettmers et al. 2023, "QLoRA", §3).
 """
 
 import copy
@@ -20,6 +22,7 @@ from transformers import AutoModelForCausalLM, AutoModelForSequenceClassificatio
 from trainer.models import precision
 from trainer.models.attention import Packing
 from trainer.models.backbone import Backbone
+from trainer.models.builders import Head
 from trainer.models.gradient_checkpointing import recompute_layers
 from trainer.models.heads import Model, compute_in, store_as_computed
 from trainer.models.roles import Role
@@ -44,7 +47,7 @@ class KnownNumbers(FakeTensorMode):
     """
 
     def may_turn_const(self, t: Tensor) -> bool:
-        """Overrides torch's own rule, by which a single number may be kept."""
+        """Override torch's own rule, by which a single number may be kept."""
         return self._may_be_kept(t) or super().may_turn_const(t)
 
     def _may_be_kept(self, tensor: Tensor) -> bool:
@@ -60,7 +63,7 @@ class KnownNumbers(FakeTensorMode):
         if func is _aten.count_nonzero.default and getattr(args[0], "constant", None) is None:
             with no_dispatch():
                 everyone = torch.tensor(args[0].numel())
-            return self.known(everyone)  # of rows that drew we know not what: all go on
+            return self.known(everyone)  # the drawn tokens are unknown: all rows go on
         return super().dispatch(func, types, args, kwargs)
 
     def known(self, real: Tensor) -> Tensor:
@@ -77,7 +80,6 @@ class KnownNumbers(FakeTensorMode):
         return batch
 
 
-Head = Literal["policy", "scalar"]
 _QUANTIZED = {"8bit": 1.0, "4bit": 0.5 + 0.127 / 8}
 
 
@@ -98,7 +100,7 @@ class Blueprint:
         return int(self.config.get_text_config().num_hidden_layers)
 
     def with_layers(self, layers: int) -> "Blueprint":
-        """The same of another depth."""
+        """The same architecture with another number of layers."""
         config = copy.deepcopy(self.config)
         text = config.get_text_config()
         text.num_hidden_layers = layers
@@ -107,7 +109,7 @@ class Blueprint:
         return Blueprint(config, self.spec, self.device, self.packing)
 
     def _trained(self, head: Head) -> Model:
-        """The model, or the adapter on its backbone, that learns."""
+        """The model that is trained, or its adapter on a backbone."""
         lora, recompute = self.spec.lora, self.spec.gradient_checkpointing
         if lora is None:
             model = compute_in(self._plain(head, getattr(torch, self.spec.trained_weights)), self.dtype)
@@ -125,7 +127,7 @@ class Blueprint:
         return self._faked(compute_in(store_as_computed(model, self.dtype), self.dtype))
 
     def _plain(self, head: Head, dtype: torch.dtype) -> Model:
-        """On the meta device, where a model has no memory either, but nothing can be computed on a CPU's terms."""
+        """The model on the meta device, where weights have no memory."""
         config = copy.deepcopy(self.config)
         config.num_labels = 1
         kind = AutoModelForCausalLM if head == "policy" else AutoModelForSequenceClassification
@@ -135,7 +137,7 @@ class Blueprint:
         return model
 
     def _faked(self, model: Model) -> Model:
-        """Put fake tensors in place of the meta ones; one that several modules share stays shared."""
+        """Replace meta tensors by fake ones. A tensor that several modules share stays shared."""
         fakes: dict[torch.Tensor, torch.Tensor] = {}
         holders: list[dict[str, Any]] = []
         for module in (model, *_backbone(model)):
@@ -162,7 +164,7 @@ class Blueprint:
         return sum(int(p.numel()) for p in self._plain(head, self.dtype).parameters())
 
     def frozen_bytes(self, head: Head) -> int:
-        """Bytes of a frozen model's weights, buffers left out; only matrices inside the layers are quantized."""
+        """Bytes of a frozen model's weights without buffers. Only matrices inside the layers are quantized."""
         parameters = dict(self.frozen(head).named_parameters())
         if self.spec.quantization is None:
             return sum(int(p.nbytes) for p in parameters.values())
@@ -170,7 +172,7 @@ class Blueprint:
         return sum(int(p.numel() * small) if is_linear(name, p.ndim) else p.nbytes for name, p in parameters.items())
 
     def trained_bytes(self, head: Head) -> int:
-        """Bytes of the weights that learn, beside those of their backbone."""
+        """Bytes of the trained weights, without those of their backbone."""
         return sum(int(p.nbytes) for p in self.trained(head).parameters() if p.requires_grad)
 
 
@@ -180,7 +182,7 @@ def is_linear(name: str, dimensions: int) -> bool:
 
 
 def tensors_of(model: Model) -> Iterator[torch.Tensor]:
-    """Weights and buffers, those of the backbone too where that is not the model's own."""
+    """Weights and buffers of a model, and those of its backbone."""
     for module in (model, *_backbone(model)):
         yield from module.parameters()
         yield from module.buffers()

@@ -1,8 +1,8 @@
-"""Counts the bytes that a computation would hold, without doing it: the model's own code on fake tensors.
+"""Counts the bytes that a computation would hold, by running the model's own code on fake tensors.
 
 A fake tensor (`torch._subclasses.FakeTensorMode`) has a shape, a type and a storage size, but no memory behind it, and
-every operation runs as its shape function alone. A forward and backward pass of a 7B model takes a second, and what lives
-when is exactly what would live in earnest, whatever the architecture. The idea is that of PyTorch's own
+every operation runs as its shape function alone. A forward and backward pass of a 7B model takes a second. Tensors have
+the lifetimes of a real run, for every architecture. The idea is that of PyTorch's own
 `torch.distributed._tools.MemTracker` and of torchtitan's memory estimation; closed forms (trainer/preflight/memory/passes.py)
 know one architecture and one kernel.
 """
@@ -30,9 +30,9 @@ _PLAIN, _GPU, _MATH, _MASKED = (f"proximal_counted{suffix}" for suffix in ("", "
 
 
 class LiveBytes(TorchDispatchMode):
-    """While inside: how many bytes live that did not before, and how many did at most. Works on real tensors too.
+    """Counts the live bytes of tensors that are created while inside, and their peak. Works on real tensors too.
 
-    `aside` are those of them that the caller has put aside; `peak_beside` is the most there ever was of the others.
+    `aside`: bytes that the caller counts separately. `peak_beside`: the peak of the others.
     """
 
     def __init__(self, before: Iterable[Tensor]) -> None:
@@ -47,7 +47,7 @@ class LiveBytes(TorchDispatchMode):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if func is _DEVICE and isinstance(args[0], FakeTensor):
-            return args[0].fake_device  # two questions of three are this one, and each takes its way through all modes
+            return args[0].fake_device  # two of three dispatches are this one, and each would pass through all modes
         out = func(*args, **(kwargs or {}))
         for tensor in tree_flatten(out)[0]:
             if isinstance(tensor, Tensor):
@@ -82,7 +82,7 @@ def attention_for(device: str, dtype: torch.dtype, config: Any) -> str:
 
 
 def assume_packs(model: Model, packing: Packing) -> None:
-    """A fake model cannot be tested for whether it computes packed sequences as it does single ones; most do."""
+    """Mark a fake model as one that computes packed sequences as single ones, which cannot be tested without values."""
     model._packing, model._packs = packing, True
 
 
@@ -93,7 +93,7 @@ def _attention(module: nn.Module, query: Tensor, key: Tensor, value: Tensor, mas
 def _gpu_attention(
     module: nn.Module, query: Tensor, key: Tensor, value: Tensor, mask: Any, *, layout: Any = None, **rest: Any
 ) -> Any:
-    """Flash attention holds as much for sequences end to end as for one as long as all of them."""
+    """Flash attention of packed sequences, which holds as much as one sequence of their total length."""
     if layout is not None:
         key, value = key.contiguous(), value.contiguous()
     return attention_forward(module, query, key, value, None, **rest)
@@ -106,7 +106,7 @@ def _math_attention(*args: Any, **kwargs: Any) -> Any:
 
 @contextmanager
 def as_on(device: str) -> Iterator[None]:
-    """While inside, the output layer works in the pieces in which it would on that device: fakes are all on a CPU."""
+    """While inside, the output layer splits its work as on `device`. All fake tensors are on a CPU."""
     before = output_layer._CACHED_ELEMENTS
     if device == "cuda":
         output_layer._CACHED_ELEMENTS = output_layer._AT_ONCE_ELEMENTS
@@ -118,7 +118,7 @@ def as_on(device: str) -> Iterator[None]:
 
 @contextmanager
 def with_masks(model: Model) -> Iterator[None]:
-    """While inside, its attention takes masks, as it does where sequences are padded at the left."""
+    """While inside, the model's attention takes masks, as for sequences that are padded at the left."""
     module = underlying(model)
     before = module.config._attn_implementation
     module.set_attn_implementation(_MASKED)

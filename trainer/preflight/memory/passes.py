@@ -1,7 +1,7 @@
-"""The memory of one pass of a model at its peak: forward, forward and backward, or sampling.
+"""The peak memory of one pass of a model: forward, forward and backward, or sampling.
 
-The trainer's own functions (trainer/models/sequences.py, trainer/sampling/) run on fake tensors, so that what is counted is what they
-do.
+The trainer's own functions (trainer/models/sequences.py, trainer/sampling/) run on fake tensors, and the bytes that live
+are counted.
 """
 
 from collections.abc import Callable
@@ -14,9 +14,10 @@ import torch
 from torch import Tensor
 from transformers import Cache, DynamicCache
 
+from trainer.models.builders import Head
 from trainer.models.heads import Model, autocast
 from trainer.models.sequences import Batch, completion_logprobs, completion_values, sequence_scores
-from trainer.preflight.memory.fake_models import Blueprint, Head, tensors_of
+from trainer.preflight.memory.fake_models import Blueprint, tensors_of
 from trainer.preflight.memory.live_bytes import LiveBytes, as_on, with_masks
 from trainer.preflight.memory.shapes import Shape
 from trainer.sampling.cache import keeps_in_place
@@ -29,11 +30,16 @@ class Widths:
     """Widths of one architecture and the memory of its passes by formula; `size` is the bytes per number.
 
     It serves architectures that cannot be followed on fake tensors, such as mixtures of experts. Numbers kept for the
-    backward pass, per token and layer: 6·H for the two norms (each keeps its input, normalised and weighed), 2·K for keys
-    and values, 3·A for queries, the attention's output and its copy, and 4·F for the gated feed-forward part. H is the
-    hidden size, K and A are the widths of keys and queries. F is the feed-forward width times the experts per token.
-    Source: Korthikanti et al. (2022, "Reducing activation recomputation in large transformer models"), §4, for RMSNorm,
-    SwiGLU and an attention that keeps no scores.
+    backward pass, per token and layer:
+
+    - 6·H for the two norms, each of which keeps its input, the normalised and the weighed one.
+    - 2·K for keys and values.
+    - 3·A for queries, the attention's output and its copy.
+    - 4·F for the gated feed-forward part.
+
+    H is the hidden size, K and A are the widths of keys and queries. F is the feed-forward width times the experts per
+    token. Source: Korthikanti et al. (2022, "Reducing activation recomputation in large transformer models"), §4, for
+    RMSNorm, SwiGLU and an attention that keeps no scores.
     """
 
     layers: int
@@ -99,15 +105,17 @@ class Training:
     """Peak bytes of a forward and a backward pass above the weights, gradients included."""
 
     first: int
-    """While no gradient stands yet: the first micro-batch of a step."""
+    """Peak of the first micro-batch of a step, before any gradient exists."""
     later: int
-    """While all gradients stand: the further ones."""
+    """Peak of a later micro-batch, when all gradients exist."""
     gradients: int
-    """Those that the pass leaves."""
+    """Bytes of the gradients after the pass."""
 
     def grown(self, other: "Training", times: float) -> "Training":
-        """The first peak is that of the forward pass, or stands at the end of the backward pass: all gradients, and what is
-        worked on beside them, which no depth changes."""
+        """The first peak is at the end of the forward or of the backward pass.
+
+        At the end of the backward pass, all gradients exist, and the temporaries beside them do not depend on the depth.
+        """
         gradients, later = _line(self.gradients, other.gradients, times), _line(self.later, other.later, times)
         return Training(max(later - gradients, gradients + max(0, self.first - self.gradients)), later, gradients)
 
@@ -140,7 +148,7 @@ def _line(one: int, other: int, times: float) -> int:
 
 
 class _LastStep(Exception):
-    """Further steps hold no more."""
+    """Ends sampling after the step with the largest memory."""
 
 
 class Passes:
@@ -150,7 +158,7 @@ class Passes:
         self.blueprint = blueprint
         self._shallow = [Passes(blueprint.with_layers(n)) for n in _SHALLOW] if blueprint.layers > DEEP else []
         self.uncounted: str | None = None
-        """Why passes had to be worked out by formula, where they had to."""
+        """The reason why passes are estimated by formula; None while they are counted."""
         self.training = lru_cache(maxsize=None)(self._training)
         self.forward = lru_cache(maxsize=None)(self._forward)
         self.sampling = lru_cache(maxsize=None)(self._sampling)
@@ -187,8 +195,11 @@ class Passes:
         )
 
     def _counted(self, count: Callable[[], T], by_formula: Callable[[Widths], T], of: Callable[["Passes"], T]) -> T:
-        """A deep model's from two shallow ones of its kind. By formula where the architecture looks at values, which fake
-        tensors do not have, or misses a kernel for them."""
+        """The figures of a pass; those of a deep model are extrapolated from two shallow ones.
+
+        They are computed by formula if the architecture reads values, which fake tensors do not have, or lacks a kernel
+        for them.
+        """
         if self._shallow and self.uncounted is None:
             found = [of(passes) for passes in self._shallow]
             self.uncounted = next((passes.uncounted for passes in self._shallow if passes.uncounted), None)
@@ -241,7 +252,7 @@ class Passes:
             return count(model, bytes_, prompts, limit)
 
     def _in_place(self, model: Model, bytes_: LiveBytes, prompts: tuple[int, ...], limit: int) -> Sampling:
-        """The prompts are read, then the last token is taken: a step before it attends to fewer columns."""
+        """The prompts and the last token. Every step before it attends to fewer columns."""
         caches: list[int] = []
 
         def stepper(model: Model, progress: Progress) -> Step:
@@ -264,7 +275,7 @@ class Passes:
         return Sampling(int(bytes_.peak), caches[0])
 
     def _growing(self, model: Model, bytes_: LiveBytes, prompts: tuple[int, ...], limit: int) -> Sampling:
-        """Reading the prompts, or the last step, with a copy of a layer's part of the cache and the draw."""
+        """The larger of reading the prompts and the last step, with a copy of one layer's cache and the draw."""
         rows, width, config = len(prompts), max(prompts), self.blueprint.config.get_text_config()
         with torch.no_grad(), autocast(model):
             cache = DynamicCache(config=model.config)

@@ -1,10 +1,14 @@
-"""Peak memory of each phase of a run: what stays (weights, optimizer) and what comes and goes on top.
+"""Peak memory of each phase of a run in one process: resident bytes (weights, optimizer) and temporary ones on top.
 
-Every phase's peak is the largest of its moments. While gradients are taken: the activations of one micro-batch with the
-gradients that stand by then (none of its own model in a step of one micro-batch, all in one of several; the policy's
-while the critic learns); or the optimizer's step with all gradients and its own temporaries. While sampling: the cache,
-which is allocated at once, with reading the prompts or with the last decode step; an asynchronous rollout samples beside
-scoring and learning. Experience itself (a few numbers per token) is left out. All of it is of one process.
+A phase's peak is the largest of these moments:
+
+- A backward pass: the activations of one micro-batch and the gradients that exist by then. In a step of one micro-batch
+  the model has none of its own yet, in a step of several it has all. While the critic learns, the policy's exist.
+- The optimizer's step: all gradients and its temporaries.
+- Sampling: the cache, which is allocated at once, and reading the prompts or the last decode step. An asynchronous
+  rollout samples beside scoring and learning.
+
+Experience itself, a few numbers per token, is left out.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -13,13 +17,12 @@ from functools import partial
 import torch
 
 from trainer.distributed.cpu_threads import PAIRED_BELOW, available_cores
+from trainer.models.builders import Head
 from trainer.optim.micro_batches import Limits
 from trainer.preflight.memory import shapes
-from trainer.preflight.memory.estimate import available
-from trainer.preflight.memory.fake_models import Head
 from trainer.preflight.memory.passes import Pass, Passes, Training, head_of
-from trainer.preflight.memory.processes import Learning, Processes, gathered_for_training, gathered_whole
-from trainer.preflight.memory.residents import Resident, members, passes_of
+from trainer.preflight.memory.processes import Learning, Processes, available, gathered_for_training, gathered_whole
+from trainer.preflight.memory.residents import NO_SCORERS, NamedScorers, forward_pass, planned_in, resident
 from trainer.preflight.memory.shapes import Level, Responses, Shape
 from trainer.preflight.report import Phase, PhaseMemory
 from trainer.preflight.workload import Sizes
@@ -29,30 +32,30 @@ from trainer.spec import DPOSpec, JobSpec, KTOSpec, OptimizerSpec, RewardModelSp
 Parts = dict[str, int]
 ShapeAt = Callable[[Level], Shape]
 GAPS = {"cpu": 1.4, "cuda": 1.1}
-"""Allocators hand out blocks of their own sizes, and keep what they cannot join: what that may add, counted in `high` alone.
-glibc's was seen to add 39 % to a training step (with `MALLOC_MMAP_THRESHOLD_=262144` in the environment, 1 %)."""
+"""Factor for the allocator's fragmentation, in `high` alone. glibc added 39 % to a measured training step, and 1 % with
+`MALLOC_MMAP_THRESHOLD_=262144` in the environment."""
 
 
 class Phases:
     """Estimates for one spec on one kind of device."""
 
-    def __init__(self, spec: JobSpec, passes: Passes, sizes: Sizes, other_weights: int = 0) -> None:
+    def __init__(self, spec: JobSpec, passes: Passes, sizes: Sizes, scorers: NamedScorers = NO_SCORERS) -> None:
         self.spec, self.sizes, self.passes, self.blueprint = spec, sizes, passes, passes.blueprint
-        self.other_weights = other_weights
-        self.processes = Processes.of(spec)
+        self.scorers = scorers
+        self.processes = Processes.from_spec(spec)
 
     def all(self) -> list[PhaseMemory]:
-        """In the order in which a run goes through them."""
+        """The phases in the order of a run."""
         return [self._phase(phase, parts) for phase, parts in self._planned()]
 
     def of(self, stage: StageName) -> list[PhaseMemory]:
-        """Those of one stage."""
+        """The phases of one stage."""
         return [self._phase(phase, parts) for phase, parts in self._planned() if phase.split("_")[0] == stage]
 
     def host(self) -> int:
-        """Bytes in RAM that an offloaded optimizer keeps, in the stage where they are most."""
+        """Bytes of an offloaded optimizer in RAM, in the stage where they are most."""
         phases = [phase for phase, _ in self._planned() if phase != "evaluation"]
-        return max((Resident.of(self.spec, phase, self.blueprint).host for phase in phases), default=0)
+        return max((resident(self.spec, phase, self.blueprint).host for phase in phases), default=0)
 
     def _planned(self) -> Iterator[tuple[Phase, Callable[[Level], Parts]]]:
         if "sft" in self.spec.stages:
@@ -71,8 +74,8 @@ class Phases:
             yield "evaluation", self._evaluation
 
     def _phase(self, phase: Phase, parts: Callable[[Level], Parts]) -> PhaseMemory:
-        resident = Resident.of(self.spec, phase, self.blueprint, self.other_weights)
-        stays = {"weights": resident.weights, "optimizer": resident.optimizer}
+        held = resident(self.spec, phase, self.blueprint, self.scorers)
+        stays = {"weights": held.weights, "optimizer": held.optimizer}
         totals = {level: sum((stays | parts(level)).values()) for level in ("low", "expected", "high")}
         return PhaseMemory(
             phase=phase,
@@ -97,7 +100,7 @@ class Phases:
         return self._learning("logprobs", self._sides(self.spec.dpo), level, self.spec.dpo, together=2)
 
     def _kto(self, level: Level) -> Parts:
-        """The passes over mismatched pairs, without gradients and before those with, need less."""
+        """KTO's passes over mismatched pairs have no gradients and need less, so they are not counted."""
         return self._learning("logprobs", self._thumbs(self.spec.kto), level, self.spec.kto)
 
     def _thumbs(self, spec: RewardModelSpec | KTOSpec) -> ShapeAt:
@@ -110,7 +113,7 @@ class Phases:
         return partial(shapes.comparisons, 2 * min(spec.batch_size, len(self.sizes.pairs)), self.sizes.pairs)
 
     def _training(self, what: Pass, shape_at: ShapeAt, level: Level, spec: OptimizerSpec) -> Training:
-        """Counted at the expected and the high level; at the low one, the share of the expected that the tokens have."""
+        """The peaks of a training pass: counted at the expected and the high level, scaled by tokens at the low one."""
         gradients = self.blueprint.trained_bytes(head_of(what))
         counted = self.passes.training(what, shape_at("expected" if level == "low" else level))
         if level == "low":
@@ -121,14 +124,14 @@ class Phases:
         return self.processes.training(Training(counted.first + wider, counted.later + wider, gradients + wider))
 
     def _learns(self, head: Head, spec: OptimizerSpec) -> Learning:
-        return self.processes.learns(Learning.of(self.blueprint, head, spec))
+        return self.processes.learning(Learning.for_model(self.blueprint, head, spec))
 
     def _learning(self, what: Pass, whole: ShapeAt, level: Level, spec: OptimizerSpec, together: int = 1) -> Parts:
         shape_at, several = self._in_parts(whole, spec, together)
         learns, pass_ = self._learns(head_of(what), spec), self._training(what, shape_at, level, spec)
         peak = max(pass_.later if several else pass_.first, learns.gradients + learns.step)
         parts = {"gradients": learns.gradients, "activations": peak - learns.gradients}
-        # a sharded model is there as a whole for the held-out figures, when there is no gradient
+        # a sharded model is gathered whole for the held-out figures, when there is no gradient
         return max(
             parts | self._gathered([head_of(what)], learning=True),
             self._gathered([head_of(what)]),
@@ -146,18 +149,22 @@ class Phases:
         return self._of_rollout(level) | self._gathered(["policy"])
 
     def _of_rollout(self, level: Level) -> Parts:
-        return self._sampling(Responses.of(self.sizes, self.spec.ppo.max_new_tokens), self.spec.ppo.batch_size, level)
+        return self._sampling(
+            Responses.from_sizes(self.sizes, self.spec.ppo.max_new_tokens), self.spec.ppo.batch_size, level
+        )
 
     def _beside(self, parts: Parts, level: Level) -> Parts:
-        """With the next responses, where they are sampled meanwhile; else with what is kept of the rollout."""
+        """Add the sampling of the next responses if it is asynchronous, else the rollout's cache that is kept."""
         if not self.spec.ppo.rollout.asynchronous:
             return parts | self._kept(level)
         sampling = self._of_rollout(level)
         return {name: parts.get(name, 0) + sampling.get(name, 0) for name in (parts | sampling)}
 
     def _kept(self, level: Level) -> Parts:
-        """The cache that CUDA graphs run over, and the weights as autocast would cast them, where the two are small enough
-        to be kept (trainer/sampling/graphs.py). On an unknown GPU: nothing."""
+        """The cache of CUDA graphs and the weights in autocast's type, if they are small enough to be kept.
+
+        trainer/sampling/graphs.py has the rule. On an unknown GPU nothing is counted.
+        """
         rollout = self.spec.ppo.rollout
         captured = rollout.engine == "built_in" and rollout.decode != "eager" and not self.processes.sharded
         if self.blueprint.device != "cuda" or not captured or not torch.cuda.is_available():
@@ -174,23 +181,26 @@ class Phases:
 
     def _score(self, level: Level) -> Parts:
         ppo = self.spec.ppo
-        whole = partial(Responses.of(self.sizes, ppo.max_new_tokens).shape, ppo.batch_size)
+        whole = partial(Responses.from_sizes(self.sizes, ppo.max_new_tokens).shape, ppo.batch_size)
         return self._beside(self._forwards("ppo_score", self._in_parts(whole, ppo)[0], level), level)
 
     def _forwards(self, phase: Phase, shape_at: ShapeAt, level: Level) -> Parts:
-        """Passes without gradients, one model after the other; at the low level, the share that the tokens have."""
-        asked = {passes_of(member) for member in members(self.spec, phase)}
+        """Passes without gradients, one model after the other. The low level is the expected one scaled by tokens."""
+        models = planned_in(self.spec, phase, self.scorers)
+        asked = {forward_pass(model) for model in models}
         shape = shape_at("expected" if level == "low" else level)
         counted = max(self.passes.forward(*one, shape) for one in asked)
         activations = counted if level != "low" else int(counted * shape_at("low").tokens / shape.tokens)
-        return {"activations": activations} | self._gathered([member.head for member in members(self.spec, phase)])
+        return {"activations": activations} | self._gathered([model.head for model in models])
 
     def _update(self, level: Level) -> Parts:
         ppo = self.spec.ppo
-        whole = partial(Responses.of(self.sizes, ppo.max_new_tokens).shape, ppo.batch_size // ppo.minibatches)
+        whole = partial(Responses.from_sizes(self.sizes, ppo.max_new_tokens).shape, ppo.batch_size // ppo.minibatches)
         shape_at, several = self._in_parts(whole, ppo)
         several = several or ppo.ptx is not None
-        learners: list[Head] = [member.head for member in members(self.spec, "ppo_update") if member.learns]
+        learners: list[Head] = [
+            model.head for model in planned_in(self.spec, "ppo_update", self.scorers) if model.use == "trained"
+        ]
         learning = {head: self._learns(head, ppo) for head in learners}
         gradients = {head: found.gradients for head, found in learning.items()}
         policy = self._training("logprobs_and_entropy", shape_at, level, ppo)
@@ -219,9 +229,9 @@ class Phases:
     def _evaluation(self, level: Level) -> Parts:
         """Sampling or scoring, whichever takes more."""
         spec = self.spec.evaluation
-        held_out = self.sizes.held_out_prompts
+        held_out = self.sizes.encoded.held_out_prompts
         rows = max(1, min(spec.batch_size, spec.prompts, len(held_out)))
-        responses = Responses.of(self.sizes, spec.max_new_tokens or self.spec.ppo.max_new_tokens, held_out=True)
+        responses = Responses.from_sizes(self.sizes, spec.max_new_tokens or self.spec.ppo.max_new_tokens, held_out=True)
         at_once, _ = self._in_parts(partial(responses.shape, rows), self.spec.ppo)
         return max(
             self._sampling(responses, rows, level) | self._gathered(["policy"]),
@@ -230,7 +240,7 @@ class Phases:
         )
 
     def _in_parts(self, whole: ShapeAt, spec: OptimizerSpec, together: int = 1) -> tuple[ShapeAt, bool]:
-        """The largest micro-batch of a process' share of a step as the trainer splits it, and whether there are several."""
+        """The largest micro-batch of a process' share of a step, and whether there are several."""
         limits = Limits.from_spec(spec)
 
         def share(level: Level) -> Shape:

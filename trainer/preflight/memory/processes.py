@@ -1,37 +1,57 @@
-"""The memory of one process of several: its share of every batch, and of sharded models its slice and what is gathered for it.
+"""The memory of one of several processes: its share of every batch, and its slice and the gathered parts of sharded models.
 
-A slice (`runtime.sharding` = "fsdp", ZeRO stage 3: Rajbhandari et al. 2020) is 1/P of weights, gradients and optimizer. For
-a pass with gradients there come the weights outside of the layers (embeddings, norm, head: gathered from the forward to the
-end of the backward pass), two layers (one at work, one on its way), and the gradients of the former and of one layer before
-they are summed. A pass without gradients finds its whole model gathered (trainer/distributed/sharding.py).
+A slice (`runtime.sharding` = "fsdp", ZeRO stage 3: Rajbhandari et al. 2020) is 1/P of weights, gradients and optimizer. A
+pass with gradients also holds these gathered parts:
+
+- The weights outside of the layers (embeddings, norm, head), from the forward to the end of the backward pass.
+- Two layers: the one in use, and the next one, which is being gathered.
+- The gradients of the weights outside and of one layer, before they are summed.
+
+A pass without gradients holds its whole model gathered (trainer/distributed/sharding.py).
 """
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
 
 import torch
 from transformers.modeling_layers import GradientCheckpointingLayer
 
 from trainer.distributed.world import balance
+from trainer.models.builders import Head
 from trainer.models.heads import Model
 from trainer.optim.moments import AT_ONCE, BLOCK, SMALL
-from trainer.preflight.memory.fake_models import Blueprint, Head
+from trainer.preflight.memory.fake_models import Blueprint
 from trainer.preflight.memory.passes import Training
 from trainer.preflight.memory.shapes import Shape
 from trainer.spec import JobSpec, OptimizerSpec
 
+_LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
+RUNTIME = {"cpu": 400 * 2**20, "cuda": 500 * 2**20}
+"""Bytes of a process besides its tensors: Python with torch and transformers in RAM, or the CUDA context on a GPU."""
 _WORKING = 54
-"""Bytes per number whose moments are out of their 8 bits, 10 of which put several tensors side by side."""
+"""Bytes per number while its moments are decoded from 8 bits. 10 of them concatenate several tensors."""
+
+
+def available(device: Literal["cpu", "cuda"]) -> int:
+    """Bytes of the first GPU, or of RAM, within the limit of a container."""
+    if device == "cuda":
+        return int(torch.cuda.get_device_properties(0).total_memory)
+    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    limits = [text.strip() for path in _LIMITS if path.is_file() and (text := path.read_text())]
+    return min([total, *(int(limit) for limit in limits if limit.isdecimal())])
 
 
 @dataclass(frozen=True)
 class Learning:
     """Bytes that learning adds to a model's weights on the device; `host` is the RAM of an offloaded optimizer.
 
-    For N parameters in float32, gradients take 4·N and AdamW's two moments 8·N (Kingma and Ba 2015; 16 bytes a parameter
-    in all: Rajbhandari et al. 2020, "ZeRO", §3.1). In bfloat16, weights and gradients take 2·N each and masters 4·N.
-    Gradients that come in several parts take 4·N. Moments in 8 bits take 2·N, and 8 bytes for each block of 256
-    (Dettmers et al. 2022).
+    For N parameters in float32, gradients take 4·N and AdamW's two moments 8·N (Kingma and Ba 2015). With the weights that
+    is 16 bytes a parameter (Rajbhandari et al. 2020, "ZeRO", §3.1). In bfloat16, weights and gradients take 2·N each and
+    masters 4·N. Gradients that are summed over several passes take 4·N. Moments in 8 bits take 2·N, and 8 bytes for each
+    block of 256 (Dettmers et al. 2022).
     """
 
     gradients: int
@@ -41,7 +61,7 @@ class Learning:
     host: int = 0
 
     @classmethod
-    def of(cls, blueprint: Blueprint, head: Head, spec: OptimizerSpec) -> "Learning":
+    def for_model(cls, blueprint: Blueprint, head: Head, spec: OptimizerSpec) -> "Learning":
         weights = [weight for weight in blueprint.trained(head).parameters() if weight.requires_grad]
         gradients = sum(4 * w.numel() if spec.accumulates else w.nbytes for w in weights)
         kept = sum(_kept(weight, spec) for weight in weights)
@@ -61,7 +81,7 @@ def _kept(weight: torch.Tensor, spec: OptimizerSpec) -> int:
 
 
 def _converted(weight: torch.Tensor, spec: OptimizerSpec) -> int:
-    """The fused step has no temporaries; of a small type, the gradient in float32 and the weight rounded."""
+    """Bytes of a step's temporaries: none in float32, else the gradient in float32 and the rounded weight."""
     return 0 if weight.dtype == torch.float32 else (2 if spec.accumulates else 6) * int(weight.numel())
 
 
@@ -74,18 +94,18 @@ def _working(weights: Sequence[torch.Tensor], spec: OptimizerSpec, device: str) 
 
 @dataclass(frozen=True)
 class Processes:
-    """How many share the work, and whether they share the models too."""
+    """The number of processes, and whether the models are sharded over them."""
 
     count: int = 1
     sharded: bool = False
 
     @classmethod
-    def of(cls, spec: JobSpec) -> "Processes":
+    def from_spec(cls, spec: JobSpec) -> "Processes":
         count = spec.resources.total
         return cls(count, count > 1 and spec.runtime.sharding == "fsdp")
 
     def share(self, whole: Shape, together: int = 1) -> Shape:
-        """The share of the process with the most tokens. `together`: rows that stay together, as the two sides of a pair do."""
+        """The share of the process with the most tokens. `together`: rows that stay together, such as the sides of a pair."""
         if self.count == 1:
             return whole
         lengths = [sum(pair) for pair in zip(whole.prompts, whole.completions, strict=True)]
@@ -96,40 +116,40 @@ class Processes:
         return Shape(tuple(whole.prompts[row] for row in rows), tuple(whole.completions[row] for row in rows))
 
     def block(self, rows: int) -> int:
-        """Rows of the first of them, where nothing is known of each."""
+        """The largest share of `rows` rows."""
         return -(-rows // self.count)
 
     def held(self, size: int) -> int:
-        """Bytes of what is sharded, in each process."""
+        """The bytes of one process of a model with `size` bytes."""
         return -(-size // self.count) if self.sharded else size
 
-    def learns(self, whole: Learning) -> Learning:
+    def learning(self, whole: Learning) -> Learning:
         if not self.sharded:
             return whole
         gradients, optimizer, step = map(self.held, (whole.gradients, whole.optimizer, whole.step))
         return Learning(gradients, optimizer, step, self.held(whole.host))
 
     def training(self, whole: Training) -> Training:
-        """The same pass where only a slice of the gradients stands there."""
+        """The same pass with only this process' slice of the gradients."""
         gradients = self.held(whole.gradients)
         later = whole.later - whole.gradients + gradients
         return Training(max(gradients, min(whole.first, later)), later, gradients)
 
 
 def gathered_for_training(model: Model) -> int:
-    """Bytes of the whole weights and gradients that come and go while a sharded model learns."""
+    """Bytes of the gathered weights and gradients while a sharded model is trained."""
     sizes, outside = _gathered(model)
     return 2 * outside + (min(2, len(sizes)) + 1) * max(sizes, default=0)
 
 
 def gathered_whole(model: Model) -> int:
-    """Bytes of the model while all of it is gathered, for passes without gradients."""
+    """Bytes of the whole gathered model, for passes without gradients."""
     sizes, outside = _gathered(model)
     return sum(sizes) + outside
 
 
 def _gathered(model: Model) -> tuple[list[int], int]:
-    """Bytes of each layer's weights as they are gathered, and of those outside of the layers."""
+    """Bytes of each gathered layer's weights, and of the weights outside of the layers."""
     layers = [module for module in model.modules() if isinstance(module, GradientCheckpointingLayer)]
     stored = [sum(int(weight.nbytes) for weight in layer.parameters()) for layer in layers]
     outside = sum(int(weight.nbytes) for weight in model.parameters()) - sum(stored)

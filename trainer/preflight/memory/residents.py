@@ -1,84 +1,27 @@
-"""Which models are in memory in each stage, and what their weights and optimizers come to. As trainer/stages/model_factory.py has it."""
+"""Bytes that stay in memory for a whole phase: the weights and optimizers of the models that the stage plan lists."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from trainer.preflight.memory.fake_models import Blueprint, Head
+from trainer.preflight.memory.fake_models import Blueprint
 from trainer.preflight.memory.passes import Pass
 from trainer.preflight.memory.processes import Learning, Processes
 from trainer.preflight.report import Phase
-from trainer.spec import JobSpec, OptimizerSpec
+from trainer.spec import JobSpec, OptimizerSpec, StageName
+from trainer.stages.model_plan import PlannedModel, StageOutput, offloads_frozen, planned_models
 
 
 @dataclass(frozen=True)
-class Member:
-    """A model by its head, and how its weights are held."""
+class NamedScorers:
+    """The models that the rewards and judges of a spec name by path. Each process loads all of them."""
 
-    head: Head
-    learns: bool = False
-    """It has gradients and an optimizer."""
-    exact: bool = False
-    """Without learning, but never away in host memory: the policy that was trained."""
-    moves: bool = False
-    """In float32 without learning: a reference that moves, a reward model that is refitted."""
-    adapted: bool = False
-    """On a backbone it has an adapter without learning: it was trained before."""
-    start: str = "policy"
-    """Where its weights come from; models with the same start can share a backbone."""
+    weights: int = 0
+    """Bytes of their weights."""
+    critic_start: str | None = None
+    """The one that a separate critic starts from, if any."""
 
 
-def members(spec: JobSpec, phase: Phase) -> list[Member]:
-    """Who is in memory in `phase`. The evaluation in the loop finds all of PPO there."""
-    match phase:
-        case "sft":
-            return [Member("policy", learns=True)]
-        case "reward_model":
-            return [Member("scalar", learns=True)]
-        case "dpo" | "kto":
-            return [Member("policy", learns=True), Member("policy")]
-        case "evaluation" if "ppo" not in spec.stages:
-            against = [Member("policy", exact=True, start="against")] if spec.evaluation.against else []
-            trained = {"sft", "dpo", "kto"} & set(spec.stages)
-            initial = [Member("policy")] if trained or not against else []
-            return [Member("policy", exact=True, adapted=True), *initial, *against, *_scorer(spec)]
-        case _:
-            return _ppo(spec)
-
-
-def _ppo(spec: JobSpec) -> list[Member]:
-    ppo = spec.ppo
-    found = [Member("policy", learns=True), Member("policy")]
-    if ppo.reference.update != "fixed":
-        found.append(Member("policy", exact=True, moves=True, adapted=True, start=ppo.reference.path or "policy"))
-    elif ppo.reference.path is not None:
-        found.append(Member("policy", start=ppo.reference.path))
-    if ppo.uses_critic and ppo.critic.kind == "separate":
-        found.append(Member("scalar", learns=True, start=_critic_start(spec)))
-    return found + _scorer(spec)
-
-
-def _scorer(spec: JobSpec) -> list[Member]:
-    if not spec.own_reward_model:
-        return []
-    moves = spec.ppo.online is not None
-    return [Member("scalar", exact=moves, moves=moves, adapted=True, start=_scorer_start(spec))]
-
-
-def _scorer_start(spec: JobSpec) -> str:
-    """DPO and KTO come between the reward model and PPO, and leave another policy."""
-    between = {"dpo", "kto"} & set(spec.stages)
-    return spec.reward_model.path or ("policy of the reward model" if between else "policy")
-
-
-def _critic_start(spec: JobSpec) -> str:
-    return _scorer_start(spec) if spec.own_reward_model and spec.ppo.critic.initial != "policy" else "policy"
-
-
-def passes_of(member: Member) -> tuple[Pass, bool]:
-    """The output that `member` computes while a batch is scored, and whether its weights are held as those of a model that learns."""
-    if member.head == "policy":
-        return "logprobs", member.learns or member.moves
-    return ("values" if member.learns else "scores"), member.learns or member.moves
+NO_SCORERS = NamedScorers()
 
 
 @dataclass(frozen=True)
@@ -90,50 +33,111 @@ class Resident:
     host: int = 0
     """Bytes of an offloaded optimizer, in RAM."""
 
-    @classmethod
-    def of(cls, spec: JobSpec, phase: Phase, blueprint: Blueprint, other_weights: int = 0) -> "Resident":
-        """`other_weights`: of reward models that the run only loads, which each process does."""
-        found, rule, processes = members(spec, phase), _rule(spec, phase), Processes.of(spec)
-        other_weights += _behind(spec, phase, blueprint)
-        learning = [processes.learns(Learning.of(blueprint, member.head, rule)) for member in found if member.learns]
-        optimizer, host = sum(one.optimizer for one in learning), sum(one.host for one in learning)
-        if blueprint.spec.lora is not None:
-            return cls(_on_backbones(found, blueprint) + other_weights, optimizer, host)
-        away = spec.runtime.offload_frozen and blueprint.device == "cuda" and phase not in ("dpo", "kto")
-        each = [
-            (processes.held(_held(member, blueprint)), away and not (member.learns or member.exact)) for member in found
+
+def resident(spec: JobSpec, phase: Phase, blueprint: Blueprint, scorers: NamedScorers = NO_SCORERS) -> Resident:
+    """The bytes of one process in `phase`. A phase that two stages have counts the stage that holds more."""
+    found = [_Stage(spec, stage, phase, blueprint, scorers).resident() for stage in _stages(spec, phase)]
+    return max(found, key=lambda each: each.weights + each.optimizer)
+
+
+def planned_in(spec: JobSpec, phase: Phase, scorers: NamedScorers) -> list[PlannedModel]:
+    """The models in memory in `phase`. Those of the evaluation are of PPO, which evaluates too, and of its own stage."""
+    return [model for stage in _stages(spec, phase) for model in planned_models(spec, stage, scorers.critic_start)]
+
+
+def _stages(spec: JobSpec, phase: Phase) -> Sequence[StageName]:
+    match phase:
+        case "evaluation":
+            return [stage for stage in ("ppo", "evaluation") if stage in spec.stages]
+        case "ppo_rollout" | "ppo_score" | "ppo_update":
+            return ["ppo"]
+        case _:
+            return [phase]
+
+
+def forward_pass(model: PlannedModel) -> tuple[Pass, bool]:
+    """The output that a model computes while a batch is scored, and whether its weights are held as a trained model's."""
+    as_trained = model.use in ("trained", "moving")
+    if model.head == "policy":
+        return "logprobs", as_trained
+    return ("values" if model.use == "trained" else "scores"), as_trained
+
+
+@dataclass(frozen=True)
+class _Stage:
+    """One stage, in one of its phases."""
+
+    spec: JobSpec
+    stage: StageName
+    phase: Phase
+    blueprint: Blueprint
+    scorers: NamedScorers
+
+    def resident(self) -> Resident:
+        models, processes = (
+            planned_models(self.spec, self.stage, self.scorers.critic_start),
+            Processes.from_spec(self.spec),
+        )
+        options = self._optimizer_options()
+        learning = [
+            processes.learning(Learning.for_model(self.blueprint, model.head, options))
+            for model in models
+            if model.use == "trained" and options is not None
         ]
-        stay = sum(size for size, goes in each if not goes)
-        if not away:
-            return cls(stay + other_weights, optimizer, host)
-        visits = [0, other_weights, *(size for size, goes in each if goes)]
-        return cls(stay + (max(visits) if phase in ("ppo_score", "evaluation") else 0), optimizer, host)
+        weights = self._on_backbones(models) if self.blueprint.spec.lora else self._whole(models, processes)
+        return Resident(
+            weights + self._sampling_copy(),
+            sum(model.optimizer for model in learning),
+            sum(model.host for model in learning),
+        )
 
+    def _optimizer_options(self) -> OptimizerSpec | None:
+        return None if self.stage == "evaluation" else getattr(self.spec, self.stage)
 
-def _behind(spec: JobSpec, phase: Phase, blueprint: Blueprint) -> int:
-    """Of the copy of the policy that samples the next responses meanwhile, which is held as a frozen model; of an adapter
-    that is computed in a smaller type, the backbone too (trainer/rollout/producer.py)."""
-    in_ppo = phase.startswith("ppo") or (phase == "evaluation" and "ppo" in spec.stages)
-    if not (in_ppo and spec.ppo.rollout.asynchronous):
-        return 0
-    if blueprint.spec.lora is None:
-        return blueprint.frozen_bytes("policy")
-    return blueprint.dtype.itemsize * blueprint.trained_parameters("policy") + blueprint.frozen_bytes("policy")
+    def _scorer_weights(self) -> int:
+        return self.scorers.weights if self.stage in ("ppo", "evaluation") else 0
 
+    def _whole(self, models: Sequence[PlannedModel], processes: Processes) -> int:
+        """Whole models. Offloaded ones are on the GPU one at a time, in the phases that score."""
+        offloads = offloads_frozen(self.spec, self.stage) and self.blueprint.device == "cuda"
+        sizes = [(processes.held(self._bytes(model)), offloads and model.use == "frozen") for model in models]
+        stay = sum(size for size, offloaded in sizes if not offloaded)
+        if not offloads:
+            return stay + self._scorer_weights()
+        visits = [0, self._scorer_weights(), *(size for size, offloaded in sizes if offloaded)]
+        return stay + (max(visits) if self.phase in ("ppo_score", "evaluation") else 0)
 
-def _rule(spec: JobSpec, phase: Phase) -> OptimizerSpec:
-    """The optimizer settings of the stage to which the phase belongs."""
-    return {"sft": spec.sft, "reward_model": spec.reward_model, "dpo": spec.dpo, "kto": spec.kto}.get(phase, spec.ppo)
+    def _bytes(self, model: PlannedModel) -> int:
+        if model.use == "trained":
+            return self.blueprint.trained_bytes(model.head)
+        if model.use == "moving":
+            return 4 * self.blueprint.parameters(model.head)
+        return self.blueprint.frozen_bytes(model.head)
 
+    def _on_backbones(self, models: Sequence[PlannedModel]) -> int:
+        """Adapters, and a backbone for each start or for each model."""
+        lora = self.blueprint.spec.lora
+        assert lora is not None  # the caller has looked
+        backbones = len({self._backbone(model) for model in models}) if lora.share_backbone else len(models)
+        adapters = sum(self.blueprint.trained_bytes(model.head) for model in models if self._has_adapter(model))
+        return backbones * self.blueprint.frozen_bytes("policy") + adapters + self._scorer_weights()
 
-def _held(member: Member, blueprint: Blueprint) -> int:
-    if member.learns:
-        return blueprint.trained_bytes(member.head)
-    return 4 * blueprint.parameters(member.head) if member.moves else blueprint.frozen_bytes(member.head)
+    def _backbone(self, model: PlannedModel) -> str | StageOutput | None:
+        """An earlier stage's adapter is merged into its backbone, except into a quantized one."""
+        from_adapter = isinstance(model.start, StageOutput) and self.blueprint.spec.quantization is not None
+        return self.spec.model.path if from_adapter else model.start
 
+    def _has_adapter(self, model: PlannedModel) -> bool:
+        return model.has_adapter or self._backbone(model) != model.start
 
-def _on_backbones(found: Sequence[Member], blueprint: Blueprint) -> int:
-    assert blueprint.spec.lora is not None  # the caller's choice
-    backbones = len({member.start for member in found}) if blueprint.spec.lora.share_backbone else len(found)
-    adapters = sum(blueprint.trained_bytes(member.head) for member in found if member.learns or member.adapted)
-    return backbones * blueprint.frozen_bytes("policy") + adapters
+    def _sampling_copy(self) -> int:
+        """The copy of the policy that an asynchronous rollout samples with, held as a frozen model (trainer/rollout/producer.py).
+
+        With an adapter in a smaller type than it is trained in, the copy has a backbone of its own.
+        """
+        if self.stage != "ppo" or not self.spec.ppo.rollout.asynchronous:
+            return 0
+        blueprint = self.blueprint
+        if blueprint.spec.lora is None:
+            return blueprint.frozen_bytes("policy")
+        return blueprint.dtype.itemsize * blueprint.trained_parameters("policy") + blueprint.frozen_bytes("policy")

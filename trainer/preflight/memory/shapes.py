@@ -10,14 +10,14 @@ from trainer.optim.micro_batches import Limits
 from trainer.preflight.workload import ExampleTokens, PairTokens, Sizes, mean
 
 Level = Literal["low", "expected", "high"]
-"""Sequences of average length; the worst batch that one must expect; every sequence as long as it may be."""
+"""Sequences of average length, the worst batch that is expected, or every sequence as long as allowed."""
 _DEVIATIONS = 2.0
-"""By how many of its standard deviations the worst batch is expected to exceed a mean one: one in 44 batches does."""
+"""Standard deviations by which the worst expected batch exceeds a mean one: 1 in 44 batches does."""
 
 
 @dataclass(frozen=True)
 class Shape:
-    """A batch as a model sees it: how long each row's prompt and completion are."""
+    """The lengths of a batch: the tokens of each row's prompt and completion."""
 
     prompts: tuple[int, ...]
     completions: tuple[int, ...]
@@ -31,7 +31,7 @@ class Shape:
         return sum(self.prompts) + sum(self.completions)
 
     def largest(self, limits: Limits) -> "Shape":
-        """The part with the most tokens, of those that go through a model together."""
+        """The micro-batch with the most tokens."""
         lengths = [sum(pair) for pair in zip(self.prompts, self.completions, strict=True)]
         rows = max(limits.split(lengths), key=lambda part: sum(lengths[row] for row in part))
         return Shape(tuple(self.prompts[row] for row in rows), tuple(self.completions[row] for row in rows))
@@ -52,12 +52,12 @@ def comparisons(sequences: int, pairs: Sequence[PairTokens], level: Level) -> Sh
 
 
 def texts(rows: int, lengths: Sequence[int], level: Level) -> Shape:
-    """All but the first token are learnt."""
+    """Rows of plain text, where every token but the first is a target."""
     return _rows(rows, [(1, max(1, length - 1)) for length in lengths], level)
 
 
 def _rows(rows: int, found: Sequence[tuple[int, int]], level: Level) -> Shape:
-    """`rows` of the lengths found: all average; spread evenly over what there is, the longest among them; or all longest."""
+    """`rows` of the lengths found: all average, quantiles of the data with the longest among them, or all longest."""
     if level == "low":
         prompt, completion = (max(1, round(mean([pair[side] for pair in found]))) for side in (0, 1))
         return Shape((prompt,) * rows, (completion,) * rows)
@@ -79,21 +79,21 @@ def _quantile(row: int, rows: int, count: int) -> int:
 
 
 def _grown(rows: int, totals: Sequence[int]) -> float:
-    """How much longer than usual all rows of the worst batch together are, as a factor."""
+    """The factor by which the tokens of the worst expected batch exceed those of an average one."""
     average = statistics.fmean(totals)
     return 1 + _DEVIATIONS * statistics.pstdev(totals) / (math.sqrt(rows) * average) if average else 1.0
 
 
 @dataclass(frozen=True)
 class Responses:
-    """Sampled responses: as long as the demonstrations where there are any, else as long as allowed."""
+    """Sampled responses: as long as the demonstrations, or as long as allowed if there are none."""
 
     prompts: list[int]
     answers: list[int]
     limit: int
 
     @classmethod
-    def of(cls, sizes: Sizes, limit: int, held_out: bool = False) -> "Responses":
+    def from_sizes(cls, sizes: Sizes, limit: int, held_out: bool = False) -> "Responses":
         answers = [min(length, limit) for length in sizes.answers] or [limit]
         return cls(sizes.prompt_lengths(held_out) or [1], answers, limit)
 
@@ -107,7 +107,7 @@ class Responses:
         return tuple(sorted(_rows(rows, [(length, 0) for length in self.prompts], level).prompts))
 
     def _matched(self) -> tuple[list[int], list[int]]:
-        """Prompts and answers, as many of one as of the other, each in its order: long ones with long ones."""
+        """Equally many prompts and answers, sorted by length, so that long prompts are paired with long answers."""
         count = min(max(len(self.prompts), len(self.answers)), 1000)
         return tuple(  # type: ignore[return-value]
             [ordered[_quantile(i, count, len(ordered))] for i in range(count)]

@@ -1,7 +1,7 @@
 """The pairwise reward model: losses, scores and figures of pairs, with one forward pass for each different answer.
 
-P counts pairs, K the answers to one prompt. A ranking counts as one item of a batch, and each of its pairs has the weight
-1 ÷ (number of its pairs), which is K·(K − 1)/2 for a complete ranking (Ouyang et al. 2022, §3.5, eq. 1).
+P counts pairs, K the answers to one prompt. A ranking counts as one item of a batch. Each of its pairs has the weight
+1 ÷ (number of its pairs), and a complete ranking has K·(K − 1)/2 pairs (Ouyang et al. 2022, §3.5, eq. 1).
 """
 
 from collections.abc import Iterator, Sequence

@@ -51,8 +51,8 @@ def normalise(
 ) -> dict[str, float]:
     """Set bias and scale after training by `spec.normalize`; return them, and the raw mean and standard deviation.
 
-    The bias sets the references' mean score to 0 (Stiennon et al. 2020; Huang et al. 2024), and the scale sets their
-    standard deviation to 1.
+    The bias sets the references' mean score to 0 (Stiennon et al. 2020, Huang et al. 2024). The scale sets their standard
+    deviation to 1.
     """
     measured: dict[str, float] = {}
     if references:
@@ -64,7 +64,7 @@ def normalise(
         if measured["reference_std"] > 1e-6:
             model.config.score_scale = measured["reference_std"]
         else:
-            session.say(
+            session.log(
                 "All SFT reference answers have the same score, so the scale of the scores is not changed.", True
             )
     set_to = {"score_bias": float(model.config.score_bias), "score_scale": float(model.config.score_scale)}

@@ -1105,7 +1105,7 @@ export interface components {
         AdvantageSpec: {
             /**
              * Estimator
-             * @description `gae`: generalised advantage estimation with a critic (Schulman et al. 2016); `reward_to_go`: the discounted rewards from the token on, no critic (Williams 1992); `sequence`: the whole response is one action, its return stands at every token (Ahmadian et al. 2024).
+             * @description `gae`: generalised advantage estimation with a critic (Schulman et al. 2016). `reward_to_go`: the discounted rewards from the token on, without a critic (Williams 1992). `sequence`: the whole response is one action, and each token has its return (Ahmadian et al. 2024).
              * @default gae
              * @enum {string}
              */
@@ -1129,20 +1129,20 @@ export interface components {
             length_adaptive?: number | null;
             /**
              * Bootstrap Truncated
-             * @description A response cut off by `max_new_tokens` has not ended: its score is left out, and the critic's value of the state after its last token stands for what would have come (the missing-EOS penalty still counts). False: it ended there, with its score.
+             * @description Treat a response cut off by `max_new_tokens` as unfinished. Its return then ends with the critic's value after the last token in place of its score. The missing-EOS penalty still counts. False: the response ends there, with its score.
              * @default false
              */
             bootstrap_truncated: boolean;
             /**
              * Baseline
-             * @description Subtracted from the return without a critic: the mean of the batch's returns; of the other responses to the same prompt (RLOO, Kool et al. 2019); of all responses to the prompt (GRPO, Shao et al. 2024); or the prompt's V* (A*-PO, Brantley et al. 2025). With `reward_to_go` each mean is taken per position; a response that ended earlier counts there with the return of its last token.
+             * @description Value subtracted from the return without a critic. `batch_mean`: the mean of the batch's returns. `leave_one_out`: the mean of the other responses to the same prompt (RLOO, Kool et al. 2019). `group_mean`: the mean of all responses to the prompt (GRPO, Shao et al. 2024). `optimal_value`: the prompt's V* (A*-PO, Brantley et al. 2025). With `reward_to_go` each mean is taken per position. A response that ended earlier counts there with the return of its last token.
              * @default none
              * @enum {string}
              */
             baseline: "none" | "batch_mean" | "leave_one_out" | "group_mean" | "optimal_value";
             /**
              * Normalize
-             * @description `whiten`: mean 0 and variance 1 over the batch's response tokens; `group_std`: divided by the standard deviation of the returns of the same prompt (GRPO); `none`: as they are.
+             * @description `whiten`: mean 0 and variance 1 over the batch's response tokens. `group_std`: divided by the standard deviation of the returns of the same prompt (GRPO). `none`: unchanged.
              * @default whiten
              * @enum {string}
              */
@@ -2065,7 +2065,7 @@ export interface components {
              * @description Mean distance of predicted and observed over the bins, weighted by their pairs (ECE).
              */
             calibration_error: number;
-            /** @description What "the longer answer is better" would score; equal lengths are half right. */
+            /** @description The accuracy of choosing the longer answer. Equal lengths are half right. */
             length_baseline: components["schemas"]["Slice"];
             /**
              * Length Correlation
@@ -2335,7 +2335,7 @@ export interface components {
         };
         /**
          * CheckpointSpec
-         * @description What is kept on the way.
+         * @description The checkpoints that are kept during a run.
          */
         CheckpointSpec: {
             /**
@@ -2363,7 +2363,7 @@ export interface components {
         ClassifierReward: {
             /**
              * Name
-             * @description Under which it is logged (`reward/<name>`). Left out: its type, numbered where there are several.
+             * @description Name under which it is logged (`reward/<name>`). Left out: its type, numbered if there are several.
              */
             name?: string | null;
             /**
@@ -2389,14 +2389,14 @@ export interface components {
             label?: string | number | null;
             /**
              * Output
-             * @description What is read: the raw logit, the softmax (sigmoid for one label) probability, or its logarithm.
+             * @description The output that is read: the raw logit, the softmax (sigmoid for one label) probability, or its logarithm.
              * @default logit
              * @enum {string}
              */
             output: "logit" | "probability" | "log_probability";
             /**
              * Text
-             * @description What the classifier reads: the response alone; prompt and response as one text, by its chat template where it has one; or both as a pair of texts with its separator between them.
+             * @description Input of the classifier. `response`: the response alone. `prompt_and_response`: both as one text, by its chat template if it has one. `pair`: both as a pair of texts with its separator between them.
              * @default prompt_and_response
              * @enum {string}
              */
@@ -2501,7 +2501,7 @@ export interface components {
             kind: "separate" | "value_head";
             /**
              * Initial
-             * @description What a separate critic starts as: the reward model, or the policy with a new head whose output is 0. `auto`: the reward model where the run has one on the policy's tokenizer, else the policy.
+             * @description Initial weights of a separate critic: the reward model, or the policy with a new head whose output is 0. `auto`: the reward model if the run has one on the policy's tokenizer, else the policy.
              * @default auto
              * @enum {string}
              */
@@ -2520,7 +2520,7 @@ export interface components {
             coef: number;
             /**
              * Value Clip Range
-             * @description New values are clipped to within this distance of the old ones; null (in TOML: false) turns value clipping off.
+             * @description New values are clipped to within this distance of the old ones. Null (in TOML: false) turns value clipping off.
              * @default 0.2
              */
             value_clip_range: number | null;
@@ -2533,7 +2533,7 @@ export interface components {
         };
         /**
          * CurveData
-         * @description The over-optimisation curve: what was optimised and what was wanted, against the distance travelled.
+         * @description The over-optimisation curve: the optimised score, and the judge and win rate, against the distance from the start.
          */
         CurveData: {
             /**
@@ -2550,7 +2550,7 @@ export interface components {
         };
         /**
          * CurveEvent
-         * @description The over-optimisation curve: what was optimised and what was wanted, against the distance travelled.
+         * @description The over-optimisation curve: the optimised score, and the judge and win rate, against the distance from the start.
          */
         CurveEvent: {
             /**
@@ -2621,7 +2621,7 @@ export interface components {
             judge?: number | null;
             /**
              * Win Rate
-             * @description Against the policy as PPO began.
+             * @description Win rate against the policy as PPO began.
              */
             win_rate: number;
         };
@@ -2673,7 +2673,7 @@ export interface components {
             micro_batch_tokens?: number | null;
             /**
              * Optimizer
-             * @description `adamw` (Loshchilov and Hutter 2019); `adamw_8bit`: the same with its two moments in 8 bits, block by block (Dettmers et al. 2022): 2 bytes a parameter for 8, nearly the same steps, and on a CPU slower ones.
+             * @description `adamw`: Loshchilov and Hutter (2019). `adamw_8bit`: its two moments are in 8 bits, block by block (Dettmers et al. 2022). They take 2 bytes a parameter in place of 8, with nearly the same steps, which are slower on a CPU.
              * @default adamw
              * @enum {string}
              */
@@ -2740,7 +2740,7 @@ export interface components {
         };
         /**
          * DataSpec
-         * @description What the run learns from. Over REST these are dataset ids (`ds_…`); on the command line, JSONL files.
+         * @description The datasets of the run: dataset ids (`ds_…`) over REST, JSONL files on the command line.
          */
         DataSpec: {
             /**
@@ -2760,7 +2760,7 @@ export interface components {
             sft?: string | null;
             /**
              * Prompts
-             * @description Prompts for PPO and evaluation, each with an `answer` where a reward checks one. A row that stands twice counts twice. Left out: the prompts of `preferences`, else of `sft`, else of `thumbs`, each once.
+             * @description Prompts for PPO and evaluation, each with an `answer` where a reward checks one. A repeated row counts twice. Left out: the prompts of `preferences`, else of `sft`, else of `thumbs`, each once.
              */
             prompts?: string | null;
             /**
@@ -2787,7 +2787,7 @@ export interface components {
             max_prompt_tokens: number;
             /**
              * Max Completion Tokens
-             * @description Longer completions are cut in SFT (without an EOS at the cut); pairs with a longer side and thumbs on a longer completion are left out of the data of the reward model, DPO and KTO.
+             * @description Longer completions are cut in SFT, without an EOS at the cut. The reward model, DPO and KTO leave out pairs with a longer side and thumbs on a longer completion.
              * @default 512
              */
             max_completion_tokens: number;
@@ -3090,7 +3090,7 @@ export interface components {
         };
         /**
          * DatasetKind
-         * @description The kind of the rows of a dataset.
+         * @description The rows of a dataset; `data.schema` has their fields.
          * @enum {string}
          */
         DatasetKind: "preferences" | "thumbs" | "prompts" | "sft" | "pretraining";
@@ -3351,12 +3351,12 @@ export interface components {
             max_new_tokens?: number | null;
             /**
              * Judge
-             * @description Who decides between two completions: the name of an installed judge (entry-point group `proximal.judges`), any reward (a second reward model, a rule), or an HTTP endpoint that compares pairs. Left out: the rewards of the run.
+             * @description The judge of two completions: the name of an installed judge (entry-point group `proximal.judges`), any reward (a second reward model, a rule), or an HTTP endpoint that compares pairs. Left out: the rewards of the run.
              */
             judge?: string | (components["schemas"]["ModelReward"] | components["schemas"]["ClassifierReward"] | components["schemas"]["ExactMatchReward"] | components["schemas"]["NumericMatchReward"] | components["schemas"]["RegexReward"] | components["schemas"]["JsonSchemaReward"] | components["schemas"]["LengthReward"] | components["schemas"]["LexiconReward"] | components["schemas"]["HttpReward"] | components["schemas"]["PluginReward"] | components["schemas"]["HttpJudge"]) | null;
             /**
              * Against
-             * @description Checkpoint or model that the evaluation stage compares with. Left out: the policy as it was before PPO (or KTO, or DPO). The evaluations during PPO, and with them `keep_best` and the health rules, compare with the policy as PPO began, whatever this says.
+             * @description Checkpoint or model that the evaluation stage compares with. Left out: the policy as it was before PPO (or KTO, or DPO). The evaluations during PPO, `keep_best` and the health rules always compare with the policy as PPO began.
              */
             against?: string | null;
             /**
@@ -3394,7 +3394,7 @@ export interface components {
         ExactMatchReward: {
             /**
              * Name
-             * @description Under which it is logged (`reward/<name>`). Left out: its type, numbered where there are several.
+             * @description Name under which it is logged (`reward/<name>`). Left out: its type, numbered if there are several.
              */
             name?: string | null;
             /**
@@ -3559,7 +3559,7 @@ export interface components {
         };
         /**
          * GuardsSpec
-         * @description Brakes inside an iteration.
+         * @description Limits on the steps inside an iteration.
          */
         GuardsSpec: {
             /**
@@ -3574,13 +3574,13 @@ export interface components {
             lr_cut_kl?: number | null;
             /**
              * Lr Cut Factor
-             * @description Of `lr_cut_kl`.
+             * @description Factor of the learning rates after `lr_cut_kl` was exceeded.
              * @default 0.5
              */
             lr_cut_factor: number;
             /**
              * Lr Cut Steps
-             * @description Of `lr_cut_kl`.
+             * @description Optimizer steps for which `lr_cut_factor` holds.
              * @default 100
              */
             lr_cut_steps: number;
@@ -3621,7 +3621,7 @@ export interface components {
             rule: string;
             /**
              * Action
-             * @description What the run does about it.
+             * @description The action of the run.
              * @enum {string}
              */
             action: "warn" | "pause" | "stop" | "roll_back";
@@ -3632,17 +3632,17 @@ export interface components {
             limit: number;
             /**
              * Cause
-             * @description What is wrong, in a sentence.
+             * @description The problem, in a sentence.
              */
             cause: string;
             /**
              * Evidence
-             * @description What it is compared with, then the last steps beyond the limit.
+             * @description The values that the last steps are compared with, then the last steps beyond the limit.
              */
             evidence: components["schemas"]["Evidence"][];
             /**
              * Suggestion
-             * @description What to change.
+             * @description The setting to change.
              */
             suggestion: string;
         };
@@ -3694,32 +3694,32 @@ export interface components {
         };
         /**
          * HealthRule
-         * @description One rule: how far is too far, for how long, and what then.
+         * @description One rule: its limit, its patience and its action.
          */
         HealthRule: {
             /**
              * Action
-             * @description `warn`: an event; `pause`: save and end, the same command goes on; `stop`: save and fail (`not_finite`: fail at once, with the checkpoints as they are); `roll_back`: back to the best checkpoint with half the learning rates.
+             * @description `warn`: log an event. `pause`: save and end; the same command resumes. `stop`: save and fail; `not_finite` fails at once and saves nothing more. `roll_back`: return to the best checkpoint with half the learning rates.
              * @default warn
              * @enum {string}
              */
             action: "off" | "warn" | "pause" | "stop" | "roll_back";
             /**
              * Limit
-             * @description The threshold; what it measures stands at the rule. Left out: the rule's own.
+             * @description The threshold. Its meaning is described at each rule. Left out: the rule's default.
              * @default 0
              */
             limit: number;
             /**
              * Patience
-             * @description Steps in a row (evaluations, where the rule looks at those) beyond the limit before the rule acts. Left out: the rule's own.
+             * @description Steps in a row beyond the limit before the rule acts. Rules about evaluations count evaluations. Left out: the rule's default.
              * @default 1
              */
             patience: number;
         };
         /**
          * HealthSpec
-         * @description What PPO watches in itself. Each rule's event names the cause, the evidence and the knob to turn.
+         * @description The limits on PPO's metrics. Each rule's event names the cause, the evidence and the setting to change.
          */
         HealthSpec: {
             /**
@@ -3765,7 +3765,7 @@ export interface components {
              */
             clipfrac_high: components["schemas"]["HealthRule"];
             /**
-             * @description `policy/clipfrac_avg` at the limit or below, though there is more than one optimizer step to an iteration: the policy hardly moves.
+             * @description `policy/clipfrac_avg` at the limit or below with several optimizer steps per iteration: the policy hardly moves.
              * @default {
              *       "action": "warn",
              *       "limit": 0,
@@ -3810,7 +3810,7 @@ export interface components {
              */
             truncation: components["schemas"]["HealthRule"];
             /**
-             * @description `objective/kl_penalty_std` above this multiple of the spread of the raw scores, while the mean raw score has risen by less than that spread since the start: the KL penalty takes away what better responses earn. Only where the KL sits in the reward.
+             * @description `objective/kl_penalty_std` above this multiple of the raw scores' standard deviation, while the mean raw score has risen by less than that deviation since the start. The KL penalty then outweighs the score of better responses. Only with the KL in the reward.
              * @default {
              *       "action": "warn",
              *       "limit": 0.5,
@@ -3828,7 +3828,7 @@ export interface components {
              */
             value_loss_spike: components["schemas"]["HealthRule"];
             /**
-             * @description A loss or gradient is NaN or infinite more often than the limit. The step is never taken; `stop` fails in the midst of the iteration and saves nothing more; `warn` skips it and goes on, `roll_back` goes back to the best checkpoint.
+             * @description A loss or gradient is NaN or infinite more often than the limit. The step is never taken. `stop` fails in the midst of the iteration and saves nothing more. `warn` skips the step, and `roll_back` returns to the best checkpoint.
              * @default {
              *       "action": "stop",
              *       "limit": 0,
@@ -3895,7 +3895,7 @@ export interface components {
         };
         /**
          * HttpJudge
-         * @description A remote endpoint that compares: POST {"items": [{"prompt", "a", "b"}, …]} answers {"preferred": ["a" | "b" | "tie", …]}. Each pair is asked twice, the sides swapped; answers that contradict each other are a tie.
+         * @description A remote endpoint that compares: POST {"items": [{"prompt", "a", "b"}, …]} returns {"preferred": ["a" | "b" | "tie", …]}. Each pair is asked twice, the sides swapped; answers that contradict each other are a tie.
          */
         HttpJudge: {
             /**
@@ -3905,7 +3905,7 @@ export interface components {
             type: "http_judge";
             /**
              * Url
-             * @description Where to ask.
+             * @description Address of the endpoint.
              */
             url: string;
             /**
@@ -3929,12 +3929,12 @@ export interface components {
         };
         /**
          * HttpReward
-         * @description A remote endpoint: POST {"items": [{"prompt", "response", "answer", "finished"}, …]} answers {"scores": [number, …]}. In place of a number it may give a list of one number for each token of the response.
+         * @description A remote endpoint: POST {"items": [{"prompt", "response", "answer", "finished"}, …]} returns {"scores": [number, …]}. In place of a number it may give a list of one number for each token of the response.
          */
         HttpReward: {
             /**
              * Name
-             * @description Under which it is logged (`reward/<name>`). Left out: its type, numbered where there are several.
+             * @description Name under which it is logged (`reward/<name>`). Left out: its type, numbered if there are several.
              */
             name?: string | null;
             /**
@@ -3950,7 +3950,7 @@ export interface components {
             type: "http";
             /**
              * Url
-             * @description Where to ask.
+             * @description Address of the endpoint.
              */
             url: string;
             /**
@@ -3973,7 +3973,7 @@ export interface components {
             retries: number;
             /**
              * Protocol
-             * @description The form of request and answer: ours, or {"query": [prompt and response, …], "prompts": [prompt, …], "labels": [answer, …]} with {"rewards": [number, …]} as OpenRLHF's remote reward models speak (texts with their special tokens).
+             * @description The form of request and response. `proximal`: the one above. `openrlhf`: {"query": [prompt and response, …], "prompts": [prompt, …], "labels": [answer, …]} and {"rewards": [number, …]}, texts with their special tokens, as OpenRLHF's remote reward models have it.
              * @default proximal
              * @enum {string}
              */
@@ -4274,7 +4274,7 @@ export interface components {
         JobSpec: {
             /**
              * Name
-             * @description For people; shown in lists.
+             * @description Name for people, shown in lists.
              * @default
              */
             name: string;
@@ -4284,7 +4284,7 @@ export interface components {
             data: components["schemas"]["DataSpec"];
             /**
              * Stages
-             * @description What the run does, in this order. A stage that is left out is skipped, whatever its section says: `["sft"]` alone, `["ppo", "evaluation"]` on a checkpoint with a rule as reward, `["sft", "dpo", "evaluation"]`, `["sft", "kto", "evaluation"]`.
+             * @description Stages of the run, in this order. A stage that is left out is skipped, even if its section is given: `["sft"]` alone, `["ppo", "evaluation"]` on a checkpoint with a rule as reward, `["sft", "dpo", "evaluation"]`, `["sft", "kto", "evaluation"]`.
              * @default [
              *       "sft",
              *       "reward_model",
@@ -4459,7 +4459,7 @@ export interface components {
             ppo: components["schemas"]["PPOSpec"];
             /**
              * Rewards
-             * @description What PPO maximises: the weighted sum of these. Left out: the reward model trained in this run.
+             * @description PPO maximises the weighted sum of these. Left out: the reward model trained in this run.
              * @default []
              */
             rewards: (components["schemas"]["ModelReward"] | components["schemas"]["ClassifierReward"] | components["schemas"]["ExactMatchReward"] | components["schemas"]["NumericMatchReward"] | components["schemas"]["RegexReward"] | components["schemas"]["JsonSchemaReward"] | components["schemas"]["LengthReward"] | components["schemas"]["LexiconReward"] | components["schemas"]["HttpReward"] | components["schemas"]["PluginReward"])[];
@@ -4474,7 +4474,7 @@ export interface components {
              */
             evaluation: components["schemas"]["EvaluationSpec"];
             /**
-             * @description What PPO watches in itself.
+             * @description The limits on PPO's metrics, and the action when one is passed.
              * @default {
              *       "enabled": true,
              *       "kl_blow_up": {
@@ -4573,7 +4573,7 @@ export interface components {
             seed: number;
             /**
              * Seeds
-             * @description Runs of the whole, one after the other, with `seed`, `seed` + 1, …: the summary holds each figure's mean and interval, and which seeds collapsed.
+             * @description Number of whole runs, one after the other, with `seed`, `seed` + 1, …: the summary holds each figure's mean and interval, and which seeds collapsed.
              * @default 1
              */
             seeds: number;
@@ -4668,7 +4668,7 @@ export interface components {
         JsonSchemaReward: {
             /**
              * Name
-             * @description Under which it is logged (`reward/<name>`). Left out: its type, numbered where there are several.
+             * @description Name under which it is logged (`reward/<name>`). Left out: its type, numbered if there are several.
              */
             name?: string | null;
             /**
@@ -4693,12 +4693,12 @@ export interface components {
         JsonValue: unknown;
         /**
          * KLSpec
-         * @description The tie to the reference policy.
+         * @description The KL penalty that holds the policy near the reference policy.
          */
         KLSpec: {
             /**
              * Coef
-             * @description β: weight of the KL penalty; the first one, where `controller` changes it.
+             * @description β: weight of the KL penalty. If `controller` changes it, this is the initial one.
              * @default 0.05
              */
             coef: number;
@@ -4711,7 +4711,7 @@ export interface components {
             placement: "reward" | "loss";
             /**
              * Estimator
-             * @description Of KL(π ‖ π_ref) at a sampled token, with x = log π − log π_ref (Schulman 2020): k1 = x; k2 = x²/2; k3 = exp(−x) − 1 + x. In the reward only k1 has the gradient of the KL; k2 and k3 need `placement` = "loss".
+             * @description Estimator of KL(π ‖ π_ref) at a sampled token, with x = log π − log π_ref (Schulman 2020): k1 = x, k2 = x²/2, k3 = exp(−x) − 1 + x. In the reward only k1 has the gradient of the KL. k2 and k3 need `placement` = "loss".
              * @default k1
              * @enum {string}
              */
@@ -4724,7 +4724,7 @@ export interface components {
             unbiased_gradient: boolean;
             /**
              * Controller
-             * @description How β changes: not at all; by proportional control towards `target` (Ziegler et al. 2019, eq. 4–5); or down to `final_coef` along a line or half a cosine.
+             * @description How β changes. `fixed`: it is constant. `adaptive`: proportional control towards `target` (Ziegler et al. 2019, eq. 4 and 5). `linear`, `cosine`: down to `final_coef` along a line or half a cosine.
              * @default fixed
              * @enum {string}
              */
@@ -4796,7 +4796,7 @@ export interface components {
             micro_batch_tokens?: number | null;
             /**
              * Optimizer
-             * @description `adamw` (Loshchilov and Hutter 2019); `adamw_8bit`: the same with its two moments in 8 bits, block by block (Dettmers et al. 2022): 2 bytes a parameter for 8, nearly the same steps, and on a CPU slower ones.
+             * @description `adamw`: Loshchilov and Hutter (2019). `adamw_8bit`: its two moments are in 8 bits, block by block (Dettmers et al. 2022). They take 2 bytes a parameter in place of 8, with nearly the same steps, which are slower on a CPU.
              * @default adamw
              * @enum {string}
              */
@@ -4839,7 +4839,7 @@ export interface components {
             desirable_weight: number;
             /**
              * Undesirable Weight
-             * @description λ_U: weight of the rows with a thumb down. The paper advises λ_D·n_D / (λ_U·n_U) between 1 and 4/3, n_D and n_U the numbers of thumbs up and down; `check` compares.
+             * @description λ_U: weight of the rows with a thumb down. The paper advises λ_D·n_D / (λ_U·n_U) between 1 and 4/3, n_D and n_U the numbers of thumbs up and down; `python -m trainer check` compares them.
              * @default 1
              */
             undesirable_weight: number;
@@ -4944,7 +4944,7 @@ export interface components {
         LengthReward: {
             /**
              * Name
-             * @description Under which it is logged (`reward/<name>`). Left out: its type, numbered where there are several.
+             * @description Name under which it is logged (`reward/<name>`). Left out: its type, numbered if there are several.
              */
             name?: string | null;
             /**
@@ -4960,12 +4960,12 @@ export interface components {
             type: "length";
             /**
              * Target
-             * @description The length that is wanted.
+             * @description The target length.
              */
             target: number;
             /**
              * Unit
-             * @description What is counted; an EOS is not.
+             * @description The unit of the length. An EOS is not counted.
              * @default tokens
              * @enum {string}
              */
@@ -4978,7 +4978,7 @@ export interface components {
         LexiconReward: {
             /**
              * Name
-             * @description Under which it is logged (`reward/<name>`). Left out: its type, numbered where there are several.
+             * @description Name under which it is logged (`reward/<name>`). Left out: its type, numbered if there are several.
              */
             name?: string | null;
             /**
@@ -5322,7 +5322,7 @@ export interface components {
         ModelReward: {
             /**
              * Name
-             * @description Under which it is logged (`reward/<name>`). Left out: its type, numbered where there are several.
+             * @description Name under which it is logged (`reward/<name>`). Left out: its type, numbered if there are several.
              */
             name?: string | null;
             /**
@@ -5370,13 +5370,13 @@ export interface components {
             dtype: "auto" | "float32" | "bfloat16";
             /**
              * Tf32
-             * @description On a GPU, multiply float32 matrices in TF32, which keeps 10 of their 23 bits and is several times as fast. Off, since a spec that asks for float32 gets it; bfloat16 with "auto" is faster still.
+             * @description On a GPU, multiply float32 matrices in TF32, which keeps 10 of their 23 bits and is several times as fast. Off by default, because a spec that sets float32 expects its precision. bfloat16 is faster still.
              * @default false
              */
             tf32: boolean;
             /**
              * Trained Weights
-             * @description Type of weights that are trained. `bfloat16` (needs `dtype` = "bfloat16"): they and their gradients take half the memory; the optimizer keeps float32 masters of them, so that steps too small for bfloat16 add up.
+             * @description Type of weights that are trained. `bfloat16` (needs `dtype` = "bfloat16"): weights and gradients take half the memory. The optimizer keeps float32 masters, so that steps too small for bfloat16 add up.
              * @default float32
              * @enum {string}
              */
@@ -5472,12 +5472,12 @@ export interface components {
         };
         /**
          * NumericMatchReward
-         * @description 1 where the response's final number equals the prompt's `answer`, else 0 (GSM8K's conventions: the number after `####`, else the last one; commas, currency and percent signs are ignored).
+         * @description 1 if the response's final number equals the prompt's `answer`, else 0. By GSM8K's conventions, that is the number after `####`, else the last one. Commas, currency and percent signs are ignored.
          */
         NumericMatchReward: {
             /**
              * Name
-             * @description Under which it is logged (`reward/<name>`). Left out: its type, numbered where there are several.
+             * @description Name under which it is logged (`reward/<name>`). Left out: its type, numbered if there are several.
              */
             name?: string | null;
             /**
@@ -5506,7 +5506,7 @@ export interface components {
         };
         /**
          * OnlineSpec
-         * @description Online iterative RLHF: every round, label fresh pairs of the policy, refit the reward model, and go on (Bai et al. 2022, §4.5; Dong et al. 2024).
+         * @description Online iterative RLHF (Bai et al. 2022, §4.5, and Dong et al. 2024). Every round labels fresh pairs of the policy and refits the reward model.
          */
         OnlineSpec: {
             /**
@@ -5540,7 +5540,7 @@ export interface components {
             epochs: number;
             /**
              * Learning Rate
-             * @description Of the refit. Left out: `reward_model.learning_rate`.
+             * @description Peak learning rate of the refit. Left out: `reward_model.learning_rate`.
              */
             learning_rate?: number | null;
         };
@@ -5688,7 +5688,7 @@ export interface components {
             micro_batch_tokens?: number | null;
             /**
              * Optimizer
-             * @description `adamw` (Loshchilov and Hutter 2019); `adamw_8bit`: the same with its two moments in 8 bits, block by block (Dettmers et al. 2022): 2 bytes a parameter for 8, nearly the same steps, and on a CPU slower ones.
+             * @description `adamw`: Loshchilov and Hutter (2019). `adamw_8bit`: its two moments are in 8 bits, block by block (Dettmers et al. 2022). They take 2 bytes a parameter in place of 8, with nearly the same steps, which are slower on a CPU.
              * @default adamw
              * @enum {string}
              */
@@ -5783,7 +5783,7 @@ export interface components {
              */
             advantage: components["schemas"]["AdvantageSpec"];
             /**
-             * @description What the policy minimises.
+             * @description The loss that the policy minimises.
              * @default {
              *       "kind": "clipped",
              *       "clip_range": 0.2,
@@ -5806,6 +5806,7 @@ export interface components {
              */
             critic: components["schemas"]["CriticSpec"];
             /**
+             * @description The KL penalty that holds the policy near the reference.
              * @default {
              *       "coef": 0.05,
              *       "placement": "reward",
@@ -5827,7 +5828,7 @@ export interface components {
              */
             reference: components["schemas"]["ReferenceSpec"];
             /**
-             * @description From the score to the reward.
+             * @description How a score becomes a reward.
              * @default {
              *       "normalize": "none",
              *       "missing_eos": "subtract",
@@ -5848,7 +5849,7 @@ export interface components {
             /** @description Pretraining mix; left out: none. */
             ptx?: components["schemas"]["PtxSpec"] | null;
             /**
-             * @description For `advantage.baseline` = "optimal_value".
+             * @description Options of `advantage.baseline` = "optimal_value".
              * @default {
              *       "samples": 8,
              *       "beta": 0.5
@@ -5859,7 +5860,7 @@ export interface components {
             online?: components["schemas"]["OnlineSpec"] | null;
             /**
              * Self Test
-             * @description Before the first iteration, on real prompts: the ratio is 1 and the KL to the reference 0, padding changes nothing, sampled and recomputed log-probabilities agree, and stored answers score as they did. A run that fails it is stopped.
+             * @description Test the models on real prompts before the first iteration. The ratio must be 1, the KL to the reference 0, and padding must change nothing. Sampled and recomputed log-probabilities must agree, and stored answers must score as they did. A run that fails the test stops.
              * @default true
              */
             self_test: boolean;
@@ -5877,7 +5878,7 @@ export interface components {
             log_samples: number;
             /**
              * Log Token Tables
-             * @description Of those, completions logged token by token (log-probabilities, KL, value, advantage, clipped) at every evaluation.
+             * @description Number of these completions that are logged token by token (log-probabilities, KL, value, advantage, clipped) at every evaluation.
              * @default 1
              */
             log_token_tables: number;
@@ -5889,7 +5890,7 @@ export interface components {
         PluginReward: {
             /**
              * Name
-             * @description Under which it is logged (`reward/<name>`). Left out: its type, numbered where there are several.
+             * @description Name under which it is logged (`reward/<name>`). Left out: its type, numbered if there are several.
              */
             name?: string | null;
             /**
@@ -5993,7 +5994,7 @@ export interface components {
         };
         /**
          * PolicyLossSpec
-         * @description What the policy minimises, given advantages.
+         * @description The loss that the policy minimises, given advantages.
          */
         PolicyLossSpec: {
             /**
@@ -6021,7 +6022,7 @@ export interface components {
             dual_clip?: number | null;
             /**
              * Beta
-             * @description β of `kl_penalty` (the first one, where `old_kl_target` adapts it) and of `least_squares`.
+             * @description β of `kl_penalty` and of `least_squares`. If `old_kl_target` adapts it, this is the initial one.
              * @default 1
              */
             beta: number;
@@ -6038,7 +6039,7 @@ export interface components {
             entropy_coef: number;
             /**
              * Aggregation
-             * @description Over the whole optimizer step, whatever the micro-batches: the mean over its tokens; the mean over responses of each one's mean; or the sum over tokens ÷ (responses × `max_new_tokens`), so that a token weighs the same in a short and a long response (Dr. GRPO, Liu et al. 2025).
+             * @description How token losses become one number over a whole optimizer step, independent of micro-batches. `token_mean`: the mean over tokens. `sequence_mean`: the mean over responses of each response's mean. `fixed_length`: the sum over tokens ÷ (responses × `max_new_tokens`). With it a token has the same weight in a short and a long response (Dr. GRPO, Liu et al. 2025).
              * @default token_mean
              * @enum {string}
              */
@@ -6391,7 +6392,7 @@ export interface components {
         };
         /**
          * ReferenceSpec
-         * @description The policy that the KL is taken to.
+         * @description The policy that the KL is measured against.
          */
         ReferenceSpec: {
             /**
@@ -6401,7 +6402,7 @@ export interface components {
             path?: string | null;
             /**
              * Update
-             * @description `fixed`; `reanchored`: a fresh copy of the policy every `every` iterations; `ema`: moves a little after each iteration.
+             * @description `fixed`: it never changes. `reanchored`: a fresh copy of the policy every `every` iterations. `ema`: an exponential moving average of the policy.
              * @default fixed
              * @enum {string}
              */
@@ -6414,7 +6415,7 @@ export interface components {
             every: number;
             /**
              * Decay
-             * @description π_ref ← decay·π_ref + (1 − decay)·π after each iteration, for `ema`. Of adapters: of their two factors, each by itself.
+             * @description π_ref ← decay·π_ref + (1 − decay)·π after each iteration, for `ema`. The two factors of an adapter are averaged separately.
              * @default 0.995
              */
             decay: number;
@@ -6426,7 +6427,7 @@ export interface components {
         RegexReward: {
             /**
              * Name
-             * @description Under which it is logged (`reward/<name>`). Left out: its type, numbered where there are several.
+             * @description Name under which it is logged (`reward/<name>`). Left out: its type, numbered if there are several.
              */
             name?: string | null;
             /**
@@ -6682,12 +6683,12 @@ export interface components {
         };
         /**
          * ResourcesSpec
-         * @description How many processes share the work. Not part of what the run is: it may be resumed with others.
+         * @description How many processes share the work. A run may be resumed with other numbers.
          */
         ResourcesSpec: {
             /**
              * Processes
-             * @description Processes on each machine: one for each GPU, or for each core or two on a CPU. They split every batch and sum their gradients; the result is that of one process, but for rounding.
+             * @description Processes on each machine: one for each GPU, or for each core or two on a CPU. They split every batch and sum their gradients. The result equals that of one process up to rounding.
              * @default 1
              */
             processes: number;
@@ -6787,7 +6788,7 @@ export interface components {
             micro_batch_tokens?: number | null;
             /**
              * Optimizer
-             * @description `adamw` (Loshchilov and Hutter 2019); `adamw_8bit`: the same with its two moments in 8 bits, block by block (Dettmers et al. 2022): 2 bytes a parameter for 8, nearly the same steps, and on a CPU slower ones.
+             * @description `adamw`: Loshchilov and Hutter (2019). `adamw_8bit`: its two moments are in 8 bits, block by block (Dettmers et al. 2022). They take 2 bytes a parameter in place of 8, with nearly the same steps, which are slower on a CPU.
              * @default adamw
              * @enum {string}
              */
@@ -6806,7 +6807,7 @@ export interface components {
             save_every: number;
             /**
              * Loss
-             * @description `pairwise`: −log σ(r(preferred) − r(other)) on the pairs of `data.preferences` (Bradley-Terry; Ouyang et al. 2022, eq. 1). `pointwise`: binary cross-entropy, −log σ(r) on a thumb up and −log σ(−r) on a thumb down, on the rows of `data.thumbs`. The loss decides which of the two datasets the reward model learns from; where a job names both, the other one serves the other stages alone.
+             * @description `pairwise`: −log σ(r(preferred) − r(other)) on the pairs of `data.preferences` (Bradley-Terry; Ouyang et al. 2022, eq. 1). `pointwise`: binary cross-entropy, −log σ(r) on a thumb up and −log σ(−r) on a thumb down, on the rows of `data.thumbs`. The loss selects the dataset that the reward model learns from. If a job names both, only the other stages use the other one.
              * @default pairwise
              * @enum {string}
              */
@@ -6842,7 +6843,7 @@ export interface components {
             center_coef: number;
             /**
              * Normalize
-             * @description What the SFT reference answers' scores become after training: mean 0 (Stiennon et al. 2020), mean 0 and standard deviation 1, or as they are. The scores of a pointwise reward model are log odds of a thumb up only with `none`.
+             * @description Scale of the SFT reference answers' scores after training: mean 0 (Stiennon et al. 2020), mean 0 and standard deviation 1, or unchanged. The scores of a pointwise reward model are log odds of a thumb up only with `none`.
              * @default mean
              * @enum {string}
              */
@@ -6871,7 +6872,7 @@ export interface components {
             to_step: number;
             /**
              * Learning Rate Factor
-             * @description What both learning rates are multiplied by from here on.
+             * @description Factor of both learning rates from here on.
              */
             learning_rate_factor: number;
         };
@@ -6923,7 +6924,7 @@ export interface components {
         };
         /**
          * RolloutSpec
-         * @description Which engine samples the responses, and what stands in for the log-probabilities of the policy that did.
+         * @description The engine that samples the responses, and the source of the sampling policy's log-probabilities.
          */
         RolloutSpec: {
             /**
@@ -6940,27 +6941,27 @@ export interface components {
             rows_at_once?: number | null;
             /**
              * Decode
-             * @description How the built-in engine takes a step: `eager`: the model's forward pass over the columns in use; `cuda_graphs`: one captured for each of a few batch sizes, and replayed, which spares the launches of its kernels. `auto`: captured on a CUDA device, where the model allows it.
+             * @description How the built-in engine takes a step. `eager`: the model's forward pass over the columns in use. `cuda_graphs`: a forward pass that was captured once for each of a few batch sizes and is replayed, which saves kernel launches. `auto`: `cuda_graphs` on a CUDA device if the model allows it, else `eager`.
              * @default auto
              * @enum {string}
              */
             decode: "auto" | "eager" | "cuda_graphs";
             /**
              * Logprobs
-             * @description Where the old log-probabilities π_old come from: a forward pass of the trainer over the sampled responses, or the sampler as it drew each token, which saves that pass. With one epoch, one minibatch and no KL in the reward, the update's own pass is that pass. The built-in engine's agree with the trainer's but for rounding.
+             * @description Source of the old log-probabilities π_old. `recomputed`: a forward pass of the trainer over the sampled responses. With one epoch, one minibatch and no KL in the reward, this is the update's own pass. `sampler`: the sampler as it drew each token, which saves that pass. Those of the built-in engine equal the trainer's up to rounding.
              * @default recomputed
              * @enum {string}
              */
             logprobs: "recomputed" | "sampler";
             /**
              * Importance Cap
-             * @description C: the policy loss of each token, and its KL where that is in the loss, is multiplied by min(π_old/π_sampler, C), truncated importance sampling (Ionides 2008; Yao et al. 2025), where π_old is recomputed. Null (in TOML: false): not at all. `auto`: 2 where the sampler is not the trainer (`asynchronous`, or `engine` = "vllm"), else not at all.
+             * @description C of truncated importance sampling (Ionides 2008, Yao et al. 2025), which needs a recomputed π_old. The policy loss of each token, and a KL in the loss, are multiplied by min(π_old/π_sampler, C). Null (in TOML: false): no weights. `auto`: 2 with `asynchronous` or `engine` = "vllm", where the sampler is not the trainer, else no weights.
              * @default auto
              */
             importance_cap: number | "auto" | null;
             /**
              * Asynchronous
-             * @description Sample the next iteration's responses while this one's are learned from, by the policy as it was before (one step off: Noukhovitch et al. 2024), corrected by `importance_cap`. Takes one more copy of the policy's weights.
+             * @description Sample the next iteration's responses while the trainer learns from this one's. The sampling policy is one step old (Noukhovitch et al. 2024), which `importance_cap` corrects. Takes one more copy of the policy's weights.
              * @default false
              */
             asynchronous: boolean;
@@ -7096,7 +7097,7 @@ export interface components {
         RoundStatus: "preparing" | "open" | "paused" | "closing" | "closed" | "failed";
         /**
          * RunFailedData
-         * @description The run ended with an error; `code` names its kind, `message` says what happened and what to do.
+         * @description The run ended with an error. `code` names its kind, and `message` describes it and what to do next.
          */
         RunFailedData: {
             /**
@@ -7106,7 +7107,7 @@ export interface components {
             code: string;
             /**
              * Message
-             * @description What happened and what to do, for people.
+             * @description A description of the error and of what to do next, for people.
              */
             message: string;
             /**
@@ -7122,7 +7123,7 @@ export interface components {
         };
         /**
          * RunFailedEvent
-         * @description The run ended with an error; `code` names its kind, `message` says what happened and what to do.
+         * @description The run ended with an error. `code` names its kind, and `message` describes it and what to do next.
          */
         RunFailedEvent: {
             /**
@@ -7168,7 +7169,7 @@ export interface components {
         };
         /**
          * RunFinishedData
-         * @description The run succeeded; `summary` holds what it learnt.
+         * @description The run succeeded. `summary` holds its headline figures.
          */
         RunFinishedData: {
             /**
@@ -7186,7 +7187,7 @@ export interface components {
         };
         /**
          * RunFinishedEvent
-         * @description The run succeeded; `summary` holds what it learnt.
+         * @description The run succeeded. `summary` holds its headline figures.
          */
         RunFinishedEvent: {
             /**
@@ -7252,7 +7253,7 @@ export interface components {
             threads: number;
             /**
              * Dtype
-             * @description In which the run computes; what `model.dtype` = "auto" stands for. None in logs from before it was reported.
+             * @description The type in which the run computes, which `model.dtype` = "auto" selected. None in logs from before it was reported.
              */
             dtype?: string | null;
             /**
@@ -7342,7 +7343,7 @@ export interface components {
             step?: number | null;
             /**
              * Message
-             * @description Why, for people.
+             * @description The reason, for people.
              */
             message?: string | null;
         };
@@ -7394,7 +7395,7 @@ export interface components {
         };
         /**
          * RuntimeSpec
-         * @description Where and how the run computes.
+         * @description The device, the threads and the memory layout of the run.
          */
         RuntimeSpec: {
             /**
@@ -7424,13 +7425,13 @@ export interface components {
             critic_thread: boolean | "auto";
             /**
              * Offload Frozen
-             * @description Keep the frozen models of PPO and of the evaluation (reference, reward models) in host memory; they come to the GPU to score, and go again: the memory of two or three models for some seconds of copying a batch. Adapters on one backbone have nothing to send away. Changes no result.
+             * @description Keep the frozen models of PPO and of the evaluation (reference, reward models) in host memory. Each is copied to the GPU only while it scores. This saves the memory of two or three models and costs some seconds of copying per batch. Has no effect with adapters on one backbone. Changes no result.
              * @default false
              */
             offload_frozen: boolean;
             /**
              * Sharding
-             * @description What each of several processes holds. `replicated`: all models, and its share of every batch. `fsdp`: a slice of each model, its gradient and its optimizer, the layers gathered when they are used (torch's FSDP2): for models that do not fit one device. The result is the same up to rounding; with one process there is nothing to share out.
+             * @description The part of the models that each process holds. `replicated`: all of them. `fsdp`: a slice of each model, its gradient and its optimizer, for models that do not fit one device. Layers are gathered when they are used (torch's FSDP2). The result is the same up to rounding. Has no effect with one process.
              * @default replicated
              * @enum {string}
              */
@@ -7484,7 +7485,7 @@ export interface components {
             micro_batch_tokens?: number | null;
             /**
              * Optimizer
-             * @description `adamw` (Loshchilov and Hutter 2019); `adamw_8bit`: the same with its two moments in 8 bits, block by block (Dettmers et al. 2022): 2 bytes a parameter for 8, nearly the same steps, and on a CPU slower ones.
+             * @description `adamw`: Loshchilov and Hutter (2019). `adamw_8bit`: its two moments are in 8 bits, block by block (Dettmers et al. 2022). They take 2 bytes a parameter in place of 8, with nearly the same steps, which are slower on a CPU.
              * @default adamw
              * @enum {string}
              */
@@ -7515,7 +7516,7 @@ export interface components {
             batch_size: number;
             /**
              * Turns
-             * @description Of a conversation with several assistant turns: learn the last one, or each one as an example of its own, with the prompt as the chat template renders it at that turn.
+             * @description Assistant turns of a conversation that SFT learns. `last`: the last one. `all`: each one as an example of its own, whose prompt is rendered by the chat template at that turn.
              * @default last
              * @enum {string}
              */
@@ -7702,7 +7703,7 @@ export interface components {
         };
         /**
          * SeedFinishedData
-         * @description One seed of several is done, for better or worse.
+         * @description One seed of several is done: finished, collapsed or failed.
          */
         SeedFinishedData: {
             /**
@@ -7712,12 +7713,12 @@ export interface components {
             seed: number;
             /**
              * Number
-             * @description Which one it is, from 1.
+             * @description Its position among the seeds, from 1.
              */
             number: number;
             /**
              * Of
-             * @description How many there will be.
+             * @description Number of seeds in the job.
              */
             of: number;
             /**
@@ -7727,7 +7728,7 @@ export interface components {
             seconds: number;
             /**
              * Summary
-             * @description What its run learnt; empty if it failed.
+             * @description Headline figures of its run, by name. Empty if it failed.
              */
             summary: {
                 [key: string]: number;
@@ -7739,13 +7740,13 @@ export interface components {
             collapsed: boolean;
             /**
              * Why
-             * @description How it collapsed or failed.
+             * @description A description of the collapse or failure.
              */
             why?: string | null;
         };
         /**
          * SeedFinishedEvent
-         * @description One seed of several is done, for better or worse.
+         * @description One seed of several is done: finished, collapsed or failed.
          */
         SeedFinishedEvent: {
             /**
@@ -7858,7 +7859,7 @@ export interface components {
         };
         /**
          * ShapingSpec
-         * @description From the score of a response to what is optimised, in this order: normalise, clip, missing EOS, length. Rewards that stand on tokens are normalised and clipped one by one.
+         * @description How a response's score becomes the optimised score, in this order: normalise, clip, missing EOS, length. Token rewards are normalised and clipped one by one.
          */
         ShapingSpec: {
             /**
@@ -7875,14 +7876,14 @@ export interface components {
             clip?: number | null;
             /**
              * Missing Eos
-             * @description What happens to the score of a response that was cut off without an EOS: the penalty is subtracted, or minus the penalty stands in its place (Huang et al. 2024: −1).
+             * @description Score of a response that was cut off without an EOS. `subtract`: the penalty is subtracted. `replace`: the score is minus the penalty (Huang et al. 2024: −1).
              * @default subtract
              * @enum {string}
              */
             missing_eos: "subtract" | "replace";
             /**
              * Missing Eos Penalty
-             * @description For a response that was cut off without an EOS.
+             * @description Penalty of a response that was cut off without an EOS.
              * @default 1
              */
             missing_eos_penalty: number;
@@ -7974,7 +7975,7 @@ export interface components {
             high: number;
             /**
              * Confidence
-             * @description Mean probability that the reward model gives to the answer it ranks first, σ(|Δ|), or to the thumb it expects, σ(|r|): well calibrated, it equals the accuracy.
+             * @description Mean probability that the reward model gives to the answer it ranks first, σ(|Δ|), or to the thumb it expects, σ(|r|). It equals the accuracy of a calibrated model.
              */
             confidence?: number | null;
         };
@@ -8268,17 +8269,17 @@ export interface components {
         TokenRow: {
             /**
              * Text
-             * @description What it reads as; a token that is no whole character is shown by its name in the vocabulary.
+             * @description The token's text. A token that is no whole character has its name in the vocabulary.
              */
             text: string;
             /**
              * Logprob
-             * @description Under the policy that sampled it, at the sampling temperature.
+             * @description Log-probability under the policy that sampled it, at the sampling temperature, in nats.
              */
             logprob?: number | null;
             /**
              * Reference Logprob
-             * @description Under the reference.
+             * @description Log-probability under the reference, in nats.
              */
             reference_logprob?: number | null;
             /**
@@ -8293,12 +8294,12 @@ export interface components {
             value?: number | null;
             /**
              * Advantage
-             * @description As the update used it.
+             * @description The advantage that the update used.
              */
             advantage?: number | null;
             /**
              * Reward
-             * @description As the advantage was made from it: the KL penalty, and the score on the last token.
+             * @description The reward that the advantage is computed from: the KL penalty, and the score on the last token.
              */
             reward?: number | null;
             /**
@@ -8314,7 +8315,7 @@ export interface components {
         TokenizerSpec: {
             /**
              * Vocab Size
-             * @description Largest vocabulary: 256 bytes, the special tokens, and as many merges as the text yields up to this size.
+             * @description Largest vocabulary: 256 bytes, the special tokens, and the text's merges up to this size.
              * @default 1024
              */
             vocab_size: number;

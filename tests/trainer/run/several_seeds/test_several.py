@@ -133,7 +133,7 @@ def test_several_seeds_data_error_fails_the_job(tmp_path: Path) -> None:
 def test_several_seeds_forward_warnings_of_the_other_seeds(tmp_path: Path) -> None:
     def with_trouble(session: Session) -> dict[str, float]:
         session.begin("ppo", 4, 0)
-        session.say("3 pairs left out", warning=True)
+        session.log("3 pairs left out", warning=True)
         session.finish("evaluation", None, None, StageResult(1, 2.0, {"win_rate": 0.9}))
         return run_one(session)
 

@@ -1,0 +1,74 @@
+"""The models that the memory estimate counts in each phase."""
+
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import LlamaForSequenceClassification
+
+from tests.trainer.preflight.test_phases import LLAMA, spec_of
+from tests.trainer.stage_tools import new_codec
+from trainer.preflight.memory.fake_models import Blueprint
+from trainer.preflight.memory.residents import NO_SCORERS, NamedScorers, resident
+from trainer.preflight.report import Phase
+from trainer.preflight.scorers import named_scorers
+
+LENGTH = {"type": "length", "target": 3}
+LORA = {"path": "unused", "lora": {"rank": 2}}
+OWN = {"type": "model"}
+
+
+def weights(phase: Phase, scorers: NamedScorers = NO_SCORERS, **changes: Any) -> int:
+    spec = spec_of(**changes)
+    return resident(spec, phase, Blueprint(LLAMA, spec.model, "cpu"), scorers).weights
+
+
+def parameters(head: Any) -> int:
+    return 4 * Blueprint(LLAMA, spec_of().model, "cpu").parameters(head)
+
+
+def test_own_reward_model_is_counted_if_only_the_judge_uses_it() -> None:
+    stages = ["sft", "reward_model", "ppo", "evaluation"]
+    without = {"stages": stages, "rewards": [LENGTH], "ppo": {"critic": {"initial": "policy"}}}
+    for phase in ("ppo_score", "evaluation"):
+        more = weights(phase, **without, evaluation={"judge": OWN}) - weights(phase, **without)
+        assert more == parameters("scalar"), phase
+
+
+def test_evaluation_without_ppo_counts_both_policies_and_the_judge() -> None:
+    changes = {"stages": ["sft", "reward_model", "evaluation"], "evaluation": {"judge": OWN}, "rewards": [LENGTH]}
+    assert weights("evaluation", **changes) == 2 * parameters("policy") + parameters("scalar")
+
+
+def test_named_scorers_are_counted_only_in_stages_that_score() -> None:
+    scorers = NamedScorers(weights=1000)
+    for phase, more in (("sft", 0), ("dpo", 0), ("ppo_rollout", 1000), ("evaluation", 1000)):
+        assert weights(phase, scorers) - weights(phase) == more, phase  # type: ignore[arg-type]
+
+
+def test_a_critic_on_another_reward_model_has_its_own_backbone() -> None:
+    changes = {"stages": ["ppo"], "model": LORA, "rewards": [OWN | {"path": "scorer"}]}
+    shared, apart = (weights("ppo_update", NamedScorers(critic_start=start), **changes) for start in (None, "scorer"))
+    backbone = Blueprint(LLAMA, spec_of(**changes).model, "cpu").frozen_bytes("policy")
+    assert apart - shared == backbone
+
+
+def test_an_evaluation_against_another_model_has_its_own_backbone() -> None:
+    changes = {"stages": ["ppo", "evaluation"], "model": LORA, "rewards": [LENGTH]}
+    changes["ppo"] = {"advantage": {"estimator": "sequence"}}
+    blueprint = Blueprint(LLAMA, spec_of(**changes).model, "cpu")
+    more = weights("evaluation", **changes, evaluation={"against": "other"}) - weights("ppo_update", **changes)
+    assert more == blueprint.frozen_bytes("policy") + blueprint.trained_bytes("policy")
+
+
+def test_the_model_of_label_by_is_weighed(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    codec = new_codec()
+    scorer = LlamaForSequenceClassification(LLAMA)
+    scorer.save_pretrained(tmp_path)
+    codec.tokenizer.save_pretrained(tmp_path)
+    online = {"rounds": 2, "label_by": OWN | {"path": str(tmp_path)}}
+    spec = spec_of(rewards=[OWN], ppo={"online": online}, model={"path": "unused", "dtype": "float32"})
+    assert named_scorers(spec, codec) == NamedScorers(4 * sum(p.numel() for p in scorer.parameters()), None)
+    spec = spec_of(rewards=[OWN | {"path": str(tmp_path)}], model={"path": "unused", "dtype": "float32"})
+    assert named_scorers(spec, codec).critic_start == str(tmp_path)
