@@ -17,11 +17,11 @@ GRACE_SECONDS = 5
 
 
 class Server(uvicorn.Server):
-    """Tells open event streams to end when the server is to stop; they would keep it waiting otherwise."""
+    """Ends open event streams when the server stops, so that they do not delay the shutdown."""
 
     def __init__(self, config: uvicorn.Config, app: FastAPI) -> None:
         super().__init__(config)
-        self._app = app  # the configuration's own is wrapped, and hides its state
+        self._app = app  # config.app is a wrapper without `state`
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         self._app.state.closing = True
@@ -29,7 +29,7 @@ class Server(uvicorn.Server):
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run one command; its exit status."""
+    """Run one command and return its exit status."""
     options = _parser().parse_args(arguments)
     if options.command == "openapi":
         sys.stdout.write(openapi.text(create_app()))
@@ -45,7 +45,7 @@ def main(arguments: list[str] | None = None) -> int:
 def _serve(host: str, port: int) -> None:
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     app = create_app(get_settings())
-    # Our own line per request: uvicorn's would hold the query, and with it the sign-in token.
+    # The middleware logs requests. The access log of uvicorn would contain the query, and with it the sign-in token.
     config = uvicorn.Config(
         app,
         host=host,

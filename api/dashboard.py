@@ -35,9 +35,9 @@ class Dashboard:
             return HTMLResponse(NOT_BUILT.format(folder=html.escape(str(self._folder))), 503)
         path = scope["path"].lstrip("/")
         is_page = not PurePosixPath(path).suffix
-        # The page itself decides what an address such as /jobs/job_… shows.
+        # The page has its own router for addresses such as /jobs/job_….
         response = await self._files.get_response("index.html" if is_page else path, scope)
-        # Vite names assets by their content; the page that names them must be asked for each time.
+        # The names of assets contain a hash of their content, so they may be cached. The page that names them may not.
         lasting = path.startswith("assets/")
         response.headers["Cache-Control"] = "public, max-age=31536000, immutable" if lasting else "no-cache"
         return response

@@ -36,8 +36,8 @@ SettingsDep = Annotated[Settings, Depends(_settings)]
 
 
 def _session(settings: SettingsDep) -> Iterator[Session]:
-    """The request's transaction. `scope="function"` below: it is committed before the answer is sent, so that a commit
-    that fails is not a 200."""
+    """The request's transaction. With `scope="function"` below it is committed before the response is sent, so that a
+    failed commit is an error response."""
     with session_scope(settings.database_url) as session:
         yield session
 
@@ -58,7 +58,7 @@ def _principal(
     bearer: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)],
     cookie: Annotated[str | None, Depends(_cookie)],
 ) -> Principal:
-    """Who is calling. In a short transaction of its own, so that no connection is held while an upload trickles in."""
+    """The caller, read in a transaction of its own, so that a slow upload holds no connection."""
     if bearer is None and cookie is None:
         raise NotSignedIn()
     with session_scope(settings.database_url) as session:
@@ -75,7 +75,7 @@ PrincipalDep = Annotated[Principal, Depends(_principal)]
 def refuse_other_sites(request: Request, *, silence_is_fine: bool = False) -> None:
     """Raise CrossOrigin for a changing request with a cookie from another site.
 
-    Browsers attach the cookie to requests of any page, and name the origin of the page in a header. Programs send no cookie.
+    A browser attaches the cookie to requests of any page, and sends the origin of the page in a header. Programs send no cookie.
     """
     if request.method in ("GET", "HEAD", "OPTIONS"):
         return
@@ -87,7 +87,7 @@ def refuse_other_sites(request: Request, *, silence_is_fine: bool = False) -> No
 
 
 def _job(job_id: str, principal: PrincipalDep, session: SessionDep) -> Job:
-    """The caller's job. Another's is as absent as one that never was."""
+    """The caller's job. Raises NotFound for another caller's job, too."""
     job = session.scalars(select(Job).filter_by(id=job_id, owner_id=principal.key_id)).one_or_none()
     if job is None:
         raise NotFound(f"There is no job {job_id!r}.")
@@ -120,9 +120,8 @@ After = Annotated[str | None, Query(description="Only items after this one: the 
 OrderBy = Annotated[Order, Query(description="`desc`: newest first; `asc`: oldest first.")]
 
 
-# A row as the database has it now, where another request may have deleted it meanwhile.
 def refresh(session: Session, row: Dataset | Upload) -> None:
-    """Write what was changed, and read what the database made of it. NotFound if it is gone."""
+    """Write the changes of a row and read its stored values. Raises NotFound if another request has deleted it."""
     id_ = row.id
     try:
         session.flush()

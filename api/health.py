@@ -1,4 +1,4 @@
-"""For load balancers and supervisors."""
+"""Health checks for load balancers and supervisors."""
 
 from collections.abc import Callable
 from typing import Literal
@@ -22,12 +22,12 @@ class Health(Schema):
 
 
 class Readiness(Schema):
-    """Whether each part that the API needs is there."""
+    """State of each service that the API needs."""
 
     status: Literal["ok", "failed"]
-    """`ok` if every check is."""
+    """`ok` if every check is `ok`."""
     checks: dict[str, str]
-    """`database`, `migrations` and `redis`, each `ok` or what is wrong."""
+    """`database`, `migrations` and `redis`: `ok`, or the problem."""
 
 
 router = APIRouter(tags=["Health"])
@@ -35,13 +35,13 @@ router = APIRouter(tags=["Health"])
 
 @router.get("/healthz")
 def is_alive() -> Health:
-    """The process is up."""
+    """Return 200 while the process runs."""
     return Health()
 
 
-@router.get("/readyz", responses={503: {"model": Readiness, "description": "Something is missing; `checks` names it."}})
+@router.get("/readyz", responses={503: {"model": Readiness, "description": "A check failed; `checks` names it."}})
 def is_ready(settings: SettingsDep, response: Response) -> Readiness:
-    """The database and the broker answer, and the schema is the newest."""
+    """Check that the database and Redis respond and that the schema is migrated."""
     checks = {name: _outcome(check, settings) for name, check in CHECKS.items()}
     ready = all(outcome == "ok" for outcome in checks.values())
     response.status_code = 200 if ready else 503
@@ -71,5 +71,5 @@ def _outcome(check: Callable[[Settings], str], settings: Settings) -> str:
     try:
         return check(settings)
     except (SQLAlchemyError, redis.RedisError) as error:
-        # The kind alone: addresses and user names are nothing for an open endpoint.
-        return f"does not answer ({type(error).__name__})"
+        # Only the class of the error: this endpoint is public, and messages may hold addresses and user names.
+        return f"does not respond ({type(error).__name__})"

@@ -21,13 +21,13 @@ log = logging.getLogger("api")
 FORM = ("POST", "/v1/datasets")
 MULTIPART_OVERHEAD = 64 * 1024
 PART = re.compile(r"/v1/uploads/[^/]+/parts/[^/]+")
-IN_PARTS = " A larger file comes in parts: POST /v1/uploads."
+IN_PARTS = " Send a larger file in parts: POST /v1/uploads."
 SECURITY_HEADERS = {
     "X-Content-Type-Options": "nosniff",
     # The sign-in token may be in the address of the page until the page has removed it.
     "Referrer-Policy": "no-referrer",
     "X-Frame-Options": "DENY",
-    # Everything from ourselves; uPlot sets its sizes by inline styles.
+    # Sources are limited to this server. uPlot sets sizes by inline styles.
     "Content-Security-Policy": (
         "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; object-src 'none'; "
         "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
@@ -49,13 +49,13 @@ class RequestFrame:
         request = _Request(scope, receive, send, *self._limit(scope))
         try:
             await self._app(scope, request.receive, request.send)
-        except Exception as error:  # noqa: BLE001  the edge of the process: logged, and answered without a stack trace
+        except Exception as error:  # noqa: BLE001  process boundary: logged, and sent without a stack trace
             await request.crash(error)
         finally:
-            request.note()
+            request.log()
 
     def _limit(self, scope: Scope) -> tuple[int, str]:
-        """Most bytes of the body, and what to do with more."""
+        """The maximum size of the body in bytes, and advice for larger ones."""
         settings = self._settings or get_settings()
         if (scope["method"], scope["path"]) == FORM and _is_form(scope):
             return settings.max_request_upload_bytes + MULTIPART_OVERHEAD, IN_PARTS
@@ -69,20 +69,20 @@ def _is_form(scope: Scope) -> bool:
 
 
 class _Request:
-    """One request on its way through."""
+    """A request and its response."""
 
     def __init__(self, scope: Scope, receive: Receive, send: Send, limit: int, advice: str) -> None:
         self.id = f"req_{secrets.token_hex(12)}"
         self._scope, self._receive, self._send = scope, receive, send
         self._limit, self._advice, self._received, self._status = limit, advice, 0, 0
-        promised = Headers(scope=scope).get("content-length", "")
-        self._promised = int(promised) if promised.isdigit() else 0
+        announced = Headers(scope=scope).get("content-length", "")
+        self._announced = int(announced) if announced.isdigit() else 0
         self._began = time.perf_counter()
         scope.setdefault("state", {})["request_id"] = self.id
 
     async def receive(self) -> Message:
-        """Body parts, until they are too many. Counted, since a length may be promised and not kept."""
-        if self._promised > self._limit:
+        """The next piece of the body. Raises HTTPException 413 beyond the limit, whatever Content-Length announced."""
+        if self._announced > self._limit:
             raise self._too_large()
         message = await self._receive()
         self._received += len(message.get("body", b""))
@@ -91,9 +91,9 @@ class _Request:
         return message
 
     def _too_large(self) -> HTTPException:
-        # The framework lets its own kind of exception through while it reads a body, and no other.
-        told = f"The body may have at most {self._limit} bytes.{self._advice}"
-        return HTTPException(413, told, headers={"Connection": "close"})
+        # FastAPI lets only an HTTPException through while it reads a body.
+        detail = f"The body may have at most {self._limit} bytes.{self._advice}"
+        return HTTPException(413, detail, headers={"Connection": "close"})
 
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
@@ -109,12 +109,12 @@ class _Request:
     async def crash(self, error: Exception) -> None:
         log.error("request %s failed", self.id, exc_info=error)
         if self._status:
-            raise error  # the response has begun: breaking the connection marks it as incomplete
+            raise error  # the response has begun, and a broken connection marks it as incomplete
         response = problem(self.id, self._scope["path"], PlatformError(f"Look for {self.id} in the server's log."))
         await response(self._scope, self._receive, self.send)
 
-    def note(self) -> None:
-        """One line, without the query: it may hold a token. Quoted: a path may hold a line break."""
+    def log(self) -> None:
+        """Log one line. It omits the query, which may hold a token, and quotes the path, which may hold a line break."""
         milliseconds = (time.perf_counter() - self._began) * 1000
         fields: tuple[Any, ...] = (
             self._scope["method"],

@@ -1,4 +1,4 @@
-"""The schema of the API, as other programs read it."""
+"""The OpenAPI document."""
 
 import json
 from typing import Any
@@ -13,14 +13,14 @@ INTRODUCTION = """\
 Upload preference data, submit one job, and watch a language model go through SFT, reward model, PPO and evaluation.
 
 Every call needs an API key (`Authorization: Bearer prx_…`) or the cookie of a signed-in browser. Every error is
-`application/problem+json` (RFC 9457); `code` is for programs, `detail` for people, and `request_id` finds the request in
-the server's log. Any call may answer `503` while the database is away, and `500` for a fault of ours. Lists are read page
-by page: ask again with `after` set to `last_id` while `has_more` is true. Times are RFC 3339 in UTC.
+`application/problem+json` (RFC 9457): `code` is for programs, `detail` for people, and `request_id` identifies the request
+in the server's log. Any call may return `503` while the database does not respond, and `500` for an internal error. Lists
+have pages: while `has_more` is true, repeat the request with `after` set to `last_id`. Times are RFC 3339 in UTC.
 """
 
 
 def describe(app: FastAPI) -> None:
-    """Have the application describe itself: all errors are problems, and shared shapes are named."""
+    """Set the function that makes the document: all errors are problems, and shared schemas have names."""
 
     def schema() -> dict[str, Any]:
         if app.openapi_schema is None:
@@ -42,5 +42,5 @@ def _schema(app: FastAPI) -> dict[str, Any]:
 
 
 def text(app: FastAPI) -> str:
-    """The document as JSON, byte for byte the file `frontend/openapi.json`."""
+    """The document as JSON, equal to `frontend/openapi.json`."""
     return json.dumps(app.openapi(), indent=2, ensure_ascii=False) + "\n"

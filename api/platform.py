@@ -1,4 +1,4 @@
-"""Reference data of the platform: workers, metrics, presets, formats, the schema of a job."""
+"""Workers, and reference data: metrics, presets, formats, the schema of a job."""
 
 from dataclasses import asdict
 from typing import Any, Literal
@@ -48,11 +48,11 @@ class MetricChart(Schema):
     title: str
     """The chart's title."""
     order: int
-    """Charts of a stage, and the lines of a chart, are sorted by it."""
+    """Sort key for the charts of a stage and for the lines of a chart."""
     line: str
     """The line's name in the legend; empty for the only line."""
     scale: Literal["left", "right"]
-    """The axis that the line is measured on."""
+    """The axis of the line."""
 
 
 class MetricInfo(Schema):
@@ -94,7 +94,7 @@ class Preset(Schema):
     replace: list[str]
     """Fields of the spec with placeholder values. Replace them by your own model, datasets and rewards."""
     spec: dict[str, Any]
-    """The body of `POST /v1/jobs`, once those are replaced. Missing fields have their default."""
+    """The body of `POST /v1/jobs`, after the fields in `replace` are set. Missing fields have their default."""
 
 
 class PresetList(ListOf[Preset]):
@@ -113,7 +113,7 @@ class DatasetFormat(Schema):
     kinds: list[DatasetKind]
     """Kinds of rows that it can be read as, the usual one first."""
     about: str
-    """Description of a record and of the rows made from it."""
+    """Description of a record, and of the rows made from it."""
     source: str
     """Where the format is documented, or a dataset in that format. Empty: a format of the platform."""
     example: list[dict[str, Any]]
@@ -125,7 +125,7 @@ class DatasetFormat(Schema):
 
 
 class DatasetFormatList(ListOf[DatasetFormat]):
-    """Every format, in the order in which people look for them."""
+    """Every format, the most common first."""
 
 
 JsonSchema = dict[str, Any]
@@ -136,7 +136,7 @@ router = APIRouter(tags=["Platform"])
 
 @router.get("/workers", responses=documented(NotSignedIn))
 def list_workers(principal: PrincipalDep, session: SessionDep) -> WorkerList:
-    """The workers that are online."""
+    """List the workers that are online."""
     present = online_workers(session)
     at_work = [worker.job_id for worker in present]
     yours = set(session.scalars(select(Job.id).where(Job.id.in_(at_work), Job.owner_id == principal.key_id)))
@@ -154,7 +154,7 @@ def list_metric_meanings(_: PrincipalDep) -> MetricInfoList:
 
 @router.get("/presets", responses=documented(NotSignedIn))
 def list_presets(_: PrincipalDep) -> PresetList:
-    """Job specs to begin with: when to use each, and which of its fields to replace."""
+    """List job specs to start from, each with its use and the fields to replace."""
     return PresetList.from_items(
         [Preset.model_validate(preset.model_dump()) for preset in PRESETS.values()], key="name"
     )
@@ -162,7 +162,7 @@ def list_presets(_: PrincipalDep) -> PresetList:
 
 @router.get("/schema/job", responses=documented(NotSignedIn))
 def get_job_schema(_: PrincipalDep) -> JsonSchema:
-    """The JSON schema of a job spec: every field with its default and its meaning."""
+    """Return the JSON schema of a job spec, with defaults and descriptions."""
     schema: dict[str, Any] = JobSpec.model_json_schema()
     return schema
 
@@ -170,10 +170,10 @@ def get_job_schema(_: PrincipalDep) -> JsonSchema:
 @router.get("/reference/formats", responses=documented(NotSignedIn))
 def list_formats(_: PrincipalDep) -> DatasetFormatList:
     """List the file formats, each with an example and its rows."""
-    return DatasetFormatList.from_items([_shown(one) for one in FORMATS.values()])
+    return DatasetFormatList.from_items([_format(one) for one in FORMATS.values()])
 
 
-def _shown(one: Format) -> DatasetFormat:
-    told = {name: getattr(one, name) for name in ("id", "title", "about", "source")}
+def _format(one: Format) -> DatasetFormat:
+    plain = {name: getattr(one, name) for name in ("id", "title", "about", "source")}
     shown = {"kinds": list(one.kinds), "example": list(one.example), "mapping": example_mapping(one.id)}
-    return DatasetFormat.model_validate({**told, **shown, "becomes": example_rows()[one.id]})
+    return DatasetFormat.model_validate({**plain, **shown, "becomes": example_rows()[one.id]})

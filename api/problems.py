@@ -1,4 +1,4 @@
-"""Every error in one shape: RFC 9457, `application/problem+json`."""
+"""Error responses in the format of RFC 9457, `application/problem+json`."""
 
 import logging
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ from core.errors import (
 from data.errors import DatasetError, is_disk_full
 
 MEDIA_TYPE = "application/problem+json"
-# The second: a connection that was lost between two statements; the third: none came free in time.
+# InterfaceError: the connection was lost between two statements. TimeoutError: no connection became free.
 DATABASE_AWAY = (OperationalError, InterfaceError, TimeoutError)
 log = logging.getLogger(__name__)
 
@@ -39,7 +39,7 @@ class BadRequest(PlatformError):
 class MethodNotAllowed(PlatformError):
     status = 405
     code = "method_not_allowed"
-    title = "This address does not know that method."
+    title = "This address does not support the method."
 
 
 REFUSALS = {kind.status: kind for kind in (BadRequest, NotFound, MethodNotAllowed, TooLarge, InvalidRequest)}
@@ -47,7 +47,7 @@ REFUSALS = {kind.status: kind for kind in (BadRequest, NotFound, MethodNotAllowe
 
 
 def documented(*kinds: type[PlatformError]) -> dict[int | str, dict[str, Any]]:
-    """The `responses` of a route that answers these errors."""
+    """The `responses` of a route that may return these errors."""
     by_status: dict[int, list[type[PlatformError]]] = {}
     for kind in kinds:
         by_status.setdefault(kind.status, []).append(kind)
@@ -61,7 +61,7 @@ def documented(*kinds: type[PlatformError]) -> dict[int | str, dict[str, Any]]:
 def problem(
     request_id: str, instance: str, error: PlatformError, headers: Mapping[str, str] | None = None
 ) -> JSONResponse:
-    """The answer to `error`."""
+    """The response for `error`."""
     members = {"type": f"urn:proximal:{error.code}", "title": error.title, "status": error.status}
     members |= {"detail": error.detail, "instance": instance, "code": error.code, "request_id": request_id}
     return JSONResponse(
@@ -108,17 +108,17 @@ async def _http_exception(request: Request, error: Exception) -> JSONResponse:
 
 
 async def _database_down(request: Request, error: Exception) -> JSONResponse:
-    log.error("request %s: the database does not answer: %s", request.state.request_id, error)
-    return _answer(request, Unavailable("The database does not answer. Try again."))
+    log.error("request %s: the database does not respond: %s", request.state.request_id, error)
+    return _answer(request, Unavailable("The database does not respond. Try again."))
 
 
 async def _not_storable(request: Request, error: Exception) -> JSONResponse:
-    """A NUL character in an address, a number beyond 64 bits: nothing that could be found by it exists."""
-    return _answer(request, InvalidRequest("A value in the request is not one that the platform can hold."))
+    """A value that PostgreSQL cannot hold, such as a NUL character or a number beyond 64 bits."""
+    return _answer(request, InvalidRequest("The request has a value that the platform cannot store."))
 
 
 async def _disk_full(request: Request, error: Exception) -> JSONResponse:
-    """Wherever it shows, as when the framework keeps a form's file on disk."""
+    """The disk is full, for example while FastAPI spools a form's file."""
     if not isinstance(error, OSError) or not is_disk_full(error):
         raise error
     log.error("request %s: the disk is full: %s", request.state.request_id, error)
@@ -146,29 +146,29 @@ class ProblemItem(Schema):
 
 
 class Problem(Schema):
-    """An error, as RFC 9457 shapes it. Some codes carry further members, such as `from`, `to` and `allowed`."""
+    """An error in the format of RFC 9457. Some codes have further members, such as `from`, `to` and `allowed`."""
 
     model_config = ConfigDict(extra="allow", json_schema_serialization_defaults_required=False)
 
     type: str
-    """Names the kind of problem."""
+    """URI of the kind of problem."""
     title: str
-    """The kind of problem in words; the same each time."""
+    """Title of the kind of problem."""
     status: int
     """The HTTP status."""
     detail: str
     """Description of this occurrence, for people."""
     instance: str
-    """The path that was asked for."""
+    """Path of the request."""
     code: str
     """The kind of problem, for programs."""
     request_id: str
-    """Finds this request in the server's log."""
+    """Id of the request in the server's log."""
     param: str | None = None
-    """The parameter or field at fault, where there is one."""
+    """The invalid parameter or field, if there is one."""
     errors: list[ProblemItem] | None = None
-    """Every thing wrong, where there may be several."""
+    """The errors, if there may be several."""
     error_count: int | None = None
-    """How many there are, where not all are listed."""
+    """Number of errors, if not all are listed."""
     allowed: list[Any] | None = None
-    """For `invalid_transition`: the states that the job can go to."""
+    """For `invalid_transition`: the states that the job can change to."""

@@ -1,6 +1,6 @@
-"""The API's reference as one HTML page, made from the OpenAPI schema.
+"""The API reference as one HTML page, made from the OpenAPI document.
 
-No script and nothing from elsewhere, so that it also opens where there is no network, under the strictest policy.
+The page has no scripts and loads nothing from other servers, so it works offline and under a strict content policy.
 """
 
 from collections.abc import Iterator
@@ -110,5 +110,5 @@ router = APIRouter(include_in_schema=False)
 
 @router.get("/docs")
 def reference(request: Request) -> HTMLResponse:
-    """For people; programs read `/openapi.json`."""
+    """The reference for people. Programs read `/openapi.json`."""
     return HTMLResponse(page(request.app.openapi()))

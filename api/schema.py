@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 
 class Schema(BaseModel):
-    """Read from rows; each field's docstring is its description in the API's reference."""
+    """Base of all schemas. Instances are made from rows. The docstring of a field is its description in OpenAPI."""
 
     model_config = ConfigDict(
         from_attributes=True,
@@ -21,9 +21,9 @@ T = TypeVar("T")
 
 
 class ListOf(Schema, Generic[T]):
-    """One page of a list. The next one: the same request with `after` set to `last_id`."""
+    """One page of a list. The same request with `after` set to `last_id` returns the next page."""
 
-    # To look for the docstrings of each `ListOf[…]` takes long.
+    # Reading the docstrings of each `ListOf[…]` is slow.
     model_config = ConfigDict(use_attribute_docstrings=False)
 
     object: Literal["list"] = Field("list", description="Always `list`.")

@@ -36,7 +36,7 @@ class Session(Schema):
     key: KeyRef
     """The API key behind the call."""
     expires_at: Timestamp | None
-    """When the browser will have to sign in again; null for a call with the key itself."""
+    """When the browser session ends; null for a call with the key itself."""
 
 
 router = APIRouter(prefix="/session", tags=["Session"])
@@ -44,7 +44,7 @@ router = APIRouter(prefix="/session", tags=["Session"])
 
 @router.post("", responses=documented(BadRequest, NotSignedIn, CrossOrigin, TooLarge, WrongMediaType, InvalidRequest))
 def sign_in(body: SignIn, request: Request, response: Response, session: SessionDep, settings: SettingsDep) -> Session:
-    """Exchange an API key for a cookie, as the dashboard does with the token in its first address."""
+    """Exchange an API key for a session cookie. The dashboard does this with the token in its address."""
     refuse_other_sites(request, silence_is_fine=True)
     principal = keys.authenticate(session, body.token)
     lifetime = timedelta(hours=settings.session_hours)
@@ -62,7 +62,7 @@ def sign_in(body: SignIn, request: Request, response: Response, session: Session
 
 @router.get("", responses=documented(NotSignedIn))
 def who_am_i(principal: PrincipalDep) -> Session:
-    """The key behind this call."""
+    """Return the API key of the caller."""
     return Session(key=KeyRef(id=principal.key_id, name=principal.key_name), expires_at=principal.expires_at)
 
 

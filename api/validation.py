@@ -37,7 +37,7 @@ def without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     seen: dict[str, Any] = {}
     for name, value in pairs:
         if name in seen:
-            # The framework lets its own kind of exception through while it reads a body, and no other.
+            # FastAPI lets only an HTTPException through while it reads a body.
             raise HTTPException(422, f"The body holds the key {name!r} twice in one object.")
         seen[name] = value
     return seen
@@ -48,7 +48,7 @@ def refusal(request: Request, error: RequestValidationError) -> PlatformError:
     if any(item["type"] == "json_invalid" for item in error.errors()):
         return _bad_json(error)
     if isinstance(error.body, bytes):
-        # The framework parses only what calls itself JSON.
+        # FastAPI parses a body only if its media type is JSON.
         return WrongMediaType("Send the body with the header `Content-Type: application/json`.")
     model = typing.get_type_hints(request.scope["endpoint"]).get("body")
     if model is not None and all(item["loc"][0] == "body" for item in error.errors()):

@@ -16,7 +16,7 @@ from client.terminal import plain
 
 app = typer.Typer(
     name="proximal",
-    help="Self-hosted RLHF: SFT → reward model → PPO → evaluation, watched live.",
+    help="Self-hosted RLHF: SFT → reward model → PPO → evaluation, with live metrics.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -47,8 +47,8 @@ class Target:
         key = self.key or (folder.key() if url == local else None)
         if key is None:
             raise ClientError(
-                f"No API key for {url}: give --key or set PROXIMAL_API_KEY. "
-                "Only the platform that `proximal up` runs in this folder needs none."
+                f"No API key for {url}. Pass --key or set PROXIMAL_API_KEY. "
+                "Only the platform that `proximal up` runs in this folder needs no key."
             )
         return Client(url, key)
 
@@ -59,7 +59,7 @@ def target(
     url: Annotated[str | None, typer.Option(envvar="PROXIMAL_URL", help="Address of the platform.")] = None,
     key: Annotated[str | None, typer.Option(envvar="PROXIMAL_API_KEY", help="API key.", show_default=False)] = None,
 ) -> None:
-    """Without --url and --key: the platform that `proximal up` runs on this machine."""
+    """Without --url and --key, commands connect to the platform that `proximal up` runs on this machine."""
     context.obj = Target(url, key)
 
 
@@ -68,8 +68,8 @@ def main() -> None:
     try:
         app()
     except ClientError as error:
-        told = Text.assemble(("error:", "red"), " ", plain(error))
-        Console(stderr=True).print(told, soft_wrap=True)
+        message = Text.assemble(("error:", "red"), " ", plain(error))
+        Console(stderr=True).print(message, soft_wrap=True)
         sys.exit(1)
 
 

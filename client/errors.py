@@ -19,12 +19,12 @@ class ApiError(ClientError):
         self.status = status
         self.problem = dict(problem)
         self.code = str(problem.get("code", ""))
-        super().__init__(_told(status, problem))
+        super().__init__(_message(status, problem))
 
 
-def _told(status: int, problem: Mapping[str, Any]) -> str:
-    """The detail, and below it what is wrong where."""
-    lines = [str(problem.get("detail") or problem.get("title") or f"The platform answered {status}.")]
+def _message(status: int, problem: Mapping[str, Any]) -> str:
+    """The detail, then one line for each error with its place."""
+    lines = [str(problem.get("detail") or problem.get("title") or f"The platform responded with status {status}.")]
     errors = problem.get("errors") or []
     lines += [f"  {_place(error)}{error.get('detail', '')}" for error in errors]
     hidden = int(problem.get("error_count", len(errors))) - len(errors)

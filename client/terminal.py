@@ -1,4 +1,4 @@
-"""Words from outside on the terminal, as they are: neither markup nor emoji codes nor control characters in them count."""
+"""Terminal output. Text from other sources is printed without markup, emoji codes and control characters."""
 
 from collections.abc import Sequence
 from enum import StrEnum
@@ -10,7 +10,7 @@ _ID_WIDTH = 28
 
 
 class Output(StrEnum):
-    """How a command prints what it has found."""
+    """Output format of a command."""
 
     TABLE = "table"
     JSON = "json"
@@ -24,7 +24,7 @@ def plain(value: object) -> Text:
 
 
 def list_of(*columns: str) -> Table:
-    """A table whose first column holds ids, which are whole however narrow the terminal is: people copy them."""
+    """A table whose first column holds ids. Ids are never cut, because people copy them."""
     table = Table()
     table.add_column("id", no_wrap=True, min_width=_ID_WIDTH)
     for name in columns:
@@ -33,11 +33,11 @@ def list_of(*columns: str) -> Table:
 
 
 def facts(rows: Sequence[tuple[str, object]]) -> Text:
-    """A name and a value a line, for a print with `soft_wrap`: in a pipe or a narrow terminal an id or a sum is still whole."""
+    """Lines with a name and a value. Print them with `soft_wrap`, so that ids and checksums are not cut."""
     width = max(len(name) for name, _ in rows)
     return plain("\n".join(f"{name:<{width}}  {value}" for name, value in rows))
 
 
 def moment(timestamp: str) -> str:
-    """To the second, and where a narrow column can be broken."""
+    """A timestamp to the second, with a space that a narrow column can break at."""
     return timestamp[:19].replace("T", " ")

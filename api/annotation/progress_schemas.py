@@ -19,17 +19,17 @@ class AnnotatorProgress(Schema):
     """One annotator's share, speed and quality."""
 
     annotator: str
-    """The name that they go by."""
+    """Name of the annotator."""
     answers: int
-    """Gold questions and skips not counted."""
+    """Answers, without gold questions and skips."""
     skips: int
-    """How many."""
+    """Skipped items."""
     ties: int
-    """Among the answers; rankings in which two share a rank."""
+    """Answers with a tie, including rankings in which two completions share a rank."""
     median_seconds: float | None
     """Median time of an answer."""
     per_hour: float | None
-    """Answers in an hour of answering."""
+    """Answers per hour of work."""
     gold_right: int
     """Gold questions answered correctly. Each pair of a ranking counts."""
     gold_of: int
@@ -37,24 +37,24 @@ class AnnotatorProgress(Schema):
     agreement: float | None
     """Share of this annotator's labels that equal the majority of the other labels of the same pair. Null if no other annotator labelled these pairs."""
     kappa: float | None
-    """Cohen's κ: the agreement beyond chance."""
+    """Cohen's κ: the agreement corrected for chance."""
     reward_model_agreement: float | None
-    """Share of preferences that the reward model shares; null while it has no scores."""
+    """Share of preferences on which the reward model agrees; null while it has no scores."""
     last_at: Timestamp
     """Time of the last answer or skip."""
 
 
 class AnnotationSide(Schema):
-    """One policy against the others."""
+    """Wins and losses of one policy against the others."""
 
     policy: int
-    """Its place in the round's `policies`."""
+    """Index in the round's `policies`."""
     checkpoint: str | None
     """Its checkpoint."""
     model: str | None
-    """A model that is no checkpoint."""
+    """Path or hub id of a model that is not a checkpoint."""
     wins: int
-    """Answers that prefer it; of a ranking each pair counts."""
+    """Answers that prefer it. Each pair of a ranking counts."""
     losses: int
     """Answers that prefer another."""
     ties: int
@@ -92,23 +92,23 @@ class AnnotationProgress(Schema):
     items_done: int
     """Items with as many answers as are wanted."""
     answers: int
-    """Gold questions and skips not counted."""
+    """Answers, without gold questions and skips."""
     answers_wanted: int
     """Items times overlap."""
     skips: int
     """Skipped items."""
     ties: int
-    """Among the answers; rankings in which two share a rank."""
+    """Answers with a tie, including rankings in which two completions share a rank."""
     first_chosen: int
-    """Answers for the completion that was shown first. A share far from one half shows a position bias."""
+    """Answers that prefer the completion that was shown first. A share far from one half indicates a position bias."""
     second_chosen: int
-    """Answers for the one that was shown second."""
+    """Answers that prefer the completion that was shown second."""
     annotators: list[AnnotatorProgress]
-    """By name."""
+    """The annotators, sorted by name."""
     alpha: float | None
     """Krippendorff's α over the pairs that several people compared: 1 is full agreement, 0 is chance. Null without such pairs, and if all labels are equal."""
     alpha_items: int
-    """Items that several people answered."""
+    """Items that several people have answered."""
     alpha_level: Literal["nominal"] = "nominal"
     """Labels are compared as equal or not."""
     pairwise: float | None

@@ -1,4 +1,4 @@
-"""Rounds of annotation: create, answer, measure, close, continue."""
+"""Annotation rounds: create, answer, measure, close, continue."""
 
 from typing import Annotated, Literal
 
@@ -18,9 +18,9 @@ from api.annotation.schemas import (
     ChooseRewardModel,
     CloseRound,
     ContinueJob,
-    GiveAnswer,
     NextItems,
-    TakeBack,
+    SubmitAnswer,
+    UndoAnswer,
 )
 from api.deps import After, Limit, OrderBy, PrincipalDep, SessionDep, SettingsDep
 from api.jobs.schemas import Job
@@ -121,9 +121,10 @@ def delete_annotation_round(round_: RoundDep, session: SessionDep) -> None:
 
 @router.post("/{round_id}/next", responses=documented(*WRITES))
 def next_annotation_items(body: NextItems, round_: RoundDep, session: SessionDep) -> AnnotationQueue:
-    """Return the next items of an annotator, without policies and in an order of their own. A repeated request returns the same.
+    """Reserve the next items for an annotator. They are shown without policies, in a random order per annotator.
 
-    The items stay reserved for some minutes. An annotator gets an item once, unless they undo its answer.
+    A repeated request returns the same items. The reservation lasts `reservation_minutes`. An annotator gets an item once,
+    unless they undo the answer to it.
     """
     found = queue.hand_out(session, round_, body.annotator, body.limit)
     items = [views.item_of(one, round_.kind) for one in found.items]
@@ -131,7 +132,7 @@ def next_annotation_items(body: NextItems, round_: RoundDep, session: SessionDep
 
 
 @router.put("/{round_id}/items/{item_id}/answer", responses=documented(*WRITES, RoundNotReady, RoundClosed))
-def answer_annotation_item(item_id: str, body: GiveAnswer, round_: RoundDep, session: SessionDep) -> AnnotationAnswer:
+def answer_annotation_item(item_id: str, body: SubmitAnswer, round_: RoundDep, session: SessionDep) -> AnnotationAnswer:
     """Answer or skip an item of this annotator. The same answer again changes nothing; another answer replaces it."""
     given = AnswerInput(body.choice, body.ranks, body.seconds)
     annotation = answers.answer(session, round_, item_id, body.annotator, given)
@@ -139,7 +140,7 @@ def answer_annotation_item(item_id: str, body: GiveAnswer, round_: RoundDep, ses
 
 
 @router.post("/{round_id}/undo", responses=documented(*WRITES, RoundNotReady, RoundClosed))
-def undo_annotation(body: TakeBack, round_: RoundDep, session: SessionDep) -> AnnotationUndo:
+def undo_annotation(body: UndoAnswer, round_: RoundDep, session: SessionDep) -> AnnotationUndo:
     """Undo an annotator's last answer, or the one to an item. The annotator gets the item again, first."""
     taken = answers.undo(session, round_, body.annotator, body.item)
     progress = queue.queue_progress(session, round_, body.annotator)
@@ -157,21 +158,21 @@ def get_annotation_progress(round_: RoundDep, session: SessionDep) -> Annotation
 def list_annotation_results(
     round_: RoundDep,
     session: SessionDep,
-    after: Annotated[int, Query(ge=0, le=2**62, description="Only items behind this number.")] = 0,
+    after: Annotated[int, Query(ge=0, le=2**62, description="Only items after this number.")] = 0,
     only: Annotated[Literal["disagreed"] | None, Query(description="`disagreed`: where answers differ.")] = None,
     limit: Limit = 20,
 ) -> AnnotationResultList:
     """List the items with their policies, scores and answers."""
     found = results.page(session, round_, after, limit + 1, disagreed=only is not None)
-    shown = [views.result_of(item, given) for item, given in found[:limit]]
-    return AnnotationResultList.from_items(shown, len(found) > limit, key="number")
+    listed = [views.result_of(item, submitted) for item, submitted in found[:limit]]
+    return AnnotationResultList.from_items(listed, len(found) > limit, key="number")
 
 
 @router.post("/{round_id}/reward_model", status_code=202, responses=documented(*WRITES, RoundNotReady, WrongCheckpoint))
 def choose_annotation_reward_model(
     body: ChooseRewardModel, round_: RoundDep, principal: PrincipalDep, session: SessionDep
 ) -> AnnotationProgress:
-    """Score the completions with a reward model, to measure how often people prefer the same completion."""
+    """Score the completions with a reward model, to measure how often it agrees with the annotators."""
     checkpoint = sources.owned_reward_model(session, principal.key_id, body.checkpoint, "checkpoint")
     return views.progress_of(session, scores.request(session, round_, checkpoint.id))
 
@@ -184,7 +185,7 @@ def choose_annotation_reward_model(
     ),
 )
 def close_annotation_round(body: CloseRound, round_: RoundDep, session: SessionDep) -> AnnotationRound:
-    """End a round, and write its answers into a new dataset or behind the rows of an existing one.
+    """End a round, and write its answers to a new dataset or append them to an existing one.
 
     A data task writes them: the round is `closing`, then `closed`.
     """
@@ -198,8 +199,10 @@ def close_annotation_round(body: CloseRound, round_: RoundDep, session: SessionD
 def get_annotation_continuation(
     round_: RoundDep,
     session: SessionDep,
-    job: Annotated[str, Query(description="The job to go on with.")],
-    steps: Annotated[int | None, Query(ge=1, description="Steps of PPO. Left out: as many as the job had.")] = None,
+    job: Annotated[str, Query(description="The job to continue.")],
+    steps: Annotated[
+        int | None, Query(ge=1, description="Steps of PPO. Left out: the same number as in the job.")
+    ] = None,
 ) -> AnnotationContinuation:
     """Return the spec that `POST …/continue` would submit, and a description of it."""
     found = continuation.plan(session, round_, job, steps)

@@ -1,4 +1,4 @@
-"""Rounds of annotation. core/annotation/spec.py describes the request for a new round."""
+"""Schemas of annotation rounds. core/annotation/spec.py has the request for a new round."""
 
 from typing import Annotated, Any, Literal
 
@@ -44,7 +44,7 @@ class AnnotationRound(Schema):
     name: str
     """For people."""
     kind: RoundKind
-    """Task of an annotator: compare pairs, or rank completions."""
+    """The annotators' task: compare pairs, or rank completions."""
     status: RoundStatus
     """State of the round."""
     progress: DataProgress | None
@@ -52,7 +52,7 @@ class AnnotationRound(Schema):
     error: AnnotationError | None
     """Why the items could not be made (`failed`), or why the answers could not be written (`paused` again); else null."""
     source: Annotated[RoundFromDataset | RoundFromCheckpoints, Field(discriminator="type")]
-    """Where the completions come from; datasets are named by version."""
+    """Source of the completions. A dataset is named with its version."""
     policies: list[AnnotationPolicy] | None
     """The compared policies of a round of completions. `sides` and an item's `policies` are indices into this list."""
     instructions: str
@@ -108,8 +108,8 @@ class NextItems(_Body):
     """Maximum number of items."""
 
 
-class AnnotationSaid(Schema):
-    """An answer, in the order of the completions as they were shown."""
+class ShownAnswer(Schema):
+    """An answer in the order in which the annotator saw the completions."""
 
     choice: Literal["1", "2", "tie", "skip"] | None
     """Answer to a pair, or a skip."""
@@ -129,11 +129,11 @@ class AnnotationItem(Schema):
     prompt: Prompt
     """Text, or messages."""
     completions: list[str]
-    """In this annotator's order, which does not change."""
-    previous: AnnotationSaid | None
+    """The completions, in an order that is fixed for this annotator."""
+    previous: ShownAnswer | None
     """The annotator's answer before it was undone; null if there was none."""
     reserved_until: Timestamp
-    """Until then no other annotator receives the item in this place."""
+    """End of the reservation. Until then, no other annotator receives the item instead."""
 
 
 class AnnotationStanding(Schema):
@@ -155,24 +155,24 @@ class AnnotationQueue(AnnotationStanding):
     status: RoundStatus
     """State of the round. Only an open round hands out items."""
     items: list[AnnotationItem]
-    """The items reserved earlier come first, in their order."""
+    """The reserved items. Items reserved earlier come first."""
 
 
-class GiveAnswer(_Body):
-    """An answer to one item, in the order of the completions as they were shown."""
+class SubmitAnswer(_Body):
+    """An answer to one item, in the order in which the annotator saw the completions."""
 
     annotator: str
     """Name of the annotator."""
     choice: Literal["1", "2", "tie", "skip"] | None = None
-    """Which completion of a pair is better; or a skip, of a pair or a ranking."""
+    """The better completion of a pair, or a tie. `skip` skips a pair or a ranking."""
     ranks: Annotated[list[Annotated[int, Field(strict=True)]], Field(max_length=9)] | None = None
     """A rank for each completion of a ranking: 1 is the best, the same number for a tie."""
     seconds: Annotated[FiniteFloat, Field(ge=0, le=86_400)] | None = None
-    """Time taken. Left out: the time since the item was handed out."""
+    """Time taken, in seconds. Left out: the time since the item was assigned."""
 
 
-class AnnotationAnswer(AnnotationSaid, AnnotationStanding):
-    """A stored answer, in the order of the completions as they were shown."""
+class AnnotationAnswer(ShownAnswer, AnnotationStanding):
+    """A stored answer, in the order in which the annotator saw the completions."""
 
     object: Literal["annotation.answer"] = "annotation.answer"
     """Always `annotation.answer`."""
@@ -183,11 +183,11 @@ class AnnotationAnswer(AnnotationSaid, AnnotationStanding):
     seconds: float
     """Time taken."""
     answered_at: Timestamp
-    """When it was given."""
+    """When the platform stored it."""
 
 
-class TakeBack(_Body):
-    """An answer to undo."""
+class UndoAnswer(_Body):
+    """Names the answer to remove from the round."""
 
     annotator: str
     """Name of the annotator."""
@@ -211,8 +211,8 @@ class ChooseRewardModel(_Body):
     """Its checkpoint, `ckpt_…`."""
 
 
-class AnnotationGiven(Schema):
-    """One annotator's answer to an item, in true positions."""
+class StoredAnswer(Schema):
+    """An annotator's answer to an item, in the order of the item's `completions`."""
 
     annotator: str
     """Name of the annotator."""
@@ -221,11 +221,11 @@ class AnnotationGiven(Schema):
     ranks: list[int] | None
     """Answer to a ranking: one rank for each of `completions`."""
     shown: list[int]
-    """Indices (from 0) of the completions in the order that was shown."""
+    """Indices, from 0, of the completions in the order in which the annotator saw them."""
     seconds: float | None
     """Time taken."""
     answered_at: Timestamp
-    """When it was given."""
+    """When the platform stored it."""
 
 
 class AnnotationResult(Schema):
@@ -236,23 +236,23 @@ class AnnotationResult(Schema):
     id: str
     """Begins with `item_`."""
     number: int
-    """Its place in the round: the cursor of this list."""
+    """Number of the item in the round. It is the cursor of this list."""
     prompt: Prompt
     """Text, or messages."""
     completions: list[str]
-    """In true order."""
+    """The completions, in the order of the platform."""
     policies: list[int] | None
     """For each completion, its index in the round's `policies`."""
     finished: list[bool] | None
-    """Whether each completion ended by itself. The others were cut off at `max_new_tokens`. Null for the rows of a dataset."""
+    """Whether each completion ended with a stop. The others were cut off at `max_new_tokens`. Null for the rows of a dataset."""
     row: int | None
     """Row number in the source dataset."""
     gold: dict[str, Any] | None
     """The known answer of a gold question, `choice` or `ranks`; else null."""
     scores: list[float | None] | None
     """Scores of the round's reward model; null where there is no score."""
-    answers: list[AnnotationGiven]
-    """All answers and skips in the order in which they were given."""
+    answers: list[StoredAnswer]
+    """All answers and skips, oldest first."""
 
 
 class AnnotationResultList(ListOf[AnnotationResult]):
@@ -263,7 +263,7 @@ class CloseRound(_Body):
     """The dataset for the answers."""
 
     dataset: str | None = None
-    """A dataset of preferences to add a version to: its rows, and behind them the answers. Left out: a new one."""
+    """A dataset of preferences. It gets a version with its rows and the answers. Left out: a new dataset."""
     name: str | None = None
     """Name of a new dataset. Left out: the name of the round."""
 
@@ -274,7 +274,7 @@ class ContinueJob(_Body):
     job: str
     """The job to continue."""
     steps: Annotated[int, Field(ge=1)] | None = None
-    """Steps of PPO. Left out: as many as the job had."""
+    """Steps of PPO. Left out: the same number as in the job."""
     name: Annotated[str, Field(max_length=200)] | None = None
     """Name of the new job. Left out: it is made from the names of the job and the round."""
 

@@ -1,4 +1,4 @@
-"""Rounds, items and figures as the API returns them."""
+"""Responses for rounds, items and figures, made from rows."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -20,7 +20,7 @@ _STORED = (
     "id", "name", "kind", "status", "error", "source", "policies", "instructions", "overlap", "gold", "gold_share",
     "reservation_minutes", "left_out", "reward_model", "version", "jobs", "created_at", "closed_at",
 )  # fmt: skip
-_TASK_WORDS = {TaskStatus.QUEUED: "queued", TaskStatus.RUNNING: "scoring", TaskStatus.DONE: "done"}
+_SCORING_STATUS = {TaskStatus.QUEUED: "queued", TaskStatus.RUNNING: "scoring", TaskStatus.DONE: "done"}
 
 
 def round_of(session: Session, round_: models.AnnotationRound) -> schemas.AnnotationRound:
@@ -64,7 +64,7 @@ def progress_of(session: Session, round_: models.AnnotationRound) -> AnnotationP
 
 def result_of(item: models.AnnotationItem, answers: Sequence[models.Annotation]) -> schemas.AnnotationResult:
     fields = [name for name in schemas.AnnotationResult.model_fields if name not in ("object", "answers")]
-    given = [schemas.AnnotationGiven.model_validate(answer) for answer in answers]
+    given = [schemas.StoredAnswer.model_validate(answer) for answer in answers]
     return schemas.AnnotationResult.model_validate({name: getattr(item, name) for name in fields} | {"answers": given})
 
 
@@ -81,7 +81,7 @@ def _progress(task: models.DataTask) -> dict[str, object]:
 
 
 def _shown_answer(annotation: models.Annotation) -> dict[str, object]:
-    """The answer in the order of the completions that the annotator saw."""
+    """The answer in the order in which the annotator saw the completions."""
     choice = annotation.choice and shuffle.choice_of(annotation.choice, annotation.shown)
     return {"choice": choice, "ranks": annotation.ranks and shuffle.shown_ranks(annotation.ranks, annotation.shown)}
 
@@ -98,11 +98,11 @@ def _reward_model(session: Session, round_: models.AnnotationRound, figures: Fig
     if round_.reward_model is None:
         return None
     task = scores.task_of(session, round_)
-    status = TaskStatus.QUEUED if task is None else TaskStatus(task.status)  # it waits for the items
+    status = TaskStatus.QUEUED if task is None else TaskStatus(task.status)  # the scoring starts when the items exist
     going_on = task is not None and status in (TaskStatus.QUEUED, TaskStatus.RUNNING)
     return {
         "checkpoint": round_.reward_model,
-        "status": _TASK_WORDS.get(status, "failed"),
+        "status": _SCORING_STATUS.get(status, "failed"),
         "progress": _progress(task) if task is not None and going_on else None,
         "error": task.error if task is not None else None,
         **asdict(figures.reward_model),

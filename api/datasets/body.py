@@ -1,4 +1,4 @@
-"""The body of `POST /v1/datasets`: a form with a file, or JSON that names an upload. Read only for those who may."""
+"""The body of `POST /v1/datasets`: a form with a file, or JSON that names an upload."""
 
 import io
 import json
@@ -27,7 +27,7 @@ KINDS = [kind.value for kind in DatasetKind]
 _FORM = "multipart/form-data"
 _BUFFER = 256 * 1024
 
-# By hand, since the body is read by hand.
+# Written by hand, because read_body parses the body itself.
 DATASET_BODY: dict[str, Any] = {
     "requestBody": {
         "required": True,
@@ -64,13 +64,13 @@ DATASET_BODY: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Form:
-    """A file in the request itself, to be imported while it waits."""
+    """A file in the request itself. It is imported before the response."""
 
     wanted: Import
 
 
 async def read_body(_: PrincipalDep, request: Request) -> AsyncIterator[Form | ImportDataset]:
-    """A form's file is spooled to disk. FastAPI would read a declared form before it looks at the key; this one waits for it."""
+    """Read the body after the key is checked; FastAPI would read a declared form before. A form's file is spooled to disk."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip()
     if kind == "application/json":
         yield _json(await request.body())
@@ -143,11 +143,11 @@ def _json(body: bytes) -> ImportDataset:
 
 
 def _opener(file: BinaryIO) -> Callable[[], BinaryIO]:
-    return lambda: io.BufferedReader(_Again(file), _BUFFER)
+    return lambda: io.BufferedReader(_Rewound(file), _BUFFER)
 
 
-class _Again(io.RawIOBase):
-    """The spooled file from its beginning, as if it had just been opened; closing it leaves the file open."""
+class _Rewound(io.RawIOBase):
+    """The spooled file, read from its beginning. Closing it leaves the spooled file open."""
 
     def __init__(self, file: BinaryIO) -> None:
         super().__init__()

@@ -45,10 +45,10 @@ def request_report(
     limits of a job, the report uses that job's tokenizer and template."""
     version = _version(session, principal.key_id, dataset.id, body.version)
     made = reports.request(session, version, body.model_dump(exclude={"version"}, exclude_none=True))
-    told = reports.get(session, dataset.id, made.id)
-    if told.task.status not in (TaskStatus.QUEUED, TaskStatus.RUNNING):
+    found = reports.get(session, dataset.id, made.id)
+    if found.task.status not in (TaskStatus.QUEUED, TaskStatus.RUNNING):
         response.status_code = 200
-    return _shown(told)
+    return _report(found)
 
 
 @router.get("/{dataset_id}/reports", responses=documented(NotSignedIn, NotFound, InvalidRequest))
@@ -62,13 +62,13 @@ def list_reports(
     """Reports on a dataset's versions, newest first."""
     query = reports.of_dataset(dataset.id, version)
     found = page(session, query, models.DatasetReport, after, limit, "desc")
-    return ReportList.from_items([_shown(told) for told in reports.told(session, found.items)], found.has_more)
+    return ReportList.from_items([_report(each) for each in reports.told(session, found.items)], found.has_more)
 
 
 @router.get("/{dataset_id}/reports/{report_id}", responses=documented(NotSignedIn, NotFound, InvalidRequest))
 def get_report(dataset: DatasetDep, report_id: str, session: SessionDep) -> Report:
     """Return a report with its progress and its findings."""
-    return _shown(reports.get(session, dataset.id, report_id))
+    return _report(reports.get(session, dataset.id, report_id))
 
 
 @router.post(
@@ -89,12 +89,12 @@ def apply_fixes(
     version = _version(session, principal.key_id, dataset.id, body.version)
     report = None
     if body.report is not None:
-        told = reports.get(session, dataset.id, body.report)
-        if told.version.id != version.id:
-            detail = f"{body.report} is about version {told.version.number}, not {version.number}"
+        found = reports.get(session, dataset.id, body.report)
+        if found.version.id != version.id:
+            detail = f"{body.report} is about version {found.version.number}, not {version.number}"
             errors = [{"pointer": "#/report", "detail": detail}]
             raise InvalidRequest(f"{detail}.", param="report", errors=errors)
-        report = told.report
+        report = found.report
     made = fixes.apply(session, blobs, version, body.findings, report)
     session.refresh(made)
     if made.status == VersionStatus.READY:
@@ -106,12 +106,12 @@ def _version(session: Session, owner_id: str, dataset_id: str, number: int | Non
     return versions.get(session, owner_id, dataset_id if number is None else f"{dataset_id}@{number}", keep=True)
 
 
-def _shown(told: reports.Told) -> Report:
-    report, task = told.report, told.task
+def _report(found: reports.Told) -> Report:
+    report, task = found.report, found.task
     stored = {name: getattr(report, name) for name in ("id", "settings", "result", "created_at")}
     at_work = task.status in UNFINISHED
     return Report.model_validate(
         stored
-        | {"dataset_id": told.version.dataset_id, "version": told.version.number, "status": task.status}
+        | {"dataset_id": found.version.dataset_id, "version": found.version.number, "status": task.status}
         | {"progress": DataProgress(fraction=task.progress, note=task.note) if at_work else None, "error": task.error}
     )

@@ -85,9 +85,9 @@ def upload_dataset(
         version = importing.import_now(session, blobs, principal.key_id, wanted.wanted, limits, scratch)
     else:
         response.status_code = 202
-        told = _wanted(session, blobs, principal, wanted)
-        version = importing.import_later(session, principal.key_id, told, importing.limits_of(settings), scratch)
-    return _shown(session, versions.dataset_of(session, principal.key_id, version.dataset_id))
+        body = _wanted(session, blobs, principal, wanted)
+        version = importing.import_later(session, principal.key_id, body, importing.limits_of(settings), scratch)
+    return _dataset(session, versions.dataset_of(session, principal.key_id, version.dataset_id))
 
 
 @router.get("", responses=documented(NotSignedIn, InvalidRequest))
@@ -116,7 +116,7 @@ def list_datasets(
 @router.get("/{dataset_id}", responses=documented(NotSignedIn, NotFound, InvalidRequest))
 def get_dataset(dataset: DatasetDep, session: SessionDep) -> Dataset:
     """One dataset."""
-    return _shown(session, dataset)
+    return _dataset(session, dataset)
 
 
 @router.patch(
@@ -129,21 +129,21 @@ def change_dataset(dataset: DatasetDep, body: ChangeDataset, session: SessionDep
         dataset.name = versions.fit_name(body.name)
     if "expires_at" in body.model_fields_set:
         retention.keep_until(dataset, body.expires_at)
-    return _shown(session, dataset)
+    return _dataset(session, dataset)
 
 
 @router.post("/{dataset_id}/archive", responses=documented(NotSignedIn, CrossOrigin, NotFound, InvalidRequest))
 def archive_dataset(dataset: DatasetDep, session: SessionDep) -> Dataset:
     """Archive a dataset: lists leave it out. Jobs can still use it."""
     retention.archive(dataset)
-    return _shown(session, dataset)
+    return _dataset(session, dataset)
 
 
 @router.post("/{dataset_id}/unarchive", responses=documented(NotSignedIn, CrossOrigin, NotFound, InvalidRequest))
 def unarchive_dataset(dataset: DatasetDep, session: SessionDep) -> Dataset:
     """Return an archived dataset to the lists."""
     retention.unarchive(dataset)
-    return _shown(session, dataset)
+    return _dataset(session, dataset)
 
 
 @router.delete(
@@ -168,7 +168,7 @@ def list_dataset_tasks(dataset: DatasetDep, session: SessionDep) -> DataTaskList
     responses=documented(NotSignedIn, CrossOrigin, NotFound, InvalidRequest),
 )
 def cancel_dataset_task(dataset: DatasetDep, task_id: str, session: SessionDep) -> DataTask:
-    """Cancel a data task. A version that it was making has failed then. A finished task does not change."""
+    """Cancel a data task. The version that it was making is then `failed`. A finished task does not change."""
     task = tasks.get(session, dataset.owner_id, task_id)
     if task.args.get("dataset") != dataset.id:
         raise NotFound(f"There is no task {task_id!r} of {dataset.id}.")
@@ -176,15 +176,15 @@ def cancel_dataset_task(dataset: DatasetDep, task_id: str, session: SessionDep) 
     return DataTask.model_validate(task)
 
 
-def _wanted(session: Session, blobs: BlobStore, principal: Principal, told: ImportDataset) -> Import:
+def _wanted(session: Session, blobs: BlobStore, principal: Principal, body: ImportDataset) -> Import:
     """The import of an upload, which is pinned until the import has ended."""
-    upload = store.take(session, principal.key_id, told.upload)
+    upload = store.take(session, principal.key_id, body.upload)
     source = Source(opener(blobs, upload), upload.filename, upload.id, upload.url)
-    reading = Reading(told.kind and told.kind.value, told.format, told.mapping, told.encoding)
-    return Import(source, told.name or versions.name_of(upload.filename), reading, told.bad_rows)
+    reading = Reading(body.kind and body.kind.value, body.format, body.mapping, body.encoding)
+    return Import(source, body.name or versions.name_of(upload.filename), reading, body.bad_rows)
 
 
-def _shown(session: Session, dataset: models.Dataset) -> Dataset:
+def _dataset(session: Session, dataset: models.Dataset) -> Dataset:
     refresh(session, dataset)
     for shown in views.datasets(session, [dataset]):
         return shown

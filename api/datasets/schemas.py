@@ -28,7 +28,7 @@ class ImportDataset(Schema):
     encoding: str | None = None
     """Encoding of the text, such as `cp1252` or `shift_jis`. Left out: UTF-8, or the encoding that a byte-order mark shows."""
     bad_rows: BadRows = BadRows.REPORT
-    """Handling of a file with invalid records. `refuse` stores nothing. `leave_out` stores the valid rows. `report` stores them too, but the version is `blocked` until the user decides."""
+    """Handling of invalid records. `refuse` stores nothing. `leave_out` stores the valid rows. `report` stores them too, but the version is `blocked` until the user decides."""
 
 
 class ChangeDataset(Schema):
@@ -43,10 +43,10 @@ class ChangeDataset(Schema):
 
 
 class FindingCounts(Schema):
-    """How many findings there are, of the import and of the newest report."""
+    """Numbers of findings, of the import and of the newest report."""
 
     blocking: int = 0
-    """Findings that keep jobs from using the version."""
+    """Findings that prevent jobs from using the version."""
     warning: int = 0
     """Findings that need attention."""
 
@@ -161,7 +161,7 @@ class DatasetRow(Schema):
     line: int
     """Position in the source, from 1. It is a line in text files, where blank lines count and a CSV record has its first line. It is the record's number in JSON arrays and Parquet files."""
     row_number: int
-    """Its number in this version, from 1."""
+    """Number of the row in the version, from 1."""
     row: dict[str, Any]
     """The row: `prompt` with `a`, `b` and `label`, with `completion`, or alone."""
     split: Literal["train", "eval"] | None
@@ -213,44 +213,44 @@ class OverlapSide(Schema):
     version: int
     """The version that was compared."""
     rows: int
-    """Its rows."""
+    """Number of rows."""
 
 
 class OverlapRow(Schema):
     """A row with a prompt that the other dataset holds too."""
 
     row_number: int
-    """Its number, from 1."""
+    """Number of the row, from 1."""
     line: int
-    """Where it is in the file that was uploaded."""
+    """Line in the uploaded file."""
     prompt: str
-    """How its prompt begins."""
+    """Beginning of the prompt."""
 
 
 class OverlapSample(Schema):
-    """The first row of each dataset with one prompt, or with two that are nearly the same."""
+    """A pair of rows, one of each dataset, with equal or nearly equal prompts."""
 
     row: OverlapRow
-    """In `dataset`."""
+    """The row in `dataset`."""
     other: OverlapRow
-    """In `other`."""
+    """The row in `other`."""
     similarity: float
-    """Share of the word triples that both prompts have; 1 for equal prompts."""
+    """Share of word triples that occur in both prompts; 1 for equal prompts."""
 
 
 class SharedPrompts(Schema):
-    """Prompts of `dataset` that `other` holds."""
+    """Prompts of `dataset` that `other` holds too."""
 
     prompts: int
-    """How many different ones."""
+    """Number of distinct prompts."""
     rows: int
     """Rows of `dataset` with them."""
     other_rows: int | None
-    """Rows of `other` with them; null for near duplicates, which are not counted there."""
+    """Rows of `other` with them; null for near duplicates, whose rows are not counted in `other`."""
     samples: list[OverlapSample]
-    """The first of them, 20 at most."""
+    """The first pairs of rows, at most 20."""
     complete: bool
-    """False: more pairs of prompts look alike than are measured, so there may be more near duplicates."""
+    """False if there are more candidate pairs than the platform measures. There may then be more near duplicates."""
 
 
 class Overlap(Schema):
@@ -259,10 +259,10 @@ class Overlap(Schema):
     object: Literal["dataset.overlap"] = "dataset.overlap"
     """Always `dataset.overlap`."""
     dataset: OverlapSide
-    """The one whose prompts are looked for."""
+    """The dataset whose prompts are searched for."""
     other: OverlapSide
-    """The one in which they are looked for."""
+    """The dataset that is searched."""
     exact: SharedPrompts
-    """Equal prompts: text, and one message of the user's with that text, are the same prompt."""
+    """Equal prompts. A text equals a single user message with that text."""
     near: SharedPrompts | None
-    """Near duplicates: other prompts that share 0.8 of their word triples or more. Null: not known yet. An older version of the platform indexed the rows without what these are found by; this request has them indexed again, so compare again later. It stays null where the data worker has no rensa."""
+    """Near duplicates: distinct prompts that share at least 0.8 of their word triples. Null while the rows have no index for them. This request starts the indexing; repeat it later. It stays null if the data worker has no package rensa."""

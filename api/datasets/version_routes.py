@@ -1,4 +1,4 @@
-"""The versions of a dataset: their rows, their export, and the prompts that two of them share."""
+"""Versions of a dataset: rows, export, and the prompts that two versions share."""
 
 from typing import Annotated, Literal
 
@@ -58,15 +58,24 @@ def _version(
 
 def _filters(
     search: Annotated[
-        str | None, Query(max_length=1000, description='Only rows with these words, as `"a phrase" or word -without`.')
+        str | None,
+        Query(max_length=1000, description='Only rows with these words, such as `"a phrase" or word -without`.'),
     ] = None,
-    finding: Annotated[str | None, Query(description="Only rows that a report's finding with this code names.")] = None,
-    report: Annotated[str | None, Query(description="Which report. Left out: the newest of the version.")] = None,
+    finding: Annotated[
+        str | None, Query(description="Only rows with this finding of a report, named by its code.")
+    ] = None,
+    report: Annotated[
+        str | None, Query(description="The report with the finding. Left out: the newest of the version.")
+    ] = None,
     split: Annotated[
-        Literal["train", "eval"] | None, Query(description="Only rows that a run would train on, or hold out.")
+        Literal["train", "eval"] | None,
+        Query(description="Only rows of the training split, or of the evaluation split."),
     ] = None,
     eval_fraction: Annotated[
-        float, Query(gt=0, lt=1, description="Share of the prompts that is held out, as `data.eval_fraction` of a job.")
+        float,
+        Query(
+            gt=0, lt=1, description="Share of the prompts in the evaluation split, as `data.eval_fraction` of a job."
+        ),
     ] = EVAL_FRACTION,
 ) -> Filters:
     return Filters(search, finding, report, split, eval_fraction)
@@ -81,7 +90,7 @@ Number = Annotated[int, Path(ge=1, le=MOST_VERSIONS, description="Number of the 
 def list_dataset_versions(
     dataset: DatasetDep, session: SessionDep, limit: Limit = 20, after: After = None, order: OrderBy = "desc"
 ) -> DatasetVersionList:
-    """Its versions, each with the jobs that use it."""
+    """List the versions of a dataset, each with the jobs that use it."""
     query = select(models.DatasetVersion).filter_by(dataset_id=dataset.id)
     found = page(session, query, models.DatasetVersion, after, limit, order)
     return DatasetVersionList.from_items(views.dataset_versions(session, found.items), found.has_more)
@@ -104,12 +113,14 @@ def list_dataset_rows(
     session: SessionDep,
     blobs: BlobsDep,
     filters: FiltersDep,
-    after: Annotated[int, Query(ge=0, le=MOST, description="Only rows behind this number.")] = 0,
+    after: Annotated[int, Query(ge=0, le=MOST, description="Only rows after this number.")] = 0,
     limit: Limit = 20,
-    sample: Annotated[int | None, Query(ge=1, le=100, description="So many at random, in place of a page.")] = None,
+    sample: Annotated[
+        int | None, Query(ge=1, le=100, description="Return this many random rows instead of a page.")
+    ] = None,
     seed: Annotated[int, Query(ge=0, le=MOST, description="The same seed gives the same sample.")] = 0,
 ) -> DatasetRowList:
-    """Rows in order, in canonical form: all, or those that fit everything that is asked for."""
+    """List the rows of a version in canonical form: all, or those that match every filter."""
     if sample is not None:
         rows = row_pages.sample(session, blobs, version, filters, sample, seed)
     else:
@@ -141,18 +152,18 @@ def export_dataset(
     blobs: BlobsDep,
     format: Annotated[
         ExportFormat,
-        Query(description="`trl` or `openai`: their JSON Lines. `parquet`, `rows`: the rows as they are stored."),
+        Query(description="`trl` and `openai`: JSON Lines of these formats. `parquet` and `rows`: the rows as stored."),
     ] = ExportFormat.TRL,
     version: VersionQuery = None,
 ) -> StreamingResponse:
-    """A version's rows as a file, sent as it is made.
+    """Download the rows of a version as a file.
 
-    TRL's and OpenAI's formats know pairs with a winner only: of a ranking they get its pairs, of ties nothing.
+    The formats `trl` and `openai` hold only pairs with a winner. A ranking becomes its pairs, and ties are left out.
     """
     reference = dataset.id if version is None else f"{dataset.id}@{version}"
     found = versions.get(session, dataset.owner_id, reference)
     key = rows.content_of(found).blob_key
-    blobs.open(key).close()  # what is missing is told before the first byte
+    blobs.open(key).close()  # a missing blob is an error response, not a broken file
     made = export(lambda: blobs.open(key), DatasetKind(dataset.kind), format)
     name = f"{dataset.id}-{found.number}-{format.value}{made.suffix}"
     headers = {"Content-Disposition": f'attachment; filename="{name}"', LEFT_OUT: str(made.left_out)}
@@ -164,11 +175,16 @@ def compare_datasets(
     principal: PrincipalDep,
     session: SessionDep,
     blobs: BlobsDep,
-    dataset: Annotated[str, Query(description="Whose prompts are looked for: `ds_…`, `ds_…@2` or `ds_…@sha256:…`.")],
-    other: Annotated[str, Query(description="In which they are looked for, named in the same way.")],
+    dataset: Annotated[
+        str, Query(description="The dataset whose prompts are searched for: `ds_…`, `ds_…@2` or `ds_…@sha256:…`.")
+    ],
+    other: Annotated[str, Query(description="The dataset that is searched, named in the same way.")],
 ) -> Overlap:
-    """The prompts of one dataset that another holds too, equal or nearly: training data that hold evaluation prompts flatter
-    the figures. Both sides may be of any kind that has prompts."""
+    """Return the prompts that two datasets share, equal or nearly equal.
+
+    Evaluation prompts in the training data make the results of a run look better than they are. Both datasets may be of any
+    kind that has prompts.
+    """
     found: list[models.DatasetVersion] = []
     for name, reference in (("dataset", dataset), ("other", other)):
         try:
@@ -177,15 +193,15 @@ def compare_datasets(
             error.extras.setdefault("param", name)
             raise
     try:
-        told = overlap.compare(session, blobs, *found)
+        compared = overlap.compare(session, blobs, *found)
     except SearchNotReady:
         _index(found)
         raise
-    if told.near is None:
+    if compared.near is None:
         _index(found)
     sides = [OverlapSide(id=one.dataset_id, version=one.number, rows=rows.content_of(one).rows) for one in found]
-    near = None if told.near is None else SharedPrompts.model_validate(told.near)
-    return Overlap(dataset=sides[0], other=sides[1], exact=SharedPrompts.model_validate(told.exact), near=near)
+    near = None if compared.near is None else SharedPrompts.model_validate(compared.near)
+    return Overlap(dataset=sides[0], other=sides[1], exact=SharedPrompts.model_validate(compared.exact), near=near)
 
 
 def _row(row: ShownRow) -> DatasetRow:
@@ -194,13 +210,13 @@ def _row(row: ShownRow) -> DatasetRow:
 
 
 def _with_prompts(version: models.DatasetVersion) -> models.DatasetVersion:
-    """Raises InvalidRequest for plain texts: to find none of their prompts would look like an answer."""
+    """Raise InvalidRequest for plain texts, which have no prompts."""
     if version.dataset.kind == DatasetKind.PRETRAINING:
         raise InvalidRequest(f"{version.dataset_id} holds plain texts, which have no prompts to compare.")
     return version
 
 
 def _index(compared: list[models.DatasetVersion]) -> None:
-    """Have the rows indexed that are not, or not with what near duplicates are found by."""
+    """Request an index for rows that have none, or one without near duplicates."""
     for version in compared:
         search.request_again(version.id)

@@ -1,4 +1,4 @@
-"""Datasets and their versions as the API shows them, however many they are in a few queries."""
+"""Responses for datasets and versions, made from rows with a constant number of queries."""
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from core.tasks import tasks_by_version
 
 
 def datasets(session: Session, rows: Sequence[models.Dataset]) -> list[Dataset]:
-    """Each with what is said of its newest version. One that has none was deleted a moment ago."""
+    """Responses with the newest version of each dataset. A dataset without a version was just deleted, and is left out."""
     newest = versions.newest(session, [row.id for row in rows])
     rows = [row for row in rows if row.id in newest]
     importing = [version.id for version in newest.values() if version.status == VersionStatus.IMPORTING]
@@ -66,7 +66,7 @@ def _rows(version: models.DatasetVersion) -> dict[str, int | str | None]:
 
 
 def _finding_counts(session: Session, rows: Sequence[models.DatasetVersion]) -> dict[str, Counter[str]]:
-    """By version and severity: what its import and its newest report found."""
+    """Findings of the import and of the newest report, counted by version and severity."""
     counts: dict[str, Counter[str]] = {row.id: Counter(item["severity"] for item in row.findings) for row in rows}
     report = models.DatasetReport
     severities = func.jsonb_path_query_array(report.result, cast("$.findings[*].severity", JSONPATH))

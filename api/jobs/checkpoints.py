@@ -31,12 +31,12 @@ class Entry:
 
 
 def stored_zip(blobs: BlobStore, entries: Sequence[Entry], date: datetime) -> Iterator[bytes]:
-    """Stored, not deflated: weights do not compress."""
+    """Pieces of a zip of the blobs, without compression, because weights do not compress."""
     outbox = _Outbox()
     with zipfile.ZipFile(outbox, "w", zipfile.ZIP_STORED) as archive:
         for entry in entries:
             info = zipfile.ZipInfo(entry.name, date.timetuple()[:6])
-            # Sizes are written behind each file, so files beyond 4 GiB must be allowed for ahead.
+            # The sizes follow each file, so the header must already allow more than 4 GiB.
             with blobs.open(entry.blob_key) as file, archive.open(info, "w", force_zip64=True) as target:
                 while chunk := file.read(CHUNK):
                     target.write(chunk)
@@ -46,7 +46,7 @@ def stored_zip(blobs: BlobStore, entries: Sequence[Entry], date: datetime) -> It
 
 
 class _Outbox(io.RawIOBase):
-    """A file that is only ever written, and emptied by who sends it."""
+    """A write-only file. `take` returns and removes its content."""
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []
@@ -70,7 +70,9 @@ router = APIRouter(tags=["Checkpoints"])
 def list_job_checkpoints(
     job: JobDep,
     session: SessionDep,
-    final: Annotated[bool | None, Query(description="Only the results of stages, or only the others.")] = None,
+    final: Annotated[
+        bool | None, Query(description="true: only results of stages. false: only other checkpoints.")
+    ] = None,
     limit: Limit = 20,
     after: After = None,
     order: OrderBy = "asc",
@@ -95,7 +97,7 @@ def list_job_checkpoints(
     },
 )
 def download_checkpoint(checkpoint: CheckpointDep, blobs: BlobsDep) -> StreamingResponse:
-    """The whole folder as a .zip, made while it is sent."""
+    """Download the folder of a checkpoint as a .zip."""
     folder = _folder_name(checkpoint)
     entries = [Entry(f"{folder}/{file['path']}", _key(checkpoint, file["path"])) for file in checkpoint.files]
     _refuse_incomplete(blobs, entries)
@@ -115,8 +117,8 @@ def download_checkpoint(checkpoint: CheckpointDep, blobs: BlobsDep) -> Streaming
     },
 )
 def download_checkpoint_file(checkpoint: CheckpointDep, path: str, blobs: BlobsDep) -> StreamingResponse:
-    """One file of it."""
-    # Found in the list of files or not at all: what is asked for never becomes a path.
+    """Download one file of a checkpoint."""
+    # The name is only compared with the stored list of files, and is never used as a path.
     file = next((file for file in checkpoint.files if file["path"] == path), None)
     if file is None:
         raise NotFound(f"The checkpoint has no file {path!r}.", param="path")
@@ -136,7 +138,7 @@ def _key(checkpoint: models.Checkpoint, path: str) -> str:
 
 
 def _refuse_incomplete(blobs: BlobStore, entries: list[Entry]) -> None:
-    """Before the first byte: afterwards nothing could be answered any more."""
+    """Raise NotFound for a missing blob before the response begins."""
     if missing := [entry.name for entry in entries if not blobs.exists(entry.blob_key)]:
         raise NotFound(f"{missing[0]} is no longer in the blob store.")
 

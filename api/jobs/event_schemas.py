@@ -20,7 +20,7 @@ class _EventEnvelope(Schema):
     object: Literal["job.event"] = "job.event"
     """Always `job.event`."""
     seq: int
-    """Its number within the job, from 1 without gaps: the stream's event id, and the cursor of this list."""
+    """Sequence number in the job, from 1 without gaps. It is the event id of the stream and the cursor of this list."""
     attempt: int
     """The attempt that reported it."""
     type: str
@@ -28,13 +28,13 @@ class _EventEnvelope(Schema):
     created_at: Timestamp
     """When it happened."""
     stage: str | None
-    """The stage that it is about, if any."""
+    """Stage of the event; null if it concerns the whole job."""
     step: int | None
-    """The step that it is about, if any."""
+    """Step of the event; null if it has none."""
 
 
 class _Variant(_EventEnvelope):
-    """Base of the kinds, which have no source code that docstrings of fields could be read from."""
+    """Base of the event kinds. They are made at run time, so their fields have no docstrings in source code."""
 
     model_config = ConfigDict(use_attribute_docstrings=False)
 
@@ -69,7 +69,7 @@ class StatusChanged(BaseModel):
     reason: str
     """Why, for people."""
     error: JobError | None
-    """Why the job failed; null unless it did."""
+    """Why the job failed; null for other states."""
 
 
 def _variant(event: type[BaseModel]) -> type[BaseModel]:

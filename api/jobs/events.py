@@ -1,4 +1,4 @@
-"""The events of a job: as a list, and as a stream of server-sent events."""
+"""The events of a job, as a list and as a stream of server-sent events."""
 
 import logging
 import time
@@ -37,15 +37,15 @@ class Stream:
         self._settings, self._job_id, self._seen, self._closing = settings, job_id, seen, closing
 
     async def body(self) -> AsyncIterator[str]:
-        """Ends when the job has ended, at the connection's greatest age, or with the server; the client then comes back."""
-        began = spoke = time.monotonic()
+        """Yield events until the job ends, the connection reaches its maximum age, or the server stops."""
+        began = sent_at = time.monotonic()
         yield f"retry: {RETRY_MS}\n\n"
         while not self._closing() and time.monotonic() - began < self._settings.stream_seconds:
             try:
-                news, ended = await run_in_threadpool(self._look)
+                news, ended = await run_in_threadpool(self._read)
             except DATABASE_AWAY as error:
-                # Too late for a 503. The client comes back by itself, and is then told.
-                log.warning("the stream of %s ends early, the database does not answer: %s", self._job_id, error)
+                # The response has begun, so it cannot be a 503. The client reconnects and gets the error then.
+                log.warning("the stream of %s ends early, the database does not respond: %s", self._job_id, error)
                 return
             for event in news:
                 self._seen = event.seq
@@ -55,15 +55,15 @@ class Stream:
                 return
             now = time.monotonic()
             if news:
-                spoke = now
-            elif now - spoke >= KEEP_ALIVE_SECONDS:
-                spoke = now
+                sent_at = now
+            elif now - sent_at >= KEEP_ALIVE_SECONDS:
+                sent_at = now
                 yield ": keep-alive\n\n"
             if len(news) < BATCH:
                 await anyio.sleep(self._settings.stream_poll_seconds)
 
-    def _look(self) -> tuple[list[JobEvent], bool]:
-        """New events, and whether the job has ended and these are its last."""
+    def _read(self) -> tuple[list[JobEvent], bool]:
+        """New events, and whether they are the last of an ended job."""
         with session_scope(self._settings.database_url) as session:
             rows = events_after(session, self._job_id, self._seen, BATCH)
             job = session.get(Job, self._job_id)
@@ -90,7 +90,7 @@ STREAM_ITEM: dict[str, Any] = {
     },
 }
 MOST = 1000
-Seq = Annotated[int, Query(ge=0, le=2**62, description="Only events behind this sequence number.")]
+Seq = Annotated[int, Query(ge=0, le=2**62, description="Only events after this sequence number.")]
 
 
 @router.get("/events", responses=documented(NotSignedIn, NotFound, InvalidRequest))
@@ -98,10 +98,10 @@ def list_job_events(
     job: JobDep,
     session: SessionDep,
     after: Seq = 0,
-    limit: Annotated[int, Query(ge=1, le=MOST, description="Most items to answer.")] = 100,
+    limit: Annotated[int, Query(ge=1, le=MOST, description="Maximum number of items.")] = 100,
     types: Annotated[str, Query(description="Only these types, separated by commas.")] = "",
 ) -> JobEventList:
-    """The job's events in order."""
+    """List the events of a job in order."""
     wanted = [name for name in types.split(",") if name]
     rows = events_after(session, job.id, after, limit + 1, wanted)
     items = [JobEvent.model_validate(row) for row in rows[:limit]]
@@ -115,7 +115,7 @@ def list_job_events(
     | {
         200: {
             "description": "Server-sent events: `id` is the sequence number, `event` the type, `data` a `JobEvent`. "
-            "After the job's end `event: done`. Reconnect with `Last-Event-ID` and nothing is lost or repeated.",
+            "`event: done` follows the last event. A reconnection with `Last-Event-ID` neither loses nor repeats events.",
             "content": {"text/event-stream": {"schema": {"type": "string"}, "itemSchema": STREAM_ITEM}},
         },
         204: {"description": "The job has ended and every event was sent: do not reconnect."},
@@ -127,11 +127,11 @@ async def stream_job_events(
     settings: SettingsDep,
     after: Seq = 0,
     last_event_id: Annotated[
-        str | None, Header(description="Sent by browsers that reconnect; wins over `after`.")
+        str | None, Header(description="Sent by browsers that reconnect. It takes precedence over `after`.")
     ] = None,
 ) -> Response:
-    """The job's events as they happen."""
-    # One from beyond the end is of another job, or of a database that was set back: waiting there would tell nothing.
+    """Stream the events of a job as they happen."""
+    # A cursor beyond the end belongs to another job or to a restored database. Waiting there would return no events.
     seen = min(_cursor(last_event_id, after), job.last_seq)
     if job.status in TERMINAL and seen >= job.last_seq:
         return Response(status_code=204)

@@ -1,4 +1,4 @@
-"""A job's numbers and completions."""
+"""Metrics and logged completions of a job."""
 
 from typing import Annotated
 
@@ -27,10 +27,14 @@ def get_job_metrics(
     to: Annotated[int | None, Query(ge=0, le=2**62, description="Last step.")] = None,
     max_points: Annotated[
         int,
-        Query(ge=1, le=10_000, description="Most points per series; beyond them, buckets with minimum and maximum."),
+        Query(
+            ge=1,
+            le=10_000,
+            description="Maximum points per series. Longer series are returned in buckets with minimum and maximum.",
+        ),
     ] = 1000,
 ) -> Metrics:
-    """Series of numbers: exact while they are few, else in buckets of steps that keep every spike."""
+    """Return metrics as series. A long series is returned in buckets of steps, with the extremes of each bucket."""
     wanted = MetricQuery(stage, [name for name in names.split(",") if name], from_, to, max_points)
     found, last_seq = metrics.series(session, job.id, wanted)
     return Metrics(series=[_series(one) for one in found], last_seq=last_seq)
@@ -48,9 +52,9 @@ def list_job_samples(
     job: JobDep,
     session: SessionDep,
     stage: OneStage = None,
-    step: Annotated[int | None, Query(ge=0, le=2**62, description="This step; left out, the newest.")] = None,
+    step: Annotated[int | None, Query(ge=0, le=2**62, description="The step. Left out: the newest.")] = None,
 ) -> JobSampleList:
-    """The completions that the run logged at one step."""
+    """List the completions that the run logged at one step."""
     event = events.samples_at(session, job.id, stage, step)
     rows = event.data["rows"] if event else []
     where = {"stage": event.stage, "step": event.step} if event else {}
@@ -65,6 +69,6 @@ def list_job_sample_steps(
     session: SessionDep,
     stage: OneStage = None,
 ) -> SampleStepList:
-    """The steps that have completions."""
+    """List the steps that have completions."""
     steps = events.sample_steps(session, job.id, stage)
     return SampleStepList.from_items([SampleStep(stage=name, step=step) for name, step in steps], key="step")

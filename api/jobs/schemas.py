@@ -1,4 +1,4 @@
-"""Jobs and what they report: metrics, completions, checkpoints."""
+"""Schemas of jobs, metrics, completions and checkpoints."""
 
 from typing import Annotated, Literal
 
@@ -9,9 +9,9 @@ from core.models.jobs import JobStatus
 from trainer.events import Sample
 from trainer.spec import JobSpec, StageName
 
-# A spec as it was stored, which may be by an older version: described by today's model, and never held against it.
+# A stored spec may come from an older version. OpenAPI describes it by the current model, and no validation is done.
 StoredSpec = Annotated[JobSpec, WrapValidator(lambda stored, _: stored), PlainSerializer(lambda stored: stored)]
-"""The schema of a spec; in truth a dict that passes unseen."""
+"""A dict that the API returns unchanged, with the schema of a spec."""
 
 
 class Progress(Schema):
@@ -26,15 +26,15 @@ class Progress(Schema):
     stage_index: int
     """Index of the stage, from 0."""
     stage_count: int
-    """How many stages the run has."""
+    """Number of stages of the run."""
     fraction: float
     """Completed share of the whole run, 0 to 1. Stages are weighted roughly by their duration."""
     eta_seconds: float | None
     """Seconds until the end of the current stage; null while unknown."""
     seeds_done: int
-    """Seeds that have ended, in a job of several seeds. Stage and step are those of the first seed."""
+    """Finished seeds of a job with several seeds. Stage and step are those of the first seed."""
     seed_count: int
-    """How many seeds the job has."""
+    """Number of seeds of the job."""
 
 
 class JobError(Schema):
@@ -60,7 +60,7 @@ class JobSummary(Schema):
     status_reason: str
     """Reason of the last transition, for people."""
     queue_reason: str | None
-    """Why it waits; null unless it is queued."""
+    """Why a queued job waits; null in other states."""
     created_at: Timestamp
     """When it was submitted."""
     started_at: Timestamp | None
@@ -74,11 +74,11 @@ class JobSummary(Schema):
     attempt: int
     """Number of attempts so far."""
     error: JobError | None
-    """Null unless it failed."""
+    """Why the job failed; null in other states."""
     summary: dict[str, float] | None
-    """Headline figures of the run; null unless it succeeded."""
+    """Main results of a run that succeeded; null otherwise."""
     reward_sparkline: list[float]
-    """Mean score under PPO over the run, in at most 60 numbers; empty without PPO."""
+    """Mean score in the course of PPO, at most 60 numbers; empty without PPO."""
 
 
 class Job(JobSummary):
@@ -93,41 +93,41 @@ class JobList(ListOf[JobSummary]):
 
 
 class Series(Schema):
-    """One metric of one stage: `values` where the points are few, else `last`, `min`, `max` and `n` per bucket."""
+    """A metric of a stage: `values` of each step, or `last`, `min`, `max` and `n` of each bucket of a long series."""
 
     stage: StageName
     """The stage it belongs to."""
     name: str
     """The metric; `GET /v1/reference/metrics` explains it."""
     steps: list[int]
-    """The step of each point; of a bucket, its last step."""
+    """Step of each point, or the last step of each bucket."""
     values: list[float] | None = None
-    """The value at each step; null if in buckets."""
+    """Value at each step; null for buckets."""
     last: list[float] | None = None
-    """The value at the bucket's last step; null if not in buckets."""
+    """Value at the last step of each bucket; null without buckets."""
     min: list[float] | None = None
-    """The smallest value in the bucket; null if not in buckets."""
+    """Smallest value of each bucket; null without buckets."""
     max: list[float] | None = None
-    """The largest value in the bucket; null if not in buckets."""
+    """Largest value of each bucket; null without buckets."""
     n: list[int] | None = None
-    """How many points the bucket holds; null if not in buckets."""
+    """Number of points in each bucket; null without buckets."""
 
 
 class Metrics(Schema):
-    """The numbers of a job."""
+    """The metrics of a job."""
 
     object: Literal["metrics"] = "metrics"
     """Always `metrics`."""
     series: list[Series]
     """By stage in the run's order, then by name."""
     last_seq: int
-    """The event that these numbers are current to: a stream opened with `after` set to it misses and repeats nothing."""
+    """Sequence number of the last event in these metrics. A stream with `after` set to it continues without a gap."""
 
 
 class JobSample(Sample):
     """A completion that the run logged."""
 
-    # A row of an older version may have fields that are gone, and lacks those that came later.
+    # A row of an older version may have removed fields, and lacks newer ones.
     model_config = ConfigDict(
         extra="ignore",
         use_attribute_docstrings=True,
@@ -142,7 +142,7 @@ class JobSample(Sample):
     step: int
     """The step of the stage."""
     index: int
-    """Its place among the completions of that step, from 0."""
+    """Index among the completions of that step, from 0."""
 
 
 class JobSampleList(ListOf[JobSample]):
@@ -189,11 +189,11 @@ class Checkpoint(Schema):
     step: int
     """The step it was saved after."""
     final: bool
-    """Whether it is the result of the stage. Other checkpoints serve to resume from."""
+    """Whether it is the result of the stage. A run resumes from the other checkpoints."""
     best: bool
     """Whether its held-out win rate is the best of the stage so far. The platform keeps it beside the last ones."""
     seed: int | None
-    """The seed that it belongs to, in a job of several seeds; null for the job's own."""
+    """Seed of a job with several seeds; null for the job's own seed."""
     created_at: Timestamp
     """When it was stored."""
     bytes: int

@@ -1,4 +1,4 @@
-"""Jobs as the API shows them."""
+"""Responses for jobs, made from rows."""
 
 import typing
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from trainer.spec import JobSpec
 
 
 def job_view(session: Session, row: models.Job) -> Job:
-    """A job as it is answered."""
+    """The response for a job."""
     (summary,) = job_summaries(session, [row])
     return Job.model_validate({**summary.model_dump(), "spec": in_order(row.spec)})
 
@@ -34,7 +34,7 @@ def _summary(row: models.Job, line: list[float], reason: str | None) -> JobSumma
 
 
 def in_order(stored: dict[str, Any], section: type[BaseModel] = JobSpec) -> dict[str, Any]:
-    """With its fields in the order in which the model explains them: the database keeps none. Unknown ones come last."""
+    """The spec with its fields in the order of the model, which JSONB does not keep. Unknown fields come last."""
     ordered: dict[str, Any] = {}
     for name in (*section.model_fields, *stored):
         if name in stored and name not in ordered:

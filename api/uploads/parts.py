@@ -1,4 +1,4 @@
-"""Receiving a part: from the connection into its blob's draft, a few pieces at a time."""
+"""Receives the parts of an upload: pieces from the connection are written to the draft of a blob."""
 
 import base64
 import binascii
@@ -21,7 +21,7 @@ from core.uploads.parts import part_key
 from core.uploads.receiving import expected_bytes
 
 _AT_ONCE = 1024 * 1024
-"""Bytes that are gathered for one turn of a thread that writes them."""
+"""Bytes that are collected before a thread writes them."""
 _SUM = re.compile(r"(?:^|,)\s*sha-256=:([A-Za-z0-9+/=]+):\s*(?:,|$)")
 PART_BODY: dict[str, Any] = {
     "requestBody": {
@@ -30,14 +30,14 @@ PART_BODY: dict[str, Any] = {
     }
 }
 
-PartNumber = Annotated[int, Path(ge=1, le=2**62, description="Which part, from 1.")]
+PartNumber = Annotated[int, Path(ge=1, le=2**62, description="Number of the part, from 1.")]
 ContentDigest = Annotated[
-    str | None, Header(description="`sha-256=:…:` of the part (RFC 9530); it is refused if other bytes arrive.")
+    str | None, Header(description="`sha-256=:…:` of the part (RFC 9530). A part with another checksum is refused.")
 ]
 
 
 def _wanted(upload_id: str, number: PartNumber, principal: PrincipalDep, settings: SettingsDep) -> int:
-    """How large the part must be. In a short transaction of its own: no connection is held while a part trickles in."""
+    """The required size of the part, read in a transaction of its own, so that a slow part holds no connection."""
     with session_scope(settings.database_url) as session:
         return expected_bytes(store.get(session, principal.key_id, upload_id), number)
 
@@ -50,20 +50,20 @@ async def _receive(
     blobs: BlobsDep,
     content_digest: ContentDigest = None,
 ) -> AsyncIterator[Draft]:
-    """The whole part in a draft, which is gone in the end unless it was kept."""
-    promised = _promised(content_digest)
+    """Yield the received part as a draft. It is deleted afterwards, unless the route keeps it."""
+    announced = _announced(content_digest)
     length = request.headers.get("content-length", "")
     if length.isdigit() and int(length) != wanted:
         raise _wrong_size(number, int(length), wanted)
     with blobs.draft(part_key(upload_id, number)) as draft:
-        writing = _Writing(draft, promised is not None)
+        writing = _Writing(draft, announced is not None)
         try:
             await _read(request, writing, number, wanted)
         except ClientDisconnect as error:
-            told = f"The connection was lost after {writing.received} of {wanted} bytes; nothing of the part is kept."
-            raise BadRequest(told) from error
-        if promised is not None and writing.sum.digest() != promised:
-            raise ChecksumMismatch(f"Part {number} did not arrive with the SHA-256 of its Content-Digest.")
+            detail = f"The connection was lost after {writing.received} of {wanted} bytes. The part was discarded; send it again."
+            raise BadRequest(detail) from error
+        if announced is not None and writing.sum.digest() != announced:
+            raise ChecksumMismatch(f"Part {number} does not have the SHA-256 of its Content-Digest.")
         yield draft
 
 
@@ -90,7 +90,7 @@ class _Writing:
         self.received += len(piece)
 
     def write(self) -> None:
-        """Blocks: for a thread."""
+        """Write the collected pieces. It blocks, so call it in a thread."""
         for piece in self._waiting:
             self._draft.write(piece)
             if self._with_sum:
@@ -99,7 +99,7 @@ class _Writing:
         self._waiting_bytes = 0
 
     def finish(self) -> None:
-        """Blocks: for a thread. The disk's delay is had here, before anybody holds a lock."""
+        """Write the rest and flush it to disk. It blocks, so call it in a thread, before a row is locked."""
         self.write()
         self._draft.settle()
 
@@ -116,17 +116,17 @@ async def _read(request: Request, writing: _Writing, number: int, wanted: int) -
     await run_in_threadpool(writing.finish)
 
 
-def _wrong_size(number: int, came: int, wanted: int) -> InvalidRequest:
-    detail = f"must have {wanted} bytes; {came} came"
+def _wrong_size(number: int, received: int, wanted: int) -> InvalidRequest:
+    detail = f"must have {wanted} bytes, not {received}"
     return InvalidRequest(f"Part {number} {detail}.", param="body", errors=[{"pointer": "#", "detail": detail}])
 
 
-def _promised(header: str | None) -> bytes | None:
-    """The SHA-256 of a `Content-Digest` (RFC 9530); other algorithms that it may name are passed over."""
+def _announced(header: str | None) -> bytes | None:
+    """The SHA-256 of a `Content-Digest` (RFC 9530). Other algorithms are ignored."""
     found = _SUM.search(header or "")
     if found is None:
         return None
     try:
         return base64.b64decode(found[1], validate=True)
     except binascii.Error as error:
-        raise InvalidRequest("Content-Digest holds no base64.", param="Content-Digest") from error
+        raise InvalidRequest("Content-Digest is not valid base64.", param="Content-Digest") from error

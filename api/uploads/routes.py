@@ -1,4 +1,4 @@
-"""Uploads: files that come in parts, or from elsewhere, and wait to be made datasets."""
+"""Uploads: files that are sent in parts or downloaded by the platform, and then become datasets."""
 
 from collections.abc import Sequence
 from typing import Annotated
@@ -57,8 +57,8 @@ from core.uploads.store import datasets_of
 from data.preview import preview_file
 
 router = APIRouter(tags=["Uploads"], route_class=StrictRoute)
-NOTHING_KNOWN = CompleteUpload()
-NOTHING_SAID = PreviewRequest()
+NO_CHECKSUM = CompleteUpload()
+DETECT_ALL = PreviewRequest()
 
 
 def _digests(request: Request) -> RunningDigests:
@@ -77,9 +77,9 @@ DigestsDep = Annotated[RunningDigests, Depends(_digests)]
 def create_upload(
     principal: PrincipalDep, body: CreateUpload, session: SessionDep, blobs: BlobsDep, settings: SettingsDep
 ) -> Upload:
-    """Begin to send a file. Then PUT each of its `parts`, in any order and several at a time, and complete it."""
+    """Start an upload. Then PUT each of its `parts`, in any order and several at a time, and complete it."""
     row = store.create(session, blobs, settings, principal.key_id, body.filename, body.bytes, body.sha256)
-    return _shown(session, row)
+    return _upload(session, row)
 
 
 @router.post(
@@ -90,8 +90,8 @@ def create_upload(
 def create_upload_from(
     principal: PrincipalDep, body: CreateUploadFrom, session: SessionDep, settings: SettingsDep
 ) -> Upload:
-    """Have the platform fetch a file, where its operator allows that: see `GET /v1/reference/uploads`."""
-    return _shown(session, create_fetched(session, settings, principal.key_id, body.url, body.filename))
+    """Have the platform download a file. `GET /v1/reference/uploads` lists the addresses that its operator allows."""
+    return _upload(session, create_fetched(session, settings, principal.key_id, body.url, body.filename))
 
 
 @router.get("/uploads", responses=documented(NotSignedIn, InvalidRequest))
@@ -103,7 +103,7 @@ def list_uploads(
     after: After = None,
     order: OrderBy = "desc",
 ) -> UploadList:
-    """Your uploads that have not expired."""
+    """List your uploads that have not expired."""
     query = select(models.Upload).filter_by(owner_id=principal.key_id)
     if status is not None:
         query = query.filter_by(status=status.value)
@@ -113,7 +113,7 @@ def list_uploads(
 
 @router.get("/reference/uploads", responses=documented(NotSignedIn))
 def get_upload_limits(_: PrincipalDep, settings: SettingsDep) -> UploadLimits:
-    """How large files may be, and where they may come from."""
+    """Return the largest sizes of files and the allowed sources of downloads."""
     allowed = settings.import_urls
     return UploadLimits(
         max_upload_bytes=settings.max_upload_bytes,
@@ -126,8 +126,8 @@ def get_upload_limits(_: PrincipalDep, settings: SettingsDep) -> UploadLimits:
 
 @router.get("/uploads/{upload_id}", responses=documented(NotSignedIn, NotFound, InvalidRequest))
 def get_upload(upload_id: str, principal: PrincipalDep, session: SessionDep) -> Upload:
-    """One upload, with the parts that have arrived."""
-    return _shown(session, store.get(session, principal.key_id, upload_id))
+    """Return an upload with its received parts."""
+    return _upload(session, store.get(session, principal.key_id, upload_id))
 
 
 @router.put(
@@ -155,7 +155,7 @@ def put_upload_part(
     blobs: BlobsDep,
     digests: DigestsDep,
 ) -> UploadPart:
-    """Send one part: its bytes as the body. A part that is cut off leaves nothing; the same part again changes nothing."""
+    """Send one part as the body. An interrupted part is discarded. The same part again changes nothing."""
     upload = store.get(session, principal.key_id, upload_id, lock=True)
     part = keep_part(session, blobs, upload, number, draft)
     after_commit(session, lambda: digests.arrived(blobs, upload_id, number))
@@ -166,18 +166,18 @@ def put_upload_part(
 def get_upload_part(
     upload_id: str, number: PartNumber, principal: PrincipalDep, session: SessionDep, blobs: BlobsDep
 ) -> UploadPartSum:
-    """A part that has arrived, with its SHA-256."""
+    """Return a received part with its SHA-256."""
     upload = store.get(session, principal.key_id, upload_id)
     part = session.get(models.UploadPart, (upload.id, number))
     if part is None:
-        raise NotFound(f"Part {number} of {upload_id} has not arrived.")
+        raise NotFound(f"Part {number} of {upload_id} has not been received.")
     return UploadPartSum(number=number, bytes=part.bytes, sha256=part_sum(blobs, upload_id, number))
 
 
 def _arrived_sum(
     upload_id: str, principal: PrincipalDep, settings: SettingsDep, blobs: BlobsDep, digests: DigestsDep
 ) -> str:
-    """The SHA-256 of all parts, which are there. Outside the request's transaction: it may take a while."""
+    """The SHA-256 of the file. It is computed outside the request's transaction, because it may take long."""
     with session_scope(settings.database_url) as session:
         upload = store.get(session, principal.key_id, upload_id)
         if upload.status == UploadStatus.COMPLETE and upload.sha256:
@@ -205,13 +205,13 @@ def complete_upload(
     arrived: Annotated[str, Depends(_arrived_sum)],
     session: SessionDep,
     digests: DigestsDep,
-    body: CompleteUpload = NOTHING_KNOWN,
+    body: CompleteUpload = NO_CHECKSUM,
 ) -> Upload:
-    """All parts have been sent: check their number and the sum of the whole. May be repeated."""
+    """Complete an upload: check that all parts are received, and the checksum of the file. May be repeated."""
     upload = store.get(session, principal.key_id, upload_id, lock=True)
     receiving.complete(session, upload, arrived, body.sha256)
     after_commit(session, lambda: digests.forget(upload_id))
-    return _shown(session, upload)
+    return _upload(session, upload)
 
 
 @router.delete(
@@ -222,7 +222,7 @@ def complete_upload(
 def delete_upload(
     upload_id: str, principal: PrincipalDep, session: SessionDep, blobs: BlobsDep, digests: DigestsDep
 ) -> None:
-    """Give it up: what arrived is removed, and nothing more is fetched. Datasets that were made of it stay."""
+    """Delete an upload and its parts, and stop its download. Datasets made from it stay."""
     store.delete(session, blobs, principal.key_id, upload_id)
     after_commit(session, lambda: digests.forget(upload_id))
 
@@ -245,11 +245,11 @@ def preview_upload(
     principal: PrincipalDep,
     settings: SettingsDep,
     blobs: BlobsDep,
-    body: PreviewRequest = NOTHING_SAID,
+    body: PreviewRequest = DETECT_ALL,
 ) -> UploadPreview:
-    """Its container, the formats that it may have, its columns, and its first rows as they would be stored, or why not.
+    """Preview an upload: its container, the formats that fit, its columns, and its first records with their rows.
 
-    Nothing is stored. Say `format`, `kind` or `mapping` to see what that would make of it.
+    Nothing is stored. With `format`, `kind` or `mapping`, the preview reads the records accordingly.
     """
     with session_scope(settings.database_url) as session:  # no connection is held while the file is read
         upload = store.get(session, principal.key_id, upload_id)
@@ -270,13 +270,13 @@ def preview_upload(
     return UploadPreview.from_preview(seen)
 
 
-def _shown(session: Session, row: models.Upload) -> Upload:
+def _upload(session: Session, row: models.Upload) -> Upload:
     refresh(session, row)
     return _described(session, [row])[0]
 
 
 def _described(session: Session, rows: Sequence[models.Upload]) -> list[Upload]:
-    """The rows with what follows from their parts."""
+    """The responses, with the fields that depend on the parts."""
     ids = [row.id for row in rows]
     received, datasets = received_parts(session, ids), datasets_of(session, ids)
     return [_with_parts(row, received.get(row.id, []), datasets.get(row.id)) for row in rows]

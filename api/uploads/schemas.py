@@ -30,7 +30,7 @@ class CreateUploadFrom(Schema):
     model_config = ConfigDict(extra="forbid")
 
     url: Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_URL)]
-    """An https address, `s3://bucket/key`, `hf://datasets/owner/name[@revision]/file`, a hub dataset's id (of one file), or `file:///…` on the server: what the operator allows."""
+    """An https address, `s3://bucket/key`, `hf://datasets/owner/name[@revision]/file`, the id of a hub dataset with one file, or `file:///…` on the server. The operator decides which are allowed."""
     filename: str | None = None
     """Name of the file. Left out: the last part of the address."""
 
@@ -61,31 +61,31 @@ class Upload(Schema):
     id: str
     """Begins with `up_`."""
     filename: str
-    """For people, and for telling formats apart."""
+    """Name for people. Its ending helps to detect the format."""
     bytes: int | None
     """Size of the whole file; null while it is unknown."""
     bytes_received: int
     """Bytes received so far."""
     part_bytes: int
-    """Size of each part but the last, which may be smaller."""
+    """Size of each part in bytes. The last part may be smaller."""
     parts: int | None
     """Number of parts; null while the size is unknown."""
     received: list[int]
     """Numbers, from 1, of the received parts."""
     sha256: str | None
-    """SHA-256 of the whole file: as announced until it is complete, then as received."""
+    """SHA-256 of the whole file: announced by the client until the upload is complete, then computed."""
     url: str | None
     """Address of a download; null for a file that is sent."""
     status: UploadStatus
-    """`open`: takes parts; `fetching`; `complete`: can be made a dataset; `failed`: could not be fetched."""
+    """`open`: accepts parts. `fetching`: the platform downloads it. `complete`: can become a dataset. `failed`: the download failed."""
     error: UploadError | None
-    """Null unless it failed."""
+    """Why the download failed; else null."""
     dataset: str | None
-    """The newest dataset made from it."""
+    """The newest dataset made from it; null without one."""
     created_at: Timestamp
     """When it was created."""
     expires_at: Timestamp
-    """When it is removed, unless something happens to it before."""
+    """When the platform deletes it, unless it is used before."""
     completed_at: Timestamp | None
     """When all bytes were received."""
 
@@ -118,13 +118,13 @@ class UploadLimits(Schema):
     object: Literal["upload.limits"] = "upload.limits"
     """Always `upload.limits`."""
     max_upload_bytes: int
-    """Largest file, sent in parts or fetched."""
+    """Largest file that is sent in parts or downloaded, in bytes."""
     max_request_upload_bytes: int
-    """Largest file that `POST /v1/datasets` takes in one request."""
+    """Largest file of `POST /v1/datasets` in one request, in bytes."""
     part_bytes: int
-    """Size of a part; larger for a file that would have too many of them."""
+    """Size of a part in bytes. Files with too many parts have larger ones."""
     import_urls: Literal["none", "any", "some"]
-    """Whether files may be fetched from elsewhere: nowhere, any public place, or below the prefixes."""
+    """Allowed sources of downloads: none, any public address, or addresses that begin with one of the prefixes."""
     import_prefixes: list[str]
     """Prefixes of allowed addresses."""
 
@@ -139,7 +139,7 @@ class PreviewRequest(Schema):
     kind: DatasetKind | None = None
     """Kind of the rows."""
     mapping: dict[str, Any] | None = None
-    """Which column is which field, for the format `custom`: `{"fields": {…}, "labels": {…}}`."""
+    """Columns of the fields, for the format `custom`: `{"fields": {…}, "labels": {…}}`."""
     encoding: str | None = None
     """Encoding of the text, such as `cp1252` or `shift_jis`."""
 
@@ -148,11 +148,11 @@ class PreviewColumn(Schema):
     """A field of the records."""
 
     name: str
-    """With dots between the names of nested ones."""
+    """Name of the field. Dots separate the names of nested fields."""
     type: str
-    """In words: `text`, `number or null`, `messages`, …"""
+    """Type for people: `text`, `number or null`, `messages`, …"""
     examples: list[str]
-    """Different values, shortened."""
+    """Distinct values, shortened."""
     share: float
     """Share of the records that have it."""
 
@@ -169,7 +169,7 @@ class PreviewCandidate(Schema):
     score: float
     """Share of the records that fit."""
     why: str
-    """Reason, in a sentence."""
+    """The reason, for people."""
 
 
 class PreviewPlan(Schema):
@@ -180,7 +180,7 @@ class PreviewPlan(Schema):
     kind: DatasetKind
     """Kind of the rows."""
     mapping: dict[str, Any] | None
-    """Which column is which field, of `custom`."""
+    """Columns of the fields, for the format `custom`."""
 
 
 class PreviewRow(Schema):
@@ -193,7 +193,7 @@ class PreviewRow(Schema):
     row: dict[str, Any] | None
     """The row as it would be stored."""
     problem: str | None
-    """Why there is none."""
+    """Why there is no row; null if there is one."""
 
 
 class PreviewProblem(Schema):
@@ -213,7 +213,7 @@ class UploadPreview(Schema):
     container: Literal["jsonl", "json", "csv", "parquet"]
     """File format, independent of the file's name."""
     compression: Literal["none", "gzip", "zstd"]
-    """How it is packed."""
+    """Compression of the file."""
     encoding: str
     """Encoding of the text; empty for Parquet."""
     notes: list[str]
@@ -238,5 +238,6 @@ class UploadPreview(Schema):
     @classmethod
     def from_preview(cls, preview: Preview) -> Self:
         """The response for a preview."""
-        told = {name: getattr(preview.detection, name) for name in cls.model_fields if hasattr(preview.detection, name)}
-        return cls.model_validate({**told, "plan": preview.plan, "rows": preview.rows})
+        found = preview.detection
+        detected = {name: getattr(found, name) for name in cls.model_fields if hasattr(found, name)}
+        return cls.model_validate({**detected, "plan": preview.plan, "rows": preview.rows})

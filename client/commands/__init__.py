@@ -1,1 +1,1 @@
-"""The subcommands of `proximal`: thin, over REST."""
+"""The subcommands of `proximal`. They call the REST API."""

@@ -17,7 +17,9 @@ from client.sdk.spec_files import read_spec
 from client.sdk.types import AnnotationItem, AnnotationProgress, AnnotationQueue, AnnotationRound
 from client.terminal import facts, list_of, moment, plain
 
-app = typer.Typer(help="Rounds of annotation: people compare completions, and a job goes on.", no_args_is_help=True)
+app = typer.Typer(
+    help="Annotation rounds: people compare completions, and a job continues from their answers.", no_args_is_help=True
+)
 console = Console(highlight=False)
 _KEYS = {"1": "1", "2": "2", "0": "tie", "s": "skip"}
 _UNDO, _QUIT = "u", "q"
@@ -55,7 +57,7 @@ def list_(
 
 @app.command()
 def show(context: typer.Context, round_id: RoundId) -> None:
-    """Show one round: how far it is, who answers how, and who wins."""
+    """Show one round: its progress, its annotators, and the wins of each policy."""
     with context.obj.client() as client:
         round_, progress = client.get_annotation_round(round_id), client.get_annotation_progress(round_id)
     console.print(_summary(round_, progress), soft_wrap=True)
@@ -69,7 +71,7 @@ def show(context: typer.Context, round_id: RoundId) -> None:
 def answer(
     context: typer.Context,
     round_id: Annotated[str, typer.Argument(help="The round's id, ann_…", show_default=False)],
-    annotator: Annotated[str | None, typer.Option(help="Your name, as it will stand in the dataset.")] = None,
+    annotator: Annotated[str | None, typer.Option(help="Your name, as it is stored in the dataset.")] = None,
 ) -> None:
     """Answer items until none is left or you type q. Keys for pairs: 1, 2, 0 (a tie). Other keys: s (skip), u (undo), q (quit)."""
     name = annotator or getpass.getuser()
@@ -79,13 +81,13 @@ def answer(
         while (found := client.next_annotation_items(round_id, name))["items"]:
             if not _ask(client, round_id, name, found):
                 return
-    why = "Nothing is left for you here." if found["status"] == "open" else f"The round is {found['status']}."
+    why = "There are no more items for you." if found["status"] == "open" else f"The round is {found['status']}."
     console.print(f"{why} You have answered {found['done']}.")
 
 
 @app.command()
 def pause(context: typer.Context, round_id: RoundId) -> None:
-    """Pause a round: it hands out no items."""
+    """Pause a round. Annotators get no items until it is open again."""
     _set(context, round_id, status="paused")
 
 
@@ -112,11 +114,13 @@ def close(
 def continue_(
     context: typer.Context,
     round_id: RoundId,
-    job: Annotated[str, typer.Option(help="The job to go on with, job_…", show_default=False)],
-    steps: Annotated[int | None, typer.Option(min=1, help="Steps of PPO. Default: as many as the job had.")] = None,
+    job: Annotated[str, typer.Option(help="The job to continue, job_…", show_default=False)],
+    steps: Annotated[
+        int | None, typer.Option(min=1, help="Steps of PPO. Default: the same number as in the job.")
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the plan without submitting a job.")] = False,
 ) -> None:
-    """Submit a job that refits the job's reward model on a closed round, then runs PPO from its policy."""
+    """Submit a job that refits the job's reward model on a closed round, then runs PPO from the job's policy."""
     with context.obj.client() as client:
         if dry_run:
             for sentence in client.get_annotation_continuation(round_id, job, steps)["sentences"]:
@@ -140,19 +144,19 @@ def _set(context: typer.Context, round_id: str, **changes: str) -> None:
 def _summary(round_: AnnotationRound, progress: AnnotationProgress) -> Text:
     names = ("id", "name", "kind", "status", "overlap", "items", "gold_items", "left_out", "dataset", "version")
     known = dict(round_.items())
-    told: list[tuple[str, object]] = [(name, known[name]) for name in names if known[name] is not None]
+    rows: list[tuple[str, object]] = [(name, known[name]) for name in names if known[name] is not None]
     if round_["cut_off"]:
-        told.append(("cut_off", f"{round_['cut_off']} items hold an answer that reached the longest length"))
-    told.append(("answers", f"{progress['answers']} of {progress['answers_wanted']}, {progress['skips']} skips"))
-    told.append(("Krippendorff's α", _number(progress["alpha"])))
+        rows.append(("cut_off", f"{round_['cut_off']} items have a completion that was cut off at the maximum length"))
+    rows.append(("answers", f"{progress['answers']} of {progress['answers_wanted']}, {progress['skips']} skips"))
+    rows.append(("Krippendorff's α", _number(progress["alpha"])))
     for side in progress["sides"] or ():
         won = f"{side['wins']} wins, {side['losses']} losses, {side['ties']} ties"
-        told.append((side["checkpoint"] or side["model"] or "", won))
+        rows.append((side["checkpoint"] or side["model"] or "", won))
     if (model := progress["reward_model"]) is not None:
-        told.append(("reward model", f"{model['status']}, agrees in {model['agree']} of {model['of']}"))
+        rows.append(("reward model", f"{model['status']}, agrees in {model['agree']} of {model['of']}"))
     if round_["jobs"]:
-        told.append(("continued as", ", ".join(round_["jobs"])))
-    return facts(told)
+        rows.append(("continued as", ", ".join(round_["jobs"])))
+    return facts(rows)
 
 
 def _annotators(progress: AnnotationProgress) -> Table:
@@ -169,7 +173,7 @@ def _number(value: float | None) -> str:
 
 
 def _ask(client: Client, round_id: str, annotator: str, queue: AnnotationQueue) -> bool:
-    """One item; False to stop."""
+    """Show an item and send the answer. Returns False if the annotator quits."""
     item, began = queue["items"][0], time.monotonic()
     _show(item, queue)
     while True:
@@ -178,7 +182,7 @@ def _ask(client: Client, round_id: str, annotator: str, queue: AnnotationQueue) 
             return False
         if typed == _UNDO:
             if client.undo_annotation(round_id, annotator)["item"] is None:
-                console.print("There is nothing to take back.")
+                console.print("There is no answer to undo.")
             return True
         if (given := _understood(item, typed)) is not None:
             seconds = time.monotonic() - began
@@ -199,7 +203,7 @@ def _understood(item: AnnotationItem, typed: str) -> dict[str, Any] | None:
 def _prompt(item: AnnotationItem) -> str:
     if item["kind"] == "pairs":
         return "1, 2, 0 = tie, s = skip, u = undo, q = quit: "
-    return f"A rank for each of the {len(item['completions'])}, 1 is the best (as 132); s, u, q: "
+    return f"Ranks of the {len(item['completions'])} completions, 1 is the best (such as 132); s, u, q: "
 
 
 def _show(item: AnnotationItem, queue: AnnotationQueue) -> None:

@@ -26,12 +26,12 @@ def report(
     dataset_id: DatasetId,
     version: Version = None,
     model: Annotated[
-        str | None, typer.Option(help="With this model's tokenizer: a checkpoint, hub id or folder.")
+        str | None, typer.Option(help="Count tokens with this model's tokenizer: a checkpoint, hub id or folder.")
     ] = None,
     chat_template: Annotated[str | None, typer.Option(help="auto or none, same as in a job's `data`.")] = None,
     max_prompt_tokens: Annotated[int | None, typer.Option(min=1, help="Same as in a job's `data`.")] = None,
     max_completion_tokens: Annotated[int | None, typer.Option(min=1, help="Same as in a job's `data`.")] = None,
-    output: Annotated[Output, typer.Option(help="How to print it.")] = Output.TABLE,
+    output: Annotated[Output, typer.Option(help="A table, or everything as JSON.")] = Output.TABLE,
 ) -> None:
     """Print a report on the quality of a dataset, with its findings and fixes."""
     with context.obj.client() as client:
@@ -56,10 +56,10 @@ def fix(
     findings: Annotated[list[str], typer.Argument(help="Codes of findings that have a fix.", show_default=False)],
     version: Version = None,
     report: Annotated[
-        str | None, typer.Option(help="Whose findings, rep_… Default: the version's newest report.")
+        str | None, typer.Option(help="The report with the findings, rep_…. Default: the newest of the version.")
     ] = None,
 ) -> None:
-    """Make a new version in which these findings are fixed."""
+    """Create a new version in which these findings are fixed."""
     with context.obj.client() as client:
         made: DatasetVersion = client.apply_fixes(dataset_id, findings, version, report)
         while made["status"] == "importing":
@@ -100,23 +100,23 @@ def _print(made: Report) -> None:
 
 
 def _figures(result: ReportResult) -> Text:
-    told = [(name.replace("_", " "), f"{value:,.0f}") for name, value in result["summary"].items()]
+    rows = [(name.replace("_", " "), f"{value:,.0f}") for name, value in result["summary"].items()]
     for one in result["histograms"]:
         spread = f"median {one['median']:,}, 95 % ≤ {one['p95']:,}, longest {one['max']:,} {one['unit']}"
-        told.append((one["title"].lower(), spread))
+        rows.append((one["title"].lower(), spread))
     if result["languages"]:
         shares = ", ".join(f"{one['language']} {one['share']:.0%}" for one in result["languages"][:4])
-        told.append(("languages", shares))
+        rows.append(("languages", shares))
     if bias := result["length_bias"]:
         interval = f"{bias['low']:.1%} to {bias['high']:.1%}"
         won = f"{bias['longer_wins']:.1%} ({interval}); {bias['rule']}: {bias['length_only_accuracy']:.1%}"
-        told.append(("the longer wins", won))
+        rows.append(("the longer wins", won))
     if agreement := result["agreement"]:
         alpha = "not defined" if agreement["alpha"] is None else f"{agreement['alpha']:.3f}"
-        told.append(("Krippendorff's α", f"{alpha}, {agreement['items']:,} pairs judged by several"))
+        rows.append(("Krippendorff's α", f"{alpha}, {agreement['items']:,} pairs judged by several"))
     if splits := result["splits"]:
-        told.append(("held out", f"{splits['eval']:,} rows of {splits['eval_prompts']:,} prompts"))
-    return facts(told)
+        rows.append(("held out", f"{splits['eval']:,} rows of {splits['eval_prompts']:,} prompts"))
+    return facts(rows)
 
 
 def _print_finding(finding: Finding) -> None:

@@ -38,20 +38,22 @@ Format = Annotated[
     str | None, typer.Option(help="Format of a record; see `proximal datasets formats`. Default: detected.")
 ]
 Map = Annotated[
-    list[str] | None, typer.Option("--map", help="A field and its column, as prompt=question. May be repeated.")
+    list[str] | None, typer.Option("--map", help="A field and its column, such as prompt=question. May be repeated.")
 ]
 Label = Annotated[
     list[str] | None,
     typer.Option(
         "--label",
-        help="A label and its meaning (a, b, tie, or nothing if not usable), as model_a=a or unclear= . May be repeated.",
+        help="A label and its meaning: a, b, tie, or empty for an unusable label. Such as model_a=a. May be repeated.",
     ),
 ]
 Encoding = Annotated[
     str | None,
-    typer.Option(help="Encoding of the text, such as cp1252 or shift_jis. Default: UTF-8, or as its first bytes show."),
+    typer.Option(
+        help="Encoding of the text, such as cp1252 or shift_jis. Default: UTF-8, or the encoding of its byte order mark."
+    ),
 ]
-BadRows = Annotated[str, typer.Option(help="Handling of invalid rows: refuse the file, report them, or leave_out.")]
+BadRows = Annotated[str, typer.Option(help="Handling of invalid rows: refuse (the whole file), report, or leave_out.")]
 
 
 def upload(  # noqa: PLR0913  # one for each option
@@ -67,18 +69,18 @@ def upload(  # noqa: PLR0913  # one for each option
 ) -> None:
     """Upload a dataset and validate every row. To resume an interrupted upload, repeat the command."""
     mapping = _mapping(map, label)
-    said = {"format": format or _format(mapping), "mapping": mapping, "bad_rows": bad_rows, "encoding": encoding}
-    with context.obj.client() as client, _bars() as bars, _resumable(), _way_out(context):
+    options = {"format": format or _format(mapping), "mapping": mapping, "bad_rows": bad_rows, "encoding": encoding}
+    with context.obj.client() as client, _bars() as bars, _resumable(), _with_corrections(context):
         sent = bars.add_task("Sending", total=file.stat().st_size)
         dataset = client.upload_dataset(
             file,
             kind,
             name,
-            **said,
+            **options,
             progress=lambda done, total: bars.update(sent, completed=done, total=total),
             importing=lambda fraction, note: bars.update(sent, description=f"Importing {fraction:.0%}"),
         )
-    _tell(dataset)
+    _print(dataset)
 
 
 def import_(  # noqa: PLR0913  # one for each option
@@ -94,32 +96,32 @@ def import_(  # noqa: PLR0913  # one for each option
 ) -> None:
     """Make a dataset from a URL. The platform downloads the file, if its operator allows the address."""
     mapping = _mapping(map, label)
-    said = {"format": format or _format(mapping), "mapping": mapping, "bad_rows": bad_rows, "encoding": encoding}
-    with context.obj.client() as client, _bars() as bars, _way_out(context):
+    options = {"format": format or _format(mapping), "mapping": mapping, "bad_rows": bad_rows, "encoding": encoding}
+    with context.obj.client() as client, _bars() as bars, _with_corrections(context):
         fetched = bars.add_task("Fetching", total=None)
         upload = client.create_upload_from(url)
         client.wait_for_upload(
             upload["id"], lambda done, total: bars.update(fetched, completed=done, total=total or None)
         )
-        dataset = client.import_upload(upload["id"], name or None, kind, **said)
+        dataset = client.import_upload(upload["id"], name or None, kind, **options)
         dataset = client.wait_for_dataset(
             dataset["id"], lambda fraction, note: bars.update(fetched, description=f"Importing {fraction:.0%}")
         )
-    _tell(dataset)
+    _print(dataset)
 
 
-def _tell(dataset: Dataset) -> None:
+def _print(dataset: Dataset) -> None:
     console.print(f"{dataset['id']}  {dataset['rows']} rows")
     found = dataset["findings"]
     if dataset["status"] == "blocked":
         console.print(
-            plain(f"It is blocked by {found['blocking']} findings: see `proximal datasets report {dataset['id']}`.")
+            plain(f"Blocked by {found['blocking']} findings. To see them: proximal datasets report {dataset['id']}")
         )
 
 
 @contextmanager
 def _bars() -> Iterator[Progress]:
-    """On a terminal only, and gone in the end."""
+    """Progress bars on a terminal. They disappear when the command ends."""
     error = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
     with Progress(
@@ -129,16 +131,18 @@ def _bars() -> Iterator[Progress]:
 
 
 @contextmanager
-def _way_out(context: typer.Context) -> Iterator[None]:
-    """Behind an error about the file, what can be done about it."""
+def _with_corrections(context: typer.Context) -> Iterator[None]:
+    """Add the possible corrections to an error about the file."""
     try:
         yield
     except ApiError as error:
         if error.code == "format_unclear":
-            raise way_on(error, _words(context)) from error
+            raise with_commands(error, _command_line(context)) from error
         if error.code == "invalid_dataset" and context.params["bad_rows"] == "refuse":
-            told = "Mend the file; or take it as it is with --bad-rows report, or without these rows with --bad-rows leave_out."
-            raise ClientError(f"{error}\n{told}") from error
+            lines = (
+                "Correct the file, or import it with --bad-rows report or, without these rows, --bad-rows leave_out."
+            )
+            raise ClientError(f"{error}\n{lines}") from error
         raise
 
 
@@ -147,12 +151,12 @@ def _resumable() -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        Console(stderr=True).print("Interrupted. The same command goes on from here.")
+        Console(stderr=True).print("Interrupted. Repeat the command to resume.")
         raise typer.Exit(_INTERRUPTED) from None
 
 
-def _words(context: typer.Context) -> list[str]:
-    """The command as it was given, without how to read the file. The key is left out: it does not belong on a screen."""
+def _command_line(context: typer.Context) -> list[str]:
+    """The command line without the options that say how to read the file, and without the API key."""
     given, root = context.params, context.find_root()
     source = root.get_parameter_source("url")
     url = ["--url", root.params["url"]] if source is not None and source.name == "COMMANDLINE" else []
@@ -169,39 +173,39 @@ def _format(mapping: dict[str, Any] | None) -> str | None:
 
 
 def _mapping(fields: list[str] | None, labels: list[str] | None) -> dict[str, Any] | None:
-    """The mapping for the API; None without options. A label may hold the sign "=", as `A=B` does; its meaning does not."""
+    """The mapping for the API; None without options. A label may contain "=", its meaning may not."""
     meanings = {name: value or None for name, value in _pairs("--label", labels, empty=True, last=True).items()}
     found = {"fields": _pairs("--map", fields), "labels": meanings}
     return {name: pairs for name, pairs in found.items() if pairs} or None
 
 
 def _pairs(option: str, given: list[str] | None, *, empty: bool = False, last: bool = False) -> dict[str, str]:
-    """`empty`: a value may be. `last`: the name ends at the last sign."""
+    """Names and values. `empty`: a value may be empty. `last`: split at the last "=" instead of the first."""
     pairs = [text.rpartition("=") if last else text.partition("=") for text in given or []]
     for name, separator, value in pairs:
         if not (name and separator and (value or empty)):
-            raise ClientError(f"{option} {name}{separator}{value}: write name=value, as prompt=question.")
+            raise ClientError(f"{option} {name}{separator}{value}: write name=value, such as prompt=question.")
     return {name: value for name, _, value in pairs}
 
 
-_SHOWN = 3
-"""Candidates that are offered; the platform lists more that fit less well."""
+_MOST = 3
+"""Number of candidates in the message. The platform lists more."""
 _LIKELY = 0.6
-"""Share of the records that a candidate fits, from which it is offered beside a suggested mapping."""
+"""Share of fitting records from which a candidate is named beside a suggested mapping."""
 
 
-def way_on(error: ApiError, command: Sequence[str]) -> ClientError:
-    """The error with commands to copy. `command`: the words of the one that was given, without how to read the file."""
+def with_commands(error: ApiError, command: Sequence[str]) -> ClientError:
+    """The error with commands to copy. `command`: the command line without the options that say how to read the file."""
     suggested = error.problem.get("suggested")
     every = error.problem.get("candidates") or []
     candidates = [one for one in every if one["score"] >= _LIKELY] or ([] if suggested else every)
-    told = [str(error)]
+    lines = [str(error)]
     if candidates:
-        told += ["Read it in one of these ways:", *(_shell([*command, *_named(one)]) for one in candidates[:_SHOWN])]
+        lines += ["Read it in one of these ways:", *(_shell([*command, *_named(one)]) for one in candidates[:_MOST])]
     if suggested:
-        lead = "Or say which column is which field" if candidates else "Say which column is which field"
-        told += [f"{lead}, as the names suggest (check it first):", _shell([*command, *_mapped(suggested)])]
-    return ClientError("\n".join(told))
+        lead = "Or map the columns to fields" if candidates else "Map the columns to fields"
+        lines += [f"{lead}, as their names suggest (check this first):", _shell([*command, *_mapped(suggested)])]
+    return ClientError("\n".join(lines))
 
 
 def _named(candidate: Mapping[str, Any]) -> list[str]:

@@ -15,7 +15,7 @@ from client.errors import ClientError
 from client.sdk.types import Dataset, DatasetRow
 from client.terminal import Output, facts, list_of, moment, plain
 
-app = typer.Typer(help="Upload datasets, look into them, put them aside.", no_args_is_help=True)
+app = typer.Typer(help="Upload, inspect, archive and delete datasets.", no_args_is_help=True)
 console = Console(highlight=False)
 app.command()(dataset_uploads.upload)
 app.command("import")(dataset_uploads.import_)
@@ -34,8 +34,8 @@ def list_(
     kind: Annotated[
         str | None, typer.Option(help="Only this kind: preferences, thumbs, sft, prompts or pretraining.")
     ] = None,
-    search: Annotated[str | None, typer.Option(help="Only those with this in their names.")] = None,
-    archived: Annotated[bool, typer.Option("--archived", help="Those that were put aside.")] = False,
+    search: Annotated[str | None, typer.Option(help="Only datasets whose name contains this text.")] = None,
+    archived: Annotated[bool, typer.Option("--archived", help="Archived datasets instead of the others.")] = False,
 ) -> None:
     """List datasets, newest first."""
     table = list_of("name", "kind", "status", "rows", "created")
@@ -48,14 +48,14 @@ def list_(
 
 @app.command()
 def get(context: typer.Context, dataset_id: DatasetId) -> None:
-    """Show one dataset: what its newest version holds, and what is wrong with it."""
+    """Show one dataset: its newest version, its status and the number of its findings."""
     with context.obj.client() as client:
         dataset = client.get_dataset(dataset_id)
     names = ("id", "name", "kind", "version", "rows", "bytes", "sha256", "created_at", "archived_at", "expires_at")
-    told = [(name, dataset[name]) for name in names if dataset[name] is not None]
-    told.append(("status", _status(dataset)))
-    told += [(f"{severity} findings", count) for severity, count in dataset["findings"].items() if count]
-    console.print(facts(told), soft_wrap=True)
+    rows = [(name, dataset[name]) for name in names if dataset[name] is not None]
+    rows.append(("status", _status(dataset)))
+    rows += [(f"{severity} findings", count) for severity, count in dataset["findings"].items() if count]
+    console.print(facts(rows), soft_wrap=True)
     if dataset["error"] is not None:
         console.print(plain(f"{dataset['error']['code']}: {dataset['error']['message']}"), soft_wrap=True)
 
@@ -63,10 +63,12 @@ def get(context: typer.Context, dataset_id: DatasetId) -> None:
 @app.command()
 def overlap(
     context: typer.Context,
-    dataset: Annotated[str, typer.Argument(help="Whose prompts are looked for: ds_…, ds_…@2.", show_default=False)],
-    other: Annotated[str, typer.Argument(help="In which they are looked for.", show_default=False)],
+    dataset: Annotated[
+        str, typer.Argument(help="The dataset whose prompts are searched for: ds_…, ds_…@2.", show_default=False)
+    ],
+    other: Annotated[str, typer.Argument(help="The dataset to search in.", show_default=False)],
 ) -> None:
-    """Show the prompts of one dataset that another holds too, equal or nearly."""
+    """Show the prompts that two datasets share, equal or nearly equal."""
     with context.obj.client() as client:
         found = client.compare_datasets(dataset, other)
     sides = [f"{side['id']}@{side['version']}" for side in (found["dataset"], found["other"])]
@@ -109,11 +111,11 @@ def rows(  # noqa: PLR0913  its options are its arguments
     split: Annotated[
         str | None, typer.Option(help="Only rows that a run trains on (train) or holds out (eval).")
     ] = None,
-    sample: Annotated[int | None, typer.Option(min=1, max=100, help="So many at random.")] = None,
+    sample: Annotated[int | None, typer.Option(min=1, max=100, help="Print this many random rows.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same sample.")] = 0,
-    limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = 20,
+    limit: Annotated[int, typer.Option(min=1, help="Maximum number of rows.")] = 20,
 ) -> None:
-    """Print rows as JSON, one a line, each with its line in the source."""
+    """Print rows as JSON, one per line, each with its line in the source file."""
     filters: dict[str, Any] = {"version": version, "search": search, "finding": finding, "split": split}
     with context.obj.client() as client:
         found: Iterable[DatasetRow]
@@ -122,8 +124,8 @@ def rows(  # noqa: PLR0913  its options are its arguments
         else:
             found = client.list_dataset_rows(dataset_id, **filters)
         for row, _ in zip(found, range(limit if sample is None else sample), strict=False):
-            told = {name: row[name] for name in ("line", "row_number", "split", "row")}
-            console.print(plain(json.dumps(told, ensure_ascii=False)), soft_wrap=True)
+            printed = {name: row[name] for name in ("line", "row_number", "split", "row")}
+            console.print(plain(json.dumps(printed, ensure_ascii=False)), soft_wrap=True)
 
 
 @app.command()
@@ -134,7 +136,7 @@ def change(
     expires_at: Annotated[
         str | None,
         typer.Option(
-            help="When the platform may delete it, as 2027-01-31 or 2027-01-31T18:00 (your time), or `never`.",
+            help="When the platform may delete it, such as 2027-01-31 or 2027-01-31T18:00 (your time), or `never`.",
             show_default=False,
         ),
     ] = None,
@@ -155,7 +157,7 @@ def change(
 def archive(
     context: typer.Context,
     dataset_id: DatasetId,
-    undo: Annotated[bool, typer.Option("--undo", help="Bring it back.")] = False,
+    undo: Annotated[bool, typer.Option("--undo", help="Return it to the lists.")] = False,
 ) -> None:
     """Archive a dataset: lists leave it out. Jobs can still use it."""
     with context.obj.client() as client:
@@ -197,25 +199,25 @@ def formats(
 def export(
     context: typer.Context,
     dataset_id: Annotated[str, typer.Argument(help="The dataset's id, ds_…", show_default=False)],
-    file: Annotated[Path, typer.Argument(help="Where to write it.", dir_okay=False, show_default=False)],
+    file: Annotated[Path, typer.Argument(help="The file to write.", dir_okay=False, show_default=False)],
     format: Annotated[str, typer.Option(help="trl, openai, parquet or rows.")] = "trl",
     version: Annotated[int | None, typer.Option(help="Which version. Default: the newest.", show_default=False)] = None,
 ) -> None:
     """Write a dataset's rows to a file, in a format that other programs read."""
     with context.obj.client() as client:
         left_out = client.export_dataset(dataset_id, file, format, version)
-    rest = f", {left_out} rows left out: they have no place in this format" if left_out else ""
+    rest = f", {left_out} rows left out: this format cannot hold them" if left_out else ""
     console.print(plain(f"{file}{rest}"), soft_wrap=True)
 
 
 def _status(dataset: Dataset) -> str:
-    """How far it is, while it is importing."""
+    """The status, with the progress of an import."""
     progress = dataset["progress"]
     return dataset["status"] if progress is None else f"{dataset['status']} {progress['fraction']:.0%}"
 
 
 def _moment(text: str) -> str:
-    """With the time zone, which is this machine's unless it is said."""
+    """The time in ISO 8601. A time without a zone is in the zone of this machine."""
     try:
         return datetime.fromisoformat(text).astimezone().isoformat()
     except ValueError as error:

@@ -12,7 +12,7 @@ from client.sdk.spec_files import read_spec, with_uploads
 from client.sdk.types import JobEvent, JobSummary
 from client.terminal import facts, list_of, moment, plain
 
-app = typer.Typer(help="Submit jobs, look at them, cancel them.", no_args_is_help=True)
+app = typer.Typer(help="Submit, show and cancel jobs.", no_args_is_help=True)
 JobId = Annotated[str, typer.Argument(help="The job's id, job_…", show_default=False)]
 console = Console(highlight=False)
 
@@ -35,7 +35,7 @@ def submit(
 def list_(
     context: typer.Context,
     status: Annotated[list[str] | None, typer.Option(help="Only jobs in this state; may be repeated.")] = None,
-    limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = 20,
+    limit: Annotated[int, typer.Option(min=1, help="Maximum number of jobs.")] = 20,
 ) -> None:
     """List jobs, newest first."""
     table = list_of("name", "status", "progress", "created")
@@ -47,14 +47,14 @@ def list_(
 
 @app.command()
 def show(context: typer.Context, job_id: JobId) -> None:
-    """Show one job: where it is, why, and what it learnt."""
+    """Show one job: its status, its progress and its results."""
     with context.obj.client() as client:
         job = client.get_job(job_id)
     names = ("id", "name", "status", "status_reason", "queue_reason", "attempt", "created_at", "finished_at")
-    told = [(name, job[name]) for name in names if job[name] is not None]
-    told.append(("progress", _progress(job)))
-    told += [(key, f"{value:.4g}") for key, value in (job["summary"] or {}).items()]
-    console.print(facts(told), soft_wrap=True)
+    rows = [(name, job[name]) for name in names if job[name] is not None]
+    rows.append(("progress", _progress(job)))
+    rows += [(key, f"{value:.4g}") for key, value in (job["summary"] or {}).items()]
+    console.print(facts(rows), soft_wrap=True)
     if job["error"]:
         console.print(Text.assemble((job["error"]["code"], "red"), ": ", plain(job["error"]["message"])))
 
@@ -70,9 +70,9 @@ def cancel(context: typer.Context, job_id: JobId) -> None:
 def logs(
     context: typer.Context,
     job_id: JobId,
-    follow: Annotated[bool, typer.Option(help="Stay until the job ends.")] = False,
+    follow: Annotated[bool, typer.Option(help="Print new events until the job ends.")] = False,
 ) -> None:
-    """Print what a job has said."""
+    """Print the events of a job."""
     with context.obj.client() as client:
         _print_events(client.stream_job_events(job_id) if follow else client.list_job_events(job_id))
 
@@ -92,7 +92,7 @@ def _print_events(events: Iterable[JobEvent]) -> None:
 
 
 def _in_words(event: JobEvent) -> str:
-    """The part of an event that fits on a line."""
+    """A summary of an event in one line."""
     if event["type"] == "status_changed":
         return f"{event['data']['to']}: {event['data']['reason']}"
     if event["type"] == "metrics":

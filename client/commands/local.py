@@ -1,4 +1,4 @@
-"""`proximal up`, `proximal demo` and `proximal keys`: the platform on this machine."""
+"""`proximal up`, `proximal demo` and `proximal keys`: a platform on this machine."""
 
 from pathlib import Path
 from typing import Annotated
@@ -15,12 +15,12 @@ def up(
     data_dir: DataDir = None,
     host: Host = "127.0.0.1",
     port: Port = 8000,
-    workers: Annotated[int, typer.Option(min=0, help="How many jobs run at a time.")] = 1,
+    workers: Annotated[int, typer.Option(min=0, help="Number of workers. Each runs one job at a time.")] = 1,
 ) -> None:
-    """Run the whole platform here: PostgreSQL, Redis, API, worker, data worker, sweeper. Ctrl-C stops it.
+    """Run the whole platform on this machine: PostgreSQL, Redis, API, worker, data worker, sweeper. Ctrl-C stops it.
 
-    DATABASE_URL and REDIS_URL, where set, replace the embedded servers. Jobs may read local models from the folder `models`
-    beside the data folder, which this command makes, and from the folders that PROXIMAL_LOCAL_MODELS lists.
+    DATABASE_URL and REDIS_URL, if set, replace the embedded servers. This command makes the folder `models` beside the data
+    folder. Jobs may read local models from it, and from the folders that PROXIMAL_LOCAL_MODELS lists.
     """
     from client.local.options import Options
     from client.local.platform import up as run
@@ -29,14 +29,16 @@ def up(
 
 
 def demo(
-    exit_: Annotated[bool, typer.Option("--exit", help="End after the run: status 0 only if it learnt.")] = False,
+    exit_: Annotated[
+        bool, typer.Option("--exit", help="Exit after the run, with status 0 only if the model improved.")
+    ] = False,
     json_file: Annotated[Path | None, typer.Option("--json", help="Write the run's figures to this file.")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seeds the data and the run.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the data and of the run.")] = 0,
     data_dir: DataDir = None,
     host: Host = "127.0.0.1",
     port: Port = 8000,
 ) -> None:
-    """Start the platform, run the demo job on it over REST, and show what it learnt. Ctrl-C stops everything."""
+    """Start the platform, run the demo job over REST, and show its results. Ctrl-C stops everything."""
     from client.demo import run
     from client.local.options import Options
 
@@ -45,10 +47,10 @@ def demo(
 
 @keys.command()
 def create(
-    name: Annotated[str, typer.Argument(help="Who it is for.", show_default=False)],
+    name: Annotated[str, typer.Argument(help="Name of the key, such as its user.", show_default=False)],
     data_dir: Annotated[Path | None, typer.Option(help="The platform's data folder. Default: .proximal")] = None,
 ) -> None:
-    """Make an API key, in the database of the local platform (or of DATABASE_URL), and print it. It is shown only once."""
+    """Create an API key in the database of the local platform, or of DATABASE_URL, and print it once."""
     from client.local.keys import create as create_key
     from client.local.options import Options
 

@@ -1,4 +1,4 @@
-"""`proximal demo`: starts a platform, runs a small job on it over REST, and shows what the job learnt."""
+"""`proximal demo`: starts a platform, runs a small job on it over REST, and shows its results."""
 
 import time
 from pathlib import Path
@@ -18,12 +18,12 @@ from examples.reviews import generate
 _POLL_SECONDS = 0.2
 SPEC = Path(generate.__file__).with_name("demo.toml")
 ROLES = ("preferences", "sft", "prompts")
-"""The datasets that the demo makes; each is of the kind that it is named after."""
+"""The roles of the demo's datasets. Each role is also the dataset's kind."""
 _UNFINISHED = ("queued", "starting", "running")
 
 
 def run(options: Options, seed: int, json_file: Path | None, *, leave: bool) -> int:
-    """Answer the exit status: 0 if it learnt, or was left by Ctrl-C after the run."""
+    """Return the exit status: 0 if the model improved, 1 if not, 130 if the run was interrupted."""
     console = Console(highlight=False)
     try:
         with platform(options, console) as here:
@@ -31,7 +31,7 @@ def run(options: Options, seed: int, json_file: Path | None, *, leave: bool) -> 
             if not leave:
                 _stay(here, console)
     except KeyboardInterrupt:
-        console.print("\nInterrupted. The run is saved; the same command goes on with it.")
+        console.print("\nInterrupted. The run is saved. Repeat the command to resume it.")
         return 130
     return 0 if learnt else 1
 
@@ -57,16 +57,16 @@ def _run(here: Platform, options: Options, seed: int, json_file: Path | None, co
 
 
 def _stay(here: Platform, console: Console) -> None:
-    """Until Ctrl-C, which is the way out and no interruption."""
+    """Wait for Ctrl-C, which ends the demo normally."""
     if here.child is None:
         return
     console.print(
-        f"\nThe platform stays up: {here.link()}\nCtrl-C stops it and every process it started.", soft_wrap=True
+        f"\nThe platform keeps running: {here.link()}\nCtrl-C stops it with all its processes.", soft_wrap=True
     )
     try:
         while here.child.poll() is None:
             time.sleep(_POLL_SECONDS)
-        console.print("[red]The platform has ended by itself[/red]; its log is up.log in the data folder.")
+        console.print("[red]The platform has stopped unexpectedly.[/red] Its log is up.log in the data folder.")
     except KeyboardInterrupt:
         console.print()
 
@@ -76,7 +76,7 @@ def submit_job(client: Client, seed: int, folder: Path, console: Console) -> str
     name = f"{read_spec(SPEC)['name']}, seed {seed}"
     for job in client.list_jobs(_UNFINISHED):
         if job["name"] == name:
-            console.print("The demo of last time was saved; going on with it.")
+            console.print("Resuming the demo that was interrupted.")
             return job["id"]
     data = _upload(client, seed, folder, console)
     spec = _spec(seed, name, data)
@@ -84,7 +84,7 @@ def submit_job(client: Client, seed: int, folder: Path, console: Console) -> str
 
 
 def _upload(client: Client, seed: int, folder: Path, console: Console) -> dict[str, str]:
-    """Dataset ids by role; what an earlier demo of the same seed has uploaded is used again."""
+    """Dataset ids by role. Datasets of an earlier demo with the same seed are reused."""
     names = {role: f"Demo: {role}, seed {seed}" for role in ROLES}
     known = {(dataset["name"], str(dataset["kind"])): dataset["id"] for dataset in client.list_datasets()}
     found = {role: known[name, role] for role, name in names.items() if (name, role) in known}

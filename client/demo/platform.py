@@ -1,4 +1,4 @@
-"""The platform that the demo runs on: the one that is there, or one of our own that ends with us."""
+"""The platform that the demo runs on: the one that is running, or a new one that ends with the demo."""
 
 import time
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ _STOP_SECONDS = 100.0
 
 @dataclass(frozen=True)
 class Platform:
-    """A platform that answers. `child` is None if it was running before."""
+    """A platform that responds. `child` is None if it was running before."""
 
     client: Client
     url: str
@@ -36,7 +36,7 @@ class Platform:
 
 @contextmanager
 def platform(options: Options, console: Console) -> Iterator[Platform]:
-    """Leaving it ends every process that it started; Ctrl-C during that does not wait for the trainer to save."""
+    """A running platform. At the end, the processes started here are stopped. A Ctrl-C then skips the trainer's saving."""
     folder = options.folder
     running, key = folder.running(), folder.key()
     if running and key:

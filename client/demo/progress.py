@@ -1,4 +1,4 @@
-"""Follows a run in the terminal: one bar for each stage, with the numbers that matter in it."""
+"""Shows a run in the terminal: one bar for each stage, with its main metrics."""
 
 from types import TracebackType
 
@@ -27,14 +27,14 @@ HEADLINES = {
 
 
 class Watcher:
-    """Give it the events in order. Without a terminal it prints a line for each stage that is done."""
+    """Shows the events of a run. Without a terminal, it prints a line for each finished stage."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
         columns = (TextColumn("{task.description:<13}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
         numbers = TextColumn("{task.fields[numbers]}")
         self._progress = Progress(*columns, numbers, console=console, disable=not console.is_terminal)
-        about = "the worker takes the job and loads PyTorch, some seconds"
+        about = "the worker claims the job and loads PyTorch"
         self._starting: TaskID | None = self._progress.add_task("Starting", total=None, numbers=about)
         self._tasks: dict[str, TaskID] = {}
         self._numbers: dict[str, str] = {}
@@ -48,7 +48,7 @@ class Watcher:
         self._progress.stop()
 
     def see(self, event: JobEvent) -> None:
-        """Show one event. Events have to come in order."""
+        """Show the next event. The order of the events matters."""
         stage = event["stage"] or ""
         if event["type"] == "run_started":
             self._plan(event["data"]["stages"])
@@ -78,9 +78,9 @@ class Watcher:
 
     def _read(self, stage: str, values: dict[str, float]) -> None:
         wanted = HEADLINES.get(stage, {})
-        told = [f"{label} {values[name]:.2f}" for name, label in wanted.items() if name in values]
-        if told:
-            self._numbers[stage] = "  ".join(told)
+        shown = [f"{label} {values[name]:.2f}" for name, label in wanted.items() if name in values]
+        if shown:
+            self._numbers[stage] = "  ".join(shown)
 
     def _move(self, stage: str, step: int, start: bool = False) -> None:
         if stage not in self._tasks:

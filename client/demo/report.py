@@ -59,13 +59,13 @@ def figures(client: Client, job_id: str, seed: int, seconds: float, stage_second
 
 
 def has_learnt(win_rate: float, kl: float, healthy: Range) -> bool:
-    """It wins often enough, without having run away from the reference."""
+    """Whether the win rate reaches WIN_RATE_WANTED and the KL is in its healthy range."""
     low, high = healthy
     return win_rate >= WIN_RATE_WANTED and (low is None or kl >= low) and (high is None or kl <= high)
 
 
 def show(found: Figures, samples: list[JobSample], console: Console) -> None:
-    """The table of the run, and completions side by side."""
+    """Print the table of results and some completions side by side."""
     summary, (low, high) = found.summary, found.win_rate_interval
     table = Table("", "SFT (before)", "PPO (after)", title="Results on held-out prompts")
     table.add_row("Reward model's score", f"{summary['score_before']:.2f}", f"{summary['score_after']:.2f}")
@@ -77,8 +77,15 @@ def show(found: Figures, samples: list[JobSample], console: Console) -> None:
     table.add_row("Time", "", _times(found))
     console.print(table)
     console.print(_side_by_side(samples))
-    verdict = "[green]It learnt.[/green]" if found.learnt else "[red]It did not learn what it should have.[/red]"
+    verdict = _verdict(found)
     console.print(verdict)
+
+
+def _verdict(found: Figures) -> str:
+    wanted = f"a win rate of {WIN_RATE_WANTED:.0%} and a healthy KL"
+    return (
+        f"[green]The run reached {wanted}.[/green]" if found.learnt else f"[red]The run did not reach {wanted}.[/red]"
+    )
 
 
 def _side_by_side(samples: list[JobSample]) -> Table:

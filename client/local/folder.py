@@ -1,4 +1,4 @@
-"""The data folder of a local platform: one `up` at a time, and where to find the running one."""
+"""The data folder of a local platform. Its lock allows one `up` at a time and names the running one."""
 
 import contextlib
 import fcntl
@@ -53,9 +53,9 @@ class DataFolder:
         return self.logs / f"{name}.log"
 
     def prepare(self) -> None:
-        """Make it, open to its owner alone; and beside it the folder of local models, where that can be made."""
+        """Create the folder, with access for its owner only, and the folder of local models beside it, if possible."""
         private_folder(self.logs)
-        with contextlib.suppress(OSError):  # a file in its place, or a file system that cannot be written
+        with contextlib.suppress(OSError):  # a file has this name, or the file system is read-only
             self.models.mkdir(exist_ok=True)
         found = self.path.stat()
         # A shared folder such as /tmp keeps its permissions.
@@ -64,7 +64,7 @@ class DataFolder:
 
     @contextlib.contextmanager
     def hold(self, running: Running) -> Iterator[None]:
-        """Be the one platform on this folder. The kernel lets go of the lock however we end."""
+        """Lock the folder. Raises AlreadyRunning if it is locked. The kernel releases the lock when the process ends."""
         self.prepare()
         with self._lock.open("a+") as file:
             try:
@@ -75,7 +75,7 @@ class DataFolder:
             yield
 
     def running(self) -> Running | None:
-        """The platform that runs on this folder, if one does."""
+        """The platform that runs on this folder; None without one."""
         if not self._lock.exists():
             return None
         with self._lock.open("a+") as file:

@@ -1,4 +1,4 @@
-"""API keys made in the database itself, for those who have it at hand."""
+"""API keys, written to the database of the local platform."""
 
 from sqlalchemy.exc import OperationalError
 
@@ -12,7 +12,7 @@ from core.settings import LocalSettings
 
 
 def ensure(database_url: str, folder: DataFolder) -> str:
-    """The key of the data folder; a new one if there is none, or if this database does not know it."""
+    """The key of the data folder. A new key is made if there is none, or if the database does not hold it."""
     kept = folder.key()
     if kept is None or not _is_known(database_url, kept):
         kept = _create(database_url, "local")
@@ -22,11 +22,13 @@ def ensure(database_url: str, folder: DataFolder) -> str:
 
 
 def create(options: Options, name: str) -> str:
-    """A new key. The platform of the data folder has to be running, unless DATABASE_URL names another database."""
+    """Create a key. Raises UpError if the database of the data folder, or of DATABASE_URL, does not respond."""
     try:
         return _create(LocalSettings().database_url or postgres(options.folder).url, name)
     except OperationalError as error:
-        raise UpError("The database does not answer. Is the platform running? Start it with `proximal up`.") from error
+        raise UpError(
+            "The database does not respond. Start the platform with `proximal up`, then repeat the command."
+        ) from error
 
 
 def _create(database_url: str, name: str) -> str:

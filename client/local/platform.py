@@ -1,4 +1,4 @@
-"""The life of a local platform, from the first check to the last process."""
+"""Starts a local platform, keeps it running, and stops it."""
 
 import os
 import socket
@@ -22,7 +22,7 @@ _READY_SECONDS = 60.0
 
 
 def up(options: Options, say: Say) -> None:
-    """Start everything and keep it running until SIGINT or SIGTERM. A second one does not wait for anybody."""
+    """Start everything and keep it running until SIGINT or SIGTERM. A second signal kills the processes."""
     supervisor = Supervisor(say)
     signals = 0
 
@@ -39,7 +39,7 @@ def up(options: Options, say: Say) -> None:
             while not signals:
                 supervisor.tick()
                 time.sleep(_TICK_SECONDS)
-            say("Stopping … (again to stop at once, without saving)")
+            say("Stopping … (press Ctrl-C again to stop at once, without saving)")
         except EmbeddedServerError as error:
             raise UpError(str(error)) from error
         finally:
@@ -48,15 +48,15 @@ def up(options: Options, say: Say) -> None:
 
 
 def _start(options: Options, supervisor: Supervisor, say: Say) -> str:
-    """Answers the local API key."""
+    """Start the servers and our processes. Returns the local API key."""
     _require_free_port(options)
     servers = start_servers(options.folder, supervisor, say)
-    say("Bringing the database to the newest schema")
+    say("Migrating the database")
     try:
         migrate(servers.database_url)
         key = keys.ensure(servers.database_url, options.folder)
     except OperationalError as error:
-        raise UpError(f"The database does not answer: {error.orig}") from error
+        raise UpError(f"The database does not respond: {error.orig}") from error
     say("Starting the API, the sweeper, the data worker and the worker")
     start_our_own(options, servers, supervisor)
     return key
@@ -73,7 +73,7 @@ def _require_free_port(options: Options) -> None:
 
 
 def _await_ready(options: Options, supervisor: Supervisor, stopped: Callable[[], bool]) -> bool:
-    """Wait for /readyz; False if we are to stop first."""
+    """Wait for /readyz. Returns False if a signal stops the platform first."""
     deadline = time.monotonic() + _READY_SECONDS
     while not stopped():
         supervisor.tick()
@@ -94,7 +94,7 @@ def _is_ready(options: Options) -> bool:
 
 
 def _welcome(options: Options, key: str | None) -> str:
-    """With the key only on a terminal: anything else is a log, and logs get around."""
+    """The welcome text. It holds the key on a terminal only, never in a log."""
     folder = options.folder
     sign_in = f"?token={key}" if key else ""
     models = ", ".join(map(str, options.model_folders)) or "none"

@@ -1,4 +1,4 @@
-"""The processes of a local platform, and how each is started."""
+"""The processes of a local platform."""
 
 import os
 import signal
@@ -15,21 +15,21 @@ from core.embedded.postgres import Postgres
 from core.embedded.redis import Redis
 from core.settings import LocalSettings
 
-# A trainer is given a minute to save (PROXIMAL_STOP_SECONDS).
+# A trainer has a minute to save (PROXIMAL_STOP_SECONDS).
 _WORKER_GRACE = 70.0
 Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)
 class Servers:
-    """Where the database and the broker are."""
+    """Addresses of the database and the broker."""
 
     database_url: str
     redis_url: str
 
 
 def start_servers(folder: DataFolder, supervisor: Supervisor, say: Say) -> Servers:
-    """Those that the environment names, else embedded ones in the data folder."""
+    """The servers that the environment names; otherwise embedded servers in the data folder."""
     found = LocalSettings()
     database_url, redis_url = found.database_url, found.redis_url
     if database_url is None:
@@ -46,7 +46,7 @@ def start_servers(folder: DataFolder, supervisor: Supervisor, say: Say) -> Serve
 
 
 def start_our_own(options: Options, servers: Servers, supervisor: Supervisor) -> None:
-    """The API, the sweeper, the data worker and the workers, each with a log of its own."""
+    """Start the API, the sweeper, the data worker and the workers, each with its own log."""
     folder = options.folder
     addresses = {"DATABASE_URL": servers.database_url, "REDIS_URL": servers.redis_url}
     models = ":".join(map(str, options.model_folders))
@@ -68,17 +68,17 @@ def start_our_own(options: Options, servers: Servers, supervisor: Supervisor) ->
 
 
 def postgres(folder: DataFolder) -> Postgres:
-    """The embedded one of a data folder."""
+    """The embedded PostgreSQL of a data folder."""
     return Postgres(folder.postgres, folder.log("postgres"))
 
 
 def python(*module_and_arguments: str) -> list[str]:
-    # -P: a folder named `api` or `worker` where we happen to be called is not ours.
+    # -P: modules are not imported from the working directory, which may hold a folder named `api` or `worker`.
     return [sys.executable, "-P", "-m", *module_and_arguments]
 
 
 def start_in_background(options: Options) -> Child:
-    """Start `proximal up` as a child process. It ends with this process, and ends all that it started."""
+    """Start `proximal up` as a child process. It ends with this process and stops its own children."""
     folder = options.folder
     folder.prepare()
     command = python("client.cli", "up", "--host", options.host, "--port", str(options.port))

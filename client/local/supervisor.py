@@ -1,4 +1,4 @@
-"""Keeps a handful of processes running, and ends them all."""
+"""Keeps processes running, and stops them."""
 
 import contextlib
 import signal
@@ -16,7 +16,7 @@ _HEALTHY_SECONDS = 30.0
 
 @dataclass
 class Service:
-    """One process: how to start it, and how to ask it to end."""
+    """A process with the way to start and to stop it."""
 
     name: str
     launch: Callable[[], Child]
@@ -33,50 +33,50 @@ class Service:
 
 
 class Supervisor:
-    """Services start in the order of `start`, and end in the reverse."""
+    """Restarts services that end. Services stop in the reverse order of `start`."""
 
     def __init__(self, say: Callable[[str], None]) -> None:
         self._say = say
         self._services: list[Service] = []
         self.urgent = False
-        """Set to end without any grace, also while `stop` is waiting."""
+        """If set, `stop` kills the processes at once, even while it is waiting."""
 
     def start(self, service: Service) -> None:
         service.start()
         self._services.append(service)
 
     def tick(self) -> None:
-        """Look at every process once; start again what has died, sooner at first than after many deaths."""
+        """Check every process and restart those that have ended. The pause grows with each restart."""
         for service in self._services:
             if service.child is not None and (status := service.child.poll()) is not None:
-                self._mourn(service, status)
+                self._on_exit(service, status)
             if service.child is None and time.monotonic() >= service.restart_at:
                 self._start_again(service)
 
     def stop(self) -> None:
-        """End them all; nothing that was started here is left when this returns."""
+        """Stop all services. When this returns, none of their processes is left."""
         for service in reversed(self._services):
             if service.child is not None:
                 _stop(service, service.child, lambda: self.urgent)
         self._services.clear()
 
-    def _mourn(self, service: Service, status: int) -> None:
+    def _on_exit(self, service: Service, status: int) -> None:
         if time.monotonic() - service.started_at > _HEALTHY_SECONDS:
             service.pause = _FIRST_PAUSE
         how = f"killed by {signal.Signals(-status).name}" if status < 0 else f"ended with status {status}"
         self._say(f"{service.name} was {how}; starting it again in {service.pause:g} s")
-        self._put_off(service)
+        self._schedule_restart(service)
 
     def _start_again(self, service: Service) -> None:
         try:
             service.start()
         except EmbeddedServerError as error:
             self._say(f"{service.name} could not be started: {error}; trying again in {service.pause:g} s")
-            self._put_off(service)
+            self._schedule_restart(service)
         else:
             self._say(f"{service.name} is running again")
 
-    def _put_off(self, service: Service) -> None:
+    def _schedule_restart(self, service: Service) -> None:
         service.child = None
         service.restart_at = time.monotonic() + service.pause
         service.pause = min(2 * service.pause, _LONGEST_PAUSE)
@@ -94,7 +94,7 @@ def _stop(service: Service, child: Child, urgent: Callable[[], bool]) -> None:
 
 @contextlib.contextmanager
 def stopping_on_signals(on_signal: Callable[[], None]) -> Iterator[None]:
-    """SIGINT and SIGTERM call `on_signal` instead of ending us."""
+    """SIGINT and SIGTERM call `on_signal` instead of ending this process."""
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     for number in before:
         signal.signal(number, lambda *_: on_signal())

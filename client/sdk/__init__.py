@@ -1,4 +1,4 @@
-"""The platform from Python, over REST alone: one method for each operation, named as in the API's reference.
+"""Python client of the REST API: one method for each operation, with the name of the API's reference.
 
 with Client("http://127.0.0.1:8000", "prx_…") as client:
     dataset = client.upload_dataset(Path("pairs.jsonl"), "preferences")
@@ -29,7 +29,7 @@ class Client(Jobs, Uploads, Annotation):
         return list(self._get("/v1/reference/metrics")["data"])
 
     def list_presets(self) -> list[Preset]:
-        """Job specs to begin with."""
+        """Job specs to start from."""
         return list(self._get("/v1/presets")["data"])
 
     def get_job_schema(self) -> dict[str, Any]:
@@ -41,6 +41,6 @@ class Client(Jobs, Uploads, Annotation):
         return answer
 
     def is_ready(self) -> Readiness:
-        """ApiError with status 503 while something is missing."""
+        """Raises ApiError with status 503 if a part of the platform does not respond."""
         answer: Readiness = self._get("/readyz")
         return answer

@@ -61,14 +61,14 @@ class Annotation(Connection):
         ranks: Sequence[int] | None = None,
         seconds: float | None = None,
     ) -> AnnotationAnswer:
-        """`choice`: 1, 2, tie or skip; or `ranks`, one for each completion as it was shown."""
+        """`choice`: 1, 2, tie or skip. `ranks`: one number for each completion, in the order in which they were shown."""
         body = {"annotator": annotator, "choice": choice, "ranks": ranks and list(ranks), "seconds": seconds}
         path = f"{_ROUNDS}/{round_id}/items/{item_id}/answer"
         answer: AnnotationAnswer = self._request("PUT", path, json=body).json()
         return answer
 
     def undo_annotation(self, round_id: str, annotator: str, item_id: str | None = None) -> AnnotationUndo:
-        """Take back what an annotator said last, or of one item."""
+        """Undo the annotator's answer to `item_id`. Without it: the last answer."""
         body = {"annotator": annotator, "item": item_id}
         answer: AnnotationUndo = self._request("POST", f"{_ROUNDS}/{round_id}/undo", json=body).json()
         return answer
@@ -78,11 +78,11 @@ class Annotation(Connection):
         return answer
 
     def list_annotation_results(self, round_id: str, *, disagreed: bool = False) -> Iterator[AnnotationResult]:
-        """Every item with what was said of it. `disagreed`: only where answers differ."""
+        """Every item with its answers. `disagreed`: only items whose answers differ."""
         return self._pages(f"{_ROUNDS}/{round_id}/items", only="disagreed" if disagreed else None)
 
     def choose_annotation_reward_model(self, round_id: str, checkpoint_id: str) -> AnnotationProgress:
-        """Have the completions scored, to compare people's answers with a reward model."""
+        """Score the completions with a reward model, to measure its agreement with the annotators."""
         body = {"checkpoint": checkpoint_id}
         answer: AnnotationProgress = self._request("POST", f"{_ROUNDS}/{round_id}/reward_model", json=body).json()
         return answer
@@ -90,7 +90,7 @@ class Annotation(Connection):
     def close_annotation_round(
         self, round_id: str, dataset_id: str | None = None, name: str | None = None
     ) -> AnnotationRound:
-        """Write the answers into a new dataset, or behind the rows of `dataset_id`; `closing` at first, then `closed`."""
+        """Write the answers to a new dataset, or append them to `dataset_id`. The round is `closing`, then `closed`."""
         body = {"dataset": dataset_id, "name": name}
         answer: AnnotationRound = self._request("POST", f"{_ROUNDS}/{round_id}/close", json=body).json()
         return answer
@@ -103,7 +103,7 @@ class Annotation(Connection):
         return answer
 
     def continue_job(self, round_id: str, job_id: str, steps: int | None = None, name: str | None = None) -> Job:
-        """Refit the job's reward model on a closed round, and go on with PPO from its policy: a new job."""
+        """Submit a job that refits the reward model on a closed round and continues PPO from the job's policy."""
         body = {"job": job_id, "steps": steps, "name": name}
         answer: Job = self._request("POST", f"{_ROUNDS}/{round_id}/continue", json=body).json()
         return answer

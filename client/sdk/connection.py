@@ -1,4 +1,4 @@
-"""One HTTP connection to the platform: the key on every request, problems turned into exceptions, pages into lists."""
+"""An HTTP connection to the platform. It sends the key, raises problems as exceptions, and reads lists page by page."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -22,7 +22,7 @@ class Connection:
     def __init__(self, url: str, key: str, timeout: float = 30.0) -> None:
         self.url = url.rstrip("/")
         headers = {"Authorization": f"Bearer {key}"}
-        # trust_env off: a proxy that is set for the internet must not be asked for a platform on this machine.
+        # trust_env=False: a proxy for the internet cannot reach a platform on this machine.
         self._http = httpx.Client(base_url=self.url, headers=headers, timeout=timeout, trust_env=False)
 
     def __enter__(self) -> Self:
@@ -41,7 +41,7 @@ class Connection:
         return response
 
     def _get(self, path: str, **params: Any) -> Any:
-        return self._request("GET", path, params=_given(params)).json()
+        return self._request("GET", path, params=_without_none(params)).json()
 
     def _pages(self, path: str, **params: Any) -> Iterator[Any]:
         """Every item of a list, page after page."""
@@ -62,7 +62,7 @@ class Connection:
             yield response
 
     def _download(self, path: str, target: Path) -> Path:
-        """To a file that appears when it is whole."""
+        """Write the response to `target`, which appears once it is complete."""
         draft = target.with_name(f".{target.name}.part")
         with self._stream(path) as response, draft.open("wb") as file:
             for chunk in response.iter_bytes():
@@ -77,7 +77,7 @@ class Connection:
             raise Unreachable(f"No answer from the platform at {self.url}: {error}") from error
 
 
-def _given(params: Params) -> dict[str, Any]:
+def _without_none(params: Params) -> dict[str, Any]:
     return {name: value for name, value in params.items() if value is not None}
 
 
@@ -91,7 +91,7 @@ def _raise_for_problem(response: httpx.Response) -> None:
     raise ApiError(response.status_code, problem if isinstance(problem, dict) else {})
 
 
-# Server-sent events, as the WHATWG's standard has them.
+# Server-sent events, in the format of the WHATWG HTML standard.
 @dataclass(frozen=True)
 class Message:
     """One dispatched event."""
@@ -104,7 +104,7 @@ class Message:
 
 
 def messages(lines: Iterable[str]) -> Iterator[Message]:
-    """An event is complete at the blank line behind it; what the connection cut off before is not one."""
+    """Parse events. A blank line ends an event; an event without one is incomplete and dropped."""
     event = "message"
     data: list[str] = []
     for line in lines:

@@ -21,17 +21,17 @@ class Datasets(Connection):
         bad_rows: str | None = None,
         encoding: str | None = None,
     ) -> Dataset:
-        """Make a dataset of a complete upload; its version 1 is `importing` at first. Arguments that are left out are detected."""
-        told = {"upload": upload_id, "name": name, "kind": kind, "format": format, "mapping": mapping}
+        """Create a dataset from a complete upload. Its version 1 is `importing` first. Omitted arguments are detected."""
+        basic = {"upload": upload_id, "name": name, "kind": kind, "format": format, "mapping": mapping}
         more = {"bad_rows": bad_rows, "encoding": encoding}
-        body = {key: value for key, value in {**told, **more}.items() if value is not None}
+        body = {key: value for key, value in {**basic, **more}.items() if value is not None}
         answer: Dataset = self._request("POST", "/v1/datasets", json=body).json()
         return answer
 
     def list_datasets(
         self, kind: str | None = None, search: str | None = None, archived: bool | None = None
     ) -> Iterator[Dataset]:
-        """Newest first. `search`: in their names."""
+        """Newest first. `search`: only datasets whose name contains this text."""
         return self._pages("/v1/datasets", kind=kind, search=search, archived=archived)
 
     def get_dataset(self, dataset_id: str) -> Dataset:
@@ -67,11 +67,11 @@ class Datasets(Connection):
         return self._pages(f"/v1/datasets/{dataset_id}/rows", after=after, **filters)
 
     def sample_dataset_rows(self, dataset_id: str, sample: int, seed: int = 0, **filters: Any) -> list[DatasetRow]:
-        """`sample` rows at random, the same for the same seed."""
+        """`sample` random rows. The same seed gives the same rows."""
         return list(self._get(f"/v1/datasets/{dataset_id}/rows", sample=sample, seed=seed, **filters)["data"])
 
     def compare_datasets(self, dataset: str, other: str) -> Overlap:
-        """Prompts of `dataset` that `other` holds too, equal or nearly; each is `ds_…`, `ds_…@2` or `ds_…@sha256:…`."""
+        """Prompts that both datasets hold, equal or nearly equal. References: `ds_…`, `ds_…@2` or `ds_…@sha256:…`."""
         answer: Overlap = self._get("/v1/datasets/overlap", dataset=dataset, other=other)
         return answer
 
@@ -80,14 +80,14 @@ class Datasets(Connection):
         return list(self._get(f"/v1/datasets/{dataset_id}/tasks")["data"])
 
     def cancel_dataset_task(self, dataset_id: str, task_id: str) -> DataTask:
-        """Stop it; a version that it was to make has failed then."""
+        """Return the cancelled task. The version that it was making is then `failed`."""
         answer: DataTask = self._request("POST", f"/v1/datasets/{dataset_id}/tasks/{task_id}/cancel").json()
         return answer
 
-    def request_report(self, dataset_id: str, **wishes: Any) -> Report:
-        """Have a version looked at. `wishes`: version, model, chat_template, max_prompt_tokens, max_completion_tokens,
-        eval_fraction; what is left out is the newest version, and a job's defaults."""
-        body = {name: value for name, value in wishes.items() if value is not None}
+    def request_report(self, dataset_id: str, **settings: Any) -> Report:
+        """Request a report on a version. `settings`: version (default: the newest), model, chat_template, max_prompt_tokens,
+        max_completion_tokens and eval_fraction (default: the defaults of a job)."""
+        body = {name: value for name, value in settings.items() if value is not None}
         answer: Report = self._request("POST", f"/v1/datasets/{dataset_id}/reports", json=body).json()
         return answer
 
@@ -96,28 +96,28 @@ class Datasets(Connection):
         return self._pages(f"/v1/datasets/{dataset_id}/reports", version=version)
 
     def get_report(self, dataset_id: str, report_id: str) -> Report:
-        """How far it is, and what was found."""
+        """A report with its progress and its findings."""
         answer: Report = self._get(f"/v1/datasets/{dataset_id}/reports/{report_id}")
         return answer
 
     def apply_fixes(
         self, dataset_id: str, findings: Sequence[str], version: int | None = None, report: str | None = None
     ) -> DatasetVersion:
-        """A new version without what these findings find; it may be importing at first. `leave_out`: whatever the import
-        could not use."""
+        """Create a version in which these findings are fixed. It may be `importing` first. `leave_out` stands for the records
+        that the import could not use."""
         given = {"findings": list(findings), "version": version, "report": report}
         body = {name: value for name, value in given.items() if value is not None}
         answer: DatasetVersion = self._request("POST", f"/v1/datasets/{dataset_id}/fixes", json=body).json()
         return answer
 
     def list_formats(self) -> list[DatasetFormat]:
-        """Each with an example and the rows that it becomes."""
+        """The formats, each with an example and the rows that result from it."""
         return list(self._get("/v1/reference/formats")["data"])
 
     def export_dataset(self, dataset_id: str, target: Path, format: str = "trl", version: int | None = None) -> int:
-        """Write a version's rows to a file that appears when it is whole: `trl`, `openai`, `parquet` or `rows`.
+        """Write a version's rows to `target`, which appears once it is complete. Formats: `trl`, `openai`, `parquet`, `rows`.
 
-        Answers how many rows have no place in the format.
+        Returns the number of rows that the format cannot hold.
         """
         draft = target.with_name(f".{target.name}.part")
         params = {"format": format} | ({} if version is None else {"version": version})

@@ -1,4 +1,4 @@
-"""Jobs, and what they report: events, metrics, completions, checkpoints."""
+"""Jobs, with their events, metrics, completions and checkpoints."""
 
 import logging
 import time
@@ -39,7 +39,7 @@ class Jobs(Connection):
         return self._pages(f"/v1/jobs/{job_id}/events", after=after, types=",".join(types) or None)
 
     def stream_job_events(self, job_id: str, after: int = 0) -> Iterator[JobEvent]:
-        """Every event behind `after`, as it happens, until the job has ended. Lost connections are taken up again."""
+        """The events after sequence number `after`, as they happen, until the job has ended. A lost connection is reopened."""
         self.get_job(job_id)  # A platform that cannot be reached at the start is an error, not an interruption.
         first, longest = _RECONNECT_SECONDS
         pause = first
@@ -54,7 +54,7 @@ class Jobs(Connection):
                 if isinstance(error, ApiError) and error.status < 500:
                     raise
                 if pause == first:
-                    log.warning("%s. Trying until it answers again.", str(error).rstrip("."))
+                    log.warning("%s. Retrying until the platform responds.", str(error).rstrip("."))
                 time.sleep(pause)
                 pause = min(2 * pause, longest)
 
@@ -75,7 +75,7 @@ class Jobs(Connection):
         last: int | None = None,
         max_points: int = 1000,
     ) -> Metrics:
-        """Series of numbers, in buckets where there are more than `max_points`."""
+        """Series of metrics. A series with more than `max_points` steps is averaged in buckets."""
         query = {"stage": stage, "names": ",".join(names) or None, "from": first, "to": last, "max_points": max_points}
         answer: Metrics = self._get(f"/v1/jobs/{job_id}/metrics", **query)
         return answer
@@ -91,7 +91,7 @@ class Jobs(Connection):
         return self._pages(f"/v1/jobs/{job_id}/checkpoints", final=final)
 
     def download_checkpoint(self, checkpoint_id: str, target: Path) -> Path:
-        """The folder as a .zip."""
+        """Write a checkpoint's folder to `target` as a .zip."""
         return self._download(f"/v1/checkpoints/{checkpoint_id}/download", target)
 
     def download_checkpoint_file(self, checkpoint_id: str, path: str, target: Path) -> Path:

@@ -1,6 +1,6 @@
-"""A file sent in parts: several at a time, tried again, and taken up where an earlier try ended.
+"""Upload of a file in parts: several parts at a time, with retries, resumed after an interruption.
 
-The sum of the whole is computed while the parts are on their way, so that nothing waits for it.
+The checksum of the file is computed while the parts are sent.
 """
 
 import hashlib
@@ -16,7 +16,7 @@ from client.sdk.types import Upload, UploadPart, UploadPartSum
 
 T = TypeVar("T")
 Progress = Callable[[int, int], None]
-"""Is told how many bytes have been sent, of how many. From several threads, one at a time."""
+"""Called with the bytes sent and the size of the file. Several threads call it, one at a time."""
 
 PARALLEL = 4
 TRIES = 6
@@ -26,7 +26,7 @@ _PASSES = (429, 502, 503, 504)
 
 
 def persistently(action: Callable[[], T], wait: Callable[[float], object] = time.sleep) -> T:
-    """The result of `action`. After a temporary error it is tried again, at most TRIES times in all."""
+    """The result of `action`. It is retried after a temporary error, up to TRIES calls in all."""
     pause = _FIRST_PAUSE
     for _ in range(TRIES - 1):
         try:
@@ -49,25 +49,25 @@ class Platform(Protocol):
     def complete_upload(self, upload_id: str, sha256: str | None = None) -> Upload: ...
 
 
-class _GivenUp(Exception):
-    """The sending has ended; the thread that notices ends too."""
+class _Ended(Exception):
+    """Raised in the sending threads after the upload has ended or failed."""
 
 
 class MultipartUpload:
-    """One file on its way."""
+    """The upload of one file."""
 
     def __init__(self, platform: Platform, file: Path, progress: Progress | None = None) -> None:
         self._platform, self._file = platform, file
         self._size = file.stat().st_size
-        self._told = progress or (lambda sent, total: None)
+        self._progress = progress or (lambda sent, total: None)
         self._sent = 0
         self._counting = threading.Lock()
-        self._given_up = threading.Event()
+        self._ended = threading.Event()
 
     def run(self) -> Upload:
-        """Return the complete upload. The parts that were sent before an interruption stay; the next try resumes from them.
+        """Return the complete upload. Parts sent before an interruption are kept, and the next call resumes from them.
 
-        Raises ApiError (`checksum_mismatch` for a file that changed meanwhile) and Unreachable, after several tries.
+        Raises ApiError (`checksum_mismatch` for a file that changed meanwhile) and, after several tries, Unreachable.
         """
         try:
             whole = _begin(lambda: self._sum(0, self._size))
@@ -79,10 +79,10 @@ class MultipartUpload:
             _in_parallel(missing, lambda number: self._send(upload, number))
             return persistently(lambda: self._platform.complete_upload(upload["id"], whole.result()), self._wait)
         finally:
-            self._given_up.set()
+            self._ended.set()
 
     def _resumable(self, whole: Future[str]) -> Upload | None:
-        """The upload of an earlier try: complete and of this file, or open with parts of this file only. None without one."""
+        """An earlier upload of this file, complete or open; None if there is none. An open one has only parts of this file."""
         for upload in self._alike("complete"):
             if upload["sha256"] == whole.result():
                 return upload
@@ -93,7 +93,7 @@ class MultipartUpload:
         return None
 
     def _alike(self, status: str) -> Iterator[Upload]:
-        """By name and size, the newest first."""
+        """Uploads with the name and size of the file, newest first."""
         for upload in self._platform.list_uploads(status=status):
             if (upload["filename"], upload["bytes"]) == (self._file.name, self._size):
                 yield upload
@@ -117,8 +117,8 @@ class MultipartUpload:
         persistently(once, self._wait)
 
     def _wait(self, seconds: float) -> None:
-        if self._given_up.wait(seconds):
-            raise _GivenUp
+        if self._ended.wait(seconds):
+            raise _Ended
 
     def _part_size(self, upload: Upload, number: int) -> int:
         return min(upload["part_bytes"], self._size - (number - 1) * upload["part_bytes"])
@@ -133,8 +133,8 @@ class MultipartUpload:
         with self._file.open("rb") as file:
             file.seek(start)
             while size:
-                if self._given_up.is_set():
-                    raise _GivenUp
+                if self._ended.is_set():
+                    raise _Ended
                 piece = file.read(min(size, _PIECE))
                 if not piece:
                     raise ClientError(f"{self._file} became shorter while it was sent.")
@@ -144,11 +144,11 @@ class MultipartUpload:
     def _count(self, more: int) -> None:
         with self._counting:
             self._sent += more
-            self._told(self._sent, self._size)
+            self._progress(self._sent, self._size)
 
 
 class _Counted:
-    """Bytes that one try has sent, which are subtracted again if it fails."""
+    """Counts the bytes that one try has sent. They are subtracted if it fails."""
 
     def __init__(self, upload: MultipartUpload) -> None:
         self._upload, self._sent = upload, 0
@@ -164,26 +164,26 @@ class _Counted:
 
 
 def _in_parallel(numbers: Iterable[int], action: Callable[[int], T]) -> list[T]:
-    """The results of `action` for each number, PARALLEL at a time; the first trouble is raised as it comes."""
+    """The results of `action` for each number, PARALLEL at a time. Raises the first error at once."""
     shared, results = iter(list(numbers)), []
 
-    def lane() -> None:
+    def worker() -> None:
         for number in shared:
             results.append(action(number))
 
-    for future in as_completed([_begin(lane) for _ in range(PARALLEL)]):
+    for future in as_completed([_begin(worker) for _ in range(PARALLEL)]):
         future.result()
     return results
 
 
 def _begin(action: Callable[[], T]) -> Future[T]:
-    """Run in a daemon thread: a thread that hangs in a dead connection must not delay the exit after Ctrl-C."""
+    """Run `action` in a daemon thread, so that a dead connection does not delay the exit after Ctrl-C."""
     future: Future[T] = Future()
 
     def work() -> None:
         try:
             future.set_result(action())
-        except BaseException as error:  # noqa: BLE001  whoever asks for the result gets it
+        except BaseException as error:  # noqa: BLE001  future.result() raises it
             future.set_exception(error)
 
     threading.Thread(target=work, daemon=True).start()

@@ -1,4 +1,4 @@
-"""A spec from a file: the datasets that it names as files are uploaded, and their ids put in their place."""
+"""Reads a spec from a file, uploads the datasets that it names as files, and inserts their ids."""
 
 import json
 import tomllib
@@ -26,7 +26,7 @@ def read_spec(path: Path) -> dict[str, Any]:
 
 
 def with_uploads(client: Client, spec: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """The same spec with ids for file names, which are relative to `folder`; and whole paths for what else it names there."""
+    """The spec with dataset ids in place of file names, and absolute paths for models. Names are relative to `folder`."""
     spec = _with_whole_paths(spec, folder.resolve())
     data = dict(spec.get("data") or {})
     for role, kind in DATASETS.items():
@@ -37,7 +37,7 @@ def with_uploads(client: Client, spec: dict[str, Any], folder: Path) -> dict[str
 
 
 def _with_whole_paths(spec: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """Models and word lists in folders are not uploaded: the worker must find them, on this machine or a shared disk."""
+    """Models and word lists are not uploaded: the worker reads them, on this machine or from a shared disk."""
     try:
         named = named_paths(JobSpec.model_validate(spec))
     except ValidationError:

@@ -27,7 +27,7 @@ class AdvantageSpec(TypedDict, closed=True):
 
 
 class AnnotationAnswer(TypedDict):
-    """A stored answer, in the order of the completions as they were shown."""
+    """A stored answer, in the order in which the annotator saw the completions."""
 
     done: int
     """Items that the annotator has answered or skipped."""
@@ -48,7 +48,7 @@ class AnnotationAnswer(TypedDict):
     seconds: float
     """Time taken."""
     answered_at: str
-    """When it was given."""
+    """When the platform stored it."""
 
 
 class AnnotationError(TypedDict):
@@ -58,23 +58,6 @@ class AnnotationError(TypedDict):
     """For programs."""
     message: str
     """For people."""
-
-
-class AnnotationGiven(TypedDict):
-    """One annotator's answer to an item, in true positions."""
-
-    annotator: str
-    """Name of the annotator."""
-    choice: Literal["a", "b", "tie", "skip"] | None
-    """Answer to a pair: `a` is the first of `completions`."""
-    ranks: list[int] | None
-    """Answer to a ranking: one rank for each of `completions`."""
-    shown: list[int]
-    """Indices (from 0) of the completions in the order that was shown."""
-    seconds: float | None
-    """Time taken."""
-    answered_at: str
-    """When it was given."""
 
 
 class AnnotationPolicy(TypedDict):
@@ -92,68 +75,17 @@ class AnnotationPolicy(TypedDict):
     """The step of that stage."""
 
 
-class AnnotationResult(TypedDict):
-    """An item with its policies, scores and answers."""
-
-    object: Literal["annotation.result"]
-    """Always `annotation.result`."""
-    id: str
-    """Begins with `item_`."""
-    number: int
-    """Its place in the round: the cursor of this list."""
-    prompt: str | list[dict[str, Any]]
-    """Text, or messages."""
-    completions: list[str]
-    """In true order."""
-    policies: list[int] | None
-    """For each completion, its index in the round's `policies`."""
-    finished: list[bool] | None
-    """Whether each completion ended by itself. The others were cut off at `max_new_tokens`. Null for the rows of a dataset."""
-    row: int | None
-    """Row number in the source dataset."""
-    gold: dict[str, Any] | None
-    """The known answer of a gold question, `choice` or `ranks`; else null."""
-    scores: list[float | None] | None
-    """Scores of the round's reward model; null where there is no score."""
-    answers: list[AnnotationGiven]
-    """All answers and skips in the order in which they were given."""
-
-
-class AnnotationResultList(TypedDict):
-    """Items in order. The cursor is the item's number."""
-
-    object: Literal["list"]
-    """Always `list`."""
-    data: list[AnnotationResult]
-    """The items of this page."""
-    has_more: bool
-    """Whether more follow."""
-    first_id: str | None
-    """Cursor of the first item."""
-    last_id: str | None
-    """Cursor of the last item: the next page's `after`."""
-
-
-class AnnotationSaid(TypedDict):
-    """An answer, in the order of the completions as they were shown."""
-
-    choice: Literal["1", "2", "tie", "skip"] | None
-    """Answer to a pair, or a skip."""
-    ranks: list[int] | None
-    """Answer to a ranking: 1 is the best rank; equal numbers are a tie."""
-
-
 class AnnotationSide(TypedDict):
-    """One policy against the others."""
+    """Wins and losses of one policy against the others."""
 
     policy: int
-    """Its place in the round's `policies`."""
+    """Index in the round's `policies`."""
     checkpoint: str | None
     """Its checkpoint."""
     model: str | None
-    """A model that is no checkpoint."""
+    """Path or hub id of a model that is not a checkpoint."""
     wins: int
-    """Answers that prefer it; of a ranking each pair counts."""
+    """Answers that prefer it. Each pair of a ranking counts."""
     losses: int
     """Answers that prefer another."""
     ties: int
@@ -181,17 +113,17 @@ class AnnotatorProgress(TypedDict):
     """One annotator's share, speed and quality."""
 
     annotator: str
-    """The name that they go by."""
+    """Name of the annotator."""
     answers: int
-    """Gold questions and skips not counted."""
+    """Answers, without gold questions and skips."""
     skips: int
-    """How many."""
+    """Skipped items."""
     ties: int
-    """Among the answers; rankings in which two share a rank."""
+    """Answers with a tie, including rankings in which two completions share a rank."""
     median_seconds: float | None
     """Median time of an answer."""
     per_hour: float | None
-    """Answers in an hour of answering."""
+    """Answers per hour of work."""
     gold_right: int
     """Gold questions answered correctly. Each pair of a ranking counts."""
     gold_of: int
@@ -199,9 +131,9 @@ class AnnotatorProgress(TypedDict):
     agreement: float | None
     """Share of this annotator's labels that equal the majority of the other labels of the same pair. Null if no other annotator labelled these pairs."""
     kappa: float | None
-    """Cohen's κ: the agreement beyond chance."""
+    """Cohen's κ: the agreement corrected for chance."""
     reward_model_agreement: float | None
-    """Share of preferences that the reward model shares; null while it has no scores."""
+    """Share of preferences on which the reward model agrees; null while it has no scores."""
     last_at: str
     """Time of the last answer or skip."""
 
@@ -277,7 +209,7 @@ class CheckpointSavedEvent(TypedDict):
     object: Literal["job.event"]
     """Always `job.event`."""
     seq: int
-    """Its number within the job, from 1 without gaps: the stream's event id, and the cursor of this list."""
+    """Sequence number in the job, from 1 without gaps. It is the event id of the stream and the cursor of this list."""
     attempt: int
     """The attempt that reported it."""
     type: Literal["checkpoint_saved"]
@@ -285,9 +217,9 @@ class CheckpointSavedEvent(TypedDict):
     created_at: str
     """When it happened."""
     stage: str | None
-    """The stage that it is about, if any."""
+    """Stage of the event; null if it concerns the whole job."""
     step: int | None
-    """The step that it is about, if any."""
+    """Step of the event; null if it has none."""
     data: CheckpointSavedData
     """The event's own fields."""
 
@@ -329,7 +261,7 @@ class CloseRound(TypedDict, closed=True):
     """The dataset for the answers."""
 
     dataset: NotRequired[str | None]
-    """A dataset of preferences to add a version to: its rows, and behind them the answers. Left out: a new one."""
+    """A dataset of preferences. It gets a version with its rows and the answers. Left out: a new dataset."""
     name: NotRequired[str | None]
     """Name of a new dataset. Left out: the name of the round."""
 
@@ -347,7 +279,7 @@ class ContinueJob(TypedDict, closed=True):
     job: str
     """The job to continue."""
     steps: NotRequired[int | None]
-    """Steps of PPO. Left out: as many as the job had."""
+    """Steps of PPO. Left out: the same number as in the job."""
     name: NotRequired[str | None]
     """Name of the new job. Left out: it is made from the names of the job and the round."""
 
@@ -367,7 +299,7 @@ class CreateUploadFrom(TypedDict, closed=True):
     """A file for the platform to download."""
 
     url: str
-    """An https address, `s3://bucket/key`, `hf://datasets/owner/name[@revision]/file`, a hub dataset's id (of one file), or `file:///…` on the server: what the operator allows."""
+    """An https address, `s3://bucket/key`, `hf://datasets/owner/name[@revision]/file`, the id of a hub dataset with one file, or `file:///…` on the server. The operator decides which are allowed."""
     filename: NotRequired[str | None]
     """Name of the file. Left out: the last part of the address."""
 
@@ -485,7 +417,7 @@ class DatasetError(TypedDict):
 
 
 DatasetKind: TypeAlias = Literal["preferences", "thumbs", "prompts", "sft", "pretraining"]
-"""The rows of a dataset; `data.schema` has their fields."""
+"""The kinds of dataset. The docstring of this module lists the fields of their rows."""
 
 
 class DatasetRow(TypedDict):
@@ -496,7 +428,7 @@ class DatasetRow(TypedDict):
     line: int
     """Position in the source, from 1. It is a line in text files, where blank lines count and a CSV record has its first line. It is the record's number in JSON arrays and Parquet files."""
     row_number: int
-    """Its number in this version, from 1."""
+    """Number of the row in the version, from 1."""
     row: dict[str, Any]
     """The row: `prompt` with `a`, `b` and `label`, with `completion`, or alone."""
     split: Literal["train", "eval"] | None
@@ -551,10 +483,10 @@ ExportFormat: TypeAlias = Literal["trl", "openai", "parquet", "rows"]
 
 
 class FindingCounts(TypedDict):
-    """How many findings there are, of the import and of the newest report."""
+    """Numbers of findings, of the import and of the newest report."""
 
     blocking: int
-    """Findings that keep jobs from using the version."""
+    """Findings that prevent jobs from using the version."""
     warning: int
     """Findings that need attention."""
 
@@ -577,19 +509,6 @@ class FindingSample(TypedDict):
     """Number among the stored rows; null if it is not stored."""
     text: str
     """Beginning of the record."""
-
-
-class GiveAnswer(TypedDict, closed=True):
-    """An answer to one item, in the order of the completions as they were shown."""
-
-    annotator: str
-    """Name of the annotator."""
-    choice: NotRequired[Literal["1", "2", "tie", "skip"] | None]
-    """Which completion of a pair is better; or a skip, of a pair or a ranking."""
-    ranks: NotRequired[list[int] | None]
-    """A rank for each completion of a ranking: 1 is the best, the same number for a tie."""
-    seconds: NotRequired[float | None]
-    """Time taken. Left out: the time since the item was handed out."""
 
 
 class GuardsSpec(TypedDict, closed=True):
@@ -639,7 +558,7 @@ class HealthEvent(TypedDict):
     object: Literal["job.event"]
     """Always `job.event`."""
     seq: int
-    """Its number within the job, from 1 without gaps: the stream's event id, and the cursor of this list."""
+    """Sequence number in the job, from 1 without gaps. It is the event id of the stream and the cursor of this list."""
     attempt: int
     """The attempt that reported it."""
     type: Literal["health"]
@@ -647,9 +566,9 @@ class HealthEvent(TypedDict):
     created_at: str
     """When it happened."""
     stage: str | None
-    """The stage that it is about, if any."""
+    """Stage of the event; null if it concerns the whole job."""
     step: int | None
-    """The step that it is about, if any."""
+    """Step of the event; null if it has none."""
     data: HealthData
     """The event's own fields."""
 
@@ -938,7 +857,7 @@ class MessageEvent(TypedDict):
     object: Literal["job.event"]
     """Always `job.event`."""
     seq: int
-    """Its number within the job, from 1 without gaps: the stream's event id, and the cursor of this list."""
+    """Sequence number in the job, from 1 without gaps. It is the event id of the stream and the cursor of this list."""
     attempt: int
     """The attempt that reported it."""
     type: Literal["message"]
@@ -946,9 +865,9 @@ class MessageEvent(TypedDict):
     created_at: str
     """When it happened."""
     stage: str | None
-    """The stage that it is about, if any."""
+    """Stage of the event; null if it concerns the whole job."""
     step: int | None
-    """The step that it is about, if any."""
+    """Step of the event; null if it has none."""
     data: MessageData
     """The event's own fields."""
 
@@ -959,11 +878,11 @@ class MetricChart(TypedDict):
     title: str
     """The chart's title."""
     order: int
-    """Charts of a stage, and the lines of a chart, are sorted by it."""
+    """Sort key for the charts of a stage and for the lines of a chart."""
     line: str
     """The line's name in the legend; empty for the only line."""
     scale: Literal["left", "right"]
-    """The axis that the line is measured on."""
+    """The axis of the line."""
 
 
 class MetricInfo(TypedDict):
@@ -1023,7 +942,7 @@ class MetricsEvent(TypedDict):
     object: Literal["job.event"]
     """Always `job.event`."""
     seq: int
-    """Its number within the job, from 1 without gaps: the stream's event id, and the cursor of this list."""
+    """Sequence number in the job, from 1 without gaps. It is the event id of the stream and the cursor of this list."""
     attempt: int
     """The attempt that reported it."""
     type: Literal["metrics"]
@@ -1031,9 +950,9 @@ class MetricsEvent(TypedDict):
     created_at: str
     """When it happened."""
     stage: str | None
-    """The stage that it is about, if any."""
+    """Stage of the event; null if it concerns the whole job."""
     step: int | None
-    """The step that it is about, if any."""
+    """Step of the event; null if it has none."""
     data: MetricsData
     """The event's own fields."""
 
@@ -1088,22 +1007,22 @@ class OverlapRow(TypedDict):
     """A row with a prompt that the other dataset holds too."""
 
     row_number: int
-    """Its number, from 1."""
+    """Number of the row, from 1."""
     line: int
-    """Where it is in the file that was uploaded."""
+    """Line in the uploaded file."""
     prompt: str
-    """How its prompt begins."""
+    """Beginning of the prompt."""
 
 
 class OverlapSample(TypedDict):
-    """The first row of each dataset with one prompt, or with two that are nearly the same."""
+    """A pair of rows, one of each dataset, with equal or nearly equal prompts."""
 
     row: OverlapRow
-    """In `dataset`."""
+    """The row in `dataset`."""
     other: OverlapRow
-    """In `other`."""
+    """The row in `other`."""
     similarity: float
-    """Share of the word triples that both prompts have; 1 for equal prompts."""
+    """Share of word triples that occur in both prompts; 1 for equal prompts."""
 
 
 class OverlapSide(TypedDict):
@@ -1114,7 +1033,7 @@ class OverlapSide(TypedDict):
     version: int
     """The version that was compared."""
     rows: int
-    """Its rows."""
+    """Number of rows."""
 
 
 StopItem: TypeAlias = str
@@ -1187,7 +1106,7 @@ class Preset(TypedDict):
     replace: list[str]
     """Fields of the spec with placeholder values. Replace them by your own model, datasets and rewards."""
     spec: dict[str, Any]
-    """The body of `POST /v1/jobs`, once those are replaced. Missing fields have their default."""
+    """The body of `POST /v1/jobs`, after the fields in `replace` are set. Missing fields have their default."""
 
 
 class PresetList(TypedDict):
@@ -1217,18 +1136,18 @@ class PreviewCandidate(TypedDict):
     score: float
     """Share of the records that fit."""
     why: str
-    """Reason, in a sentence."""
+    """The reason, for people."""
 
 
 class PreviewColumn(TypedDict):
     """A field of the records."""
 
     name: str
-    """With dots between the names of nested ones."""
+    """Name of the field. Dots separate the names of nested fields."""
     type: str
-    """In words: `text`, `number or null`, `messages`, …"""
+    """Type for people: `text`, `number or null`, `messages`, …"""
     examples: list[str]
-    """Different values, shortened."""
+    """Distinct values, shortened."""
     share: float
     """Share of the records that have it."""
 
@@ -1241,7 +1160,7 @@ class PreviewPlan(TypedDict):
     kind: DatasetKind
     """Kind of the rows."""
     mapping: dict[str, Any] | None
-    """Which column is which field, of `custom`."""
+    """Columns of the fields, for the format `custom`."""
 
 
 class PreviewProblem(TypedDict):
@@ -1261,7 +1180,7 @@ class PreviewRequest(TypedDict, closed=True):
     kind: NotRequired[DatasetKind | None]
     """Kind of the rows."""
     mapping: NotRequired[dict[str, Any] | None]
-    """Which column is which field, for the format `custom`: `{"fields": {…}, "labels": {…}}`."""
+    """Columns of the fields, for the format `custom`: `{"fields": {…}, "labels": {…}}`."""
     encoding: NotRequired[str | None]
     """Encoding of the text, such as `cp1252` or `shift_jis`."""
 
@@ -1276,7 +1195,7 @@ class PreviewRow(TypedDict):
     row: dict[str, Any] | None
     """The row as it would be stored."""
     problem: str | None
-    """Why there is none."""
+    """Why there is no row; null if there is one."""
 
 
 class Progress(TypedDict):
@@ -1291,15 +1210,15 @@ class Progress(TypedDict):
     stage_index: int
     """Index of the stage, from 0."""
     stage_count: int
-    """How many stages the run has."""
+    """Number of stages of the run."""
     fraction: float
     """Completed share of the whole run, 0 to 1. Stages are weighted roughly by their duration."""
     eta_seconds: float | None
     """Seconds until the end of the current stage; null while unknown."""
     seeds_done: int
-    """Seeds that have ended, in a job of several seeds. Stage and step are those of the first seed."""
+    """Finished seeds of a job with several seeds. Stage and step are those of the first seed."""
     seed_count: int
-    """How many seeds the job has."""
+    """Number of seeds of the job."""
 
 
 class PtxSpec(TypedDict, closed=True):
@@ -1314,12 +1233,12 @@ class PtxSpec(TypedDict, closed=True):
 
 
 class Readiness(TypedDict):
-    """Whether each part that the API needs is there."""
+    """State of each service that the API needs."""
 
     status: Literal["ok", "failed"]
-    """`ok` if every check is."""
+    """`ok` if every check is `ok`."""
     checks: dict[str, str]
-    """`database`, `migrations` and `redis`, each `ok` or what is wrong."""
+    """`database`, `migrations` and `redis`: `ok`, or the problem."""
 
 
 class ReferenceSpec(TypedDict, closed=True):
@@ -1455,7 +1374,7 @@ class RolledBackEvent(TypedDict):
     object: Literal["job.event"]
     """Always `job.event`."""
     seq: int
-    """Its number within the job, from 1 without gaps: the stream's event id, and the cursor of this list."""
+    """Sequence number in the job, from 1 without gaps. It is the event id of the stream and the cursor of this list."""
     attempt: int
     """The attempt that reported it."""
     type: Literal["rolled_back"]
@@ -1463,9 +1382,9 @@ class RolledBackEvent(TypedDict):
     created_at: str
     """When it happened."""
     stage: str | None
-    """The stage that it is about, if any."""
+    """Stage of the event; null if it concerns the whole job."""
     step: int | None
-    """The step that it is about, if any."""
+    """Step of the event; null if it has none."""
     data: RolledBackData
     """The event's own fields."""
 
@@ -1568,7 +1487,7 @@ class RunFailedEvent(TypedDict):
     object: Literal["job.event"]
     """Always `job.event`."""
     seq: int
-    """Its number within the job, from 1 without gaps: the stream's event id, and the cursor of this list."""
+    """Sequence number in the job, from 1 without gaps. It is the event id of the stream and the cursor of this list."""
     attempt: int
     """The attempt that reported it."""
     type: Literal["run_failed"]
@@ -1576,9 +1495,9 @@ class RunFailedEvent(TypedDict):
     created_at: str
     """When it happened."""
     stage: str | None
-    """The stage that it is about, if any."""
+    """Stage of the event; null if it concerns the whole job."""
     step: int | None
-    """The step that it is about, if any."""
+    """Step of the event; null if it has none."""
     data: RunFailedData
     """The event's own fields."""
 
@@ -1598,7 +1517,7 @@ class RunFinishedEvent(TypedDict):
     object: Literal["job.event"]
     """Always `job.event`."""
     seq: int
-    """Its number within the job, from 1 without gaps: the stream's event id, and the cursor of this list."""
+    """Sequence number in the job, from 1 without gaps. It is the event id of the stream and the cursor of this list."""
     attempt: int
     """The attempt that reported it."""
     type: Literal["run_finished"]
@@ -1606,9 +1525,9 @@ class RunFinishedEvent(TypedDict):
     created_at: str
     """When it happened."""
     stage: str | None
-    """The stage that it is about, if any."""
+    """Stage of the event; null if it concerns the whole job."""
     step: int | None
-    """The step that it is about, if any."""
+    """Step of the event; null if it has none."""
     data: RunFinishedData
     """The event's own fields."""
 
@@ -1632,7 +1551,7 @@ class RunStoppedEvent(TypedDict):
     object: Literal["job.event"]
     """Always `job.event`."""
     seq: int
-    """Its number within the job, from 1 without gaps: the stream's event id, and the cursor of this list."""
+    """Sequence number in the job, from 1 without gaps. It is the event id of the stream and the cursor of this list."""
     attempt: int
     """The attempt that reported it."""
     type: Literal["run_stopped"]
@@ -1640,9 +1559,9 @@ class RunStoppedEvent(TypedDict):
     created_at: str
     """When it happened."""
     stage: str | None
-    """The stage that it is about, if any."""
+    """Stage of the event; null if it concerns the whole job."""
     step: int | None
-    """The step that it is about, if any."""
+    """Step of the event; null if it has none."""
     data: RunStoppedData
     """The event's own fields."""
 
@@ -1744,7 +1663,7 @@ class SeedFinishedEvent(TypedDict):
     object: Literal["job.event"]
     """Always `job.event`."""
     seq: int
-    """Its number within the job, from 1 without gaps: the stream's event id, and the cursor of this list."""
+    """Sequence number in the job, from 1 without gaps. It is the event id of the stream and the cursor of this list."""
     attempt: int
     """The attempt that reported it."""
     type: Literal["seed_finished"]
@@ -1752,32 +1671,32 @@ class SeedFinishedEvent(TypedDict):
     created_at: str
     """When it happened."""
     stage: str | None
-    """The stage that it is about, if any."""
+    """Stage of the event; null if it concerns the whole job."""
     step: int | None
-    """The step that it is about, if any."""
+    """Step of the event; null if it has none."""
     data: SeedFinishedData
     """The event's own fields."""
 
 
 class Series(TypedDict):
-    """One metric of one stage: `values` where the points are few, else `last`, `min`, `max` and `n` per bucket."""
+    """A metric of a stage: `values` of each step, or `last`, `min`, `max` and `n` of each bucket of a long series."""
 
     stage: Literal["sft", "reward_model", "dpo", "kto", "ppo", "evaluation"]
     """The stage it belongs to."""
     name: str
     """The metric; `GET /v1/reference/metrics` explains it."""
     steps: list[int]
-    """The step of each point; of a bucket, its last step."""
+    """Step of each point, or the last step of each bucket."""
     values: list[float] | None
-    """The value at each step; null if in buckets."""
+    """Value at each step; null for buckets."""
     last: list[float] | None
-    """The value at the bucket's last step; null if not in buckets."""
+    """Value at the last step of each bucket; null without buckets."""
     min: list[float] | None
-    """The smallest value in the bucket; null if not in buckets."""
+    """Smallest value of each bucket; null without buckets."""
     max: list[float] | None
-    """The largest value in the bucket; null if not in buckets."""
+    """Largest value of each bucket; null without buckets."""
     n: list[int] | None
-    """How many points the bucket holds; null if not in buckets."""
+    """Number of points in each bucket; null without buckets."""
 
 
 class Session(TypedDict):
@@ -1788,7 +1707,7 @@ class Session(TypedDict):
     key: KeyRef
     """The API key behind the call."""
     expires_at: str | None
-    """When the browser will have to sign in again; null for a call with the key itself."""
+    """When the browser session ends; null for a call with the key itself."""
 
 
 class ShapingSpec(TypedDict, closed=True):
@@ -1811,18 +1730,27 @@ class ShapingSpec(TypedDict, closed=True):
 
 
 class SharedPrompts(TypedDict):
-    """Prompts of `dataset` that `other` holds."""
+    """Prompts of `dataset` that `other` holds too."""
 
     prompts: int
-    """How many different ones."""
+    """Number of distinct prompts."""
     rows: int
     """Rows of `dataset` with them."""
     other_rows: int | None
-    """Rows of `other` with them; null for near duplicates, which are not counted there."""
+    """Rows of `other` with them; null for near duplicates, whose rows are not counted in `other`."""
     samples: list[OverlapSample]
-    """The first of them, 20 at most."""
+    """The first pairs of rows, at most 20."""
     complete: bool
-    """False: more pairs of prompts look alike than are measured, so there may be more near duplicates."""
+    """False if there are more candidate pairs than the platform measures. There may then be more near duplicates."""
+
+
+class ShownAnswer(TypedDict):
+    """An answer in the order in which the annotator saw the completions."""
+
+    choice: Literal["1", "2", "tie", "skip"] | None
+    """Answer to a pair, or a skip."""
+    ranks: list[int] | None
+    """Answer to a ranking: 1 is the best rank; equal numbers are a tie."""
 
 
 class SignIn(TypedDict):
@@ -1883,7 +1811,7 @@ class StageFinishedEvent(TypedDict):
     object: Literal["job.event"]
     """Always `job.event`."""
     seq: int
-    """Its number within the job, from 1 without gaps: the stream's event id, and the cursor of this list."""
+    """Sequence number in the job, from 1 without gaps. It is the event id of the stream and the cursor of this list."""
     attempt: int
     """The attempt that reported it."""
     type: Literal["stage_finished"]
@@ -1891,9 +1819,9 @@ class StageFinishedEvent(TypedDict):
     created_at: str
     """When it happened."""
     stage: str | None
-    """The stage that it is about, if any."""
+    """Stage of the event; null if it concerns the whole job."""
     step: int | None
-    """The step that it is about, if any."""
+    """Step of the event; null if it has none."""
     data: StageFinishedData
     """The event's own fields."""
 
@@ -1924,7 +1852,7 @@ class StageStartedEvent(TypedDict):
     object: Literal["job.event"]
     """Always `job.event`."""
     seq: int
-    """Its number within the job, from 1 without gaps: the stream's event id, and the cursor of this list."""
+    """Sequence number in the job, from 1 without gaps. It is the event id of the stream and the cursor of this list."""
     attempt: int
     """The attempt that reported it."""
     type: Literal["stage_started"]
@@ -1932,9 +1860,9 @@ class StageStartedEvent(TypedDict):
     created_at: str
     """When it happened."""
     stage: str | None
-    """The stage that it is about, if any."""
+    """Stage of the event; null if it concerns the whole job."""
     step: int | None
-    """The step that it is about, if any."""
+    """Step of the event; null if it has none."""
     data: StageStartedData
     """The event's own fields."""
 
@@ -1956,7 +1884,7 @@ class StatusChangedEvent(TypedDict):
     object: Literal["job.event"]
     """Always `job.event`."""
     seq: int
-    """Its number within the job, from 1 without gaps: the stream's event id, and the cursor of this list."""
+    """Sequence number in the job, from 1 without gaps. It is the event id of the stream and the cursor of this list."""
     attempt: int
     """The attempt that reported it."""
     type: Literal["status_changed"]
@@ -1964,20 +1892,41 @@ class StatusChangedEvent(TypedDict):
     created_at: str
     """When it happened."""
     stage: str | None
-    """The stage that it is about, if any."""
+    """Stage of the event; null if it concerns the whole job."""
     step: int | None
-    """The step that it is about, if any."""
+    """Step of the event; null if it has none."""
     data: StatusChangedData
     """The event's own fields."""
 
 
-class TakeBack(TypedDict, closed=True):
-    """An answer to undo."""
+class StoredAnswer(TypedDict):
+    """An annotator's answer to an item, in the order of the item's `completions`."""
 
     annotator: str
     """Name of the annotator."""
-    item: NotRequired[str | None]
-    """The item. Without an answer to it, nothing happens. Left out: the last item that was answered or skipped."""
+    choice: Literal["a", "b", "tie", "skip"] | None
+    """Answer to a pair: `a` is the first of `completions`."""
+    ranks: list[int] | None
+    """Answer to a ranking: one rank for each of `completions`."""
+    shown: list[int]
+    """Indices, from 0, of the completions in the order in which the annotator saw them."""
+    seconds: float | None
+    """Time taken."""
+    answered_at: str
+    """When the platform stored it."""
+
+
+class SubmitAnswer(TypedDict, closed=True):
+    """An answer to one item, in the order in which the annotator saw the completions."""
+
+    annotator: str
+    """Name of the annotator."""
+    choice: NotRequired[Literal["1", "2", "tie", "skip"] | None]
+    """The better completion of a pair, or a tie. `skip` skips a pair or a ranking."""
+    ranks: NotRequired[list[int] | None]
+    """A rank for each completion of a ranking: 1 is the best, the same number for a tie."""
+    seconds: NotRequired[float | None]
+    """Time taken, in seconds. Left out: the time since the item was assigned."""
 
 
 TaskStatus: TypeAlias = Literal["queued", "running", "done", "failed", "cancelled"]
@@ -2012,6 +1961,15 @@ class TokenizerSpec(TypedDict, closed=True):
     """Largest vocabulary: 256 bytes, the special tokens, and the text's merges up to this size."""
 
 
+class UndoAnswer(TypedDict, closed=True):
+    """Names the answer to remove from the round."""
+
+    annotator: str
+    """Name of the annotator."""
+    item: NotRequired[str | None]
+    """The item. Without an answer to it, nothing happens. Left out: the last item that was answered or skipped."""
+
+
 class UploadError(TypedDict):
     """Why a download failed."""
 
@@ -2027,13 +1985,13 @@ class UploadLimits(TypedDict):
     object: Literal["upload.limits"]
     """Always `upload.limits`."""
     max_upload_bytes: int
-    """Largest file, sent in parts or fetched."""
+    """Largest file that is sent in parts or downloaded, in bytes."""
     max_request_upload_bytes: int
-    """Largest file that `POST /v1/datasets` takes in one request."""
+    """Largest file of `POST /v1/datasets` in one request, in bytes."""
     part_bytes: int
-    """Size of a part; larger for a file that would have too many of them."""
+    """Size of a part in bytes. Files with too many parts have larger ones."""
     import_urls: Literal["none", "any", "some"]
-    """Whether files may be fetched from elsewhere: nowhere, any public place, or below the prefixes."""
+    """Allowed sources of downloads: none, any public address, or addresses that begin with one of the prefixes."""
     import_prefixes: list[str]
     """Prefixes of allowed addresses."""
 
@@ -2070,7 +2028,7 @@ class UploadPreview(TypedDict):
     container: Literal["jsonl", "json", "csv", "parquet"]
     """File format, independent of the file's name."""
     compression: Literal["none", "gzip", "zstd"]
-    """How it is packed."""
+    """Compression of the file."""
     encoding: str
     """Encoding of the text; empty for Parquet."""
     notes: list[str]
@@ -2147,30 +2105,30 @@ class ProblemItem(TypedDict):
 
 
 class Problem(TypedDict):
-    """An error, as RFC 9457 shapes it. Some codes carry further members, such as `from`, `to` and `allowed`."""
+    """An error in the format of RFC 9457. Some codes have further members, such as `from`, `to` and `allowed`."""
 
     type: str
-    """Names the kind of problem."""
+    """URI of the kind of problem."""
     title: str
-    """The kind of problem in words; the same each time."""
+    """Title of the kind of problem."""
     status: int
     """The HTTP status."""
     detail: str
     """Description of this occurrence, for people."""
     instance: str
-    """The path that was asked for."""
+    """Path of the request."""
     code: str
     """The kind of problem, for programs."""
     request_id: str
-    """Finds this request in the server's log."""
+    """Id of the request in the server's log."""
     param: NotRequired[str | None]
-    """The parameter or field at fault, where there is one."""
+    """The invalid parameter or field, if there is one."""
     errors: NotRequired[list[ProblemItem] | None]
-    """Every thing wrong, where there may be several."""
+    """The errors, if there may be several."""
     error_count: NotRequired[int | None]
-    """How many there are, where not all are listed."""
+    """Number of errors, if not all are listed."""
     allowed: NotRequired[list[Any] | None]
-    """For `invalid_transition`: the states that the job can go to."""
+    """For `invalid_transition`: the states that the job can change to."""
 
 
 BadRows: TypeAlias = Literal["refuse", "report", "leave_out"]
@@ -2193,7 +2151,7 @@ class ImportDataset(TypedDict, closed=True):
     encoding: NotRequired[str | None]
     """Encoding of the text, such as `cp1252` or `shift_jis`. Left out: UTF-8, or the encoding that a byte-order mark shows."""
     bad_rows: NotRequired[BadRows]
-    """Handling of a file with invalid records. `refuse` stores nothing. `leave_out` stores the valid rows. `report` stores them too, but the version is `blocked` until the user decides."""
+    """Handling of invalid records. `refuse` stores nothing. `leave_out` stores the valid rows. `report` stores them too, but the version is `blocked` until the user decides."""
 
 
 class Agreement(TypedDict):
@@ -2219,11 +2177,11 @@ class AnnotationItem(TypedDict):
     prompt: str | list[dict[str, Any]]
     """Text, or messages."""
     completions: list[str]
-    """In this annotator's order, which does not change."""
-    previous: AnnotationSaid | None
+    """The completions, in an order that is fixed for this annotator."""
+    previous: ShownAnswer | None
     """The annotator's answer before it was undone; null if there was none."""
     reserved_until: str
-    """Until then no other annotator receives the item in this place."""
+    """End of the reservation. Until then, no other annotator receives the item instead."""
 
 
 class AnnotationProgress(TypedDict):
@@ -2236,23 +2194,23 @@ class AnnotationProgress(TypedDict):
     items_done: int
     """Items with as many answers as are wanted."""
     answers: int
-    """Gold questions and skips not counted."""
+    """Answers, without gold questions and skips."""
     answers_wanted: int
     """Items times overlap."""
     skips: int
     """Skipped items."""
     ties: int
-    """Among the answers; rankings in which two share a rank."""
+    """Answers with a tie, including rankings in which two completions share a rank."""
     first_chosen: int
-    """Answers for the completion that was shown first. A share far from one half shows a position bias."""
+    """Answers that prefer the completion that was shown first. A share far from one half indicates a position bias."""
     second_chosen: int
-    """Answers for the one that was shown second."""
+    """Answers that prefer the completion that was shown second."""
     annotators: list[AnnotatorProgress]
-    """By name."""
+    """The annotators, sorted by name."""
     alpha: float | None
     """Krippendorff's α over the pairs that several people compared: 1 is full agreement, 0 is chance. Null without such pairs, and if all labels are equal."""
     alpha_items: int
-    """Items that several people answered."""
+    """Items that several people have answered."""
     alpha_level: Literal["nominal"]
     """Labels are compared as equal or not."""
     pairwise: float | None
@@ -2281,7 +2239,49 @@ class AnnotationQueue(TypedDict):
     status: RoundStatus
     """State of the round. Only an open round hands out items."""
     items: list[AnnotationItem]
-    """The items reserved earlier come first, in their order."""
+    """The reserved items. Items reserved earlier come first."""
+
+
+class AnnotationResult(TypedDict):
+    """An item with its policies, scores and answers."""
+
+    object: Literal["annotation.result"]
+    """Always `annotation.result`."""
+    id: str
+    """Begins with `item_`."""
+    number: int
+    """Number of the item in the round. It is the cursor of this list."""
+    prompt: str | list[dict[str, Any]]
+    """Text, or messages."""
+    completions: list[str]
+    """The completions, in the order of the platform."""
+    policies: list[int] | None
+    """For each completion, its index in the round's `policies`."""
+    finished: list[bool] | None
+    """Whether each completion ended with a stop. The others were cut off at `max_new_tokens`. Null for the rows of a dataset."""
+    row: int | None
+    """Row number in the source dataset."""
+    gold: dict[str, Any] | None
+    """The known answer of a gold question, `choice` or `ranks`; else null."""
+    scores: list[float | None] | None
+    """Scores of the round's reward model; null where there is no score."""
+    answers: list[StoredAnswer]
+    """All answers and skips, oldest first."""
+
+
+class AnnotationResultList(TypedDict):
+    """Items in order. The cursor is the item's number."""
+
+    object: Literal["list"]
+    """Always `list`."""
+    data: list[AnnotationResult]
+    """The items of this page."""
+    has_more: bool
+    """Whether more follow."""
+    first_id: str | None
+    """Cursor of the first item."""
+    last_id: str | None
+    """Cursor of the last item: the next page's `after`."""
 
 
 class AnnotationRound(TypedDict):
@@ -2294,7 +2294,7 @@ class AnnotationRound(TypedDict):
     name: str
     """For people."""
     kind: RoundKind
-    """Task of an annotator: compare pairs, or rank completions."""
+    """The annotators' task: compare pairs, or rank completions."""
     status: RoundStatus
     """State of the round."""
     progress: DataProgress | None
@@ -2302,7 +2302,7 @@ class AnnotationRound(TypedDict):
     error: AnnotationError | None
     """Why the items could not be made (`failed`), or why the answers could not be written (`paused` again); else null."""
     source: RoundFromDataset | RoundFromCheckpoints
-    """Where the completions come from; datasets are named by version."""
+    """Source of the completions. A dataset is named with its version."""
     policies: list[AnnotationPolicy] | None
     """The compared policies of a round of completions. `sides` and an item's `policies` are indices into this list."""
     instructions: str
@@ -2423,11 +2423,11 @@ class Checkpoint(TypedDict):
     step: int
     """The step it was saved after."""
     final: bool
-    """Whether it is the result of the stage. Other checkpoints serve to resume from."""
+    """Whether it is the result of the stage. A run resumes from the other checkpoints."""
     best: bool
     """Whether its held-out win rate is the best of the stage so far. The platform keeps it beside the last ones."""
     seed: int | None
-    """The seed that it belongs to, in a job of several seeds; null for the job's own."""
+    """Seed of a job with several seeds; null for the job's own seed."""
     created_at: str
     """When it was stored."""
     bytes: int
@@ -2468,7 +2468,7 @@ class CurveEvent(TypedDict):
     object: Literal["job.event"]
     """Always `job.event`."""
     seq: int
-    """Its number within the job, from 1 without gaps: the stream's event id, and the cursor of this list."""
+    """Sequence number in the job, from 1 without gaps. It is the event id of the stream and the cursor of this list."""
     attempt: int
     """The attempt that reported it."""
     type: Literal["curve"]
@@ -2476,9 +2476,9 @@ class CurveEvent(TypedDict):
     created_at: str
     """When it happened."""
     stage: str | None
-    """The stage that it is about, if any."""
+    """Stage of the event; null if it concerns the whole job."""
     step: int | None
-    """The step that it is about, if any."""
+    """Step of the event; null if it has none."""
     data: CurveData
     """The event's own fields."""
 
@@ -2574,7 +2574,7 @@ class DatasetFormat(TypedDict):
     kinds: list[DatasetKind]
     """Kinds of rows that it can be read as, the usual one first."""
     about: str
-    """Description of a record and of the rows made from it."""
+    """Description of a record, and of the rows made from it."""
     source: str
     """Where the format is documented, or a dataset in that format. Empty: a format of the platform."""
     example: list[dict[str, Any]]
@@ -2586,7 +2586,7 @@ class DatasetFormat(TypedDict):
 
 
 class DatasetFormatList(TypedDict):
-    """Every format, in the order in which people look for them."""
+    """Every format, the most common first."""
 
     object: Literal["list"]
     """Always `list`."""
@@ -2670,7 +2670,7 @@ class JobSample(TypedDict):
     step: int
     """The step of the stage."""
     index: int
-    """Its place among the completions of that step, from 0."""
+    """Index among the completions of that step, from 0."""
 
 
 class JobSampleList(TypedDict):
@@ -2702,7 +2702,7 @@ class JobSummary(TypedDict):
     status_reason: str
     """Reason of the last transition, for people."""
     queue_reason: str | None
-    """Why it waits; null unless it is queued."""
+    """Why a queued job waits; null in other states."""
     created_at: str
     """When it was submitted."""
     started_at: str | None
@@ -2716,11 +2716,11 @@ class JobSummary(TypedDict):
     attempt: int
     """Number of attempts so far."""
     error: JobError | None
-    """Null unless it failed."""
+    """Why the job failed; null in other states."""
     summary: dict[str, float] | None
-    """Headline figures of the run; null unless it succeeded."""
+    """Main results of a run that succeeded; null otherwise."""
     reward_sparkline: list[float]
-    """Mean score under PPO over the run, in at most 60 numbers; empty without PPO."""
+    """Mean score in the course of PPO, at most 60 numbers; empty without PPO."""
 
 
 class JsonSchemaReward(TypedDict, closed=True):
@@ -2737,14 +2737,14 @@ class JsonSchemaReward(TypedDict, closed=True):
 
 
 class Metrics(TypedDict):
-    """The numbers of a job."""
+    """The metrics of a job."""
 
     object: Literal["metrics"]
     """Always `metrics`."""
     series: list[Series]
     """By stage in the run's order, then by name."""
     last_seq: int
-    """The event that these numbers are current to: a stream opened with `after` set to it misses and repeats nothing."""
+    """Sequence number of the last event in these metrics. A stream with `after` set to it continues without a gap."""
 
 
 class ModelSpec(TypedDict, closed=True):
@@ -2829,13 +2829,13 @@ class Overlap(TypedDict):
     object: Literal["dataset.overlap"]
     """Always `dataset.overlap`."""
     dataset: OverlapSide
-    """The one whose prompts are looked for."""
+    """The dataset whose prompts are searched for."""
     other: OverlapSide
-    """The one in which they are looked for."""
+    """The dataset that is searched."""
     exact: SharedPrompts
-    """Equal prompts: text, and one message of the user's with that text, are the same prompt."""
+    """Equal prompts. A text equals a single user message with that text."""
     near: SharedPrompts | None
-    """Near duplicates: other prompts that share 0.8 of their word triples or more. Null: not known yet. An older version of the platform indexed the rows without what these are found by; this request has them indexed again, so compare again later. It stays null where the data worker has no rensa."""
+    """Near duplicates: distinct prompts that share at least 0.8 of their word triples. Null while the rows have no index for them. This request starts the indexing; repeat it later. It stays null if the data worker has no package rensa."""
 
 
 class PPOSpec(TypedDict, closed=True):
@@ -2955,7 +2955,7 @@ class ReportCardEvent(TypedDict):
     object: Literal["job.event"]
     """Always `job.event`."""
     seq: int
-    """Its number within the job, from 1 without gaps: the stream's event id, and the cursor of this list."""
+    """Sequence number in the job, from 1 without gaps. It is the event id of the stream and the cursor of this list."""
     attempt: int
     """The attempt that reported it."""
     type: Literal["report_card"]
@@ -2963,9 +2963,9 @@ class ReportCardEvent(TypedDict):
     created_at: str
     """When it happened."""
     stage: str | None
-    """The stage that it is about, if any."""
+    """Stage of the event; null if it concerns the whole job."""
     step: int | None
-    """The step that it is about, if any."""
+    """Step of the event; null if it has none."""
     data: ReportCardData
     """The event's own fields."""
 
@@ -3018,7 +3018,7 @@ class RunStartedEvent(TypedDict):
     object: Literal["job.event"]
     """Always `job.event`."""
     seq: int
-    """Its number within the job, from 1 without gaps: the stream's event id, and the cursor of this list."""
+    """Sequence number in the job, from 1 without gaps. It is the event id of the stream and the cursor of this list."""
     attempt: int
     """The attempt that reported it."""
     type: Literal["run_started"]
@@ -3026,9 +3026,9 @@ class RunStartedEvent(TypedDict):
     created_at: str
     """When it happened."""
     stage: str | None
-    """The stage that it is about, if any."""
+    """Stage of the event; null if it concerns the whole job."""
     step: int | None
-    """The step that it is about, if any."""
+    """Step of the event; null if it has none."""
     data: RunStartedData
     """The event's own fields."""
 
@@ -3077,7 +3077,7 @@ class SamplesEvent(TypedDict):
     object: Literal["job.event"]
     """Always `job.event`."""
     seq: int
-    """Its number within the job, from 1 without gaps: the stream's event id, and the cursor of this list."""
+    """Sequence number in the job, from 1 without gaps. It is the event id of the stream and the cursor of this list."""
     attempt: int
     """The attempt that reported it."""
     type: Literal["samples"]
@@ -3085,9 +3085,9 @@ class SamplesEvent(TypedDict):
     created_at: str
     """When it happened."""
     stage: str | None
-    """The stage that it is about, if any."""
+    """Stage of the event; null if it concerns the whole job."""
     step: int | None
-    """The step that it is about, if any."""
+    """Step of the event; null if it has none."""
     data: SamplesData
     """The event's own fields."""
 
@@ -3100,31 +3100,31 @@ class Upload(TypedDict):
     id: str
     """Begins with `up_`."""
     filename: str
-    """For people, and for telling formats apart."""
+    """Name for people. Its ending helps to detect the format."""
     bytes: int | None
     """Size of the whole file; null while it is unknown."""
     bytes_received: int
     """Bytes received so far."""
     part_bytes: int
-    """Size of each part but the last, which may be smaller."""
+    """Size of each part in bytes. The last part may be smaller."""
     parts: int | None
     """Number of parts; null while the size is unknown."""
     received: list[int]
     """Numbers, from 1, of the received parts."""
     sha256: str | None
-    """SHA-256 of the whole file: as announced until it is complete, then as received."""
+    """SHA-256 of the whole file: announced by the client until the upload is complete, then computed."""
     url: str | None
     """Address of a download; null for a file that is sent."""
     status: UploadStatus
-    """`open`: takes parts; `fetching`; `complete`: can be made a dataset; `failed`: could not be fetched."""
+    """`open`: accepts parts. `fetching`: the platform downloads it. `complete`: can become a dataset. `failed`: the download failed."""
     error: UploadError | None
-    """Null unless it failed."""
+    """Why the download failed; else null."""
     dataset: str | None
-    """The newest dataset made from it."""
+    """The newest dataset made from it; null without one."""
     created_at: str
     """When it was created."""
     expires_at: str
-    """When it is removed, unless something happens to it before."""
+    """When the platform deletes it, unless it is used before."""
     completed_at: str | None
     """When all bytes were received."""
 
@@ -3396,7 +3396,7 @@ class Job(TypedDict):
     status_reason: str
     """Reason of the last transition, for people."""
     queue_reason: str | None
-    """Why it waits; null unless it is queued."""
+    """Why a queued job waits; null in other states."""
     created_at: str
     """When it was submitted."""
     started_at: str | None
@@ -3410,10 +3410,10 @@ class Job(TypedDict):
     attempt: int
     """Number of attempts so far."""
     error: JobError | None
-    """Null unless it failed."""
+    """Why the job failed; null in other states."""
     summary: dict[str, float] | None
-    """Headline figures of the run; null unless it succeeded."""
+    """Main results of a run that succeeded; null otherwise."""
     reward_sparkline: list[float]
-    """Mean score under PPO over the run, in at most 60 numbers; empty without PPO."""
+    """Mean score in the course of PPO, at most 60 numbers; empty without PPO."""
     spec: JobSpec
     """The spec with all defaults filled in."""

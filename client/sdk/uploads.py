@@ -1,4 +1,4 @@
-"""Uploads that come in parts, imports from elsewhere, and files made datasets in one call."""
+"""Uploads in parts, downloads by the platform, and datasets made from a file in one call."""
 
 import codecs
 import json
@@ -13,19 +13,19 @@ from client.sdk.multipart import MultipartUpload, Progress, persistently
 from client.sdk.types import Dataset, DatasetError, Upload, UploadLimits, UploadPart, UploadPartSum, UploadPreview
 
 SMALL = 16 * 1024 * 1024
-"""Bytes. Up to here, a file goes in one request."""
+"""Largest file, in bytes, that is sent in one request."""
 _LONGEST_NAME = 200
 """Longest name of a dataset. A longer file name is cut to this length."""
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 2.0
 T = TypeVar("T")
 Importing = Callable[[float, str], None]
-"""Is told how far an import is, from 0 to 1, and at what."""
+"""Called with the progress of an import, from 0 to 1, and a note."""
 
 
 class Uploads(Datasets):
     """`/v1/uploads`"""
 
-    def upload_dataset(  # noqa: PLR0913  # one for each thing that can be said of a file
+    def upload_dataset(  # noqa: PLR0913  # one for each property of a file
         self,
         file: Path,
         kind: str | None = None,
@@ -44,29 +44,31 @@ class Uploads(Datasets):
         upload or import. `bad_rows` is `refuse` (ApiError `invalid_dataset`, nothing is stored), `report` (the dataset is
         `blocked` until the user decides), or `leave_out`.
         """
-        said: dict[str, Any] = {"name": name or None, "kind": kind, "format": format, "mapping": mapping}
-        said |= {"encoding": _usual(encoding)}
+        options: dict[str, Any] = {"name": name or None, "kind": kind, "format": format, "mapping": mapping}
+        options |= {"encoding": _normalized(encoding)}
         if file.stat().st_size <= SMALL:
             try:
-                return self._upload_at_once(file, said | {"bad_rows": bad_rows})
+                return self._upload_at_once(file, options | {"bad_rows": bad_rows})
             except ApiError as error:
                 if error.code != "too_large":  # the platform may take less at once
                     raise
         upload = self.upload_file(file, progress)
-        dataset = self._begun(upload, said, bad_rows) or self.import_upload(upload["id"], **said, bad_rows=bad_rows)
+        dataset = self._earlier_import(upload, options, bad_rows) or self.import_upload(
+            upload["id"], **options, bad_rows=bad_rows
+        )
         dataset = self.wait_for_dataset(dataset["id"], importing)
         if dataset["status"] == "ready":
-            self._tidy(upload["id"])
+            self._delete_upload(upload["id"])
         return dataset
 
     def upload_file(self, file: Path, progress: Progress | None = None) -> Upload:
-        """Send a file in parts; the complete upload. A try that was interrupted is taken up."""
+        """Send a file in parts and return the complete upload. An interrupted upload is resumed."""
         return MultipartUpload(self, file, progress).run()
 
     def wait_for_dataset(self, dataset_id: str, importing: Importing | None = None) -> Dataset:
-        """Once its newest version is made. Where that could not be, the reason is raised as ApiError; a dataset that has no
-        other version is removed."""
-        dataset = _patiently(lambda: self.get_dataset(dataset_id), lambda found: _is_imported(found, importing))
+        """Wait until the newest version is imported. A failed import raises ApiError with the reason. If the failed version
+        is the only one, the dataset is deleted."""
+        dataset = _poll_until(lambda: self.get_dataset(dataset_id), lambda found: _is_imported(found, importing))
         if dataset["status"] == "failed":
             if dataset["version"] == 1:
                 self.delete_dataset(dataset_id)
@@ -74,14 +76,14 @@ class Uploads(Datasets):
         return dataset
 
     def wait_for_upload(self, upload_id: str, progress: Progress | None = None) -> Upload:
-        """Once it has been fetched. ApiError if it could not be."""
+        """Wait until the platform has downloaded the file. Raises ApiError if the download failed."""
 
         def is_over(upload: Upload) -> bool:
             if progress is not None:
                 progress(upload["bytes_received"], upload["bytes"] or 0)
             return upload["status"] != "fetching"
 
-        upload = _patiently(lambda: self.get_upload(upload_id), is_over)
+        upload = _poll_until(lambda: self.get_upload(upload_id), is_over)
         if upload["error"] is not None:
             raise ApiError(422, {"code": upload["error"]["code"], "detail": upload["error"]["message"]})
         return upload
@@ -89,13 +91,13 @@ class Uploads(Datasets):
     # One method for each operation
 
     def create_upload(self, filename: str, size: int, sha256: str | None = None) -> Upload:
-        """A file of `size` bytes that is to come in parts."""
+        """Announce a file of `size` bytes, to be sent in parts."""
         body = {"filename": filename, "bytes": size, "sha256": sha256}
         answer: Upload = self._request("POST", "/v1/uploads", json=body).json()
         return answer
 
     def create_upload_from(self, url: str, filename: str | None = None) -> Upload:
-        """A file that the platform is to fetch: https://…, s3://…, hf://datasets/…, file:///…, as its operator allows."""
+        """Have the platform download a file: https://…, s3://…, hf://datasets/… or file:///…, if its operator allows it."""
         answer: Upload = self._request("POST", "/v1/uploads/from", json={"url": url, "filename": filename}).json()
         return answer
 
@@ -110,7 +112,7 @@ class Uploads(Datasets):
     def put_upload_part(
         self, upload_id: str, number: int, content: bytes | Iterable[bytes], size: int | None = None
     ) -> UploadPart:
-        """Send one part, numbered from 1; `size` where `content` comes in pieces."""
+        """Send one part, numbered from 1. `size` is required if `content` is an iterable."""
         headers = {"Content-Type": "application/octet-stream"}
         if size is not None:
             headers["Content-Length"] = str(size)
@@ -119,18 +121,18 @@ class Uploads(Datasets):
         return answer
 
     def get_upload_part(self, upload_id: str, number: int) -> UploadPartSum:
-        """A part that has arrived, with its SHA-256."""
+        """A received part, with its SHA-256."""
         answer: UploadPartSum = self._get(f"/v1/uploads/{upload_id}/parts/{number}")
         return answer
 
     def complete_upload(self, upload_id: str, sha256: str | None = None) -> Upload:
-        """All parts have been sent; `sha256` of the whole is checked, where it is given."""
+        """Complete an upload whose parts were all sent. Raises ApiError if `sha256` is not the checksum of the file."""
         body = {"sha256": sha256}
         answer: Upload = self._request("POST", f"/v1/uploads/{upload_id}/complete", json=body, timeout=None).json()
         return answer
 
     def delete_upload(self, upload_id: str) -> None:
-        """Give it up. Datasets that were made of it stay."""
+        """Remove the parts of an upload and stop its download. Datasets made from it stay."""
         self._request("DELETE", f"/v1/uploads/{upload_id}")
 
     def preview_upload(
@@ -141,39 +143,39 @@ class Uploads(Datasets):
         mapping: Mapping[str, Any] | None = None,
         encoding: str | None = None,
     ) -> UploadPreview:
-        """The rows that its first records would give. Nothing is stored."""
+        """The rows that the first records would become. Nothing is stored."""
         body = {"format": format, "kind": kind, "mapping": mapping, "encoding": encoding}
         path = f"/v1/uploads/{upload_id}/preview"
         answer: UploadPreview = self._request("POST", path, json=body, timeout=None).json()
         return answer
 
     def get_upload_limits(self) -> UploadLimits:
-        """How large files may be, and where they may be imported from."""
+        """The largest sizes of files, and the allowed sources of downloads."""
         answer: UploadLimits = self._get("/v1/reference/uploads")
         return answer
 
-    def _begun(self, upload: Upload, said: Mapping[str, Any], bad_rows: str) -> Dataset | None:
-        """The dataset that an earlier try has begun to make of the upload, if it was told the same."""
+    def _earlier_import(self, upload: Upload, options: Mapping[str, Any], bad_rows: str) -> Dataset | None:
+        """The dataset that an earlier call made from the upload with the same options; None without one."""
         if upload["dataset"] is None:
             return None
         dataset = self.get_dataset(upload["dataset"])
         made = {**dataset["origin"], "name": dataset["name"], "kind": dataset["kind"]}
-        wanted = {**said, "name": said["name"] or upload["filename"][:_LONGEST_NAME].rstrip()}
-        same = all(_says(made.get(key), value) for key, value in wanted.items() if value is not None)
+        wanted = {**options, "name": options["name"] or upload["filename"][:_LONGEST_NAME].rstrip()}
+        same = all(_matches(made.get(key), value) for key, value in wanted.items() if value is not None)
         left = dataset["archived_at"] is None and dataset["version"] == 1
         useful = dataset["status"] in ("importing", "ready") or bad_rows == "report"
         return dataset if same and left and useful else None
 
-    def _tidy(self, upload_id: str) -> None:
-        """Another may be reading it, or have removed it; the platform removes it in any case, a day later."""
+    def _delete_upload(self, upload_id: str) -> None:
+        """Delete an upload that is no longer needed. If another call uses it, the platform deletes it a day later."""
         try:
             self.delete_upload(upload_id)
         except ApiError as error:
             if error.status not in (404, 409):
                 raise
 
-    def _upload_at_once(self, file: Path, said: Mapping[str, Any]) -> Dataset:
-        given = {key: value for key, value in said.items() if value is not None}
+    def _upload_at_once(self, file: Path, options: Mapping[str, Any]) -> Dataset:
+        given = {key: value for key, value in options.items() if value is not None}
         form = {key: value if isinstance(value, str) else json.dumps(value) for key, value in given.items()}
         with file.open("rb") as content:
             files = {"file": (file.name, content, "application/octet-stream")}
@@ -181,15 +183,15 @@ class Uploads(Datasets):
         return answer
 
 
-def _usual(encoding: str | None) -> str | None:
-    """The name by which the platform keeps it, so that an earlier try is known again. It refuses one that is unknown."""
+def _normalized(encoding: str | None) -> str | None:
+    """The normalized name of the encoding, as the platform stores it. An unknown name is returned unchanged."""
     try:
         return None if encoding is None else codecs.lookup(encoding).name
     except (LookupError, ValueError):
         return encoding
 
 
-def _says(made: Any, wanted: Any) -> bool:
+def _matches(made: Any, wanted: Any) -> bool:
     """Whether the values are equal. Only the wanted keys of a mapping are compared."""
     if isinstance(made, Mapping) and isinstance(wanted, Mapping):
         return all(made.get(key) == value for key, value in wanted.items())
@@ -208,8 +210,8 @@ def _is_imported(dataset: Dataset, importing: Importing | None) -> bool:
     return dataset["status"] != "importing"
 
 
-def _patiently(ask: Callable[[], T], is_over: Callable[[T], bool]) -> T:
-    """Ask until it is over, ever less often."""
+def _poll_until(ask: Callable[[], T], is_over: Callable[[T], bool]) -> T:
+    """Call `ask` until `is_over`, with growing pauses."""
     pause = _FIRST_PAUSE
     while not is_over(found := persistently(ask)):
         time.sleep(pause)

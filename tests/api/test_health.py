@@ -22,7 +22,7 @@ def test_health_ready_names_missing_services_without_address(settings: Settings)
         response = client.get("/readyz")
         assert client.get("/healthz").status_code == 200
     assert response.status_code == 503 and response.json()["status"] == "failed"
-    assert all(outcome.startswith("does not answer") for outcome in response.json()["checks"].values())
+    assert all(outcome.startswith("does not respond") for outcome in response.json()["checks"].values())
     assert "127.0.0.1" not in response.text
 
 

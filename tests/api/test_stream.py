@@ -177,7 +177,7 @@ def test_stream_ends_without_error_if_the_database_is_lost(
 
     assert asyncio.run(collect()) == ["retry: 2000\n\n"]
     (record,) = caplog.records
-    assert "the database does not answer" in record.getMessage() and record.exc_info is None
+    assert "the database does not respond" in record.getMessage() and record.exc_info is None
 
 
 def test_stream_without_events_sends_heartbeats(settings: Settings, job: Job, monkeypatch: pytest.MonkeyPatch) -> None:

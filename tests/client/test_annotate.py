@@ -65,7 +65,7 @@ def test_pairs_are_answered_on_the_terminal_and_become_a_dataset(
     round_id = opened(client, run("new", file).split()[0])
     output = run("answer", round_id, "--annotator", "kim", typed="1\nu\nnonsense\n0\ns\n")
     assert "Be [/b] fair." in output and "[1] " in output and "1 of 2" in output
-    assert "Nothing is left for you here. You have answered 2." in output
+    assert "There are no more items for you. You have answered 2." in output
     shown = run("show", round_id)
     assert "[/b] terminal" in shown and "1 of 2, 1 skips" in shown and "kim" in shown
     assert round_id in run("list", "--status", "open")
@@ -79,7 +79,7 @@ def test_pairs_are_answered_on_the_terminal_and_become_a_dataset(
 
 def test_a_ranking_is_typed_as_digits(run: Run, client: Client, described: Callable[..., str]) -> None:
     round_id = opened(client, run("new", described('kind = "ranking"')).split()[0])
-    assert "A rank for each of the 3" in run("answer", round_id, "--annotator", "kim", typed="12\n124\n2 1 2\n")
+    assert "Ranks of the 3 completions" in run("answer", round_id, "--annotator", "kim", typed="12\n124\n2 1 2\n")
     (result,) = client.list_annotation_results(round_id)
     (given,) = result["answers"]
     assert given["ranks"] is not None

@@ -84,7 +84,7 @@ def test_sdk_stream_resumes_after_an_outage_with_a_warning(
     os.kill(parts(up)["api"], signal.SIGKILL)
     with meanwhile(cancel):
         assert [event["data"]["to"] for event in stream] == ["cancelled"]
-    assert caplog.text.count("Trying until it answers again") == 1
+    assert caplog.text.count("Retrying until the platform responds") == 1
 
 
 def test_a_stream_from_nowhere_is_refused_at_once() -> None:

@@ -240,7 +240,7 @@ def test_cli_ctrl_c_ends_quickly_and_same_command_resumes(up: Up, client: Client
     eventually(arrives)
     first.send_signal(signal.SIGINT)
     _, told = first.communicate(timeout=10)
-    assert (first.returncode, told) == (130, "Interrupted. The same command goes on from here.\n")
+    assert (first.returncode, told) == (130, "Interrupted. Repeat the command to resume.\n")
     arrived = client.get_upload(found[0])["received"]
     second = proximal(up, "datasets", "upload", str(file), "--kind", "sft")
     eventually(lambda: len(client.get_upload(found[0])["received"]) > len(arrived))

@@ -223,7 +223,7 @@ def test_answer_after_the_close_is_reported_until_dismissed(
     for _ in range(2):
         again.goto("/annotate")
         expect(again.get_by_text("1 answer could not be stored")).to_be_visible()
-    expect(again.get_by_text(f"Of Ada, to {round_id}.")).to_be_visible()
+    expect(again.get_by_text(f"Annotator Ada, round {round_id}.")).to_be_visible()
     again.get_by_role("button", name="I have read it").click()
     again.goto("/annotate")
     expect(again.get_by_role("link", name="New round")).to_be_visible()

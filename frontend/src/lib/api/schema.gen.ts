@@ -13,13 +13,13 @@ export interface paths {
         };
         /**
          * Who Am I
-         * @description The key behind this call.
+         * @description Return the API key of the caller.
          */
         get: operations["who_am_i"];
         put?: never;
         /**
          * Sign In
-         * @description Exchange an API key for a cookie, as the dashboard does with the token in its first address.
+         * @description Exchange an API key for a session cookie. The dashboard does this with the token in its address.
          */
         post: operations["sign_in"];
         /**
@@ -41,7 +41,7 @@ export interface paths {
         };
         /**
          * List Dataset Versions
-         * @description Its versions, each with the jobs that use it.
+         * @description List the versions of a dataset, each with the jobs that use it.
          */
         get: operations["list_dataset_versions"];
         put?: never;
@@ -81,7 +81,7 @@ export interface paths {
         };
         /**
          * List Dataset Rows
-         * @description Rows in order, in canonical form: all, or those that fit everything that is asked for.
+         * @description List the rows of a version in canonical form: all, or those that match every filter.
          */
         get: operations["list_dataset_rows"];
         put?: never;
@@ -101,9 +101,9 @@ export interface paths {
         };
         /**
          * Export Dataset
-         * @description A version's rows as a file, sent as it is made.
+         * @description Download the rows of a version as a file.
          *
-         *     TRL's and OpenAI's formats know pairs with a winner only: of a ranking they get its pairs, of ties nothing.
+         *     The formats `trl` and `openai` hold only pairs with a winner. A ranking becomes its pairs, and ties are left out.
          */
         get: operations["export_dataset"];
         put?: never;
@@ -123,8 +123,10 @@ export interface paths {
         };
         /**
          * Compare Datasets
-         * @description The prompts of one dataset that another holds too, equal or nearly: training data that hold evaluation prompts flatter
-         *     the figures. Both sides may be of any kind that has prompts.
+         * @description Return the prompts that two datasets share, equal or nearly equal.
+         *
+         *     Evaluation prompts in the training data make the results of a run look better than they are. Both datasets may be of any
+         *     kind that has prompts.
          */
         get: operations["compare_datasets"];
         put?: never;
@@ -262,7 +264,7 @@ export interface paths {
         put?: never;
         /**
          * Cancel Dataset Task
-         * @description Cancel a data task. A version that it was making has failed then. A finished task does not change.
+         * @description Cancel a data task. The version that it was making is then `failed`. A finished task does not change.
          */
         post: operations["cancel_dataset_task"];
         delete?: never;
@@ -346,13 +348,13 @@ export interface paths {
         };
         /**
          * List Uploads
-         * @description Your uploads that have not expired.
+         * @description List your uploads that have not expired.
          */
         get: operations["list_uploads"];
         put?: never;
         /**
          * Create Upload
-         * @description Begin to send a file. Then PUT each of its `parts`, in any order and several at a time, and complete it.
+         * @description Start an upload. Then PUT each of its `parts`, in any order and several at a time, and complete it.
          */
         post: operations["create_upload"];
         delete?: never;
@@ -372,7 +374,7 @@ export interface paths {
         put?: never;
         /**
          * Create Upload From
-         * @description Have the platform fetch a file, where its operator allows that: see `GET /v1/reference/uploads`.
+         * @description Have the platform download a file. `GET /v1/reference/uploads` lists the addresses that its operator allows.
          */
         post: operations["create_upload_from"];
         delete?: never;
@@ -390,7 +392,7 @@ export interface paths {
         };
         /**
          * Get Upload Limits
-         * @description How large files may be, and where they may come from.
+         * @description Return the largest sizes of files and the allowed sources of downloads.
          */
         get: operations["get_upload_limits"];
         put?: never;
@@ -410,14 +412,14 @@ export interface paths {
         };
         /**
          * Get Upload
-         * @description One upload, with the parts that have arrived.
+         * @description Return an upload with its received parts.
          */
         get: operations["get_upload"];
         put?: never;
         post?: never;
         /**
          * Delete Upload
-         * @description Give it up: what arrived is removed, and nothing more is fetched. Datasets that were made of it stay.
+         * @description Delete an upload and its parts, and stop its download. Datasets made from it stay.
          */
         delete: operations["delete_upload"];
         options?: never;
@@ -434,12 +436,12 @@ export interface paths {
         };
         /**
          * Get Upload Part
-         * @description A part that has arrived, with its SHA-256.
+         * @description Return a received part with its SHA-256.
          */
         get: operations["get_upload_part"];
         /**
          * Put Upload Part
-         * @description Send one part: its bytes as the body. A part that is cut off leaves nothing; the same part again changes nothing.
+         * @description Send one part as the body. An interrupted part is discarded. The same part again changes nothing.
          */
         put: operations["put_upload_part"];
         post?: never;
@@ -460,7 +462,7 @@ export interface paths {
         put?: never;
         /**
          * Complete Upload
-         * @description All parts have been sent: check their number and the sum of the whole. May be repeated.
+         * @description Complete an upload: check that all parts are received, and the checksum of the file. May be repeated.
          */
         post: operations["complete_upload"];
         delete?: never;
@@ -480,9 +482,9 @@ export interface paths {
         put?: never;
         /**
          * Preview Upload
-         * @description Its container, the formats that it may have, its columns, and its first rows as they would be stored, or why not.
+         * @description Preview an upload: its container, the formats that fit, its columns, and its first records with their rows.
          *
-         *     Nothing is stored. Say `format`, `kind` or `mapping` to see what that would make of it.
+         *     Nothing is stored. With `format`, `kind` or `mapping`, the preview reads the records accordingly.
          */
         post: operations["preview_upload"];
         delete?: never;
@@ -556,9 +558,10 @@ export interface paths {
         put?: never;
         /**
          * Next Annotation Items
-         * @description Return the next items of an annotator, without policies and in an order of their own. A repeated request returns the same.
+         * @description Reserve the next items for an annotator. They are shown without policies, in a random order per annotator.
          *
-         *     The items stay reserved for some minutes. An annotator gets an item once, unless they undo its answer.
+         *     A repeated request returns the same items. The reservation lasts `reservation_minutes`. An annotator gets an item once,
+         *     unless they undo the answer to it.
          */
         post: operations["next_annotation_items"];
         delete?: never;
@@ -659,7 +662,7 @@ export interface paths {
         put?: never;
         /**
          * Choose Annotation Reward Model
-         * @description Score the completions with a reward model, to measure how often people prefer the same completion.
+         * @description Score the completions with a reward model, to measure how often it agrees with the annotators.
          */
         post: operations["choose_annotation_reward_model"];
         delete?: never;
@@ -679,7 +682,7 @@ export interface paths {
         put?: never;
         /**
          * Close Annotation Round
-         * @description End a round, and write its answers into a new dataset or behind the rows of an existing one.
+         * @description End a round, and write its answers to a new dataset or append them to an existing one.
          *
          *     A data task writes them: the round is `closing`, then `closed`.
          */
@@ -803,7 +806,7 @@ export interface paths {
         };
         /**
          * List Job Events
-         * @description The job's events in order.
+         * @description List the events of a job in order.
          */
         get: operations["list_job_events"];
         put?: never;
@@ -823,7 +826,7 @@ export interface paths {
         };
         /**
          * Stream Job Events
-         * @description The job's events as they happen.
+         * @description Stream the events of a job as they happen.
          */
         get: operations["stream_job_events"];
         put?: never;
@@ -843,7 +846,7 @@ export interface paths {
         };
         /**
          * Get Job Metrics
-         * @description Series of numbers: exact while they are few, else in buckets of steps that keep every spike.
+         * @description Return metrics as series. A long series is returned in buckets of steps, with the extremes of each bucket.
          */
         get: operations["get_job_metrics"];
         put?: never;
@@ -863,7 +866,7 @@ export interface paths {
         };
         /**
          * List Job Samples
-         * @description The completions that the run logged at one step.
+         * @description List the completions that the run logged at one step.
          */
         get: operations["list_job_samples"];
         put?: never;
@@ -883,7 +886,7 @@ export interface paths {
         };
         /**
          * List Job Sample Steps
-         * @description The steps that have completions.
+         * @description List the steps that have completions.
          */
         get: operations["list_job_sample_steps"];
         put?: never;
@@ -923,7 +926,7 @@ export interface paths {
         };
         /**
          * Download Checkpoint
-         * @description The whole folder as a .zip, made while it is sent.
+         * @description Download the folder of a checkpoint as a .zip.
          */
         get: operations["download_checkpoint"];
         put?: never;
@@ -943,7 +946,7 @@ export interface paths {
         };
         /**
          * Download Checkpoint File
-         * @description One file of it.
+         * @description Download one file of a checkpoint.
          */
         get: operations["download_checkpoint_file"];
         put?: never;
@@ -963,7 +966,7 @@ export interface paths {
         };
         /**
          * List Workers
-         * @description The workers that are online.
+         * @description List the workers that are online.
          */
         get: operations["list_workers"];
         put?: never;
@@ -1003,7 +1006,7 @@ export interface paths {
         };
         /**
          * List Presets
-         * @description Job specs to begin with: when to use each, and which of its fields to replace.
+         * @description List job specs to start from, each with its use and the fields to replace.
          */
         get: operations["list_presets"];
         put?: never;
@@ -1023,7 +1026,7 @@ export interface paths {
         };
         /**
          * Get Job Schema
-         * @description The JSON schema of a job spec: every field with its default and its meaning.
+         * @description Return the JSON schema of a job spec, with defaults and descriptions.
          */
         get: operations["get_job_schema"];
         put?: never;
@@ -1063,7 +1066,7 @@ export interface paths {
         };
         /**
          * Is Alive
-         * @description The process is up.
+         * @description Return 200 while the process runs.
          */
         get: operations["is_alive"];
         put?: never;
@@ -1083,7 +1086,7 @@ export interface paths {
         };
         /**
          * Is Ready
-         * @description The database and the broker answer, and the schema is the newest.
+         * @description Check that the database and Redis respond and that the schema is migrated.
          */
         get: operations["is_ready"];
         put?: never;
@@ -1171,7 +1174,7 @@ export interface components {
         };
         /**
          * AnnotationAnswer
-         * @description A stored answer, in the order of the completions as they were shown.
+         * @description A stored answer, in the order in which the annotator saw the completions.
          */
         AnnotationAnswer: {
             /**
@@ -1224,7 +1227,7 @@ export interface components {
             /**
              * Answered At
              * Format: date-time
-             * @description When it was given.
+             * @description When the platform stored it.
              */
             answered_at: string;
         };
@@ -1265,43 +1268,6 @@ export interface components {
             message: string;
         };
         /**
-         * AnnotationGiven
-         * @description One annotator's answer to an item, in true positions.
-         */
-        AnnotationGiven: {
-            /**
-             * Annotator
-             * @description Name of the annotator.
-             */
-            annotator: string;
-            /**
-             * Choice
-             * @description Answer to a pair: `a` is the first of `completions`.
-             */
-            choice: ("a" | "b" | "tie" | "skip") | null;
-            /**
-             * Ranks
-             * @description Answer to a ranking: one rank for each of `completions`.
-             */
-            ranks: number[] | null;
-            /**
-             * Shown
-             * @description Indices (from 0) of the completions in the order that was shown.
-             */
-            shown: number[];
-            /**
-             * Seconds
-             * @description Time taken.
-             */
-            seconds: number | null;
-            /**
-             * Answered At
-             * Format: date-time
-             * @description When it was given.
-             */
-            answered_at: string;
-        };
-        /**
          * AnnotationItem
          * @description An item as an annotator sees it. It names neither the policies nor a known answer.
          */
@@ -1329,15 +1295,15 @@ export interface components {
             }[];
             /**
              * Completions
-             * @description In this annotator's order, which does not change.
+             * @description The completions, in an order that is fixed for this annotator.
              */
             completions: string[];
             /** @description The annotator's answer before it was undone; null if there was none. */
-            previous: components["schemas"]["AnnotationSaid"] | null;
+            previous: components["schemas"]["ShownAnswer"] | null;
             /**
              * Reserved Until
              * Format: date-time
-             * @description Until then no other annotator receives the item in this place.
+             * @description End of the reservation. Until then, no other annotator receives the item instead.
              */
             reserved_until: string;
         };
@@ -1396,7 +1362,7 @@ export interface components {
             items_done: number;
             /**
              * Answers
-             * @description Gold questions and skips not counted.
+             * @description Answers, without gold questions and skips.
              */
             answers: number;
             /**
@@ -1411,22 +1377,22 @@ export interface components {
             skips: number;
             /**
              * Ties
-             * @description Among the answers; rankings in which two share a rank.
+             * @description Answers with a tie, including rankings in which two completions share a rank.
              */
             ties: number;
             /**
              * First Chosen
-             * @description Answers for the completion that was shown first. A share far from one half shows a position bias.
+             * @description Answers that prefer the completion that was shown first. A share far from one half indicates a position bias.
              */
             first_chosen: number;
             /**
              * Second Chosen
-             * @description Answers for the one that was shown second.
+             * @description Answers that prefer the completion that was shown second.
              */
             second_chosen: number;
             /**
              * Annotators
-             * @description By name.
+             * @description The annotators, sorted by name.
              */
             annotators: components["schemas"]["AnnotatorProgress"][];
             /**
@@ -1436,7 +1402,7 @@ export interface components {
             alpha: number | null;
             /**
              * Alpha Items
-             * @description Items that several people answered.
+             * @description Items that several people have answered.
              */
             alpha_items: number;
             /**
@@ -1500,7 +1466,7 @@ export interface components {
             status: components["schemas"]["RoundStatus"];
             /**
              * Items
-             * @description The items reserved earlier come first, in their order.
+             * @description The reserved items. Items reserved earlier come first.
              */
             items: components["schemas"]["AnnotationItem"][];
         };
@@ -1523,7 +1489,7 @@ export interface components {
             id: string;
             /**
              * Number
-             * @description Its place in the round: the cursor of this list.
+             * @description Number of the item in the round. It is the cursor of this list.
              */
             number: number;
             /**
@@ -1535,7 +1501,7 @@ export interface components {
             }[];
             /**
              * Completions
-             * @description In true order.
+             * @description The completions, in the order of the platform.
              */
             completions: string[];
             /**
@@ -1545,7 +1511,7 @@ export interface components {
             policies: number[] | null;
             /**
              * Finished
-             * @description Whether each completion ended by itself. The others were cut off at `max_new_tokens`. Null for the rows of a dataset.
+             * @description Whether each completion ended with a stop. The others were cut off at `max_new_tokens`. Null for the rows of a dataset.
              */
             finished: boolean[] | null;
             /**
@@ -1567,9 +1533,9 @@ export interface components {
             scores: (number | null)[] | null;
             /**
              * Answers
-             * @description All answers and skips in the order in which they were given.
+             * @description All answers and skips, oldest first.
              */
-            answers: components["schemas"]["AnnotationGiven"][];
+            answers: components["schemas"]["StoredAnswer"][];
         };
         /**
          * AnnotationResultList
@@ -1627,7 +1593,7 @@ export interface components {
              * @description For people.
              */
             name: string;
-            /** @description Task of an annotator: compare pairs, or rank completions. */
+            /** @description The annotators' task: compare pairs, or rank completions. */
             kind: components["schemas"]["RoundKind"];
             /** @description State of the round. */
             status: components["schemas"]["RoundStatus"];
@@ -1637,7 +1603,7 @@ export interface components {
             error: components["schemas"]["AnnotationError"] | null;
             /**
              * Source
-             * @description Where the completions come from; datasets are named by version.
+             * @description Source of the completions. A dataset is named with its version.
              */
             source: components["schemas"]["RoundFromDataset"] | components["schemas"]["RoundFromCheckpoints"];
             /**
@@ -1777,29 +1743,13 @@ export interface components {
             last_id: string | null;
         };
         /**
-         * AnnotationSaid
-         * @description An answer, in the order of the completions as they were shown.
-         */
-        AnnotationSaid: {
-            /**
-             * Choice
-             * @description Answer to a pair, or a skip.
-             */
-            choice: ("1" | "2" | "tie" | "skip") | null;
-            /**
-             * Ranks
-             * @description Answer to a ranking: 1 is the best rank; equal numbers are a tie.
-             */
-            ranks: number[] | null;
-        };
-        /**
          * AnnotationSide
-         * @description One policy against the others.
+         * @description Wins and losses of one policy against the others.
          */
         AnnotationSide: {
             /**
              * Policy
-             * @description Its place in the round's `policies`.
+             * @description Index in the round's `policies`.
              */
             policy: number;
             /**
@@ -1809,12 +1759,12 @@ export interface components {
             checkpoint: string | null;
             /**
              * Model
-             * @description A model that is no checkpoint.
+             * @description Path or hub id of a model that is not a checkpoint.
              */
             model: string | null;
             /**
              * Wins
-             * @description Answers that prefer it; of a ranking each pair counts.
+             * @description Answers that prefer it. Each pair of a ranking counts.
              */
             wins: number;
             /**
@@ -1901,22 +1851,22 @@ export interface components {
         AnnotatorProgress: {
             /**
              * Annotator
-             * @description The name that they go by.
+             * @description Name of the annotator.
              */
             annotator: string;
             /**
              * Answers
-             * @description Gold questions and skips not counted.
+             * @description Answers, without gold questions and skips.
              */
             answers: number;
             /**
              * Skips
-             * @description How many.
+             * @description Skipped items.
              */
             skips: number;
             /**
              * Ties
-             * @description Among the answers; rankings in which two share a rank.
+             * @description Answers with a tie, including rankings in which two completions share a rank.
              */
             ties: number;
             /**
@@ -1926,7 +1876,7 @@ export interface components {
             median_seconds: number | null;
             /**
              * Per Hour
-             * @description Answers in an hour of answering.
+             * @description Answers per hour of work.
              */
             per_hour: number | null;
             /**
@@ -1946,12 +1896,12 @@ export interface components {
             agreement: number | null;
             /**
              * Kappa
-             * @description Cohen's κ: the agreement beyond chance.
+             * @description Cohen's κ: the agreement corrected for chance.
              */
             kappa: number | null;
             /**
              * Reward Model Agreement
-             * @description Share of preferences that the reward model shares; null while it has no scores.
+             * @description Share of preferences on which the reward model agrees; null while it has no scores.
              */
             reward_model_agreement: number | null;
             /**
@@ -2149,7 +2099,7 @@ export interface components {
             step: number;
             /**
              * Final
-             * @description Whether it is the result of the stage. Other checkpoints serve to resume from.
+             * @description Whether it is the result of the stage. A run resumes from the other checkpoints.
              */
             final: boolean;
             /**
@@ -2159,7 +2109,7 @@ export interface components {
             best: boolean;
             /**
              * Seed
-             * @description The seed that it belongs to, in a job of several seeds; null for the job's own.
+             * @description Seed of a job with several seeds; null for the job's own seed.
              */
             seed: number | null;
             /**
@@ -2301,7 +2251,7 @@ export interface components {
             object: "job.event";
             /**
              * Seq
-             * @description Its number within the job, from 1 without gaps: the stream's event id, and the cursor of this list.
+             * @description Sequence number in the job, from 1 without gaps. It is the event id of the stream and the cursor of this list.
              */
             seq: number;
             /**
@@ -2322,12 +2272,12 @@ export interface components {
             created_at: string;
             /**
              * Stage
-             * @description The stage that it is about, if any.
+             * @description Stage of the event; null if it concerns the whole job.
              */
             stage: string | null;
             /**
              * Step
-             * @description The step that it is about, if any.
+             * @description Step of the event; null if it has none.
              */
             step: number | null;
             /** @description The event's own fields. */
@@ -2409,7 +2359,7 @@ export interface components {
         CloseRound: {
             /**
              * Dataset
-             * @description A dataset of preferences to add a version to: its rows, and behind them the answers. Left out: a new one.
+             * @description A dataset of preferences. It gets a version with its rows and the answers. Left out: a new dataset.
              */
             dataset?: string | null;
             /**
@@ -2441,7 +2391,7 @@ export interface components {
             job: string;
             /**
              * Steps
-             * @description Steps of PPO. Left out: as many as the job had.
+             * @description Steps of PPO. Left out: the same number as in the job.
              */
             steps?: number | null;
             /**
@@ -2478,7 +2428,7 @@ export interface components {
         CreateUploadFrom: {
             /**
              * Url
-             * @description An https address, `s3://bucket/key`, `hf://datasets/owner/name[@revision]/file`, a hub dataset's id (of one file), or `file:///…` on the server: what the operator allows.
+             * @description An https address, `s3://bucket/key`, `hf://datasets/owner/name[@revision]/file`, the id of a hub dataset with one file, or `file:///…` on the server. The operator decides which are allowed.
              */
             url: string;
             /**
@@ -2562,7 +2512,7 @@ export interface components {
             object: "job.event";
             /**
              * Seq
-             * @description Its number within the job, from 1 without gaps: the stream's event id, and the cursor of this list.
+             * @description Sequence number in the job, from 1 without gaps. It is the event id of the stream and the cursor of this list.
              */
             seq: number;
             /**
@@ -2583,12 +2533,12 @@ export interface components {
             created_at: string;
             /**
              * Stage
-             * @description The stage that it is about, if any.
+             * @description Stage of the event; null if it concerns the whole job.
              */
             stage: string | null;
             /**
              * Step
-             * @description The step that it is about, if any.
+             * @description Step of the event; null if it has none.
              */
             step: number | null;
             /** @description The event's own fields. */
@@ -3024,7 +2974,7 @@ export interface components {
             kinds: components["schemas"]["DatasetKind"][];
             /**
              * About
-             * @description Description of a record and of the rows made from it.
+             * @description Description of a record, and of the rows made from it.
              */
             about: string;
             /**
@@ -3056,7 +3006,7 @@ export interface components {
         };
         /**
          * DatasetFormatList
-         * @description Every format, in the order in which people look for them.
+         * @description Every format, the most common first.
          */
         DatasetFormatList: {
             /**
@@ -3090,7 +3040,7 @@ export interface components {
         };
         /**
          * DatasetKind
-         * @description The rows of a dataset; `data.schema` has their fields.
+         * @description The kinds of dataset. The docstring of this module lists the fields of their rows.
          * @enum {string}
          */
         DatasetKind: "preferences" | "thumbs" | "prompts" | "sft" | "pretraining";
@@ -3147,7 +3097,7 @@ export interface components {
             line: number;
             /**
              * Row Number
-             * @description Its number in this version, from 1.
+             * @description Number of the row in the version, from 1.
              */
             row_number: number;
             /**
@@ -3478,12 +3428,12 @@ export interface components {
         };
         /**
          * FindingCounts
-         * @description How many findings there are, of the import and of the newest report.
+         * @description Numbers of findings, of the import and of the newest report.
          */
         FindingCounts: {
             /**
              * Blocking
-             * @description Findings that keep jobs from using the version.
+             * @description Findings that prevent jobs from using the version.
              * @default 0
              */
             blocking: number;
@@ -3530,32 +3480,6 @@ export interface components {
              * @description Beginning of the record.
              */
             text: string;
-        };
-        /**
-         * GiveAnswer
-         * @description An answer to one item, in the order of the completions as they were shown.
-         */
-        GiveAnswer: {
-            /**
-             * Annotator
-             * @description Name of the annotator.
-             */
-            annotator: string;
-            /**
-             * Choice
-             * @description Which completion of a pair is better; or a skip, of a pair or a ranking.
-             */
-            choice?: ("1" | "2" | "tie" | "skip") | null;
-            /**
-             * Ranks
-             * @description A rank for each completion of a ranking: 1 is the best, the same number for a tie.
-             */
-            ranks?: number[] | null;
-            /**
-             * Seconds
-             * @description Time taken. Left out: the time since the item was handed out.
-             */
-            seconds?: number | null;
         };
         /**
          * GuardsSpec
@@ -3660,7 +3584,7 @@ export interface components {
             object: "job.event";
             /**
              * Seq
-             * @description Its number within the job, from 1 without gaps: the stream's event id, and the cursor of this list.
+             * @description Sequence number in the job, from 1 without gaps. It is the event id of the stream and the cursor of this list.
              */
             seq: number;
             /**
@@ -3681,12 +3605,12 @@ export interface components {
             created_at: string;
             /**
              * Stage
-             * @description The stage that it is about, if any.
+             * @description Stage of the event; null if it concerns the whole job.
              */
             stage: string | null;
             /**
              * Step
-             * @description The step that it is about, if any.
+             * @description Step of the event; null if it has none.
              */
             step: number | null;
             /** @description The event's own fields. */
@@ -4016,7 +3940,7 @@ export interface components {
             status_reason: string;
             /**
              * Queue Reason
-             * @description Why it waits; null unless it is queued.
+             * @description Why a queued job waits; null in other states.
              */
             queue_reason: string | null;
             /**
@@ -4047,18 +3971,18 @@ export interface components {
              * @description Number of attempts so far.
              */
             attempt: number;
-            /** @description Null unless it failed. */
+            /** @description Why the job failed; null in other states. */
             error: components["schemas"]["JobError"] | null;
             /**
              * Summary
-             * @description Headline figures of the run; null unless it succeeded.
+             * @description Main results of a run that succeeded; null otherwise.
              */
             summary: {
                 [key: string]: number;
             } | null;
             /**
              * Reward Sparkline
-             * @description Mean score under PPO over the run, in at most 60 numbers; empty without PPO.
+             * @description Mean score in the course of PPO, at most 60 numbers; empty without PPO.
              */
             reward_sparkline: number[];
             /** @description The spec with all defaults filled in. */
@@ -4229,7 +4153,7 @@ export interface components {
             step: number;
             /**
              * Index
-             * @description Its place among the completions of that step, from 0.
+             * @description Index among the completions of that step, from 0.
              */
             index: number;
         };
@@ -4615,7 +4539,7 @@ export interface components {
             status_reason: string;
             /**
              * Queue Reason
-             * @description Why it waits; null unless it is queued.
+             * @description Why a queued job waits; null in other states.
              */
             queue_reason: string | null;
             /**
@@ -4646,18 +4570,18 @@ export interface components {
              * @description Number of attempts so far.
              */
             attempt: number;
-            /** @description Null unless it failed. */
+            /** @description Why the job failed; null in other states. */
             error: components["schemas"]["JobError"] | null;
             /**
              * Summary
-             * @description Headline figures of the run; null unless it succeeded.
+             * @description Main results of a run that succeeded; null otherwise.
              */
             summary: {
                 [key: string]: number;
             } | null;
             /**
              * Reward Sparkline
-             * @description Mean score under PPO over the run, in at most 60 numbers; empty without PPO.
+             * @description Mean score in the course of PPO, at most 60 numbers; empty without PPO.
              */
             reward_sparkline: number[];
         };
@@ -5073,7 +4997,7 @@ export interface components {
             object: "job.event";
             /**
              * Seq
-             * @description Its number within the job, from 1 without gaps: the stream's event id, and the cursor of this list.
+             * @description Sequence number in the job, from 1 without gaps. It is the event id of the stream and the cursor of this list.
              */
             seq: number;
             /**
@@ -5094,12 +5018,12 @@ export interface components {
             created_at: string;
             /**
              * Stage
-             * @description The stage that it is about, if any.
+             * @description Stage of the event; null if it concerns the whole job.
              */
             stage: string | null;
             /**
              * Step
-             * @description The step that it is about, if any.
+             * @description Step of the event; null if it has none.
              */
             step: number | null;
             /** @description The event's own fields. */
@@ -5117,7 +5041,7 @@ export interface components {
             title: string;
             /**
              * Order
-             * @description Charts of a stage, and the lines of a chart, are sorted by it.
+             * @description Sort key for the charts of a stage and for the lines of a chart.
              */
             order: number;
             /**
@@ -5127,7 +5051,7 @@ export interface components {
             line: string;
             /**
              * Scale
-             * @description The axis that the line is measured on.
+             * @description The axis of the line.
              * @enum {string}
              */
             scale: "left" | "right";
@@ -5219,7 +5143,7 @@ export interface components {
         };
         /**
          * Metrics
-         * @description The numbers of a job.
+         * @description The metrics of a job.
          */
         Metrics: {
             /**
@@ -5236,7 +5160,7 @@ export interface components {
             series: components["schemas"]["Series"][];
             /**
              * Last Seq
-             * @description The event that these numbers are current to: a stream opened with `after` set to it misses and repeats nothing.
+             * @description Sequence number of the last event in these metrics. A stream with `after` set to it continues without a gap.
              */
             last_seq: number;
         };
@@ -5283,7 +5207,7 @@ export interface components {
             object: "job.event";
             /**
              * Seq
-             * @description Its number within the job, from 1 without gaps: the stream's event id, and the cursor of this list.
+             * @description Sequence number in the job, from 1 without gaps. It is the event id of the stream and the cursor of this list.
              */
             seq: number;
             /**
@@ -5304,12 +5228,12 @@ export interface components {
             created_at: string;
             /**
              * Stage
-             * @description The stage that it is about, if any.
+             * @description Stage of the event; null if it concerns the whole job.
              */
             stage: string | null;
             /**
              * Step
-             * @description The step that it is about, if any.
+             * @description Step of the event; null if it has none.
              */
             step: number | null;
             /** @description The event's own fields. */
@@ -5574,13 +5498,13 @@ export interface components {
              * @constant
              */
             object: "dataset.overlap";
-            /** @description The one whose prompts are looked for. */
+            /** @description The dataset whose prompts are searched for. */
             dataset: components["schemas"]["OverlapSide"];
-            /** @description The one in which they are looked for. */
+            /** @description The dataset that is searched. */
             other: components["schemas"]["OverlapSide"];
-            /** @description Equal prompts: text, and one message of the user's with that text, are the same prompt. */
+            /** @description Equal prompts. A text equals a single user message with that text. */
             exact: components["schemas"]["SharedPrompts"];
-            /** @description Near duplicates: other prompts that share 0.8 of their word triples or more. Null: not known yet. An older version of the platform indexed the rows without what these are found by; this request has them indexed again, so compare again later. It stays null where the data worker has no rensa. */
+            /** @description Near duplicates: distinct prompts that share at least 0.8 of their word triples. Null while the rows have no index for them. This request starts the indexing; repeat it later. It stays null if the data worker has no package rensa. */
             near: components["schemas"]["SharedPrompts"] | null;
         };
         /**
@@ -5590,32 +5514,32 @@ export interface components {
         OverlapRow: {
             /**
              * Row Number
-             * @description Its number, from 1.
+             * @description Number of the row, from 1.
              */
             row_number: number;
             /**
              * Line
-             * @description Where it is in the file that was uploaded.
+             * @description Line in the uploaded file.
              */
             line: number;
             /**
              * Prompt
-             * @description How its prompt begins.
+             * @description Beginning of the prompt.
              */
             prompt: string;
         };
         /**
          * OverlapSample
-         * @description The first row of each dataset with one prompt, or with two that are nearly the same.
+         * @description A pair of rows, one of each dataset, with equal or nearly equal prompts.
          */
         OverlapSample: {
-            /** @description In `dataset`. */
+            /** @description The row in `dataset`. */
             row: components["schemas"]["OverlapRow"];
-            /** @description In `other`. */
+            /** @description The row in `other`. */
             other: components["schemas"]["OverlapRow"];
             /**
              * Similarity
-             * @description Share of the word triples that both prompts have; 1 for equal prompts.
+             * @description Share of word triples that occur in both prompts; 1 for equal prompts.
              */
             similarity: number;
         };
@@ -5636,7 +5560,7 @@ export interface components {
             version: number;
             /**
              * Rows
-             * @description Its rows.
+             * @description Number of rows.
              */
             rows: number;
         };
@@ -6113,7 +6037,7 @@ export interface components {
             replace: string[];
             /**
              * Spec
-             * @description The body of `POST /v1/jobs`, once those are replaced. Missing fields have their default.
+             * @description The body of `POST /v1/jobs`, after the fields in `replace` are set. Missing fields have their default.
              */
             spec: {
                 [key: string]: unknown;
@@ -6177,7 +6101,7 @@ export interface components {
             score: number;
             /**
              * Why
-             * @description Reason, in a sentence.
+             * @description The reason, for people.
              */
             why: string;
         };
@@ -6188,17 +6112,17 @@ export interface components {
         PreviewColumn: {
             /**
              * Name
-             * @description With dots between the names of nested ones.
+             * @description Name of the field. Dots separate the names of nested fields.
              */
             name: string;
             /**
              * Type
-             * @description In words: `text`, `number or null`, `messages`, …
+             * @description Type for people: `text`, `number or null`, `messages`, …
              */
             type: string;
             /**
              * Examples
-             * @description Different values, shortened.
+             * @description Distinct values, shortened.
              */
             examples: string[];
             /**
@@ -6221,7 +6145,7 @@ export interface components {
             kind: components["schemas"]["DatasetKind"];
             /**
              * Mapping
-             * @description Which column is which field, of `custom`.
+             * @description Columns of the fields, for the format `custom`.
              */
             mapping: {
                 [key: string]: unknown;
@@ -6257,7 +6181,7 @@ export interface components {
             kind?: components["schemas"]["DatasetKind"] | null;
             /**
              * Mapping
-             * @description Which column is which field, for the format `custom`: `{"fields": {…}, "labels": {…}}`.
+             * @description Columns of the fields, for the format `custom`: `{"fields": {…}, "labels": {…}}`.
              */
             mapping?: {
                 [key: string]: unknown;
@@ -6292,7 +6216,7 @@ export interface components {
             } | null;
             /**
              * Problem
-             * @description Why there is none.
+             * @description Why there is no row; null if there is one.
              */
             problem: string | null;
         };
@@ -6323,7 +6247,7 @@ export interface components {
             stage_index: number;
             /**
              * Stage Count
-             * @description How many stages the run has.
+             * @description Number of stages of the run.
              */
             stage_count: number;
             /**
@@ -6338,12 +6262,12 @@ export interface components {
             eta_seconds: number | null;
             /**
              * Seeds Done
-             * @description Seeds that have ended, in a job of several seeds. Stage and step are those of the first seed.
+             * @description Finished seeds of a job with several seeds. Stage and step are those of the first seed.
              */
             seeds_done: number;
             /**
              * Seed Count
-             * @description How many seeds the job has.
+             * @description Number of seeds of the job.
              */
             seed_count: number;
         };
@@ -6373,18 +6297,18 @@ export interface components {
         };
         /**
          * Readiness
-         * @description Whether each part that the API needs is there.
+         * @description State of each service that the API needs.
          */
         Readiness: {
             /**
              * Status
-             * @description `ok` if every check is.
+             * @description `ok` if every check is `ok`.
              * @enum {string}
              */
             status: "ok" | "failed";
             /**
              * Checks
-             * @description `database`, `migrations` and `redis`, each `ok` or what is wrong.
+             * @description `database`, `migrations` and `redis`: `ok`, or the problem.
              */
             checks: {
                 [key: string]: string;
@@ -6538,7 +6462,7 @@ export interface components {
             object: "job.event";
             /**
              * Seq
-             * @description Its number within the job, from 1 without gaps: the stream's event id, and the cursor of this list.
+             * @description Sequence number in the job, from 1 without gaps. It is the event id of the stream and the cursor of this list.
              */
             seq: number;
             /**
@@ -6559,12 +6483,12 @@ export interface components {
             created_at: string;
             /**
              * Stage
-             * @description The stage that it is about, if any.
+             * @description Stage of the event; null if it concerns the whole job.
              */
             stage: string | null;
             /**
              * Step
-             * @description The step that it is about, if any.
+             * @description Step of the event; null if it has none.
              */
             step: number | null;
             /** @description The event's own fields. */
@@ -6890,7 +6814,7 @@ export interface components {
             object: "job.event";
             /**
              * Seq
-             * @description Its number within the job, from 1 without gaps: the stream's event id, and the cursor of this list.
+             * @description Sequence number in the job, from 1 without gaps. It is the event id of the stream and the cursor of this list.
              */
             seq: number;
             /**
@@ -6911,12 +6835,12 @@ export interface components {
             created_at: string;
             /**
              * Stage
-             * @description The stage that it is about, if any.
+             * @description Stage of the event; null if it concerns the whole job.
              */
             stage: string | null;
             /**
              * Step
-             * @description The step that it is about, if any.
+             * @description Step of the event; null if it has none.
              */
             step: number | null;
             /** @description The event's own fields. */
@@ -7135,7 +7059,7 @@ export interface components {
             object: "job.event";
             /**
              * Seq
-             * @description Its number within the job, from 1 without gaps: the stream's event id, and the cursor of this list.
+             * @description Sequence number in the job, from 1 without gaps. It is the event id of the stream and the cursor of this list.
              */
             seq: number;
             /**
@@ -7156,12 +7080,12 @@ export interface components {
             created_at: string;
             /**
              * Stage
-             * @description The stage that it is about, if any.
+             * @description Stage of the event; null if it concerns the whole job.
              */
             stage: string | null;
             /**
              * Step
-             * @description The step that it is about, if any.
+             * @description Step of the event; null if it has none.
              */
             step: number | null;
             /** @description The event's own fields. */
@@ -7199,7 +7123,7 @@ export interface components {
             object: "job.event";
             /**
              * Seq
-             * @description Its number within the job, from 1 without gaps: the stream's event id, and the cursor of this list.
+             * @description Sequence number in the job, from 1 without gaps. It is the event id of the stream and the cursor of this list.
              */
             seq: number;
             /**
@@ -7220,12 +7144,12 @@ export interface components {
             created_at: string;
             /**
              * Stage
-             * @description The stage that it is about, if any.
+             * @description Stage of the event; null if it concerns the whole job.
              */
             stage: string | null;
             /**
              * Step
-             * @description The step that it is about, if any.
+             * @description Step of the event; null if it has none.
              */
             step: number | null;
             /** @description The event's own fields. */
@@ -7288,7 +7212,7 @@ export interface components {
             object: "job.event";
             /**
              * Seq
-             * @description Its number within the job, from 1 without gaps: the stream's event id, and the cursor of this list.
+             * @description Sequence number in the job, from 1 without gaps. It is the event id of the stream and the cursor of this list.
              */
             seq: number;
             /**
@@ -7309,12 +7233,12 @@ export interface components {
             created_at: string;
             /**
              * Stage
-             * @description The stage that it is about, if any.
+             * @description Stage of the event; null if it concerns the whole job.
              */
             stage: string | null;
             /**
              * Step
-             * @description The step that it is about, if any.
+             * @description Step of the event; null if it has none.
              */
             step: number | null;
             /** @description The event's own fields. */
@@ -7361,7 +7285,7 @@ export interface components {
             object: "job.event";
             /**
              * Seq
-             * @description Its number within the job, from 1 without gaps: the stream's event id, and the cursor of this list.
+             * @description Sequence number in the job, from 1 without gaps. It is the event id of the stream and the cursor of this list.
              */
             seq: number;
             /**
@@ -7382,12 +7306,12 @@ export interface components {
             created_at: string;
             /**
              * Stage
-             * @description The stage that it is about, if any.
+             * @description Stage of the event; null if it concerns the whole job.
              */
             stage: string | null;
             /**
              * Step
-             * @description The step that it is about, if any.
+             * @description Step of the event; null if it has none.
              */
             step: number | null;
             /** @description The event's own fields. */
@@ -7669,7 +7593,7 @@ export interface components {
             object: "job.event";
             /**
              * Seq
-             * @description Its number within the job, from 1 without gaps: the stream's event id, and the cursor of this list.
+             * @description Sequence number in the job, from 1 without gaps. It is the event id of the stream and the cursor of this list.
              */
             seq: number;
             /**
@@ -7690,12 +7614,12 @@ export interface components {
             created_at: string;
             /**
              * Stage
-             * @description The stage that it is about, if any.
+             * @description Stage of the event; null if it concerns the whole job.
              */
             stage: string | null;
             /**
              * Step
-             * @description The step that it is about, if any.
+             * @description Step of the event; null if it has none.
              */
             step: number | null;
             /** @description The event's own fields. */
@@ -7758,7 +7682,7 @@ export interface components {
             object: "job.event";
             /**
              * Seq
-             * @description Its number within the job, from 1 without gaps: the stream's event id, and the cursor of this list.
+             * @description Sequence number in the job, from 1 without gaps. It is the event id of the stream and the cursor of this list.
              */
             seq: number;
             /**
@@ -7779,12 +7703,12 @@ export interface components {
             created_at: string;
             /**
              * Stage
-             * @description The stage that it is about, if any.
+             * @description Stage of the event; null if it concerns the whole job.
              */
             stage: string | null;
             /**
              * Step
-             * @description The step that it is about, if any.
+             * @description Step of the event; null if it has none.
              */
             step: number | null;
             /** @description The event's own fields. */
@@ -7792,7 +7716,7 @@ export interface components {
         };
         /**
          * Series
-         * @description One metric of one stage: `values` where the points are few, else `last`, `min`, `max` and `n` per bucket.
+         * @description A metric of a stage: `values` of each step, or `last`, `min`, `max` and `n` of each bucket of a long series.
          */
         Series: {
             /**
@@ -7808,32 +7732,32 @@ export interface components {
             name: string;
             /**
              * Steps
-             * @description The step of each point; of a bucket, its last step.
+             * @description Step of each point, or the last step of each bucket.
              */
             steps: number[];
             /**
              * Values
-             * @description The value at each step; null if in buckets.
+             * @description Value at each step; null for buckets.
              */
             values: number[] | null;
             /**
              * Last
-             * @description The value at the bucket's last step; null if not in buckets.
+             * @description Value at the last step of each bucket; null without buckets.
              */
             last: number[] | null;
             /**
              * Min
-             * @description The smallest value in the bucket; null if not in buckets.
+             * @description Smallest value of each bucket; null without buckets.
              */
             min: number[] | null;
             /**
              * Max
-             * @description The largest value in the bucket; null if not in buckets.
+             * @description Largest value of each bucket; null without buckets.
              */
             max: number[] | null;
             /**
              * N
-             * @description How many points the bucket holds; null if not in buckets.
+             * @description Number of points in each bucket; null without buckets.
              */
             n: number[] | null;
         };
@@ -7853,7 +7777,7 @@ export interface components {
             key: components["schemas"]["KeyRef"];
             /**
              * Expires At
-             * @description When the browser will have to sign in again; null for a call with the key itself.
+             * @description When the browser session ends; null for a call with the key itself.
              */
             expires_at: string | null;
         };
@@ -7908,12 +7832,12 @@ export interface components {
         };
         /**
          * SharedPrompts
-         * @description Prompts of `dataset` that `other` holds.
+         * @description Prompts of `dataset` that `other` holds too.
          */
         SharedPrompts: {
             /**
              * Prompts
-             * @description How many different ones.
+             * @description Number of distinct prompts.
              */
             prompts: number;
             /**
@@ -7923,19 +7847,35 @@ export interface components {
             rows: number;
             /**
              * Other Rows
-             * @description Rows of `other` with them; null for near duplicates, which are not counted there.
+             * @description Rows of `other` with them; null for near duplicates, whose rows are not counted in `other`.
              */
             other_rows: number | null;
             /**
              * Samples
-             * @description The first of them, 20 at most.
+             * @description The first pairs of rows, at most 20.
              */
             samples: components["schemas"]["OverlapSample"][];
             /**
              * Complete
-             * @description False: more pairs of prompts look alike than are measured, so there may be more near duplicates.
+             * @description False if there are more candidate pairs than the platform measures. There may then be more near duplicates.
              */
             complete: boolean;
+        };
+        /**
+         * ShownAnswer
+         * @description An answer in the order in which the annotator saw the completions.
+         */
+        ShownAnswer: {
+            /**
+             * Choice
+             * @description Answer to a pair, or a skip.
+             */
+            choice: ("1" | "2" | "tie" | "skip") | null;
+            /**
+             * Ranks
+             * @description Answer to a ranking: 1 is the best rank; equal numbers are a tie.
+             */
+            ranks: number[] | null;
         };
         /**
          * SignIn
@@ -8059,7 +7999,7 @@ export interface components {
             object: "job.event";
             /**
              * Seq
-             * @description Its number within the job, from 1 without gaps: the stream's event id, and the cursor of this list.
+             * @description Sequence number in the job, from 1 without gaps. It is the event id of the stream and the cursor of this list.
              */
             seq: number;
             /**
@@ -8080,12 +8020,12 @@ export interface components {
             created_at: string;
             /**
              * Stage
-             * @description The stage that it is about, if any.
+             * @description Stage of the event; null if it concerns the whole job.
              */
             stage: string | null;
             /**
              * Step
-             * @description The step that it is about, if any.
+             * @description Step of the event; null if it has none.
              */
             step: number | null;
             /** @description The event's own fields. */
@@ -8145,7 +8085,7 @@ export interface components {
             object: "job.event";
             /**
              * Seq
-             * @description Its number within the job, from 1 without gaps: the stream's event id, and the cursor of this list.
+             * @description Sequence number in the job, from 1 without gaps. It is the event id of the stream and the cursor of this list.
              */
             seq: number;
             /**
@@ -8166,12 +8106,12 @@ export interface components {
             created_at: string;
             /**
              * Stage
-             * @description The stage that it is about, if any.
+             * @description Stage of the event; null if it concerns the whole job.
              */
             stage: string | null;
             /**
              * Step
-             * @description The step that it is about, if any.
+             * @description Step of the event; null if it has none.
              */
             step: number | null;
             /** @description The event's own fields. */
@@ -8191,7 +8131,7 @@ export interface components {
              * @description Why, for people.
              */
             reason: string;
-            /** @description Why the job failed; null unless it did. */
+            /** @description Why the job failed; null for other states. */
             error: components["schemas"]["JobError"] | null;
         };
         /**
@@ -8208,7 +8148,7 @@ export interface components {
             object: "job.event";
             /**
              * Seq
-             * @description Its number within the job, from 1 without gaps: the stream's event id, and the cursor of this list.
+             * @description Sequence number in the job, from 1 without gaps. It is the event id of the stream and the cursor of this list.
              */
             seq: number;
             /**
@@ -8229,32 +8169,79 @@ export interface components {
             created_at: string;
             /**
              * Stage
-             * @description The stage that it is about, if any.
+             * @description Stage of the event; null if it concerns the whole job.
              */
             stage: string | null;
             /**
              * Step
-             * @description The step that it is about, if any.
+             * @description Step of the event; null if it has none.
              */
             step: number | null;
             /** @description The event's own fields. */
             data: components["schemas"]["StatusChangedData"];
         };
         /**
-         * TakeBack
-         * @description An answer to undo.
+         * StoredAnswer
+         * @description An annotator's answer to an item, in the order of the item's `completions`.
          */
-        TakeBack: {
+        StoredAnswer: {
             /**
              * Annotator
              * @description Name of the annotator.
              */
             annotator: string;
             /**
-             * Item
-             * @description The item. Without an answer to it, nothing happens. Left out: the last item that was answered or skipped.
+             * Choice
+             * @description Answer to a pair: `a` is the first of `completions`.
              */
-            item?: string | null;
+            choice: ("a" | "b" | "tie" | "skip") | null;
+            /**
+             * Ranks
+             * @description Answer to a ranking: one rank for each of `completions`.
+             */
+            ranks: number[] | null;
+            /**
+             * Shown
+             * @description Indices, from 0, of the completions in the order in which the annotator saw them.
+             */
+            shown: number[];
+            /**
+             * Seconds
+             * @description Time taken.
+             */
+            seconds: number | null;
+            /**
+             * Answered At
+             * Format: date-time
+             * @description When the platform stored it.
+             */
+            answered_at: string;
+        };
+        /**
+         * SubmitAnswer
+         * @description An answer to one item, in the order in which the annotator saw the completions.
+         */
+        SubmitAnswer: {
+            /**
+             * Annotator
+             * @description Name of the annotator.
+             */
+            annotator: string;
+            /**
+             * Choice
+             * @description The better completion of a pair, or a tie. `skip` skips a pair or a ranking.
+             */
+            choice?: ("1" | "2" | "tie" | "skip") | null;
+            /**
+             * Ranks
+             * @description A rank for each completion of a ranking: 1 is the best, the same number for a tie.
+             */
+            ranks?: number[] | null;
+            /**
+             * Seconds
+             * @description Time taken, in seconds. Left out: the time since the item was assigned.
+             */
+            seconds?: number | null;
         };
         /**
          * TaskStatus
@@ -8321,6 +8308,22 @@ export interface components {
             vocab_size: number;
         };
         /**
+         * UndoAnswer
+         * @description Names the answer to remove from the round.
+         */
+        UndoAnswer: {
+            /**
+             * Annotator
+             * @description Name of the annotator.
+             */
+            annotator: string;
+            /**
+             * Item
+             * @description The item. Without an answer to it, nothing happens. Left out: the last item that was answered or skipped.
+             */
+            item?: string | null;
+        };
+        /**
          * Upload
          * @description A file that is sent in parts, or that the platform downloads.
          */
@@ -8339,7 +8342,7 @@ export interface components {
             id: string;
             /**
              * Filename
-             * @description For people, and for telling formats apart.
+             * @description Name for people. Its ending helps to detect the format.
              */
             filename: string;
             /**
@@ -8354,7 +8357,7 @@ export interface components {
             bytes_received: number;
             /**
              * Part Bytes
-             * @description Size of each part but the last, which may be smaller.
+             * @description Size of each part in bytes. The last part may be smaller.
              */
             part_bytes: number;
             /**
@@ -8369,7 +8372,7 @@ export interface components {
             received: number[];
             /**
              * Sha256
-             * @description SHA-256 of the whole file: as announced until it is complete, then as received.
+             * @description SHA-256 of the whole file: announced by the client until the upload is complete, then computed.
              */
             sha256: string | null;
             /**
@@ -8377,13 +8380,13 @@ export interface components {
              * @description Address of a download; null for a file that is sent.
              */
             url: string | null;
-            /** @description `open`: takes parts; `fetching`; `complete`: can be made a dataset; `failed`: could not be fetched. */
+            /** @description `open`: accepts parts. `fetching`: the platform downloads it. `complete`: can become a dataset. `failed`: the download failed. */
             status: components["schemas"]["UploadStatus"];
-            /** @description Null unless it failed. */
+            /** @description Why the download failed; else null. */
             error: components["schemas"]["UploadError"] | null;
             /**
              * Dataset
-             * @description The newest dataset made from it.
+             * @description The newest dataset made from it; null without one.
              */
             dataset: string | null;
             /**
@@ -8395,7 +8398,7 @@ export interface components {
             /**
              * Expires At
              * Format: date-time
-             * @description When it is removed, unless something happens to it before.
+             * @description When the platform deletes it, unless it is used before.
              */
             expires_at: string;
             /**
@@ -8434,22 +8437,22 @@ export interface components {
             object: "upload.limits";
             /**
              * Max Upload Bytes
-             * @description Largest file, sent in parts or fetched.
+             * @description Largest file that is sent in parts or downloaded, in bytes.
              */
             max_upload_bytes: number;
             /**
              * Max Request Upload Bytes
-             * @description Largest file that `POST /v1/datasets` takes in one request.
+             * @description Largest file of `POST /v1/datasets` in one request, in bytes.
              */
             max_request_upload_bytes: number;
             /**
              * Part Bytes
-             * @description Size of a part; larger for a file that would have too many of them.
+             * @description Size of a part in bytes. Files with too many parts have larger ones.
              */
             part_bytes: number;
             /**
              * Import Urls
-             * @description Whether files may be fetched from elsewhere: nowhere, any public place, or below the prefixes.
+             * @description Allowed sources of downloads: none, any public address, or addresses that begin with one of the prefixes.
              * @enum {string}
              */
             import_urls: "none" | "any" | "some";
@@ -8564,7 +8567,7 @@ export interface components {
             container: "jsonl" | "json" | "csv" | "parquet";
             /**
              * Compression
-             * @description How it is packed.
+             * @description Compression of the file.
              * @enum {string}
              */
             compression: "none" | "gzip" | "zstd";
@@ -8735,17 +8738,17 @@ export interface components {
         };
         /**
          * Problem
-         * @description An error, as RFC 9457 shapes it. Some codes carry further members, such as `from`, `to` and `allowed`.
+         * @description An error in the format of RFC 9457. Some codes have further members, such as `from`, `to` and `allowed`.
          */
         Problem: {
             /**
              * Type
-             * @description Names the kind of problem.
+             * @description URI of the kind of problem.
              */
             type: string;
             /**
              * Title
-             * @description The kind of problem in words; the same each time.
+             * @description Title of the kind of problem.
              */
             title: string;
             /**
@@ -8760,7 +8763,7 @@ export interface components {
             detail: string;
             /**
              * Instance
-             * @description The path that was asked for.
+             * @description Path of the request.
              */
             instance: string;
             /**
@@ -8770,30 +8773,30 @@ export interface components {
             code: string;
             /**
              * Request Id
-             * @description Finds this request in the server's log.
+             * @description Id of the request in the server's log.
              */
             request_id: string;
             /**
              * Param
-             * @description The parameter or field at fault, where there is one.
+             * @description The invalid parameter or field, if there is one.
              * @default null
              */
             param: string | null;
             /**
              * Errors
-             * @description Every thing wrong, where there may be several.
+             * @description The errors, if there may be several.
              * @default null
              */
             errors: components["schemas"]["ProblemItem"][] | null;
             /**
              * Error Count
-             * @description How many there are, where not all are listed.
+             * @description Number of errors, if not all are listed.
              * @default null
              */
             error_count: number | null;
             /**
              * Allowed
-             * @description For `invalid_transition`: the states that the job can go to.
+             * @description For `invalid_transition`: the states that the job can change to.
              * @default null
              */
             allowed: unknown[] | null;
@@ -8848,7 +8851,7 @@ export interface components {
              */
             encoding: string | null;
             /**
-             * @description Handling of a file with invalid records. `refuse` stores nothing. `leave_out` stores the valid rows. `report` stores them too, but the version is `blocked` until the user decides.
+             * @description Handling of invalid records. `refuse` stores nothing. `leave_out` stores the valid rows. `report` stores them too, but the version is `blocked` until the user decides.
              * @default report
              */
             bad_rows: components["schemas"]["BadRows"];
@@ -9205,25 +9208,25 @@ export interface operations {
     list_dataset_rows: {
         parameters: {
             query?: {
-                /** @description Only rows behind this number. */
+                /** @description Only rows after this number. */
                 after?: number;
                 /** @description Maximum number of items. */
                 limit?: number;
-                /** @description So many at random, in place of a page. */
+                /** @description Return this many random rows instead of a page. */
                 sample?: number | null;
                 /** @description The same seed gives the same sample. */
                 seed?: number;
                 /** @description Number of the version. Left out: the newest. */
                 version?: number | null;
-                /** @description Only rows with these words, as `"a phrase" or word -without`. */
+                /** @description Only rows with these words, such as `"a phrase" or word -without`. */
                 search?: string | null;
-                /** @description Only rows that a report's finding with this code names. */
+                /** @description Only rows with this finding of a report, named by its code. */
                 finding?: string | null;
-                /** @description Which report. Left out: the newest of the version. */
+                /** @description The report with the finding. Left out: the newest of the version. */
                 report?: string | null;
-                /** @description Only rows that a run would train on, or hold out. */
+                /** @description Only rows of the training split, or of the evaluation split. */
                 split?: ("train" | "eval") | null;
-                /** @description Share of the prompts that is held out, as `data.eval_fraction` of a job. */
+                /** @description Share of the prompts in the evaluation split, as `data.eval_fraction` of a job. */
                 eval_fraction?: number;
             };
             header?: never;
@@ -9310,7 +9313,7 @@ export interface operations {
     export_dataset: {
         parameters: {
             query?: {
-                /** @description `trl` or `openai`: their JSON Lines. `parquet`, `rows`: the rows as they are stored. */
+                /** @description `trl` and `openai`: JSON Lines of these formats. `parquet` and `rows`: the rows as stored. */
                 format?: components["schemas"]["ExportFormat"];
                 /** @description Number of the version. Left out: the newest. */
                 version?: number | null;
@@ -9397,9 +9400,9 @@ export interface operations {
     compare_datasets: {
         parameters: {
             query: {
-                /** @description Whose prompts are looked for: `ds_…`, `ds_…@2` or `ds_…@sha256:…`. */
+                /** @description The dataset whose prompts are searched for: `ds_…`, `ds_…@2` or `ds_…@sha256:…`. */
                 dataset: string;
-                /** @description In which they are looked for, named in the same way. */
+                /** @description The dataset that is searched, named in the same way. */
                 other: string;
             };
             header?: never;
@@ -11072,7 +11075,7 @@ export interface operations {
             header?: never;
             path: {
                 upload_id: string;
-                /** @description Which part, from 1. */
+                /** @description Number of the part, from 1. */
                 number: number;
             };
             cookie?: never;
@@ -11139,12 +11142,12 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description `sha-256=:…:` of the part (RFC 9530); it is refused if other bytes arrive. */
+                /** @description `sha-256=:…:` of the part (RFC 9530). A part with another checksum is refused. */
                 "content-digest"?: string | null;
             };
             path: {
                 upload_id: string;
-                /** @description Which part, from 1. */
+                /** @description Number of the part, from 1. */
                 number: number;
             };
             cookie?: never;
@@ -12050,7 +12053,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["GiveAnswer"];
+                "application/json": components["schemas"]["SubmitAnswer"];
             };
         };
         responses: {
@@ -12170,7 +12173,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["TakeBack"];
+                "application/json": components["schemas"]["UndoAnswer"];
             };
         };
         responses: {
@@ -12349,7 +12352,7 @@ export interface operations {
     list_annotation_results: {
         parameters: {
             query?: {
-                /** @description Only items behind this number. */
+                /** @description Only items after this number. */
                 after?: number;
                 /** @description `disagreed`: where answers differ. */
                 only?: "disagreed" | null;
@@ -12673,9 +12676,9 @@ export interface operations {
     get_annotation_continuation: {
         parameters: {
             query: {
-                /** @description The job to go on with. */
+                /** @description The job to continue. */
                 job: string;
-                /** @description Steps of PPO. Left out: as many as the job had. */
+                /** @description Steps of PPO. Left out: the same number as in the job. */
                 steps?: number | null;
             };
             header?: never;
@@ -13228,9 +13231,9 @@ export interface operations {
     list_job_events: {
         parameters: {
             query?: {
-                /** @description Only events behind this sequence number. */
+                /** @description Only events after this sequence number. */
                 after?: number;
-                /** @description Most items to answer. */
+                /** @description Maximum number of items. */
                 limit?: number;
                 /** @description Only these types, separated by commas. */
                 types?: string;
@@ -13302,11 +13305,11 @@ export interface operations {
     stream_job_events: {
         parameters: {
             query?: {
-                /** @description Only events behind this sequence number. */
+                /** @description Only events after this sequence number. */
                 after?: number;
             };
             header?: {
-                /** @description Sent by browsers that reconnect; wins over `after`. */
+                /** @description Sent by browsers that reconnect. It takes precedence over `after`. */
                 "last-event-id"?: string | null;
             };
             path: {
@@ -13316,7 +13319,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Server-sent events: `id` is the sequence number, `event` the type, `data` a `JobEvent`. After the job's end `event: done`. Reconnect with `Last-Event-ID` and nothing is lost or repeated. */
+            /** @description Server-sent events: `id` is the sequence number, `event` the type, `data` a `JobEvent`. `event: done` follows the last event. A reconnection with `Last-Event-ID` neither loses nor repeats events. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -13390,7 +13393,7 @@ export interface operations {
                 from?: number | null;
                 /** @description Last step. */
                 to?: number | null;
-                /** @description Most points per series; beyond them, buckets with minimum and maximum. */
+                /** @description Maximum points per series. Longer series are returned in buckets with minimum and maximum. */
                 max_points?: number;
             };
             header?: never;
@@ -13462,7 +13465,7 @@ export interface operations {
             query?: {
                 /** @description Only this stage. */
                 stage?: ("sft" | "reward_model" | "dpo" | "kto" | "ppo" | "evaluation") | null;
-                /** @description This step; left out, the newest. */
+                /** @description The step. Left out: the newest. */
                 step?: number | null;
             };
             header?: never;
@@ -13602,7 +13605,7 @@ export interface operations {
     list_job_checkpoints: {
         parameters: {
             query?: {
-                /** @description Only the results of stages, or only the others. */
+                /** @description true: only results of stages. false: only other checkpoints. */
                 final?: boolean | null;
                 /** @description Maximum number of items. */
                 limit?: number;
@@ -14085,7 +14088,7 @@ export interface operations {
                     "application/json": components["schemas"]["Readiness"];
                 };
             };
-            /** @description Something is missing; `checks` names it. */
+            /** @description A check failed; `checks` names it. */
             503: {
                 headers: {
                     [name: string]: unknown;

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import type { Hand, Receipt } from "@/features/annotation/model/item";
+import type { ItemBatch, Receipt } from "@/features/annotation/model/item";
 import { Outbox } from "@/features/annotation/model/outbox";
 import { Queue } from "@/features/annotation/model/queue";
 
@@ -7,9 +7,9 @@ import { Queue } from "@/features/annotation/model/queue";
 async function open() {
   const items = ["a", "b", "c"].map((id) => ({ id, kind: "pairs" as const, prompt: "?", completions: ["yes", "no"] }));
   const counts = { done: 0, total: 3, last_item: null };
-  const next = (): Promise<Hand> => Promise.resolve({ status: "open", items, ...counts });
-  const courier = { deliver: (): Promise<Receipt> => Promise.resolve(counts), isPassing: () => false };
-  const queue = new Queue(next, new Outbox(courier, { load: () => [], save: () => {}, remove: () => {} }));
+  const next = (): Promise<ItemBatch> => Promise.resolve({ status: "open", items, ...counts });
+  const transport = { deliver: (): Promise<Receipt> => Promise.resolve(counts), isPassing: () => false };
+  const queue = new Queue(next, new Outbox(transport, { load: () => [], save: () => {}, remove: () => {} }));
   queue.start();
   await vi.advanceTimersByTimeAsync(0);
   return { queue, shown: () => queue.getView().item?.id, bounced: () => queue.getView().bounced };

@@ -9,7 +9,7 @@ export interface Item {
   readonly kind: "pairs" | "ranking";
   readonly prompt: Prompt;
   readonly completions: readonly string[];
-  /** The answer that this annotator took back. */
+  /** The answer that this annotator undid. */
   readonly previous?: Verdict | null;
 }
 
@@ -19,8 +19,11 @@ export type Choice = "1" | "2" | "tie" | "skip";
 export type Verdict = { readonly choice: Choice } | { readonly ranks: readonly number[] };
 
 /** The state that the server should reach for an item: this annotator's answer, or none. */
-export type Wish =
+export type Submission =
   { readonly type: "answer"; readonly verdict: Verdict; readonly seconds: number } | { readonly type: "undo" };
+
+export const isSameChoice = (one: Verdict, other: Verdict | undefined): boolean =>
+  other !== undefined && "choice" in one && "choice" in other && one.choice === other.choice;
 
 const WORDS: Record<Choice, string> = { "1": "first is better", "2": "second is better", tie: "tie", skip: "skipped" };
 
@@ -65,8 +68,8 @@ function verdictOf(previous: Handed["previous"]): Verdict | null {
   return choice ? { choice } : null;
 }
 
-/** Items that the server assigns, those assigned earlier and not answered first. */
-export interface Hand {
+/** Items that the server assigns. Items that were assigned earlier come first. */
+export interface ItemBatch {
   readonly status: string;
   readonly items: readonly Item[];
   readonly done: number;
@@ -75,16 +78,16 @@ export interface Hand {
   readonly last_item: string | null;
 }
 
-/** The server's response to an answer, or to an answer taken back. */
+/** The server's response to a submission. */
 export interface Receipt {
   readonly done: number;
   readonly total: number;
-  /** After taking an answer back: what it was about, and what was answered before it. */
+  /** After an undo: the item, and the id of the item that was answered before it. */
   readonly item?: Item | null | undefined;
   readonly last_item?: string | null | undefined;
 }
 
-export interface Given {
+export interface AnsweredItem {
   readonly item: Item;
   readonly verdict: Verdict;
 }
@@ -93,11 +96,11 @@ export interface QueueView {
   /** Status of the round; null until the server has sent it. */
   readonly status: string | null;
   readonly item: Item | null;
-  /** Tells one showing from the next, also of the same item. */
+  /** Increases each time an item appears, even the same item again. */
   readonly showing: number;
-  /** The newest answer of this visit. */
-  readonly last: Given | null;
-  /** The same key came again as the item appeared, too soon to be meant for it: nothing was answered. */
+  /** The newest answer on this page. */
+  readonly last: AnsweredItem | null;
+  /** A key repeated too soon after the item appeared, so no answer was recorded. */
   readonly bounced: boolean;
   readonly canUndo: boolean;
   readonly done: number;
@@ -106,3 +109,16 @@ export interface QueueView {
   readonly finished: boolean;
   readonly error: Error | null;
 }
+
+export const emptyQueue: QueueView = {
+  status: null,
+  item: null,
+  showing: 0,
+  last: null,
+  bounced: false,
+  canUndo: false,
+  done: 0,
+  total: 0,
+  finished: false,
+  error: null,
+};

@@ -1,27 +1,27 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import type { Choice, Wish } from "@/features/annotation/model/item";
-import { Outbox, type WishStore } from "@/features/annotation/model/outbox";
+import type { Choice, Submission } from "@/features/annotation/model/item";
+import { Outbox, type SubmissionStore } from "@/features/annotation/model/outbox";
 
 const away = new Error("The server cannot be reached.");
 const closed = new Error("The round is closed.");
-const answer = (choice: Choice): Wish => ({ type: "answer", verdict: { choice }, seconds: 2 });
-const undo: Wish = { type: "undo" };
+const answer = (choice: Choice): Submission => ({ type: "answer", verdict: { choice }, seconds: 2 });
+const undo: Submission = { type: "undo" };
 
-function memory(...kept: [string, Wish][]): WishStore & { kept: Map<string, Wish> } {
+function memory(...kept: [string, Submission][]): SubmissionStore & { kept: Map<string, Submission> } {
   const map = new Map(kept);
   return {
     kept: map,
     load: () => [...map],
-    save: (item, wish) => void map.set(item, wish),
+    save: (item, submission) => void map.set(item, submission),
     remove: (item) => void map.delete(item),
   };
 }
 
-/** A server that holds the latest wish for each item, and fails where told. */
+/** A server that holds the latest submission for each item. */
 function setUp(store = memory()) {
-  const server = new Map<string, Wish>();
-  const deliver = vi.fn((item: string, wish: Wish) => {
-    server.set(item, wish);
+  const server = new Map<string, Submission>();
+  const deliver = vi.fn((item: string, submission: Submission) => {
+    server.set(item, submission);
     return Promise.resolve("ok");
   });
   const outbox = new Outbox({ deliver, isPassing: (error) => error === away }, store);
@@ -43,7 +43,7 @@ test("an answer is kept until the server has it", async () => {
   expect(outbox.getView()).toEqual({ waiting: 0, trouble: null, refused: [] });
 });
 
-test("while the network is away, answers wait, and then all arrive once, in order", async () => {
+test("answers wait while the network is away, then arrive once and in order", async () => {
   const { outbox, deliver } = setUp();
   deliver.mockRejectedValueOnce(away).mockRejectedValueOnce(away);
   outbox.put("one", answer("1"));
@@ -57,7 +57,7 @@ test("while the network is away, answers wait, and then all arrive once, in orde
   expect(deliver.mock.calls.map(([item]) => item)).toEqual(["one", "one", "one", "two"]);
 });
 
-test("what a closed page left behind is sent by the next one", async () => {
+test("the next page sends the answers of a closed page", async () => {
   const { outbox, server } = setUp(memory(["one", answer("tie")]));
   expect(outbox.getView().waiting).toBe(1);
   outbox.retry();
@@ -65,7 +65,7 @@ test("what a closed page left behind is sent by the next one", async () => {
   expect(server.get("one")).toEqual(answer("tie"));
 });
 
-test("a wish that changes while the first is on its way is sent behind it", async () => {
+test("a change during a delivery is sent after it", async () => {
   const { outbox, server, store } = setUp();
   outbox.put("one", answer("1"));
   outbox.put("one", undo);
@@ -74,7 +74,7 @@ test("a wish that changes while the first is on its way is sent behind it", asyn
   expect(store.kept.size).toBe(0);
 });
 
-test("a refusal is told and does not hold up the others", async () => {
+test("a refusal is reported and does not delay the others", async () => {
   const { outbox, deliver, server } = setUp();
   const settled = vi.fn();
   outbox.onSettled(settled);
@@ -90,7 +90,7 @@ test("a refusal is told and does not hold up the others", async () => {
   ]);
 });
 
-test("what was refused is kept until somebody has read it, also by a page that is opened later", async () => {
+test("a refused answer is kept until it is dismissed, also on a page that is opened later", async () => {
   const { outbox, deliver, store } = setUp();
   deliver.mockRejectedValueOnce(closed);
   outbox.put("one", answer("1"));
@@ -106,7 +106,7 @@ test("what was refused is kept until somebody has read it, also by a page that i
   expect([later.outbox.getView().refused, store.kept.size]).toEqual([[], 0]);
 });
 
-test("reading of a refusal does not lose another answer to the same item that is on its way", async () => {
+test("dismissing a refusal keeps a newer answer to the same item", async () => {
   const { outbox, deliver, store } = setUp();
   deliver.mockRejectedValueOnce(closed).mockRejectedValueOnce(away);
   outbox.put("one", answer("1"));
@@ -127,7 +127,7 @@ test("the wait between tries grows to fifteen seconds and no further", async () 
   expect(deliver).toHaveBeenCalledTimes(7);
 });
 
-test("a try can be asked for at once", async () => {
+test("retry sends immediately", async () => {
   const { outbox, deliver } = setUp();
   deliver.mockRejectedValueOnce(away);
   outbox.put("one", answer("1"));

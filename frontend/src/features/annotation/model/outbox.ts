@@ -1,16 +1,16 @@
-import type { Wish } from "@/features/annotation/model/item";
+import type { Submission } from "@/features/annotation/model/item";
 
-/** Keeps wishes beyond the page's life. */
-export interface WishStore {
-  load: () => [item: string, wish: Wish][];
-  save: (item: string, wish: Wish) => void;
+/** Stores submissions until the server has them, also after the page is closed. */
+export interface SubmissionStore {
+  load: () => [item: string, submission: Submission][];
+  save: (item: string, submission: Submission) => void;
   remove: (item: string) => void;
 }
 
-interface Courier<Receipt> {
-  /** Tells the server. Repeating it changes nothing there. */
-  deliver: (item: string, wish: Wish) => Promise<Receipt>;
-  /** Whether the same may be accepted later: there was no answer, or the server is in trouble. */
+interface Transport<Receipt> {
+  /** Sends a submission. A repeated call has no further effect. */
+  deliver: (item: string, submission: Submission) => Promise<Receipt>;
+  /** Whether a later try may succeed: the server did not respond, or failed. */
   isPassing: (error: unknown) => boolean;
 }
 
@@ -21,9 +21,9 @@ interface Refusal {
 
 export interface OutboxView {
   readonly waiting: number;
-  /** Why nothing gets through, while nothing does. */
+  /** Why submissions cannot be sent; null if they can. */
   readonly trouble: string | null;
-  /** Answers that the server refuses for good. */
+  /** Answers that the server refused. */
   readonly refused: readonly Refusal[];
 }
 
@@ -31,24 +31,24 @@ const FIRST_DELAY_MS = 1000;
 const LONGEST_DELAY_MS = 15_000;
 
 /**
- * Sends the latest wish of each item, one at a time, until the server has it. A wish holds a final state, so sending it
- * twice has the same effect as once.
+ * Sends the latest submission of each item, one at a time, until the server has it. A submission holds a final state, so
+ * sending it twice has the same effect as once.
  */
 export class Outbox<Receipt> {
-  private readonly wishes: Map<string, Wish>;
+  private readonly submissions: Map<string, Submission>;
   private view: OutboxView;
   private readonly listeners = new Set<() => void>();
-  private readonly readers = new Set<(item: string, wish: Wish, receipt: Receipt | null) => void>();
+  private readonly readers = new Set<(item: string, submission: Submission, receipt: Receipt | null) => void>();
   private sending = false;
   private failures = 0;
   private timer: ReturnType<typeof setTimeout> | null = null;
 
   constructor(
-    private readonly courier: Courier<Receipt>,
-    private readonly store: WishStore,
+    private readonly transport: Transport<Receipt>,
+    private readonly store: SubmissionStore,
   ) {
-    this.wishes = new Map(store.load());
-    this.view = { waiting: this.wishes.size, trouble: null, refused: [] };
+    this.submissions = new Map(store.load());
+    this.view = { waiting: this.submissions.size, trouble: null, refused: [] };
   }
 
   subscribe = (listener: () => void): (() => void) => {
@@ -56,25 +56,25 @@ export class Outbox<Receipt> {
     return () => this.listeners.delete(listener);
   };
 
-  /** Tells what became of each wish: the server's receipt, or null for one that it refused. */
-  onSettled = (reader: (item: string, wish: Wish, receipt: Receipt | null) => void): (() => void) => {
+  /** Calls `reader` for each submission with the server's receipt, or with null if the server refused it. */
+  onSettled = (reader: (item: string, submission: Submission, receipt: Receipt | null) => void): (() => void) => {
     this.readers.add(reader);
     return () => this.readers.delete(reader);
   };
 
   getView = (): OutboxView => this.view;
 
-  pending = (): ReadonlyMap<string, Wish> => this.wishes;
+  pending = (): ReadonlyMap<string, Submission> => this.submissions;
 
-  put(item: string, wish: Wish): void {
-    this.wishes.delete(item);
-    this.wishes.set(item, wish);
-    this.store.save(item, wish);
+  put(item: string, submission: Submission): void {
+    this.submissions.delete(item);
+    this.submissions.set(item, submission);
+    this.store.save(item, submission);
     this.show({});
     if (!this.timer) void this.send();
   }
 
-  /** Tries at once instead of waiting for the next try. */
+  /** Sends immediately instead of at the next try. */
   retry = (): void => {
     if (this.timer) clearTimeout(this.timer);
     this.timer = null;
@@ -83,7 +83,7 @@ export class Outbox<Receipt> {
 
   /** Forgets refused answers that the user has read. Until then the store keeps them for the next page. */
   dismiss = (): void => {
-    for (const { item } of this.view.refused) if (!this.wishes.has(item)) this.store.remove(item);
+    for (const { item } of this.view.refused) if (!this.submissions.has(item)) this.store.remove(item);
     this.show({ refused: [] });
   };
 
@@ -99,37 +99,37 @@ export class Outbox<Receipt> {
     }
   }
 
-  private first(): [string, Wish] | undefined {
-    return this.wishes.entries().next().value;
+  private first(): [string, Submission] | undefined {
+    return this.submissions.entries().next().value;
   }
 
-  /** Whether to go on with the next one. */
-  private async deliver(item: string, wish: Wish): Promise<boolean> {
+  /** Returns whether to continue with the next submission. */
+  private async deliver(item: string, submission: Submission): Promise<boolean> {
     let receipt: Receipt | null = null;
     let refusal: string | undefined;
     try {
-      receipt = await this.courier.deliver(item, wish);
+      receipt = await this.transport.deliver(item, submission);
     } catch (error) {
       refusal = error instanceof Error ? error.message : String(error);
-      if (this.courier.isPassing(error)) {
+      if (this.transport.isPassing(error)) {
         this.later(refusal);
         return false;
       }
     }
-    this.settle(item, wish, receipt, refusal);
+    this.settle(item, submission, receipt, refusal);
     return true;
   }
 
-  private settle(item: string, wish: Wish, receipt: Receipt | null, refusal?: string): void {
-    // While it was on its way, another wish may have taken its place.
-    if (this.wishes.get(item) === wish) {
-      this.wishes.delete(item);
+  private settle(item: string, submission: Submission, receipt: Receipt | null, refusal?: string): void {
+    // A newer submission may have replaced this one while it was being sent.
+    if (this.submissions.get(item) === submission) {
+      this.submissions.delete(item);
       if (refusal === undefined) this.store.remove(item);
     }
     this.failures = 0;
     const others = this.view.refused.filter((one) => one.item !== item);
     const refused = refusal === undefined ? others : [...others, { item, message: refusal }];
-    this.readers.forEach((reader) => reader(item, wish, receipt));
+    this.readers.forEach((reader) => reader(item, submission, receipt));
     this.show({ trouble: null, refused });
   }
 
@@ -140,7 +140,7 @@ export class Outbox<Receipt> {
   }
 
   private show(change: Partial<OutboxView>): void {
-    this.view = { ...this.view, ...change, waiting: this.wishes.size };
+    this.view = { ...this.view, ...change, waiting: this.submissions.size };
     this.listeners.forEach((listener) => listener());
   }
 }

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import type { Hand, Item, Receipt, Wish } from "@/features/annotation/model/item";
+import type { ItemBatch, Item, Receipt, Submission } from "@/features/annotation/model/item";
 import { Outbox } from "@/features/annotation/model/outbox";
 import { Queue } from "@/features/annotation/model/queue";
 
@@ -10,13 +10,13 @@ const item = (id: string): Item => ({ id, kind: "pairs", prompt: `${id}?`, compl
 class Round {
   status = "open";
   online = true;
-  answers = new Map<string, Wish>();
+  answers = new Map<string, Submission>();
   /** In the order of answering. */
   order: string[] = [];
   asked: number[] = [];
   constructor(readonly ids: readonly string[]) {}
 
-  next = async (limit: number): Promise<Hand> => {
+  next = async (limit: number): Promise<ItemBatch> => {
     await this.reach();
     this.asked.push(limit);
     const open = this.ids.filter((id) => !this.answers.has(id));
@@ -24,16 +24,16 @@ class Round {
     return { status: this.status, items, ...this.count() };
   };
 
-  deliver = async (id: string, wish: Wish): Promise<Receipt> => {
+  deliver = async (id: string, submission: Submission): Promise<Receipt> => {
     await this.reach();
     if (this.status === "closed") throw new Error("The round is closed.");
     this.order = this.order.filter((each) => each !== id);
-    if (wish.type === "undo") this.answers.delete(id);
+    if (submission.type === "undo") this.answers.delete(id);
     else {
-      this.answers.set(id, wish);
+      this.answers.set(id, submission);
       this.order.push(id);
     }
-    return { item: wish.type === "undo" ? item(id) : null, ...this.count() };
+    return { item: submission.type === "undo" ? item(id) : null, ...this.count() };
   };
 
   private reach = (): Promise<void> => (this.online ? Promise.resolve() : Promise.reject(away));

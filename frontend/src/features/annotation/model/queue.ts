@@ -1,47 +1,46 @@
-import type { Given, Hand, Item, QueueView, Receipt, Verdict, Wish } from "@/features/annotation/model/item";
+import {
+  emptyQueue,
+  isSameChoice,
+  type AnsweredItem,
+  type Item,
+  type ItemBatch,
+  type QueueView,
+  type Receipt,
+  type Submission,
+  type Verdict,
+} from "@/features/annotation/model/item";
 import type { Outbox } from "@/features/annotation/model/outbox";
 import { Stopwatch } from "@/features/annotation/model/stopwatch";
 
-/** So many items are at hand, the one on the screen included, so that the next one is there at once. */
+/** Items to hold, including the one on the screen, so that the next one appears at once. */
 const AT_HAND = 3;
 const MOST_ASKED = 10;
 const LOOK_AGAIN_MS = 5000;
-/** A day: what takes longer was left lying. */
+/** Longest time of an answer that is reported: a day. */
 const LONGEST_S = 86_400;
-/** The same answer sooner after the last one was meant for the same item: a key that bounced. */
+/** A repeated answer within this time is a bounced key, not an answer to the next item. */
 const BOUNCE_S = 0.08;
 
-/** One annotator's way through a round. Answers go to the outbox; here is what to judge next. */
+/** The items that one annotator judges next. Answers go to the outbox. */
 export class Queue {
   private items: Item[] = [];
-  private given: Given[] = [];
-  /** Answered in this visit: not to be shown again, even if the server hands it out before it has the answer. */
+  private given: AnsweredItem[] = [];
+  /** Items answered on this page. They are not shown again, even if the server sends them before it has the answer. */
   private readonly answered = new Set<string>();
   /** Items whose answer the server has confirmed. */
   private readonly confirmed = new Set<string>();
   private counts = { done: 0, total: 0 };
   private lastItem: string | null = null;
   private filling = false;
-  /** Asked to fill while filling. */
+  /** Whether `fill` was called during another call. */
   private again = false;
   private timer: ReturnType<typeof setTimeout> | null = null;
   private readonly listeners = new Set<() => void>();
   private leave: (() => void) | null = null;
-  private view: QueueView = {
-    status: null,
-    item: null,
-    showing: 0,
-    last: null,
-    bounced: false,
-    canUndo: false,
-    done: 0,
-    total: 0,
-    finished: false,
-    error: null,
-  };
+  private view: QueueView = emptyQueue;
 
   constructor(
-    private readonly next: (limit: number) => Promise<Hand>,
+    private readonly next: (limit: number) => Promise<ItemBatch>,
     private readonly outbox: Outbox<Receipt>,
     readonly watch: Stopwatch = new Stopwatch(),
   ) {}
@@ -66,14 +65,14 @@ export class Queue {
     this.timer = null;
   };
 
-  /** Looks for more at once. */
+  /** Requests items immediately. */
   refresh = (): void => void this.fill(true);
 
   answer = (verdict: Verdict): void => {
     const [item, ...rest] = this.items;
     const seconds = this.watch.seconds;
     if (!item || this.view.item !== item) return;
-    if (seconds < BOUNCE_S && isSame(verdict, this.given.at(-1)?.verdict)) {
+    if (seconds < BOUNCE_S && isSameChoice(verdict, this.given.at(-1)?.verdict)) {
       this.show({ bounced: true });
       return;
     }
@@ -85,7 +84,7 @@ export class Queue {
     void this.fill();
   };
 
-  /** Takes the newest answer back, and shows what it was about. */
+  /** Undoes the newest answer and shows its item. */
   undo = (): void => {
     const newest = this.given.pop();
     if (newest) {
@@ -102,19 +101,19 @@ export class Queue {
     this.items = [item, ...this.items.filter((each) => each.id !== item.id)];
   }
 
-  private readonly settled = (id: string, wish: Wish, receipt: Receipt | null): void => {
+  private readonly settled = (id: string, submission: Submission, receipt: Receipt | null): void => {
     if (receipt) {
       this.counts = { done: receipt.done, total: receipt.total };
-      if (wish.type === "answer") this.confirmed.add(id);
+      if (submission.type === "answer") this.confirmed.add(id);
       else this.confirmed.delete(id);
     }
-    const before = wish.type === "undo" && id === this.lastItem;
+    const before = submission.type === "undo" && id === this.lastItem;
     if (before && receipt) {
       this.lastItem = receipt.last_item ?? null;
       if (receipt.item) this.putBack(receipt.item);
     }
-    // Refused: it has no answer, so that the server may hand it out again.
-    if (!receipt && wish.type === "answer") {
+    // A refused answer is not stored, so the server may send the item again.
+    if (!receipt && submission.type === "answer") {
       this.answered.delete(id);
       this.given = this.given.filter(({ item }) => item.id !== id);
     }
@@ -122,7 +121,7 @@ export class Queue {
     void this.fill(!receipt);
   };
 
-  /** Asks for more where little is at hand. The server hands out again what is at hand or on its way to it. */
+  /** Requests items if few are left. The response repeats the items that are held here or whose answers are being sent. */
   private async fill(always = false): Promise<void> {
     const limit = AT_HAND + this.outbox.pending().size;
     const enough = this.items.length >= AT_HAND && this.view.status === "open";
@@ -141,20 +140,20 @@ export class Queue {
     this.lookAgain();
   }
 
-  private take(hand: Hand, limit: number): void {
+  private take(batch: ItemBatch, limit: number): void {
     const first = this.view.status === null;
     const atHand = new Set(this.items.map((item) => item.id));
     const pending = this.outbox.pending();
-    const fresh = hand.items.filter(
+    const fresh = batch.items.filter(
       ({ id }) => !atHand.has(id) && !this.answered.has(id) && pending.get(id)?.type !== "answer",
     );
     this.items.push(...fresh);
-    if (first) this.lastItem = hand.last_item;
-    if (!pending.size) this.counts = { done: hand.done, total: hand.total };
-    this.show({ status: hand.status, finished: hand.items.length < limit, error: null });
+    if (first) this.lastItem = batch.last_item;
+    if (!pending.size) this.counts = { done: batch.done, total: batch.total };
+    this.show({ status: batch.status, finished: batch.items.length < limit, error: null });
   }
 
-  /** Something may come later: the round goes on, another annotator gives something back. */
+  /** Items may appear later: the round is opened again, or another annotator's reservation ends. */
   private lookAgain(): void {
     if (this.timer) clearTimeout(this.timer);
     this.timer = null;
@@ -165,9 +164,9 @@ export class Queue {
   /** Number of answered items, including answers that are being sent. */
   private done(): number {
     let done = this.counts.done;
-    for (const [id, wish] of this.outbox.pending()) {
-      if (wish.type === "answer" && !this.confirmed.has(id)) done++;
-      if (wish.type === "undo" && this.confirmed.has(id)) done--;
+    for (const [id, submission] of this.outbox.pending()) {
+      if (submission.type === "answer" && !this.confirmed.has(id)) done++;
+      if (submission.type === "undo" && this.confirmed.has(id)) done--;
     }
     return done;
   }
@@ -191,6 +190,3 @@ export class Queue {
     this.listeners.forEach((listener) => listener());
   }
 }
-
-const isSame = (one: Verdict, other: Verdict | undefined): boolean =>
-  other !== undefined && "choice" in one && "choice" in other && one.choice === other.choice;

@@ -3,7 +3,7 @@ import { Link } from "react-router";
 import { Button } from "@/components/button";
 import { Notice } from "@/components/notice";
 import type { OutboxView } from "@/features/annotation/model/outbox";
-import { type Post, posts } from "@/features/annotation/model/outboxes";
+import { type AnnotatorOutbox, outboxesToSend } from "@/features/annotation/model/outboxes";
 import { paths } from "@/lib/address";
 import { count } from "@/lib/format";
 import styles from "./queue.module.css";
@@ -16,7 +16,7 @@ interface SendingProps {
   onDismiss: () => void;
 }
 
-/** Says so when answers do not get through. While they do, there is nothing to say. */
+/** A message while answers cannot be sent or are refused; otherwise nothing. */
 export function Sending({ whose, sending, onRetry, onDismiss }: SendingProps) {
   const { waiting, trouble, refused } = sending;
   return (
@@ -25,7 +25,7 @@ export function Sending({ whose, sending, onRetry, onDismiss }: SendingProps) {
         <p className={styles.trouble} role="status">
           <span>
             {whose} {trouble} {count(waiting, "answer")} {waiting === 1 ? "waits" : "wait"} in this browser and{" "}
-            {waiting === 1 ? "is" : "are"} sent as soon as it answers.
+            {waiting === 1 ? "is" : "are"} sent when the server responds.
           </span>
           <Button onClick={onRetry}>Try now</Button>
         </p>
@@ -45,16 +45,16 @@ export function Sending({ whose, sending, onRetry, onDismiss }: SendingProps) {
 
 /** Sends the answers that closed pages left in this browser, and shows those that fail. */
 export function Leftovers() {
-  const [found] = useState(posts);
+  const [found] = useState(outboxesToSend);
   useEffect(() => found.forEach(({ outbox }) => outbox.retry()), [found]);
   return found.map((post) => <Leftover key={`${post.round} ${post.annotator}`} {...post} />);
 }
 
-function Leftover({ round, annotator, outbox }: Post) {
+function Leftover({ round, annotator, outbox }: AnnotatorOutbox) {
   const sending = useSyncExternalStore(outbox.subscribe, outbox.getView);
   const whose = (
     <>
-      Of {annotator}, to <Link to={paths.round(round)}>{round}</Link>.
+      Annotator {annotator}, round <Link to={paths.round(round)}>{round}</Link>.
     </>
   );
   return <Sending whose={whose} sending={sending} onRetry={outbox.retry} onDismiss={outbox.dismiss} />;

@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useSyncExternalStore } from "react";
 import { nextItems } from "@/features/annotation/api";
-import { type Hand, type QueueView, type Receipt, toItem } from "@/features/annotation/model/item";
+import { type ItemBatch, type QueueView, type Receipt, toItem } from "@/features/annotation/model/item";
 import type { Outbox, OutboxView } from "@/features/annotation/model/outbox";
 import { outboxOf } from "@/features/annotation/model/outboxes";
 import { Queue } from "@/features/annotation/model/queue";
@@ -16,7 +16,7 @@ interface Desk {
 /** One annotator's queue, at work while the page is open. */
 export function useQueue(round: string, annotator: string): Desk {
   const outbox = outboxOf(round, annotator);
-  const queue = useMemo(() => new Queue((limit) => hand(round, annotator, limit), outbox), [round, annotator, outbox]);
+  const queue = useMemo(() => new Queue((limit) => next(round, annotator, limit), outbox), [round, annotator, outbox]);
   useEffect(() => {
     queue.start();
     const stopWatching = watchAttention(queue);
@@ -39,10 +39,10 @@ export function useQueue(round: string, annotator: string): Desk {
   return { queue, view, outbox, sending };
 }
 
-async function hand(round: string, annotator: string, limit: number): Promise<Hand> {
+async function next(round: string, annotator: string, limit: number): Promise<ItemBatch> {
   try {
-    const handed = await nextItems(round, annotator, limit);
-    return { ...handed, items: handed.items.map(toItem) };
+    const batch = await nextItems(round, annotator, limit);
+    return { ...batch, items: batch.items.map(toItem) };
   } catch (error) {
     noticeSignOut(error);
     throw error;
