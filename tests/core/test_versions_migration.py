@@ -1,4 +1,4 @@
-"""Datasets from before there were versions become version 1 of themselves, and back."""
+"""Databases of older releases: the migration that gives datasets versions, in both directions, and all migrations to head."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -10,8 +10,13 @@ from alembic.config import Config
 from psycopg import sql
 from sqlalchemy import Engine, make_url, text
 from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Session
 
-from core.db import alembic_config, engine_for
+from core.datasets import versions
+from core.db import alembic_config, at_head, engine_for, migrate
+from core.jobs.events import events_after
+from core.jobs.metrics import MetricQuery, series
+from core.models import Job
 
 BEFORE, AFTER = "c47d0be9a815", "d1a7e5c0b301"
 ROWS = """
@@ -22,6 +27,15 @@ ROWS = """
     INSERT INTO jobs (id, owner_id, name, spec, priority, status, status_reason, attempt, last_seq)
         VALUES ('job_1', 'key_1', 'j', '{"data": {"preferences": "ds_one", "sft": null}}', 0, 'queued', '', 0, 0);
     INSERT INTO job_datasets (job_id, role, dataset_id) VALUES ('job_1', 'preferences', 'ds_one');
+"""
+RUN = """
+    UPDATE jobs SET last_seq = 2;
+    INSERT INTO job_attempts (job_id, number, worker_id) VALUES ('job_1', 1, 'wrk_1');
+    INSERT INTO job_events (job_id, seq, attempt, type, created_at, stage, step, data) VALUES
+        ('job_1', 1, 1, 'run_started', now(), NULL, NULL, '{"threads": 2}'),
+        ('job_1', 2, 1, 'metrics', now(), 'ppo', 1, '{"values": {"objective/kl": 0.5}}');
+    INSERT INTO job_metrics (job_id, stage, step, attempt, at, values)
+        VALUES ('job_1', 'ppo', 1, 1, now(), '{"objective/kl": 0.5}');
 """
 SAME_ROWS = """
     INSERT INTO datasets (id, owner_id, name, kind, rows, bytes, sha256, blob_key)
@@ -74,6 +88,21 @@ def test_migration_makes_every_dataset_its_version_1(config: Config, engine: Eng
     assert rows(engine, "SELECT version_id FROM job_datasets") == [("dv_one",)]
     tasks = "SELECT kind, status, args->>'dataset', args->>'sha256' FROM data_tasks ORDER BY id"
     assert rows(engine, tasks) == [("index", "queued", "ds_one", "aa"), ("index", "queued", "ds_two", "bb")]
+
+
+def test_migrate_old_database_to_head_keeps_all_rows(config: Config, engine: Engine) -> None:
+    execute(engine, ROWS + RUN)
+    url = config.attributes["database_url"]
+    migrate(url)
+    assert at_head(url)
+    with Session(engine) as session:
+        job = session.get_one(Job, "job_1")
+        assert (job.status, job.attempt, job.seeds_done) == ("queued", 0, 0)
+        assert [event.type for event in events_after(session, job.id, 0, 10)] == ["run_started", "metrics"]
+        (found,), last_seq = series(session, job.id, MetricQuery())
+        assert (found.name, found.steps, found.last, last_seq) == ("objective/kl", [1], [0.5], 2)
+        version = versions.usable(session, "key_1", "ds_one")
+        assert version.content is not None and version.content.blob_key == "datasets/ds_one.jsonl"
 
 
 def test_datasets_with_the_same_rows_share_them(config: Config, engine: Engine) -> None:
