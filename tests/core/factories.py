@@ -1,4 +1,4 @@
-"""Rows that tests begin with, made by the verbs that make them in earnest."""
+"""Rows for tests, made by the functions that make them in production."""
 
 import io
 import json
@@ -39,7 +39,7 @@ def jsonl(content: Sequence[dict[str, Any]]) -> bytes:
 
 
 def make_dataset(session: Session, owner_id: str, kind: DatasetKind = DatasetKind.PREFERENCES) -> Dataset:
-    """With one version, which is ready."""
+    """A dataset with one ready version."""
     return make_version(session, owner_id, kind).dataset
 
 
@@ -50,7 +50,7 @@ def make_version(
     content: bytes | None = None,
     bad_rows: BadRows = BadRows.REFUSE,
 ) -> DatasetVersion:
-    """Version 1 of a dataset of its own, made of a file of JSONL."""
+    """Version 1 of a new dataset, imported from JSONL."""
     settings = get_settings()
     file = jsonl(ROWS[kind]) if content is None else content
     source = Source(lambda: io.BytesIO(file), f"{kind.value}.jsonl")
@@ -60,19 +60,19 @@ def make_version(
 
 
 def make_index(session: Session, version: DatasetVersion) -> None:
-    """The search index of its rows, as the data worker makes it."""
+    """Write the search index of the version's rows, as the data worker does."""
     found = [stored.row for stored in rows.stream(blob_store(get_settings()), version)]
     assert version.sha256 is not None
     assert search.add(session, version.sha256, version.dataset.kind, 1, found)
 
 
 def dataset_id_of(job: Job) -> str:
-    """Of its preferences."""
+    """The id of the dataset of the job's preferences."""
     return Reference.parse(job.spec["data"]["preferences"]).dataset_id
 
 
 def make_job(session: Session, owner_id: str | None = None, **spec: Any) -> Job:
-    """A queued job, with an owner and a dataset of its own unless told whose it is. Committed."""
+    """A queued job with a new dataset, committed. `owner_id` None: a new key owns it."""
     owner = owner_id or make_key(session).id
     dataset = make_dataset(session, owner)
     whole = {"model": "some/model", "data": {"preferences": dataset.id}, "ppo": {}} | spec
@@ -82,7 +82,7 @@ def make_job(session: Session, owner_id: str | None = None, **spec: Any) -> Job:
 
 
 def running(session: Session, job: Job, worker_id: str = "wrk_1") -> int:
-    """Have a worker claim the job and its trainer start PPO; the attempt's number. Nothing else may be queued."""
+    """Claim the job and start PPO. Returns the number of the attempt. No other job may be queued."""
     claim = attempts.claim(session, worker_id)
     assert claim is not None and claim.job_id == job.id
     append_events(session, job.id, claim.attempt, start_events())

@@ -1,4 +1,4 @@
-"""What we start must end with us, whichever way we end."""
+"""Child processes end with their parent, even if it is killed."""
 
 import os
 import signal

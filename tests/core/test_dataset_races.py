@@ -1,4 +1,4 @@
-"""What two who do something with one dataset at the same moment see of each other."""
+"""Concurrent changes to one dataset."""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -32,7 +32,7 @@ def dataset(session: Session) -> Dataset:
 
 @pytest.fixture
 def meanwhile(session: Session) -> Iterator[Meanwhile]:
-    """Does something in a transaction of its own, and returns once that waits for ours."""
+    """Calls a function in another transaction, and returns once that waits for a lock of this one."""
     waiting = text(
         "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
     )
@@ -42,7 +42,7 @@ def meanwhile(session: Session) -> Iterator[Meanwhile]:
             verb(other)
 
     def waits() -> bool:
-        with session_scope() as looking:  # anew each time: a transaction sees one state of the activity throughout
+        with session_scope() as looking:  # a new one each time, since a transaction sees one snapshot of the activity
             return bool(looking.execute(waiting).scalar_one())
 
     def begin(verb: Callable[[Session], object]) -> Future[None]:
@@ -52,7 +52,7 @@ def meanwhile(session: Session) -> Iterator[Meanwhile]:
 
     with ThreadPoolExecutor(1) as pool:
         yield begin
-        session.rollback()  # a test that failed must not leave the other waiting
+        session.rollback()  # after a failure, the other thread must not wait for ever
 
 
 def _create(session: Session, dataset: Dataset) -> None:
@@ -118,7 +118,7 @@ def test_race_put_during_release_stores_the_rows_again(session: Session, draft: 
     again = meanwhile(lambda other: row_store.put(other, blobs, draft))
     session.commit()
     again.result(10)
-    # What follows the commit of a removal looks again, and finds that the rows are wanted.
+    # The function after the commit of a removal checks again, and finds that the rows are needed.
     for call in session.info.pop("after_commit"):
         call()
     with session_scope() as looking:

@@ -1,4 +1,4 @@
-"""A disk without room."""
+"""Writing to a full disk."""
 
 import resource
 from collections.abc import Iterator

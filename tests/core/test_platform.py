@@ -1,4 +1,4 @@
-"""Settings, workers, the queue's doorbell, transactions, migrations and the operator's command."""
+"""Settings, workers, wake messages, transactions, migrations and the operator's command."""
 
 import os
 import signal
@@ -71,14 +71,14 @@ def test_lists_of_folders_come_from_the_environment(monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.parametrize("folders", ["any", "/models:/data/models", "/data", "/blobs/jobs"])
 def test_folders_that_jobs_may_not_read_are_no_models(folders: str) -> None:
-    """`any` was a value once; below the platform's own folders nothing is ever read."""
+    """`any` was a value of older releases. The platform's own folders are always refused."""
     fine = {"database_url": "postgresql://u@h/d", "redis_url": "redis://x", "data_dir": "/data"}
     with pytest.raises(ValueError, match=r"`any` is not supported|which jobs may never read"):
         Settings.model_validate(fine | {"blob_url": "file:///blobs", "local_models": folders})
 
 
 def test_an_empty_number_of_processes_is_none(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> None:
-    """As a container that hands on what the operator left empty has it."""
+    """A container passes on a variable that the operator left empty."""
     monkeypatch.setenv("PROXIMAL_PROCESSES", "")
     get_settings.cache_clear()
     assert get_settings().processes is None
@@ -138,7 +138,7 @@ def test_a_broker_that_hangs_costs_a_moment(tmp_path: Path) -> None:
 
 
 def test_wake_worker_enqueues_and_only_warns_without_a_broker(redis_url: str, caplog: pytest.LogCaptureFixture) -> None:
-    """The wait for a broker that is down is below two seconds."""
+    """The wait for an unreachable broker is below two seconds."""
     assert wake_worker(redis_url)
     with celery_app(redis_url).connection_for_read() as connection:
         queue = connection.SimpleQueue("celery")

@@ -1,4 +1,4 @@
-"""Data tasks: who gets which, how they are held, and how they end."""
+"""Data tasks: claims, leases and ends."""
 
 import pytest
 from redis import Redis
@@ -163,7 +163,7 @@ def test_a_cancelled_task_stops_its_worker_and_fails_its_version(session: Sessio
         tasks.renew(session, claim)
     assert (made.status, made.error, version.status) == ("cancelled", None, "failed")
     assert version.error == {"code": "cancelled", "message": "It was cancelled."}
-    tasks.cancel(session, made)  # again changes nothing
+    tasks.cancel(session, made)  # a second call changes nothing
 
 
 def test_failed_task_keeps_the_error_of_a_settled_version(session: Session, owner: str) -> None:

@@ -45,7 +45,7 @@ SAME_ROWS = """
 
 @pytest.fixture
 def config(postgres_url: str) -> Iterator[Config]:
-    """A database of its own, as it was before."""
+    """A separate database with the schema of BEFORE."""
     here = make_url(postgres_url)
     name = f"{here.database}_versions"
     with psycopg.connect(postgres_url.replace("+psycopg", ""), autocommit=True) as connection:

@@ -1,4 +1,4 @@
-"""A queue, a context to work at, and short leases, so that losing one takes a second or two."""
+"""Fixtures of worker tests. Leases are short, so that losing one takes a second or two."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -34,7 +34,7 @@ def settings(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Settings:
 
 @pytest.fixture
 def queue(settings: Settings) -> Callable[[str], str]:
-    """Queue a job whose fake trainer does this; answer its id."""
+    """Queue a job with these actions of its fake trainer. Returns its id."""
 
     def queue(actions: str) -> str:
         with session_scope() as session:
@@ -60,7 +60,7 @@ StartWorker = Callable[..., AbstractContextManager[child.Child]]
 
 @pytest.fixture
 def start_worker(settings: Settings, tmp_path: Path) -> StartWorker:
-    """A worker as a process of its own, with the fake trainer, or another one."""
+    """Start a worker as a process, with the fake trainer or another one."""
 
     @contextmanager
     def start(trainer: str = str(FOLDER / "fake_trainer.py"), *what: str) -> Iterator[child.Child]:
@@ -75,7 +75,7 @@ def start_worker(settings: Settings, tmp_path: Path) -> StartWorker:
 
 
 def job(job_id: str) -> Job:
-    """As the database has it now."""
+    """The job as it is in the database now."""
     with session_scope() as session:
         return session.get_one(Job, job_id)
 
@@ -92,7 +92,7 @@ def events(job_id: str, type_: str | None = None) -> list[JobEvent]:
 
 @contextmanager
 def meanwhile(action: Callable[[], object]) -> Iterator[None]:
-    """Do something in another thread while this one works."""
+    """Call a function in another thread."""
     thread = Thread(target=action)
     thread.start()
     try:

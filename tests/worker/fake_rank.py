@@ -1,6 +1,6 @@
 """A process of several that does not train: `launch spec.json …` starts them as `python -m trainer launch` does.
 
-Process 0 is the fake trainer, with the spec's `name` as its list of things to do; the others do what it says behind a `|`.
+The spec's `name` lists the actions. Process 0, the fake trainer, does those before a `|`, the other processes those after it.
 """
 
 import argparse
@@ -52,7 +52,7 @@ def play(who: object, actions: str) -> int:
 
 
 class Other:
-    """What a process that is not the first may do."""
+    """The actions of processes other than the first one."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -81,7 +81,7 @@ class Other:
         return 6
 
     def when_all_are_there(self) -> None:
-        """The first has begun, and listens."""
+        """Wait until the first process has reported `run_started`, when it handles signals."""
         while (
             not (self.folder / "events.jsonl").exists()
             or "run_started" not in (self.folder / "events.jsonl").read_text()

@@ -73,7 +73,7 @@ class Fake:
         self.emit(StageStarted(stage="ppo", total_steps=STEPS, start_step=step))
 
     def steps(self) -> int | None:
-        """Quick steps, a checkpoint at each."""
+        """Run quick steps, with a checkpoint at each."""
         for step in range(self._resume_step() + 1, STEPS + 1):
             self.emit(Metrics(stage="ppo", step=step, total_steps=STEPS, values={"loss": 1.0 / step}))
             self._save(step)
@@ -85,7 +85,7 @@ class Fake:
             time.sleep(0.5)
 
     def wait(self) -> int | None:
-        """For a signal or the end of the lease, as the trainer does between two steps."""
+        """Check for a signal or the end of the lease, as the trainer does between two steps."""
         while not self.asked:
             if time.time() > float(self.lease.read_text()):
                 self.emit(RunStopped(reason="lease_lost", stage="ppo", step=1))
@@ -110,13 +110,13 @@ class Fake:
         self.emit(RunFinished(seconds=1.0, summary={"win_rate": 0.9}))
 
     def not_yet_listening(self) -> None:
-        """As while torch is being imported."""
+        """Leave SIGTERM without a handler, as while torch is being imported."""
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         self.emit(Message(text="importing"))
         time.sleep(60)
 
     def deaf(self) -> None:
-        """Listen to nothing."""
+        """Ignore SIGTERM."""
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         self.emit(Message(text="deaf"))
         time.sleep(60)
@@ -126,7 +126,7 @@ class Fake:
         return 5
 
     def lose_the_others(self) -> int:
-        """What a process of several sees of another one's end."""
+        """End as a process of several does when another one has ended."""
         while not self.asked:
             time.sleep(0.02)
         self.emit(RunFailed(code="process_lost", message="Another process has ended."))
@@ -139,7 +139,7 @@ class Fake:
         return 76
 
     def improve(self) -> None:
-        """Two checkpoints in the place of the best, the second before anybody can have looked at the first."""
+        """Write two best checkpoints, the second one before the worker can upload the first."""
         for step in (1, 2):
             best = self.folder / "checkpoints" / "ppo-best"
             best.mkdir(parents=True, exist_ok=True)
@@ -174,7 +174,7 @@ class Fake:
         self.emit(Message(text=(self.folder / path).read_text().splitlines()[0]))
 
     def show_models(self) -> None:
-        """What lies where the spec says that the model, and the reference, are."""
+        """Report the files in the folders of the model and of the reference."""
         paths = [self.spec["model"]["path"], self.spec["ppo"]["reference"]["path"]]  # type: ignore[index]
         for path in paths:
             files = [file.relative_to(self.folder / path) for file in (self.folder / path).rglob("*") if file.is_file()]

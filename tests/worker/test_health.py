@@ -1,4 +1,4 @@
-"""What health checks are told."""
+"""Health checks of workers and the sweeper."""
 
 import os
 import time

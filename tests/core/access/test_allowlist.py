@@ -1,4 +1,4 @@
-"""Which addresses a job may have the trainer ask: a list of prefixes must mean what it seems to."""
+"""Prefixes that allow the addresses of rewards and judges."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Which addresses to import from mean what, and what an operator's prefixes allow."""
+"""Parsing of import addresses, and the prefixes that allow them."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Agreement, against numbers that others have printed."""
+"""Measures of agreement, compared with published numbers."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from core.annotation.agreement import alpha, kappa, majority, pairwise
 
 
 def units(*observers: str) -> list[list[str]]:
-    """From one line of labels for each observer, `.` where one said nothing."""
+    """The units of a table with one line of labels for each observer; `.` is a missing label."""
     return [[label for label in labels if label != "."] for labels in zip(*observers, strict=True)]
 
 
@@ -49,6 +49,6 @@ def test_majority_of_tied_labels_is_none() -> None:
 
 
 def test_pairs_of_answers_are_equal_or_not() -> None:
-    # Three answers make three pairs, of which one is equal; the single one makes none.
+    # Three answers make three pairs, one of them equal. A single answer makes none.
     assert pairwise([["a", "a", "b"], ["tie"], ["b", "b"]]) == pytest.approx(2 / 4)
     assert pairwise([["a"]]) is None

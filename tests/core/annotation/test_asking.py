@@ -1,4 +1,4 @@
-"""How the policies of a round are asked: each as its own job asks it."""
+"""Sampling from the policies of a round, each with the settings of its own job."""
 
 from pathlib import Path
 from types import SimpleNamespace
@@ -21,7 +21,7 @@ from worker.tasks import round_models
 
 
 def policy(session: Session, owner: str, stage: StageName = "ppo", **spec: Any) -> str:
-    """The checkpoint of a job of its own, in the blob store as far as a download needs it."""
+    """The checkpoint of a new job. The blob store holds the files that a download needs."""
     spec["data"] = {"preferences": make_dataset(session, owner).id} | spec.pop("data", {})
     job = make_job(session, owner, **spec)
     running(session, job)

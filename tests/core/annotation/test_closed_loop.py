@@ -1,4 +1,4 @@
-"""The closed loop, with nothing made up: a job's two policies answer, two people compare, and the job goes on with that."""
+"""The closed loop with real components: policies sample, annotators compare, and the job is continued."""
 
 import tomllib
 from collections.abc import Callable, Iterator
@@ -31,13 +31,13 @@ SHORT = {
     "evaluation": {"prompts": 4},
 }
 ROWS = 40
-"""Of the example's: what is claimed here does not need the model to learn much."""
+"""Rows of the example. The assertions do not need a model that learns much."""
 Call = Callable[..., Any]
 
 
 @pytest.fixture
 def call(session: Session, settings: Settings) -> Iterator[Call]:
-    """A request that must not be refused; what it answers."""
+    """Send a request that must succeed. Returns the body of the response."""
     _, key = keys.create_key(session, "tester")
     session.commit()
     with TestClient(create_app(settings), headers={"Authorization": f"Bearer {key}"}) as client:
@@ -51,7 +51,7 @@ def call(session: Session, settings: Settings) -> Iterator[Call]:
 
 
 def run_jobs(settings: Settings) -> None:
-    """Everything that is queued, by a worker with the real trainer."""
+    """Run every queued job with the real trainer."""
     with WorkerHeartbeat(settings) as heartbeat:
         run_queued_jobs(WorkerContext(settings, blob_store(settings), Launcher(), StopRequest()), heartbeat)
 
@@ -66,7 +66,7 @@ def tiny_spec(session: Session, owner_id: str) -> dict[str, Any]:
 
 
 def answer_all(call: Call, round_id: str, annotator: str) -> None:
-    """By a rule of taste: the longer text, wherever it stands."""
+    """Prefer the longer text, at either position."""
     while items := call("POST", f"{ROUNDS}/{round_id}/next", annotator=annotator)["items"]:
         lengths = [len(text) for text in items[0]["completions"]]
         choice = "tie" if lengths[0] == lengths[1] else str(1 + lengths.index(max(lengths)))

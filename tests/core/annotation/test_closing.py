@@ -1,4 +1,4 @@
-"""What becomes of the answers: rows of a dataset version, written by a data task."""
+"""Closing a round: a data task writes its answers into a dataset version."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -22,7 +22,7 @@ from tests.core.factories import jsonl, make_key, make_version
 
 
 def closed_rows(session: Session, round_: AnnotationRound) -> list[dict[str, Any]]:
-    """Close it, let the data worker do its part, and read what it wrote."""
+    """Close the round, run the data task, and return the rows that it wrote."""
     work()
     session.expire_all()
     found = rounds.get(session, round_.owner_id, round_.id)
@@ -123,7 +123,7 @@ def test_only_skips_and_gold_questions_are_nothing_to_close(session: Session) ->
 
 
 def fail_to_close(session: Session, round_: AnnotationRound, name: str | None) -> str | None:
-    """Where its answers were to go."""
+    """Close the round and cancel its data task. Returns the id of the dataset that was meant."""
     closing.close(session, round_, None, name)
     task = session.scalars(select(DataTask).filter_by(kind=closing.CLOSE_TASK, status="queued")).one()
     tasks.cancel(session, task)

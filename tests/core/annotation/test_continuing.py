@@ -1,4 +1,4 @@
-"""The next job's spec, and which jobs there is nothing to go on from."""
+"""The spec of the next job, and jobs that cannot be continued."""
 
 from typing import Any
 
@@ -32,7 +32,7 @@ def spec(**changes: Any) -> JobSpec:
 
 
 def after(base: JobSpec, anchor: str | None = "ckpt_sft", **told: Any) -> JobSpec:
-    """What comes after it."""
+    """The spec of the next job."""
     basis = ContinuationBasis(base, "ckpt_ppo", told.pop("reward_model", "ckpt_rm"), anchor)
     return JobSpec.model_validate(next_spec(basis, "ds_new@2", "Second", **told))
 
@@ -89,7 +89,7 @@ def saved(session: Session, job: Job, stage: StageName, step: int = 10, final: b
 
 @pytest.fixture
 def job(session: Session) -> Job:
-    """That is at work."""
+    """A running job."""
     found = make_job(session)
     running(session, found)
     return found

@@ -1,4 +1,4 @@
-"""Figures of a round, worked out by hand."""
+"""Figures of a round, compared with numbers worked out by hand."""
 
 from datetime import UTC, datetime
 
@@ -45,7 +45,7 @@ def test_agreement_is_with_the_majority_of_the_others() -> None:
         items,
         0,
     )
-    # Item B: lee and max said b, kim a. Item C: for kim the others said a and b, so there is no majority.
+    # Item B: lee and max chose b, kim chose a. Item C: the others of kim chose a and b, so they have no majority.
     assert [one.agreement for one in found.annotators] == [
         pytest.approx(1 / 2),
         pytest.approx(1 / 2),
@@ -59,9 +59,9 @@ def test_agreement_is_with_the_majority_of_the_others() -> None:
 def test_a_ranking_counts_by_its_pairs() -> None:
     items = {"A": ItemFacts(policies=[0, 1, 1], scores=[3.0, 2.0, 1.0]), "G": ItemFacts(gold={"ranks": [1, 2, 2]})}
     found = figures([said("kim", "A", [1, 3, 2], (2, 0, 1)), said("kim", "G", [1, 2, 3])], items, 2)
-    # Policy 0 beats both completions of policy 1; the third pair is within policy 1 and says nothing.
+    # Policy 0 beats both completions of policy 1. The third pair is within policy 1 and does not count.
     assert found.sides == [SideFigures(0, 2, 0, 0), SideFigures(1, 0, 2, 0)]
-    # Against the scores: first over second and first over third as scored, third over second not.
+    # The scores agree on first over second and first over third, and disagree on third over second.
     assert (found.reward_model.agree, found.reward_model.of) == (2, 3)
     # Gold: 1 before 2 and 1 before 3 are right, 2 and 3 should have been a tie.
     assert (found.gold_right, found.gold_of) == (2, 3)

@@ -1,4 +1,4 @@
-"""Checkpoints that a round is about to ask, or to be scored by, stay until that is done or has failed."""
+"""Checkpoints that a round needs are kept until its data task is done or has failed."""
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -34,7 +34,7 @@ def test_pins_policy_is_kept_until_its_completions_are_sampled(session: Session)
     }  # fmt: skip
     assert round_.source["max_new_tokens"] == 64, "as that job samples"
     session.commit()
-    work()  # there is nothing in the blob store: it fails
+    work()  # the task fails, since the blob store is empty
     failed = rounds.get(session, job.owner_id, round_.id)
     session.refresh(failed)
     assert failed.status == "failed" and "has no files below at/1" in str(failed.error)
@@ -50,7 +50,7 @@ def test_pins_reward_model_that_failed_to_score_is_released(session: Session) ->
     rounds.settle_all(session, job.owner_id)
     assert session.scalars(select(AnnotationPin.purpose)).all() == ["scores"]
     session.commit()
-    work()  # there is nothing in the blob store: it fails
+    work()  # the task fails, since the blob store is empty
     rounds.settle_all(session, job.owner_id)
     assert session.scalars(select(AnnotationPin)).all() == []
     assert rounds.get(session, job.owner_id, round_.id).status == "open"

@@ -1,4 +1,4 @@
-"""Which rows are the same question, and what they say of it."""
+"""Rows with the same question, and the verdicts of their labels."""
 
 from core.annotation.items import row_question_hash, verdicts
 from core.models.annotation import RoundKind

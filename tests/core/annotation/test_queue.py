@@ -1,4 +1,4 @@
-"""What annotators are handed, what they say, and what they take back."""
+"""Items that annotators get, their answers, and undoing them."""
 
 import pytest
 from sqlalchemy import select, text
@@ -13,7 +13,7 @@ from tests.core.annotation.tools import make_round, next_ids, numbers, prefer, s
 
 
 def lapse(session: Session) -> None:
-    """Let every reservation end."""
+    """Let every reservation lapse."""
     session.execute(text("UPDATE annotations SET reserved_until = now() - interval '1 second'"))
     session.commit()
 

@@ -1,4 +1,4 @@
-"""Several annotators at the same moment, and who closes a round while they answer."""
+"""Concurrent annotators, and a round that is closed while they answer."""
 
 import random
 from collections.abc import Callable, Iterator
@@ -22,7 +22,7 @@ Meanwhile = Callable[[Callable[[Session], object]], Future[None]]
 
 @pytest.fixture
 def meanwhile(session: Session) -> Iterator[Meanwhile]:
-    """Does something in a transaction of its own, and returns once that waits for ours."""
+    """Calls a function in another transaction, and returns once that waits for a lock of this one."""
     waiting = text(
         "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
     )
@@ -42,11 +42,11 @@ def meanwhile(session: Session) -> Iterator[Meanwhile]:
 
     with ThreadPoolExecutor(1) as pool:
         yield begin
-        session.rollback()  # a test that failed must not leave the other waiting
+        session.rollback()  # after a failure, the other thread must not wait for ever
 
 
 def answer_all(round_: AnnotationRound, annotator: str, ahead: int) -> int:
-    """As the dashboard does: some are handed out ahead, and answered one after the other."""
+    """Answer as the dashboard does: some items are assigned in advance, and answered one by one."""
     count = 0
     while True:
         with session_scope() as session:
@@ -69,7 +69,7 @@ def test_race_each_item_gets_exactly_overlap_answers(session: Session, ahead: in
 
 
 def change_one_s_mind(round_: AnnotationRound, annotator: str) -> None:
-    """Answer, skip, take back, answer otherwise, leave: by a fixed course of chance."""
+    """Answer, skip, undo, change an answer or stop, in a random order with a fixed seed."""
     chance = random.Random(annotator)
     for _ in range(20):
         with session_scope() as session:

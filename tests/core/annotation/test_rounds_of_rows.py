@@ -1,4 +1,4 @@
-"""Which rows of a dataset become items, and gold questions: each pair once, and none that has been answered."""
+"""Rows of a dataset that become items or gold questions: each unlabelled pair once."""
 
 from collections import Counter
 from typing import Any
@@ -18,7 +18,7 @@ def pair(prompt: str, label: str | None, a: str = "x", b: str = "y") -> dict[str
 
 
 def made(session: Session, owner: str, pairs: list[dict[str, Any]] | str, **more: Any) -> AnnotationRound:
-    """A round of these pairs, or of a dataset, as the data worker leaves it."""
+    """A round of these pairs, or of a dataset, after its data task."""
     dataset = pairs if isinstance(pairs, str) else make_version(session, owner, content=jsonl(pairs)).dataset_id
     source = {"type": "dataset", "dataset": dataset, "rows": more.pop("rows", "unlabelled")}
     round_ = rounds.create(session, owner, NewRound.model_validate({"source": source, **more}))

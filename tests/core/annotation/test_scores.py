@@ -1,4 +1,4 @@
-"""A reward model's scores: asked for once, replaced by another's, and never mixed with them."""
+"""Scores of reward models: computed once, replaced as a whole, and never mixed."""
 
 import pytest
 from sqlalchemy import select

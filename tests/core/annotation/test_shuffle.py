@@ -1,4 +1,4 @@
-"""What is shown where, and when a gold question is due."""
+"""The order of completions on the screen, and the positions of gold questions."""
 
 from itertools import pairwise
 
@@ -41,7 +41,7 @@ def test_shuffle_label_refers_to_the_shown_order() -> None:
 
 
 def test_ranks_are_those_of_the_completions_without_gaps() -> None:
-    # At the places 1, 2, 3 stand the completions 2, 0, 1: the best is completion 0, the other two share the next rank.
+    # Positions 1, 2, 3 show the completions 2, 0, 1. The best is completion 0, and the other two share the next rank.
     assert shuffle.true_ranks([3, 1, 3], [2, 0, 1]) == [1, 2, 2]
     assert shuffle.shown_ranks([1, 2, 2], [2, 0, 1]) == [2, 1, 2]
 

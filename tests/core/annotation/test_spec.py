@@ -1,4 +1,4 @@
-"""What a round cannot be, said where it stands."""
+"""Requests for rounds that are refused, with the field in the error."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Rounds that tests begin with, and people who answer them."""
+"""Rounds for tests, and functions that answer their items."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -26,7 +26,7 @@ SOURCE = {"type": "dataset", "dataset": "ds_x@1", "rows": "unlabelled", "limit":
 def make_round(
     session: Session, owner_id: str | None = None, count: int = 3, gold: int = 0, k: int = 2, **columns: Any
 ) -> AnnotationRound:
-    """An open round of `count` items and `gold` questions (where the first completion is the better one). Committed."""
+    """An open round of `count` items and `gold` gold questions, whose first completion is the best. Committed."""
     plain = {"name": "A round", "kind": "pairs" if k == 2 else "ranking", "status": "preparing", "instructions": ""}
     numbers = {"gold_share": 0.0, "overlap": 1, "reservation_minutes": 10.0, "left_out": 0}
     whole = plain | numbers | {"source": SOURCE, "jobs": []} | columns
@@ -44,7 +44,7 @@ def make_round(
 
 
 def next_ids(session: Session, round_: AnnotationRound, annotator: str, limit: int = 1) -> list[str]:
-    """Ids of what they are handed."""
+    """The ids of the next items of an annotator."""
     found = [item.id for _, item in queue.hand_out(session, round_, annotator, limit).items]
     session.commit()
     return found
@@ -53,7 +53,7 @@ def next_ids(session: Session, round_: AnnotationRound, annotator: str, limit: i
 def say(
     session: Session, round_: AnnotationRound, annotator: str, item_id: str, said: str | Sequence[int]
 ) -> Annotation:
-    """Answer as it is shown: a choice, or ranks."""
+    """Answer an item in the order of the screen, by a choice or by ranks."""
     given = AnswerInput(said, None, 2.0) if isinstance(said, str) else AnswerInput(None, said, 2.0)
     found = answers.answer(session, round_, item_id, annotator, given)
     session.commit()
@@ -61,7 +61,7 @@ def say(
 
 
 def prefer(session: Session, round_: AnnotationRound, annotator: str, label: str) -> str | None:
-    """Answer the next item with a, b, tie or skip in true positions; its id, or None where nothing is left."""
+    """Answer the next item with a, b, tie or skip in stored order. Returns its id; None if no item remains."""
     found = queue.hand_out(session, round_, annotator).items
     if not found:
         return None
@@ -71,13 +71,13 @@ def prefer(session: Session, round_: AnnotationRound, annotator: str, label: str
 
 
 def numbers(session: Session, ids: Sequence[str]) -> list[int]:
-    """The places of items in their round."""
+    """The numbers of items in their round."""
     found = {item.id: item.number for item in session.scalars(select(AnnotationItem).where(AnnotationItem.id.in_(ids)))}
     return [found[item_id] for item_id in ids]
 
 
 def work() -> None:
-    """Do the queued data tasks of annotation, as the data worker would. Search indexes and reports nobody waits for here."""
+    """Run the queued data tasks of annotation in this process. Search indexes and reports are left out."""
     while True:
         with session_scope() as session:
             queued = select(DataTask).where(DataTask.status == TaskStatus.QUEUED)

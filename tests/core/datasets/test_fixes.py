@@ -1,4 +1,4 @@
-"""Which fixes may be asked for, and what comes of it."""
+"""Requests for fixes, and the versions that they make."""
 
 from typing import Any
 
@@ -29,7 +29,7 @@ def blocked(session: Session) -> DatasetVersion:
 
 
 def reported(session: Session, version: DatasetVersion, **counts: int) -> DatasetReport:
-    """A finished report that found so many rows of each; `length_bias` has no fix."""
+    """A finished report with this number of rows for each finding. `length_bias` has no fix."""
     report = reports.request(session, version)
     report.result = {"special_tokens": [], "findings": [_finding(code, count) for code, count in counts.items()]}
     session.flush()

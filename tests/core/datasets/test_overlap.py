@@ -1,4 +1,4 @@
-"""Prompts that two datasets share, found in SQL: counts, lines and near duplicates against what was planted."""
+"""Prompts that two datasets share: counts, lines and near duplicates, compared with planted ones."""
 
 from collections.abc import Callable
 from typing import Any
@@ -45,7 +45,7 @@ WORDS = [
 
 
 def sentence(number: int) -> str:
-    """Another one for each number."""
+    """A different prompt for each number."""
     return " ".join(WORDS[(number * 7 + at * (number + 1)) % len(WORDS)] + str(number) for at in range(12))
 
 
@@ -64,7 +64,7 @@ def blobs(settings: Settings) -> BlobStore:
 
 @pytest.fixture
 def stored(settings: Settings) -> Store:
-    """A version's id, its rows indexed in two batches as the data worker does it."""
+    """The id of a version whose rows are indexed in two batches, as by the data worker."""
     with session_scope() as session:
         owner = make_key(session).id
 
@@ -121,7 +121,7 @@ def test_nothing_in_common_is_nothing(blobs: BlobStore, stored: Store) -> None:
 
 
 def test_templates_do_not_make_all_pairs(blobs: BlobStore, stored: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    """150 prompts of one template on each side: candidates are bounded, and what is not measured is told."""
+    """150 prompts of one template on each side: the candidates are bounded, and the result is marked as incomplete."""
     frame = " ".join(WORDS)
     sides = [stored("prompts", prompts_of(*(f"{frame} {side}{n}" for n in range(150)))) for side in "ab"]
     found = compared(blobs, *sides)
@@ -139,6 +139,6 @@ def test_overlap_needs_both_indexes_and_bands_for_near_ones(blobs: BlobStore, st
     three = stored("prompts", prompts_of(sentence(1), sentence(3)))
     with session_scope() as session:
         sha256 = session.get_one(DatasetVersion, three).sha256
-        session.execute(delete(DatasetPrompt).filter_by(sha256=sha256))  # as of an older version of the platform
+        session.execute(delete(DatasetPrompt).filter_by(sha256=sha256))  # as in a database of an older release
     found = compared(blobs, one, three)
     assert found.near is None and found.exact.prompts == 1

@@ -1,4 +1,4 @@
-"""Asking for reports."""
+"""Requests for reports."""
 
 import pytest
 from sqlalchemy import func, select
@@ -15,7 +15,7 @@ from tests.core.factories import make_key, make_version
 
 @pytest.fixture
 def version(session: Session) -> DatasetVersion:
-    """Which has had a report asked for, as every version has once it has rows."""
+    """A ready version. Its report was requested when its rows were stored."""
     return make_version(session, make_key(session).id)
 
 

@@ -1,4 +1,4 @@
-"""How datasets leave, and what leaves with them."""
+"""Deleting datasets with their rows, reports and blobs."""
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Rows for people: pages, words, findings, splits, samples."""
+"""Pages of rows, filtered by words, findings, splits and samples."""
 
 from pathlib import Path
 from typing import Any
@@ -50,7 +50,7 @@ def found(session: Session, blobs: BlobStore, version: DatasetVersion, **filters
 
 
 def report(session: Session, blobs: BlobStore, version: DatasetVersion, tmp_path: Path, *rows: int) -> str:
-    """A finished one, whose finding `empty` is about these rows."""
+    """A finished report whose finding `empty` names these rows."""
     made = reports.request(session, version, {"kind": f"for {rows}"})
     made.result = {"findings": []}
     session.flush()

@@ -1,4 +1,4 @@
-"""Rows in their draft, and stored once."""
+"""Drafts of rows, and stored contents."""
 
 import hashlib
 import os
@@ -123,7 +123,7 @@ def test_a_store_without_room_leaves_nothing(
 def test_put_that_lost_its_connection_deletes_no_blob(
     session: Session, blobs: LocalBlobs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The lock goes with the connection: while the one still stores its rows, another has stored the same."""
+    """A lost connection releases the lock. Then another transaction may store the same rows at the same time."""
     put, backend = blobs.put_file, session.scalar(select(func.pg_backend_pid()))
 
     def interrupted(key: str, source: Path) -> None:

@@ -1,4 +1,4 @@
-"""Any row by its number, and all in order."""
+"""Reading rows by number and in order."""
 
 from pathlib import Path
 

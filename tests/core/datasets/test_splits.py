@@ -1,4 +1,4 @@
-"""The split that people are shown is the one that the trainer makes."""
+"""The split in SQL equals the split of the trainer."""
 
 import json
 from pathlib import Path

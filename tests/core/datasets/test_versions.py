@@ -1,4 +1,4 @@
-"""Which version is meant, and whether it can be used."""
+"""References to versions, and the states in which a version can be used."""
 
 import pytest
 from sqlalchemy.orm import Session
@@ -80,7 +80,7 @@ def test_a_job_takes_the_newest_ready_version_and_names_its_rows(session: Sessio
     spec = JobSpec.model_validate({"model": "some/model", "data": {"preferences": version.dataset_id}, "ppo": {}})
     job = submit_job(session, owner(version), spec)
     assert job.spec["data"]["preferences"] == f"{version.dataset_id}@sha256:{version.sha256}" == pin(version)
-    # A spec that somebody submits again means the same rows.
+    # A stored spec that is submitted again names the same rows.
     assert submit_job(session, owner(version), JobSpec.model_validate(job.spec)).spec == job.spec
 
 

@@ -1,4 +1,4 @@
-"""Jobs that start from checkpoints: whose they must be, and that they stay while they are needed."""
+"""Jobs that start from checkpoints: ownership, and pins while the job needs them."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ from trainer.spec import JobSpec, StageName
 
 
 def saved(session: Session, job: Job, stage: StageName, step: int = 10, final: bool = True, **more: Any) -> Checkpoint:
-    """A checkpoint that the running job has just uploaded."""
+    """Record a checkpoint of the running job."""
     path = f"checkpoints/{stage}" + ("" if final else f"-{step:06d}")
     event = CheckpointSaved.model_validate({"stage": stage, "step": step, "path": path, "final": final} | more)
     return record_checkpoint(session, job.id, job.attempt, event, [], f"at/{event.path}/{step}")
@@ -47,7 +47,7 @@ FIELDS: list[tuple[StageName, str, dict[str, Any]]] = [
 
 
 def put(value: Any, checkpoint_id: str) -> Any:
-    """The same spec with the id in its place."""
+    """The spec with the id in the field."""
     if isinstance(value, dict):
         return {name: put(item, checkpoint_id) for name, item in value.items()}
     if isinstance(value, list):

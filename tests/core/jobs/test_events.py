@@ -1,4 +1,4 @@
-"""What workers report, and what is read of it: events, metrics, samples, checkpoints, progress."""
+"""Writing and reading events, metrics, samples, checkpoints and progress."""
 
 import math
 from datetime import UTC, datetime, timedelta
@@ -114,12 +114,12 @@ def test_many_points_become_buckets_that_keep_every_spike(session: Session) -> N
 
 
 def test_metrics_and_their_cursor_are_of_one_moment(session: Session) -> None:
-    """Whatever is written meanwhile is in neither or in both."""
+    """A concurrent write is in both results or in neither."""
     job = make_job(session)
     running(session, job)
     append_events(session, job.id, 1, [step(1)])
     session.commit()
-    session.scalars(select(func.now()))  # a transaction that is under way, as a request's is
+    session.scalars(select(func.now()))  # begins the transaction, as in a request
     with session_scope() as other:
         append_events(other, job.id, 1, [step(2)])
     found, last_seq = metrics.series(session, job.id, MetricQuery())

@@ -17,7 +17,7 @@ PAIRS = [(start, to) for start in JobStatus for to in JobStatus]
 
 
 def _columns(status: JobStatus) -> dict[str, Any]:
-    """What the database wants to see beside this status."""
+    """The columns that the CHECK constraints require beside this status."""
     lease = {"worker_id": "wrk_1", "lease_expires_at": datetime.now(UTC)}
     columns = lease if status in ACTIVE else {"worker_id": None, "lease_expires_at": None}
     columns |= {"finished_at": datetime.now(UTC) if status in TERMINAL else None}
@@ -25,7 +25,7 @@ def _columns(status: JobStatus) -> dict[str, Any]:
 
 
 def _put(session: Session, job: Job, status: JobStatus) -> None:
-    """Behind the state machine's back: the tests' only way to begin anywhere."""
+    """Write a status without `change_status`, so that a test can begin in any state."""
     job.status = status.value
     for name, value in _columns(status).items():
         setattr(job, name, value)

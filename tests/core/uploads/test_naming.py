@@ -1,4 +1,4 @@
-"""What of a file's name is kept."""
+"""The part of a file name that is stored."""
 
 import pytest
 

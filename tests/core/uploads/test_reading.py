@@ -1,4 +1,4 @@
-"""An upload's parts as one file, and its sum while they arrive."""
+"""Reading the parts of an upload as one file, and hashing them while they arrive."""
 
 import hashlib
 import io
@@ -52,7 +52,7 @@ def test_upload_parts_read_and_seek_as_one_file(
 
 
 def _moved(file: BinaryIO, offset: int, whence: int) -> bool:
-    """Whether it could; nowhere is a place before the beginning (of which BytesIO makes the beginning)."""
+    """Whether the seek succeeded. A position before the beginning is refused, which BytesIO does not do."""
     place = {0: 0, 1: file.tell(), 2: len(CONTENT)}[whence] + offset
     if place >= 0:
         file.seek(offset, whence)
@@ -79,7 +79,7 @@ def test_upload_incomplete_cannot_be_read(blobs: LocalBlobs) -> None:
 
 @given(order=st.permutations(range(1, 8)), seen=st.integers(0, 7))
 def test_upload_checksum_does_not_depend_on_part_order(blobs: LocalBlobs, order: Sequence[int], seen: int) -> None:
-    """`seen`: how many of them arrived here; the others did elsewhere."""
+    """`seen`: the number of parts that arrived in this process. The others arrived in another one."""
     stored(blobs, CONTENT, 30)
     digests = RunningDigests()
     for number in order[:seen]:

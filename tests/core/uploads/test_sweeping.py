@@ -1,4 +1,4 @@
-"""What becomes of uploads that nobody comes back for."""
+"""Uploads that expire."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -31,7 +31,7 @@ def owner(session: Session) -> ApiKey:
 
 
 def begun(session: Session, blobs: BlobStore, owner: ApiKey, *, age: timedelta = timedelta()) -> Upload:
-    """An upload with one part, which was last touched so long before the end of its time."""
+    """An upload with one part that expires after this time."""
     upload = store.create(session, blobs, get_settings(), owner.id, "x", 4, None)
     with blobs.draft(part_key(upload.id, 1)) as draft:
         draft.write(b"four")

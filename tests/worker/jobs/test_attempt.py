@@ -102,7 +102,7 @@ def test_attempt_best_checkpoint_replaced_meanwhile_is_stored(
 
 @pytest.mark.parametrize("kind", TREE)
 def test_settle_maps_every_trainer_exit_status_to_its_code(queue: Queue, kind: type[TrainerError]) -> None:
-    """Even where the trainer could not write its last event."""
+    """The exit status counts, even if the trainer could not write its last event."""
     job_id = queue("")
     with session_scope() as session:
         claim = attempts.claim(session, "wrk_1")
@@ -210,7 +210,7 @@ def test_a_cancelled_trainer_that_does_not_listen_is_killed_soon(
 
 
 def patient(context: WorkerContext) -> WorkerContext:
-    """One whose trainers are given all the time to save."""
+    """A worker that gives its trainers unlimited time to save."""
     return replace(context, settings=context.settings.model_copy(update={"stop_seconds": 60}))
 
 
@@ -251,7 +251,7 @@ def test_a_killed_trainer_is_tried_again_from_its_checkpoint(
     second = events(job_id, "run_started")[1].data
     assert (second["resumed_step"], second["threads"], second["dtype"]) == (1, 7, "bfloat16")
     asked = [event.data["versions"]["asked for"] for event in events(job_id, "run_started")]
-    assert asked == ["auto", "bfloat16"]  # the second machine might choose another for "auto"
+    assert asked == ["auto", "bfloat16"]  # another machine might choose another type for "auto"
     assert [event.step for event in events(job_id, "metrics")] == [2, 3, 4, 5]
 
 
@@ -300,7 +300,7 @@ def test_attempt_error_names_a_store_that_refuses_files(
     queue: Queue, few_tries: Settings, context: WorkerContext, heartbeat: WorkerHeartbeat
 ) -> None:
     job_id = queue("begin steps finish")
-    (few_tries.blob_dir / "jobs").touch()  # a file where a folder has to be
+    (few_tries.blob_dir / "jobs").touch()  # a file in place of a folder
     run_queued_jobs(context, heartbeat)
     failed = job(job_id)
     assert (failed.status, failed.attempt) == ("failed", 2)

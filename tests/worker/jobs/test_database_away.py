@@ -1,4 +1,4 @@
-"""The database goes away in the middle of a run and comes back. It is a server of our own, to be killed at will."""
+"""The database stops in the middle of a run and starts again. The test has a server of its own."""
 
 import os
 import signal
@@ -101,7 +101,7 @@ def test_database_commit_with_lost_response_is_not_repeated(
         before = self._offset
         store(self, pending, end)  # type: ignore[arg-type]
         if pending and not lost:
-            # As after a broken connection: done, but we do not know.
+            # The commit succeeds, then the connection breaks: the worker cannot know the outcome.
             lost, self._offset, self._unsure = 1, before, True
 
     monkeypatch.setattr(Follower, "_store", lose_the_first_answer)

@@ -1,4 +1,4 @@
-"""The promise of the whole platform: kill -9 the worker in the middle of PPO, and nobody notices in the numbers."""
+"""A worker that is killed in the middle of PPO changes no metric and no weight of the run."""
 
 import os
 import signal
@@ -36,7 +36,7 @@ def in_the_middle_of_ppo(client: Client, job_id: str) -> bool:
 
 
 def numbers(client: Client, job_id: str) -> Numbers:
-    """Every series of the run but the clock's."""
+    """Every series of the run except timings."""
     series = client.get_job_metrics(job_id)["series"]
     return {
         (one["stage"], one["name"]): list(zip(one["steps"], one["values"] or [], strict=True))
@@ -46,7 +46,7 @@ def numbers(client: Client, job_id: str) -> Numbers:
 
 
 def weights(client: Client, job_id: str) -> dict[str, str]:
-    """Sums of the model files of each stage's result."""
+    """Hashes of the model files of each stage's result."""
 
     def of(checkpoint: Checkpoint) -> dict[str, str]:
         models = [file for file in checkpoint["files"] if file["path"].endswith(".safetensors")]

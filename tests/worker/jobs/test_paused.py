@@ -1,4 +1,4 @@
-"""A run that a health rule paused waits for a person: the platform does not start it again by itself."""
+"""A run that a health rule paused stays paused until a user resumes it."""
 
 from collections.abc import Callable
 

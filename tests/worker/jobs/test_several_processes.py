@@ -1,4 +1,4 @@
-"""A job in several processes, and on several machines: what its worker sees of them, and that none outlives it."""
+"""Jobs in several processes and on several machines: their ends, and no process that outlives its worker."""
 
 import os
 import signal
@@ -30,7 +30,7 @@ Queue = Callable[..., str]
 
 @pytest.fixture
 def queue(settings: Settings) -> Queue:
-    """Queue a job whose first process does this, and each other one that; answer its id."""
+    """Queue a job with the actions of its first process and of the others. Returns its id."""
 
     def queue(first: str, others: str, **resources: int) -> str:
         with session_scope() as session:
@@ -53,7 +53,7 @@ def context(context: WorkerContext) -> WorkerContext:
 
 
 def ranks_of(settings: Settings, job_id: str, count: int = 2) -> list[int]:
-    """The process ids of a run that has begun."""
+    """The process ids of a started run."""
     folder = settings.data_dir / "runs" / job_id / "attempt-1"
     eventually(lambda: status(job_id) == "running", 90)
     pids = [int(file.read_text()) for file in sorted(folder.glob("rank-*"))]
@@ -127,7 +127,7 @@ def test_two_machines_work_on_one_job_and_stop_together(
         pids = ranks_of(settings, job_id)
         assert worker.stop(grace=10) == 0
         assert (status(job_id), "saved" in job(job_id).status_reason) == ("queued", True)
-        # Nobody told the other machine's: the lease did, once nobody held the run.
+        # The process on the other machine ended because the lease of the run had expired.
         eventually(gone(pids))
         assert joined.stop(grace=10) == 0
 

@@ -1,4 +1,4 @@
-"""Thumbs through the whole platform: uploaded over REST, exported to a real trainer, learnt from by both losses."""
+"""Thumbs through the whole platform: uploaded over REST, and used by a real trainer with both losses."""
 
 from pathlib import Path
 

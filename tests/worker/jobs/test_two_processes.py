@@ -1,4 +1,4 @@
-"""The promise of `resources`: a job over REST in two real processes comes to what it comes to in one."""
+"""A job over REST in two real processes has the same results as in one."""
 
 import math
 from pathlib import Path
@@ -15,13 +15,13 @@ from tests.client.conftest import running_up
 from tests.worker.jobs.test_kill_and_resume import TINY, numbers, wait_for_success
 
 LEFT = tolerance.summed(24 * math.log(512))
-"""Of a KL: log-probabilities of 24 tokens out of 512 add up to 150 nats under the policy and under the reference."""
+"""Tolerance of a KL: the log-probabilities of 24 tokens out of 512 add up to 150 nats under either model."""
 
 
 def brief(client: Client) -> dict[str, Any]:
-    """The smallest run that samples, scores and trains."""
+    """The spec of the smallest run that samples, scores and trains."""
     spec = with_uploads(client, read_spec(TINY), TINY.parent)
-    # at low rates, since Adam makes steps of rounding where a gradient is hardly more
+    # low learning rates, since Adam turns rounding errors of tiny gradients into steps
     shorter = {
         "sft": spec["sft"] | {"epochs": 1, "learning_rate": 1e-3},
         "ppo": spec["ppo"] | {"steps": 2, "learning_rate": 1e-4},
@@ -36,7 +36,7 @@ def finished(client: Client, spec: dict[str, Any]) -> str:
 
 
 def weights(client: Client, job_id: str, folder: Path) -> dict[str, Tensor]:
-    """Of every stage's result, by stage and name."""
+    """The weights of every stage's result, by stage and name."""
     found: dict[str, Tensor] = {}
     for checkpoint in client.list_job_checkpoints(job_id, final=True):
         for path in [file["path"] for file in checkpoint["files"] if file["path"].endswith("model.safetensors")]:
@@ -56,7 +56,7 @@ def test_job_of_two_processes_matches_figures_and_weights_of_one(
         one, two = numbers(client, alone), numbers(client, together)
         assert one.keys() == two.keys() and ("ppo", "objective/kl") in two
         for series, points in one.items():
-            # of √KL its square: near zero a root makes an error many times larger
+            # the square of √KL, since the root enlarges errors near zero
             power = 2 if series[1].endswith("sqrt_kl") else 1
             expected = [(step, pytest.approx(value**power, rel=1e-5, abs=LEFT)) for step, value in points]
             assert [(step, value**power) for step, value in two[series]] == expected, series

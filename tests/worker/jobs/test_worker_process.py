@@ -1,4 +1,4 @@
-"""The worker as a process: knocks over a real Redis, signals, and the ways to lose one."""
+"""The worker as a process: wake messages over a real Redis, signals, and lost workers."""
 
 import os
 import signal
@@ -25,12 +25,12 @@ def running(job_id: str) -> Callable[[], bool]:
 
 
 def trainer_of(worker: child.Child) -> int:
-    """The one child of a worker."""
+    """The only child process of a worker."""
     return int(subprocess.check_output(["pgrep", "-P", str(worker.pid)], text=True))
 
 
 def sweep_until(settings: Settings, job_id: str, wanted: str) -> None:
-    """Sweep as the sweeper would."""
+    """Sweep jobs once, in this process."""
 
     def swept() -> bool:
         sweep_jobs(settings)
@@ -42,7 +42,7 @@ def sweep_until(settings: Settings, job_id: str, wanted: str) -> None:
 def test_wake_message_starts_an_idle_worker(queue: Queue, start_worker: StartWorker, settings: Settings) -> None:
     waiting = queue("begin finish")
     with start_worker():
-        # Nobody knocked for the first: a worker that comes looks by itself.
+        # No message was sent for the first job: a worker looks for jobs when it starts.
         eventually(lambda: status(waiting) == "succeeded")
         job_id = queue("begin finish")
         assert wake_worker(settings.redis_url)
@@ -101,7 +101,7 @@ def test_a_second_sigterm_does_not_wait_for_the_trainer(
     with start_worker() as worker:
         eventually(lambda: events(job_id, "message"))
         worker.send(signal.SIGTERM)
-        # Two of a kind that are both pending would count as one.
+        # Two pending signals of the same kind would count as one.
         eventually(lambda: "asking the trainer" in (tmp_path / "worker.log").read_text())
         worker.send(signal.SIGTERM)
         assert worker.wait(4) == 0
@@ -131,7 +131,7 @@ def test_worker_suspended_and_continued_writes_nothing(
         eventually(running(job_id))
         trainer = trainer_of(sleeper)
         os.kill(sleeper.pid, signal.SIGSTOP)
-        # The lease file tells the trainer, whose worker cannot.
+        # The trainer reads the lease file, since its stopped worker cannot signal it.
         eventually(lambda: not alive(trainer), 8)
         sweep_until(settings, job_id, "queued")
         with start_worker() as second:

@@ -1,4 +1,4 @@
-"""A web server whose files misbehave as they are told to."""
+"""A web server whose responses fail in configurable ways."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -9,25 +9,25 @@ from threading import Thread
 
 @dataclass
 class File:
-    """What is at a path, and how it is answered."""
+    """A file of the server, and how its requests fail."""
 
     content: bytes = b""
     etag: str | None = None
     statuses: list[int] = field(default_factory=list)
-    """Of the first requests; then 200."""
+    """Statuses of the first responses. Later ones have the status 200."""
     cuts: list[int] = field(default_factory=list)
-    """After so many bytes, the first answers break off."""
+    """Number of bytes after which the first responses break off."""
     redirect: str | None = None
     says_length: bool = True
     takes_ranges: bool = True
     headers: dict[str, str] = field(default_factory=dict)
     meanwhile: Callable[[], object] | None = None
-    """Called when half has been sent."""
+    """Called after half of the bytes were sent."""
 
 
 @dataclass
 class Files:
-    """A server's files, by path, and what it was asked."""
+    """The files of a server by path, and the requests that it received."""
 
     port: int = 0
     files: dict[str, File] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""One try at a data task, whatever its handler meets."""
+"""One attempt at a data task, with every kind of error of its handler."""
 
 import sys
 from collections.abc import Callable
@@ -28,7 +28,7 @@ Do = Callable[[Callable[[TaskContext], None]], DataTask]
 
 @pytest.fixture
 def do(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Do:
-    """Queue a task and do it with this handler; what became of it."""
+    """Queue a task and run it with this handler. Returns the task."""
 
     def do(handler: Callable[[TaskContext], None]) -> DataTask:
         monkeypatch.setitem(attempt.HANDLERS, "test", handler)

@@ -1,4 +1,4 @@
-"""The data worker as a process: knocks over a real Redis, signals, and the ways to lose one."""
+"""The data worker as a process: wake messages over a real Redis, signals, and lost workers."""
 
 import os
 import signal
@@ -47,7 +47,7 @@ def status(task_id: str) -> str:
 
 
 def waiting(task_id: str) -> int:
-    """The process of the command that the task has started."""
+    """The id of the process that the task has started."""
     eventually(lambda: task(task_id).note.startswith("process"), 20)
     return int(task(task_id).note.split()[1])
 

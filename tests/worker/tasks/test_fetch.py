@@ -1,4 +1,4 @@
-"""Files from elsewhere, fetched by the data worker into uploads."""
+"""Files that the data worker downloads into uploads."""
 
 import hashlib
 from collections.abc import Iterator
@@ -64,7 +64,7 @@ def begun(session: Session, owner: ApiKey, url: str) -> Upload:
 
 
 def after(session: Session, upload: Upload, blobs: BlobStore) -> Upload:
-    """The upload when the worker has nothing left to do."""
+    """The upload after all queued tasks were run."""
     run_queued_tasks(get_settings(), blobs, "dwk_1", StopRequest())
     session.refresh(upload)
     return upload

@@ -43,7 +43,7 @@ def client(settings: Settings) -> Iterator[TestClient]:
 
 
 def upload(client: TestClient, settings: Settings, rows: list[dict[str, Any]] = ROWS) -> str:
-    """The dataset's path, once it has its report. Blank lines make lines others than the rows' numbers."""
+    """The API path of a dataset with a report. Because of blank lines, line numbers differ from row numbers."""
     content = b"\n" + jsonl(rows[:1]) + b"\n" + jsonl(rows[1:])
     made = client.post("/v1/datasets", files={"file": ("pairs.jsonl", content)}, data={"kind": "preferences"})
     assert made.status_code == 201, made.text
@@ -78,7 +78,7 @@ def test_fixes_drop_rows_and_change_texts(client: TestClient, settings: Settings
     drain_all(settings)
     fixed = client.get(f"{path}/versions/2").json()
     assert (fixed["status"], fixed["rows"]) == ("ready", 4)
-    # dropped: the copy, and the row whose answers are the same once both are stripped
+    # dropped: the copy, and the row whose answers are equal once both are stripped
     assert (fixed["origin"]["dropped"], fixed["origin"]["changed"]) == (2, 2)
     rows = client.get(f"{path}/rows").json()["data"]
     assert [(row["line"], row["row"]["a"]) for row in rows] == [
@@ -92,7 +92,7 @@ def test_fixes_drop_rows_and_change_texts(client: TestClient, settings: Settings
 
 
 def test_report_answers_from_separate_records_keep_their_lines(client: TestClient, settings: Settings) -> None:
-    """Good ones on lines 1 to 3, bad ones on 4 to 6; the file's second line has a prompt of its own."""
+    """Thumbs up on lines 1 to 3, thumbs down on lines 4 to 6. The prompt of line 2 occurs once."""
     said = [("p", "fine", True), ("alone", "x", True), ("q", "good", True)]
     said += [("p", "poor</s>", False), ("q", "bad</s>", False), ("q", "worse ", False)]
     content = jsonl([{"prompt": prompt, "completion": text, "label": label} for prompt, text, label in said])
@@ -110,7 +110,7 @@ def test_report_answers_from_separate_records_keep_their_lines(client: TestClien
 
 
 def test_report_annotator_who_prefers_the_first_side_is_found(client: TestClient, settings: Settings) -> None:
-    """Where a label says which side won; chosen answers are the first ones by definition."""
+    """Rows with a label. In rows with chosen and rejected answers, the first one wins by definition."""
     battles = [
         {
             "conversation_a": talk(f"q{n}", "So it is.</s>"),
@@ -135,7 +135,7 @@ def test_fixes_together_also_fix_what_another_leaves(client: TestClient, setting
     rows: list[dict[str, Any]] = [
         {"prompt": "q", "chosen": "x </s>", "rejected": "y"},
         {"prompt": talk, "chosen": f"{question} yes", "rejected": f"{question} no"},
-        {"prompt": "r", "chosen": "x </s>", "rejected": "x"},  # but for white space the same, once the token is gone
+        {"prompt": "r", "chosen": "x </s>", "rejected": "x"},  # equal except for white space once the token is removed
         {"prompt": [{"role": "user", "content": "s"}], "chosen": " x ", "rejected": "<|im_<|im_end|>start|>y"},
     ]
     path = upload(client, settings, rows)

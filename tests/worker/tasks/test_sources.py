@@ -1,4 +1,4 @@
-"""Where files come from: real servers that break, redirect and lie, and the folders of this machine."""
+"""Sources of imports: real servers that fail, redirect or report wrong sizes, and folders of this machine."""
 
 import os
 import socket
@@ -78,7 +78,7 @@ def test_web_source_changed_file_is_reported(web: Files, settings: Settings) -> 
 def test_web_source_slow_server_fails_despite_reconnects(
     web: Files, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A byte for each connection, and a second between them: 120 are waited for."""
+    """The server sends one byte per connection, a second apart. 120 bytes are expected."""
     web.files["/a"] = File(CONTENT, etag='"v1"', cuts=[1] * 300)
     clock = [0.0]
 

@@ -56,7 +56,7 @@ def upload(client: TestClient, content: bytes, filename: str = "pairs.jsonl") ->
 
 
 def imported(client: TestClient, settings: Settings, content: bytes, **wanted: Any) -> dict[str, Any]:
-    """The dataset, once the data worker has done what there is to do."""
+    """The dataset after all queued tasks were run."""
     response = client.post("/v1/datasets", json={"upload": upload(client, content), **wanted})
     assert response.status_code == 202, response.text
     assert (response.json()["status"], response.json()["rows"]) == ("importing", None)
@@ -186,7 +186,7 @@ def test_index_yields_to_foreground_tasks(
 def test_index_without_bands_gets_them_at_first_comparison(client: TestClient, settings: Settings) -> None:
     made = imported(client, settings, jsonl(PAIRS))
     with session_scope() as session:
-        session.execute(delete(DatasetPrompt))  # as an older version of the platform left it
+        session.execute(delete(DatasetPrompt))  # as an older release left it
     compared = {"dataset": made["id"], "other": made["id"]}
     assert client.get("/v1/datasets/overlap", params=compared).json()["near"] is None
     drain_all(settings)
@@ -208,7 +208,7 @@ def test_two_imports_of_one_upload_share_their_rows(client: TestClient, settings
 def test_import_upload_is_deletable_once_the_version_is_ready(
     client: TestClient, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever sees that the version is ready may delete the upload."""
+    """A user who sees the version as ready may delete the upload."""
     statuses: list[int] = []
     fill = Imported.fill
 

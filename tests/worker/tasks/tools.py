@@ -1,4 +1,4 @@
-"""What tests do with data tasks."""
+"""Runs data tasks in tests."""
 
 from core.blobs import blob_store
 from core.db import session_scope
@@ -9,11 +9,11 @@ from worker.tasks.claim import run_queued_tasks
 
 
 def drain_all(settings: Settings) -> int:
-    """Do every data task that is queued, in this process; how many."""
+    """Run every queued data task in this process. Returns their number."""
     return run_queued_tasks(settings, blob_store(settings), "dwk_test", StopRequest())
 
 
 def task(task_id: str) -> DataTask:
-    """As the database has it now."""
+    """The task as it is in the database now."""
     with session_scope() as session:
         return session.get_one(DataTask, task_id)
