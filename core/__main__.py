@@ -1,4 +1,4 @@
-"""`python -m core`: what an operator does to the database."""
+"""`python -m core` migrates the database and manages its API keys."""
 
 import argparse
 import sys
@@ -14,41 +14,41 @@ from core.settings import get_settings
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run one command; its exit status."""
+    """Run one command. Returns the exit status."""
     options = _parser().parse_args(arguments)
     try:
         options.run(options)
     except PlatformError as error:
-        _say(str(error), sys.stderr)
+        _print(str(error), sys.stderr)
         return 1
     return 0
 
 
 def _migrate(_: argparse.Namespace) -> None:
     migrate(get_settings().database_url)
-    _say("The database has the newest schema.")
+    _print("The database has the newest schema.")
 
 
 def _create_key(options: argparse.Namespace) -> None:
     with session_scope() as session:
         key, plaintext = create_key(session, options.name)
-    _say(f"{key.id} {key.name}: keep it, it is not shown again.", sys.stderr)
-    _say(plaintext)
+    _print(f"{key.id} {key.name}: copy the key now, it is not shown again.", sys.stderr)
+    _print(plaintext)
 
 
 def _list_keys(_: argparse.Namespace) -> None:
     with session_scope() as session:
         for key in session.scalars(select(ApiKey).order_by(ApiKey.created_at)):
-            _say(f"{key.id}  {key.prefix}…  {'revoked' if key.revoked_at else 'active '}  {key.name}")
+            _print(f"{key.id}  {key.prefix}…  {'revoked' if key.revoked_at else 'active '}  {key.name}")
 
 
 def _revoke_key(options: argparse.Namespace) -> None:
     with session_scope() as session:
         revoke_key(session, options.id)
-    _say(f"{options.id} is revoked.")
+    _print(f"{options.id} is revoked.")
 
 
-def _say(line: str, to: TextIO | None = None) -> None:
+def _print(line: str, to: TextIO | None = None) -> None:
     (to or sys.stdout).write(line + "\n")
 
 
@@ -57,12 +57,12 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True)
     commands.add_parser("migrate", help="bring the database to the newest schema").set_defaults(run=_migrate)
     keys = commands.add_parser("keys", help="API keys").add_subparsers(required=True)
-    create = keys.add_parser("create", help="make a key; prints it, once, alone on standard output")
-    create.add_argument("name", help="whose it is, for people")
+    create = keys.add_parser("create", help="create a key and print it on standard output")
+    create.add_argument("name", help="name of its owner, for people")
     create.set_defaults(run=_create_key)
-    keys.add_parser("list", help="every key, without its text").set_defaults(run=_list_keys)
-    revoke = keys.add_parser("revoke", help="refuse a key from now on")
-    revoke.add_argument("id")
+    keys.add_parser("list", help="list all keys, without their texts").set_defaults(run=_list_keys)
+    revoke = keys.add_parser("revoke", help="revoke a key and end its browser sessions")
+    revoke.add_argument("id", help="id of the key, as `keys list` prints it")
     revoke.set_defaults(run=_revoke_key)
     return parser
 

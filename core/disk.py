@@ -1,4 +1,4 @@
-"""A disk without room: expected trouble, with an answer of its own."""
+"""Converts errors of a full disk."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,7 +9,7 @@ from data.errors import is_disk_full
 
 @contextmanager
 def disk_full_errors() -> Iterator[None]:
-    """Around whatever writes: raises DiskFull instead of the system's own error."""
+    """Raise DiskFull for an OSError of a full disk in the block. Other errors pass unchanged."""
     try:
         yield
     except OSError as error:

@@ -1,4 +1,4 @@
-"""One page of a list, by cursor: the id of the last item that the caller has seen."""
+"""Pages of a list by cursor. The cursor is the id of the last item of the page before."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,14 +16,17 @@ T = TypeVar("T", bound=Job | Dataset | DatasetVersion | DatasetReport | Checkpoi
 
 @dataclass(frozen=True)
 class Page(Generic[T]):
-    """Items, and whether there are more behind them."""
+    """Items of a list, and whether more follow."""
 
     items: Sequence[T]
     has_more: bool
 
 
 def page(session: Session, query: Select[T], model: Any, after: str | None, limit: int, order: Order) -> Page[T]:
-    """The `limit` rows of `query` behind the row `after`, by age. New rows never shift a page, as they would by offset."""
+    """At most `limit` rows of `query` after the row with the id `after`, ordered by creation time.
+
+    New rows do not shift a page, as they would with an offset. Raises InvalidRequest for an unknown `after`.
+    """
     key = tuple_(model.created_at, model.id)
     if after is not None:
         seen = session.execute(query.where(model.id == after)).scalar_one_or_none()

@@ -62,7 +62,7 @@ def list_reports(
     """Reports on a dataset's versions, newest first."""
     query = reports.of_dataset(dataset.id, version)
     found = page(session, query, models.DatasetReport, after, limit, "desc")
-    return ReportList.from_items([_report(each) for each in reports.told(session, found.items)], found.has_more)
+    return ReportList.from_items([_report(each) for each in reports.with_details(session, found.items)], found.has_more)
 
 
 @router.get("/{dataset_id}/reports/{report_id}", responses=documented(NotSignedIn, NotFound, InvalidRequest))
@@ -106,7 +106,7 @@ def _version(session: Session, owner_id: str, dataset_id: str, number: int | Non
     return versions.get(session, owner_id, dataset_id if number is None else f"{dataset_id}@{number}", keep=True)
 
 
-def _report(found: reports.Told) -> Report:
+def _report(found: reports.ReportDetails) -> Report:
     report, task = found.report, found.task
     stored = {name: getattr(report, name) for name in ("id", "settings", "result", "created_at")}
     at_work = task.status in UNFINISHED

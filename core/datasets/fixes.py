@@ -1,4 +1,4 @@
-"""Fixes: what can be done about findings with one click. Each makes a new version; the old one stays as it was."""
+"""Fixes of findings. Each makes a new version of the dataset; the old version stays unchanged."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,14 +15,16 @@ from core.models import Dataset, DatasetReport, DatasetVersion
 FIX = "fix"
 """The kind of the data task that makes the version."""
 LEAVE_OUT = "leave_out"
-"""The fix of an import's findings: their records are not among the rows, and it is only to be agreed to that they stay out.
-This code stands for all of them."""
+"""The fix of an import's findings: the user agrees that their records, which are not among the rows, stay left out.
+
+This code stands for all findings of the import.
+"""
 DROP, STRIP = "drop", "strip"
 """Fixes of a report's findings: leave out the rows that they name, or change their texts."""
 
 
 @dataclass(frozen=True)
-class _Wanted:
+class _RequestedFixes:
     left_out: list[str]
     """Codes of the import's findings."""
     reported: list[str]
@@ -33,14 +35,13 @@ class _Wanted:
 def apply(
     session: Session, blobs: BlobStore, version: DatasetVersion, codes: Sequence[str], report: DatasetReport | None
 ) -> DatasetVersion:
-    """A new version without what these findings find. It is ready at once where its rows are the same, else `importing`.
+    """Make a version with the findings fixed. It is ready at once if its rows are unchanged, otherwise `importing`.
 
-    `report`: whose findings are meant; None: the version's newest. Raises InvalidRequest for a code that is not a finding with
-    a fix, and where a blocking finding of the import would stay undecided; DatasetNotReady or DatasetFailed for a version without
-    rows.
+    `report` has the findings; None: the newest report on the version. Raises InvalidRequest for a code without a fix, and if a
+    blocking finding of the import would stay undecided. Raises DatasetNotReady or DatasetFailed for a version without rows.
     """
     reports.require_rows(version)
-    wanted = _sorted(version, codes, report or reports.newest(session, version))
+    wanted = _requested_fixes(version, codes, report or reports.newest(session, version))
     _refuse_undecided(version, wanted)
     origin: dict[str, Any] = {"type": "fix", "version": version.number, "report": wanted.report and wanted.report.id}
     origin["findings"] = [*wanted.left_out, *wanted.reported]
@@ -54,12 +55,12 @@ def apply(
 
 
 def fix_of(result: dict[str, Any] | None, code: str) -> str | None:
-    """`drop` or `strip`; None where a report has no such finding, or the finding no fix."""
+    """`drop` or `strip`; None if the report has no such finding, or the finding has no fix."""
     found = next((finding for finding in (result or {}).get("findings", ()) if finding["code"] == code), None)
     return None if found is None or found["fix"] is None else str(found["fix"]["id"])
 
 
-def _sorted(version: DatasetVersion, codes: Sequence[str], report: DatasetReport | None) -> _Wanted:
+def _requested_fixes(version: DatasetVersion, codes: Sequence[str], report: DatasetReport | None) -> _RequestedFixes:
     imported = [f["code"] for f in version.findings if f["fix"] is not None and f["fix"]["id"] == LEAVE_OUT]
     asked = list(dict.fromkeys(codes))
     left_out = imported if LEAVE_OUT in asked else [code for code in imported if code in asked]
@@ -73,10 +74,10 @@ def _sorted(version: DatasetVersion, codes: Sequence[str], report: DatasetReport
             finding["code"] for finding in (result or {}).get("findings", ()) if finding["fix"] is not None
         ] + imported
         raise _unfit(f"has no fix for {', '.join(unfit)}; it can fix {', '.join(can) or 'nothing'}")
-    return _Wanted(left_out, reported, report if reported else None)
+    return _RequestedFixes(left_out, reported, report if reported else None)
 
 
-def _refuse_undecided(version: DatasetVersion, wanted: _Wanted) -> None:
+def _refuse_undecided(version: DatasetVersion, wanted: _RequestedFixes) -> None:
     rest = [f["code"] for f in version.findings if f["severity"] == "blocking" and f["code"] not in wanted.left_out]
     if rest:
         raise _unfit(
@@ -84,8 +85,8 @@ def _refuse_undecided(version: DatasetVersion, wanted: _Wanted) -> None:
         )
 
 
-def _refuse_emptying(version: DatasetVersion, wanted: _Wanted) -> None:
-    """Whether a single finding names every row. Several findings together may still name them all; only the task sees that."""
+def _refuse_emptying(version: DatasetVersion, wanted: _RequestedFixes) -> None:
+    """Raises InvalidRequest if one finding names every row. Several findings together are checked by the data task."""
     assert wanted.report is not None and wanted.report.result is not None and version.content is not None
     for finding in wanted.report.result["findings"]:
         if (

@@ -57,7 +57,7 @@ def request_limits_of(settings: Settings) -> Limits:
 
 @dataclass(frozen=True)
 class Source:
-    """The file."""
+    """A file to read, with its origin."""
 
     open_: Callable[[], BinaryIO]
     """Opens the file at its beginning; may be called several times."""
@@ -108,7 +108,7 @@ class Imported:
     bad_rows: BadRows
 
     def fill(self, session: Session, blobs: BlobStore, version_id: str) -> DatasetVersion:
-        """Store the rows as those of the version."""
+        """Publish the version with these rows. Returns it."""
         found = self.converted.findings
         undecided = self.bad_rows is BadRows.REPORT
         return publish.publish_version(
@@ -131,7 +131,7 @@ def imported(
     scratch: Path,
     progress: Callable[[int], None] = lambda _: None,
 ) -> Iterator[Imported]:
-    """Read the whole file. `progress` is told how many of its bytes were read. UnusableFile, if it is refused."""
+    """Read the whole file. `progress` is called with the number of bytes read. Raises UnusableFile if it is refused."""
     with drafting(scratch) as out:
         converted = convert(source.open_, source.filename, plan, limits, out, progress, scratch)
         if bad_rows is BadRows.REFUSE:
@@ -142,8 +142,10 @@ def imported(
 def import_now(
     session: Session, blobs: BlobStore, owner_id: str, wanted: Import, limits: Limits, scratch: Path
 ) -> DatasetVersion:
-    """A new dataset, whose rows are stored when this returns. UnusableFile, and nothing is, where they are refused;
-    TooLarge for a file that becomes more than `limits` have room for."""
+    """Import a file at once. Returns the version of the new dataset.
+
+    Raises UnusableFile, without storing anything, and TooLarge for a file that exceeds `limits` after decompression.
+    """
     versions.fit_name(wanted.name)
     try:
         plan = wanted.reading.plan(wanted.source, limits, scratch)
@@ -151,14 +153,17 @@ def import_now(
             version = _new(session, owner_id, wanted, plan)
             return found.fill(session, blobs, version.id)
     except UnusableFile as error:
-        if "expands_too_far" not in [told.get("code") for told in error.extras.get("errors", [])]:
+        if "expands_too_far" not in [one.get("code") for one in error.extras.get("errors", [])]:
             raise
         advice = "Send it as an upload, in parts (POST /v1/uploads)."
-        raise TooLarge(f"Unpacked, the file is larger than what is read while a request waits. {advice}") from error
+        raise TooLarge(f"The decompressed file is too large for a single request. {advice}") from error
 
 
 def import_later(session: Session, owner_id: str, wanted: Import, limits: Limits, scratch: Path) -> DatasetVersion:
-    """A new dataset, which is importing: how to read the file is settled now, and a data task reads it."""
+    """Queue a data task that imports the file. Returns the importing version of the new dataset.
+
+    The format is detected now. Raises the errors of `Reading.plan`.
+    """
     plan = wanted.reading.plan(wanted.source, limits, scratch)
     version = _new(session, owner_id, wanted, plan)
     filled = {"dataset": version.dataset_id, "version": version.id}

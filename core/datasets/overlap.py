@@ -25,7 +25,7 @@ SIMILAR = 0.8
 """Jaccard similarity of word triples from which on two prompts are near duplicates, as in the data report."""
 SAMPLES = 20
 MOST_CANDIDATES = 4000
-"""Pairs of prompts that are measured; beyond them the number of near duplicates is a least one."""
+"""Most pairs of prompts that are compared. With more, the number of near duplicates is a lower bound."""
 _EXCERPT = 200
 _PER_BAND = 4
 """Prompts of the other dataset that a prompt is compared with, for each band that they share."""
@@ -33,7 +33,7 @@ _PER_BAND = 4
 
 @dataclass(frozen=True)
 class Place:
-    """A row, by its number from 1 and the line of the source that it came from, and how its prompt begins."""
+    """A row: its number from 1, its line in the source, and the beginning of its prompt."""
 
     row_number: int
     line: int
@@ -42,7 +42,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Sample:
-    """The first row of each dataset with a prompt, or with the two that are nearly the same."""
+    """The first row of each dataset with the shared prompt, or with two near duplicates."""
 
     row: Place
     other: Place
@@ -54,19 +54,19 @@ class Shared:
     """Prompts of one dataset that the other one holds."""
 
     prompts: int
-    """Different ones."""
+    """Number of different prompts."""
     rows: int
-    """Rows with them."""
+    """Number of rows with these prompts."""
     other_rows: int | None
-    """The other dataset's rows with them; of near duplicates not counted."""
+    """Number of the other dataset's rows with these prompts. None for near duplicates."""
     samples: list[Sample]
     complete: bool = True
-    """False: there may be more."""
+    """False if there may be more than were found."""
 
 
 @dataclass(frozen=True)
 class Overlap:
-    """`near` leaves the equal prompts out. It is None where the rows were indexed without what it is found by."""
+    """`near` excludes equal prompts. It is None if the rows of either were indexed without bands."""
 
     exact: Shared
     near: Shared | None
@@ -75,7 +75,7 @@ class Overlap:
 def add_prompts(
     session: Session, sha256: str, kind: str, hashes: Sequence[int | None], some: Sequence[dict[str, Any]]
 ) -> bool:
-    """Store the bands of each prompt that is not stored yet. False, and nothing done, where rensa is not installed."""
+    """Store the bands of prompts that are not stored yet. Returns False, without a change, if rensa is not installed."""
     prompts = {key: splits.prompt_of(kind, row) for key, row in zip(hashes, some, strict=True) if key is not None}
     found = _bands([prompt_text(prompt) for prompt in prompts.values() if prompt is not None])
     if prompts and found is not None:
@@ -89,14 +89,14 @@ def _bands(texts: Sequence[str]) -> list[list[int]] | None:
     try:
         from data.report import minhash  # numpy and rensa, which only the data worker needs
 
-        found = minhash.bands(minhash.signatures([shingles(said) for said in texts]))
+        found = minhash.bands(minhash.signatures([shingles(one) for one in texts]))
     except (ImportError, SpecError):
         return None
     return [[int(band) - splits.HALF for band in bands] for bands in found]
 
 
 def compare(session: Session, blobs: BlobStore, version: DatasetVersion, other: DatasetVersion) -> Overlap:
-    """The prompts of `version` that `other` holds. Raises SearchNotReady while either is not indexed as a whole."""
+    """The prompts of `version` that `other` has too. Raises SearchNotReady while either is not indexed completely."""
     one, two = rows.content_of(version), rows.content_of(other)
     for content in (one, two):
         if content.search_rows != content.rows:
@@ -108,7 +108,7 @@ def compare(session: Session, blobs: BlobStore, version: DatasetVersion, other: 
 
 
 def shared_prompts(session: Session, content: DatasetContent, other: DatasetContent) -> int | None:
-    """How many different prompts both hold; None while either is not indexed as a whole."""
+    """The number of different prompts that both have; None while either is not indexed completely."""
     if any(one.search_rows != one.rows for one in (content, other)):
         return None
     return _exact_counts(session, content, other)[0]
@@ -122,7 +122,7 @@ def _exact_counts(session: Session, content: DatasetContent, other: DatasetConte
 
 
 def _joined(content: DatasetContent, other: DatasetContent) -> Any:
-    """For each prompt in both versions: its rows in either, and the first of them."""
+    """A query of the prompts in both versions, with the number of rows in each and the first of them."""
     own, theirs = _grouped(content, "own"), _grouped(other, "theirs")
     columns = (own.c.rows, theirs.c.rows.label("other_rows"), own.c.first, theirs.c.first.label("other_first"))
     return select(*columns).join(theirs, own.c.prompt_hash == theirs.c.prompt_hash)
@@ -172,14 +172,14 @@ def _near(session: Session, blobs: BlobStore, version: DatasetVersion, other: Da
 
 
 def has_bands(session: Session, content: DatasetContent) -> bool:
-    """Whether every prompt of indexed rows has them: not those of rows that were indexed by an older version, or without rensa."""
+    """Whether every prompt has bands. Rows that were indexed by an older release, or without rensa, lack them."""
     stored = session.scalar(select(func.count()).select_from(DatasetPrompt).filter_by(sha256=content.sha256))
     different = func.count(DatasetRow.prompt_hash.distinct())
     return bool(stored == session.scalar(select(different).where(DatasetRow.sha256 == content.sha256)))
 
 
 First = tuple[int, int]
-"""Number of a prompt's first row, and how many rows have it."""
+"""Number of a prompt's first row, and the number of rows with the prompt."""
 
 
 def _first_rows(session: Session, content: DatasetContent, hashes: set[int]) -> dict[int, First]:
@@ -190,7 +190,7 @@ def _first_rows(session: Session, content: DatasetContent, hashes: set[int]) -> 
 
 
 def _texts(blobs: BlobStore, version: DatasetVersion, numbers: Sequence[int]) -> dict[int, str]:
-    """The prompts of these rows, as people read them."""
+    """The prompts of these rows as texts, by row number."""
     ordered, found = sorted(set(numbers)), {}
     for number, row in zip(ordered, rows.read(blobs, rows.content_of(version), ordered), strict=True):
         prompt = splits.prompt_of(version.dataset.kind, row)

@@ -35,7 +35,7 @@ def publish_version(
     A version that is no longer importing is left unchanged. Raises NotFound if the dataset was deleted. The draft must have
     rows.
     """
-    # Locks are taken in the order dataset, task, version, content: here, and wherever several are.
+    # Lock order: dataset, task, version, content. Every function that locks several of them keeps it.
     query = select(DatasetVersion).filter_by(id=version_id).with_for_update(of=DatasetVersion)
     version = session.scalars(query.execution_options(populate_existing=True)).one_or_none()
     if version is None:

@@ -1,4 +1,4 @@
-"""Reports on versions: asked for once for each settings, made by a data task, kept with the version."""
+"""Data reports on versions. A version has one report for each combination of settings; a data task makes it."""
 
 import hashlib
 from collections.abc import Sequence
@@ -20,15 +20,15 @@ from core.models.tasks import TaskStatus
 from core.settings import Settings, get_settings
 
 REPORT = "report"
-"""The kind of the data task that makes one."""
+"""The kind of the data task that makes a report."""
 WITH_MODEL = ("chat_template", "max_prompt_tokens", "max_completion_tokens")
-"""Settings that mean something only where there is a tokenizer."""
+"""Settings that have no effect without a tokenizer."""
 _OVER = (TaskStatus.FAILED, TaskStatus.CANCELLED)
 
 
 @dataclass(frozen=True)
-class Told:
-    """A report with the version that it is about, and the task that makes it."""
+class ReportDetails:
+    """A report with its version, and the task that makes it."""
 
     report: DatasetReport
     version: DatasetVersion
@@ -75,7 +75,7 @@ def require_rows(version: DatasetVersion) -> None:
 
 
 def check_model(session: Session, owner_id: str, model: str, settings: Settings) -> None:
-    """That the model may be named here: the owner's checkpoint, a folder that the operator allows, or a hub id."""
+    """Raises NotFound or InvalidRequest unless the model is the owner's checkpoint, an allowed folder, or a hub id."""
     if is_checkpoint_id(model):
         checkpoint_of(session, owner_id, model)
         return
@@ -85,7 +85,7 @@ def check_model(session: Session, owner_id: str, model: str, settings: Settings)
 
 
 def checkpoint_of(session: Session, owner_id: str, checkpoint_id: str) -> Checkpoint:
-    """The owner's checkpoint, or NotFound."""
+    """The owner's checkpoint. Raises NotFound."""
     query = select(Checkpoint).join(Job, Job.id == Checkpoint.job_id)
     found = session.scalars(query.where(Checkpoint.id == checkpoint_id, Job.owner_id == owner_id)).one_or_none()
     if found is None:
@@ -93,12 +93,12 @@ def checkpoint_of(session: Session, owner_id: str, checkpoint_id: str) -> Checkp
     return found
 
 
-def get(session: Session, dataset_id: str, report_id: str) -> Told:
-    """One of a dataset's, or NotFound."""
+def get(session: Session, dataset_id: str, report_id: str) -> ReportDetails:
+    """A report on a version of the dataset. Raises NotFound."""
     report = session.scalars(of_dataset(dataset_id).where(DatasetReport.id == report_id)).one_or_none()
     if report is None:
         raise NotFound(f"There is no report {report_id!r} of {dataset_id}.")
-    return told(session, [report])[0]
+    return with_details(session, [report])[0]
 
 
 def of_dataset(dataset_id: str, number: int | None = None) -> Select[DatasetReport]:
@@ -108,24 +108,24 @@ def of_dataset(dataset_id: str, number: int | None = None) -> Select[DatasetRepo
     return query if number is None else query.where(DatasetVersion.number == number)
 
 
-def told(session: Session, reports: Sequence[DatasetReport]) -> list[Told]:
-    """The same reports, each with its version and its task."""
+def with_details(session: Session, reports: Sequence[DatasetReport]) -> list[ReportDetails]:
+    """The reports with their versions and tasks, in the same order."""
     version_ids, task_ids = {report.version_id for report in reports}, {report.task_id for report in reports}
     versions = session.scalars(select(DatasetVersion).where(DatasetVersion.id.in_(version_ids)))
     tasks_made = session.scalars(select(DataTask).where(DataTask.id.in_(task_ids)))
     of_id = {version.id: version for version in versions}
     made_by = {task.id: task for task in tasks_made}
-    return [Told(report, of_id[report.version_id], made_by[report.task_id]) for report in reports]
+    return [ReportDetails(report, of_id[report.version_id], made_by[report.task_id]) for report in reports]
 
 
 def newest(session: Session, version: DatasetVersion) -> DatasetReport | None:
-    """The newest one of a version that is finished."""
+    """The newest finished report on a version; None without one."""
     query = select(DatasetReport).filter_by(version_id=version.id).where(DatasetReport.result.is_not(None))
     return session.scalars(query.order_by(DatasetReport.created_at.desc(), DatasetReport.id).limit(1)).first()
 
 
 def rows_key(report_id: str, code: str) -> str:
-    """Where the numbers of the rows lie that a finding names: from 1, ascending, little-endian uint64."""
+    """The blob key of the row numbers of a finding: from 1, ascending, little-endian uint64."""
     return f"reports/{report_id}/{code}.u64"
 
 

@@ -1,4 +1,4 @@
-"""How datasets leave: put aside, deleted, past their time."""
+"""Archives, expires and deletes datasets."""
 
 from collections.abc import Iterable
 from datetime import UTC, datetime
@@ -15,11 +15,11 @@ from core.models import Dataset, DatasetReport, DatasetVersion, DataTask, Job, J
 from core.models.jobs import TERMINAL
 
 _AT_A_TIME = 20
-"""Datasets that one sweep deletes."""
+"""Most datasets that one sweep deletes."""
 
 
 def archive(dataset: Dataset) -> None:
-    """Leave it out of lists. Everything else goes on as before."""
+    """Hide the dataset in lists. It can still be used."""
     dataset.archived_at = dataset.archived_at or datetime.now(UTC)
 
 
@@ -28,9 +28,9 @@ def unarchive(dataset: Dataset) -> None:
 
 
 def keep_until(dataset: Dataset, moment: datetime | None) -> None:
-    """When the sweeper may delete it; None: never. InvalidRequest for a moment that has passed."""
+    """Set the time after which the sweeper may delete it; None: never. Raises InvalidRequest for a time in the past."""
     if moment is not None and moment <= datetime.now(UTC):
-        detail = "must be in the future; delete the dataset to be rid of it now"
+        detail = "must be in the future. Delete the dataset to remove it now"
         raise InvalidRequest(
             f"`expires_at` {detail}.", param="expires_at", errors=[{"pointer": "#/expires_at", "detail": detail}]
         )
@@ -38,7 +38,7 @@ def keep_until(dataset: Dataset, moment: datetime | None) -> None:
 
 
 def delete(session: Session, blobs: BlobStore, dataset_id: str) -> None:
-    """Forget it with all of its versions, unless an unfinished job needs one. Whatever is being done to it is cancelled.
+    """Delete the dataset with all of its versions, and cancel its tasks. Raises NotFound, and DatasetInUse for unfinished jobs.
 
     The lock waits for jobs that are being created with the dataset, so that the query sees all of them. It also waits for a
     concurrent deletion, after which nothing is left to lock. Then tasks, versions and contents are locked, in this order.
@@ -47,7 +47,9 @@ def delete(session: Session, blobs: BlobStore, dataset_id: str) -> None:
     if dataset is None:
         raise NotFound(f"There is no dataset {dataset_id!r}.")
     if jobs := unfinished_jobs(session, dataset_id):
-        raise DatasetInUse(f"{dataset_id} is used by {', '.join(jobs)}.", jobs=jobs)
+        raise DatasetInUse(
+            f"{dataset_id} is used by {', '.join(jobs)}. Cancel these jobs or wait for their end.", jobs=jobs
+        )
     of_it = select(DataTask).where(DataTask.status.in_(tasks.UNFINISHED), tasks.argument("dataset") == dataset_id)
     for task in session.scalars(of_it.order_by(DataTask.id)).all():
         tasks.cancel(session, task)
@@ -59,32 +61,32 @@ def delete(session: Session, blobs: BlobStore, dataset_id: str) -> None:
     session.flush()
     sums = {version.sha256 for version in versions if version.sha256 is not None}
     row_store.release(session, blobs, sums)
-    _index_what_stays(session, sums)
+    _request_index_again(session, sums)
     prefixes = [f"versions/{id_}" for id_ in ids] + [f"reports/{id_}" for id_ in reports]
     after_commit(session, lambda: discard(blobs, prefixes))
 
 
 def unfinished_jobs(session: Session, dataset_id: str) -> list[str]:
-    """The jobs that still need a version of it."""
-    return list(session.scalars(_needing().where(DatasetVersion.dataset_id == dataset_id).order_by(Job.id)))
+    """Ids of the unfinished jobs that use a version of the dataset."""
+    return list(session.scalars(_unfinished_jobs().where(DatasetVersion.dataset_id == dataset_id).order_by(Job.id)))
 
 
 def expired(session: Session) -> list[str]:
     """Expired datasets that no unfinished job uses. The caller deletes each in a transaction of its own."""
-    in_use = _needing().where(DatasetVersion.dataset_id == Dataset.id).exists()
+    in_use = _unfinished_jobs().where(DatasetVersion.dataset_id == Dataset.id).exists()
     past = select(Dataset.id).where(Dataset.expires_at < func.clock_timestamp(), ~in_use)
     return list(session.scalars(past.order_by(Dataset.expires_at).limit(_AT_A_TIME)))
 
 
-def _index_what_stays(session: Session, sums: Iterable[str]) -> None:
-    """Other datasets with the same rows may have relied on an index task that went with this one."""
+def _request_index_again(session: Session, sums: Iterable[str]) -> None:
+    """Request the search index of other versions with these rows, whose index task may have been cancelled."""
     for sha256 in sums:
         other = session.scalars(select(DatasetVersion).filter_by(sha256=sha256).limit(1)).first()
         if other is not None:
             search.request(session, other)
 
 
-def _needing() -> Select[str]:
+def _unfinished_jobs() -> Select[str]:
     query = select(Job.id).join(JobDataset, JobDataset.job_id == Job.id)
     query = query.join(DatasetVersion, DatasetVersion.id == JobDataset.version_id)
     return query.where(Job.status.not_in(TERMINAL)).distinct()

@@ -1,4 +1,4 @@
-"""Rows of a version for people to look at: page by page, filtered, or some at random."""
+"""Pages of a version's rows, filtered or sampled, for the rows view and its API route."""
 
 import random
 import re
@@ -19,29 +19,29 @@ from core.errors import NotFound, SearchNotReady
 from core.models import DatasetReport, DatasetRow, DatasetVersion
 
 MOST_COUNTED = 10_000
-"""Most matches that are counted: counting takes time, and no page lies beyond them."""
+"""Most matches that are counted, since counting takes time."""
 _MOST_BYTES = 16 * 1024**2
-"""A page of long rows ends early."""
+"""Most bytes of a page. A page of long rows has fewer rows than asked for."""
 _CODE = re.compile("[a-z0-9_]{1,100}")
 
 
 @dataclass(frozen=True)
 class Filters:
-    """Which rows; everything that is given must hold."""
+    """A selection of rows. A row must match every filter that is set."""
 
     search: str | None = None
     """Words, as `"a phrase" or word -without`."""
     finding: str | None = None
     """Code of a finding of a report."""
     report: str | None = None
-    """Which report; None: the newest of the version."""
+    """Id of the report; None: the newest of the version."""
     split: splits.SplitName | None = None
     eval_fraction: float = splits.EVAL_FRACTION
 
 
 @dataclass(frozen=True)
 class ShownRow:
-    """A row, and on which side of the split it lies: None where it has no prompt, or where that is not known yet."""
+    """A row and its side of the split; None without a prompt, or while the rows are not indexed."""
 
     stored: StoredRow
     split: splits.SplitName | None
@@ -49,7 +49,7 @@ class ShownRow:
 
 @dataclass(frozen=True)
 class RowPage:
-    """`total`: how many rows match; None: more than MOST_COUNTED."""
+    """Rows of one page. `total` is the number of all matching rows; None: more than MOST_COUNTED."""
 
     rows: list[ShownRow]
     has_more: bool
@@ -59,29 +59,29 @@ class RowPage:
 def page(
     session: Session, blobs: BlobStore, version: DatasetVersion, filters: Filters, after: int, limit: int
 ) -> RowPage:
-    """The `limit` matching rows behind number `after`. Raises NotFound, SearchNotReady."""
+    """At most `limit` matching rows after number `after`. Raises NotFound and SearchNotReady."""
     with _matches(session, blobs, version, filters) as matches:
-        numbers, count = matches.behind(after, limit + 1), matches.count()
-    shown = _shown(session, blobs, version, filters, numbers[:limit])
+        numbers, count = matches.after(after, limit + 1), matches.count()
+    shown = _read_rows(session, blobs, version, filters, numbers[:limit])
     return RowPage(shown, len(numbers) > len(shown), count)
 
 
 def sample(
     session: Session, blobs: BlobStore, version: DatasetVersion, filters: Filters, count: int, seed: int
 ) -> RowPage:
-    """`count` of the matching rows at random, in order; the same for the same seed."""
+    """A random sample of `count` matching rows, in order. Equal seeds give equal samples. Raises as `page`."""
     with _matches(session, blobs, version, filters) as matches:
         numbers, total = sorted(matches.sample(count, seed)), matches.count()
-    return RowPage(_shown(session, blobs, version, filters, numbers), False, total)
+    return RowPage(_read_rows(session, blobs, version, filters, numbers), False, total)
 
 
 class _Numbers:
-    """Row numbers that are known without the database."""
+    """Matching row numbers that are known without the search index."""
 
     def __init__(self, numbers: Sequence[int]) -> None:
         self._numbers = numbers
 
-    def behind(self, after: int, limit: int) -> Sequence[int]:
+    def after(self, after: int, limit: int) -> Sequence[int]:
         start = bisect_right(self._numbers, after)
         return self._numbers[start : start + limit]
 
@@ -93,12 +93,12 @@ class _Numbers:
 
 
 class _Query:
-    """Row numbers that the search index finds."""
+    """Matching row numbers that the search index finds."""
 
     def __init__(self, session: Session, query: Select[Any]) -> None:
         self._session, self._query = session, query
 
-    def behind(self, after: int, limit: int) -> Sequence[int]:
+    def after(self, after: int, limit: int) -> Sequence[int]:
         query = self._query.where(DatasetRow.row > after).order_by(DatasetRow.row).limit(limit)
         return self._session.scalars(query).all()
 
@@ -124,7 +124,7 @@ def _matches(
 
 
 def _among(session: Session, version: DatasetVersion, filters: Filters, numbers: Sequence[int]) -> _Numbers | _Query:
-    """Those of the rows with these numbers, which are all that a finding leaves."""
+    """The matches among the rows with these numbers. Raises SearchNotReady."""
     content = content_of(version)
     words = (filters.search or "").strip() or None
     if words is None and filters.split is None:
@@ -147,7 +147,7 @@ def _among(session: Session, version: DatasetVersion, filters: Filters, numbers:
 def _rows_of_finding(
     session: Session, blobs: BlobStore, version: DatasetVersion, code: str, report_id: str | None
 ) -> BinaryIO:
-    """The numbers of whatever rows a report's finding is about, ascending."""
+    """The stored row numbers of a report's finding, ascending. Raises NotFound."""
     report = session.get(DatasetReport, report_id) if report_id else reports.newest(session, version)
     if report is None or report.version_id != version.id:
         which = f"report {report_id!r}" if report_id else "finished report"
@@ -160,10 +160,10 @@ def _rows_of_finding(
         raise NotFound(f"{report.id} has no rows of a finding {code!r}.") from error
 
 
-def _shown(
+def _read_rows(
     session: Session, blobs: BlobStore, version: DatasetVersion, filters: Filters, numbers: Sequence[int]
 ) -> list[ShownRow]:
-    """In order; fewer than asked for where they are long."""
+    """The rows with these numbers, in order. Long rows end the list early."""
     content = content_of(version)
     kind = version.dataset.kind
     try:

@@ -1,8 +1,8 @@
-"""Rows as they are stored: canonical JSONL, once however many versions hold them, found by their sum.
+"""Stores rows as canonical JSONL under their hash, once for all versions that hold them.
 
-A content's row and its blobs are made and removed under one advisory lock of the sum, held to the end of the
-transaction. So a concurrent transaction that stores the same rows finds those of the first, and a
-removal cannot delete rows that were just stored.
+A content's row and its blobs are made and removed under an advisory lock of the hash, which is held until the end of the
+transaction. So a concurrent transaction that stores the same rows finds those of the first, and a removal cannot delete
+rows that were just stored.
 """
 
 import hashlib
@@ -43,9 +43,9 @@ class Draft:
     bytes: int
     sha256: str
     own_lines: bool
-    """Whether the numbers of the source's lines are others than those of the rows."""
+    """Whether line numbers of the source differ from row numbers."""
     own_answer_lines: bool
-    """Whether the answers of each row lie in records of their own."""
+    """Whether each answer of a row was a record of its own in the source."""
 
     @property
     def rows_file(self) -> Path:
@@ -53,7 +53,7 @@ class Draft:
 
     @property
     def index_file(self) -> Path:
-        """Where each row begins, in bytes."""
+        """The offset of each row in bytes."""
         return self.folder / "rows.u64"
 
     @property
@@ -68,7 +68,7 @@ class Draft:
 
 
 class RowWriter:
-    """Writes a draft, row by row; `drafting` makes one. Nothing of it stays in memory."""
+    """Writes a draft row by row, without keeping rows in memory. `drafting` makes one."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -82,9 +82,9 @@ class RowWriter:
         self._index, self._lines, self._answer_lines = map(Numbers, self._files[1:])
 
     def add(self, line: int, row: dict[str, Any], answer_lines: Sequence[int] = ()) -> None:
-        """Write one canonical row, which came from this line of the source, and its answers from those.
+        """Write a canonical row. `line` and `answer_lines` are its lines in the source.
 
-        `answer_lines` are kept where every row has them.
+        `answer_lines` are stored only if every row has them.
         """
         data = orjson.dumps(row) + b"\n"
         self._index.add(self.bytes)
@@ -99,7 +99,7 @@ class RowWriter:
         self._out.write(data)
 
     def finish(self) -> Draft:
-        """Everything is written. A draft without rows is not refused here; the caller checks that."""
+        """Close the files. Returns the draft, which may have no rows."""
         for numbers in (self._index, self._lines, self._answer_lines):
             numbers.flush()
         self.close()
@@ -113,7 +113,7 @@ class RowWriter:
 
 @contextmanager
 def drafting(scratch: Path) -> Iterator[RowWriter]:
-    """A writer in a folder of its own below `scratch`, which is gone behind the block."""
+    """A writer in a temporary folder below `scratch`, which is removed at the end of the block. Raises DiskFull."""
     scratch.mkdir(parents=True, exist_ok=True)
     _clear_abandoned(scratch)
     with disk_full_errors(), tempfile.TemporaryDirectory(dir=scratch, prefix=_PREFIX) as folder:
@@ -125,9 +125,9 @@ def drafting(scratch: Path) -> Iterator[RowWriter]:
 
 
 def put(session: Session, blobs: BlobStore, draft: Draft) -> DatasetContent:
-    """Store the draft's rows. Returns the content that holds them, which may exist already; its blobs are written.
+    """Store the draft's rows. Returns their content, which may exist already.
 
-    The lock of the sum is held until the transaction ends, so call it late.
+    It holds the lock of the hash until the end of the transaction, so call it late. Raises DiskFull.
     """
     lock(session, draft.sha256)
     query = select(DatasetContent).filter_by(sha256=draft.sha256).execution_options(populate_existing=True)
@@ -144,8 +144,11 @@ def put(session: Session, blobs: BlobStore, draft: Draft) -> DatasetContent:
 
 
 def _put(blobs: BlobStore, draft: Draft, key: str) -> None:
-    """A disk that is full is relieved at once. After any other failure the blobs stay for the sweeper: the lock may have
-    gone with the connection to the database, and then they may be another's."""
+    """Write the blobs of a draft. They are removed again if the disk is full.
+
+    After other failures, the sweeper removes them: the lock may have been lost with the database connection, and then another
+    transaction may own the blobs.
+    """
     try:
         blobs.put_file(key, draft.rows_file)
         blobs.put_file(index_key(draft.sha256), draft.index_file)
@@ -155,7 +158,7 @@ def _put(blobs: BlobStore, draft: Draft, key: str) -> None:
 
 
 def release(session: Session, blobs: BlobStore, sums: Iterable[str]) -> None:
-    """Forget the contents that no version holds any more; their blobs go once this is committed."""
+    """Delete the contents without a version, and their blobs after the commit."""
     for sha256 in sorted(set(sums)):
         lock(session, sha256)
         if session.scalars(select(DatasetVersion.id).filter_by(sha256=sha256).limit(1)).first() is not None:
@@ -165,11 +168,11 @@ def release(session: Session, blobs: BlobStore, sums: Iterable[str]) -> None:
             key = content.blob_key
             session.delete(content)
             session.flush()
-            after_commit(session, partial(_remove_patiently, blobs, sha256, key))
+            after_commit(session, partial(_remove_after_commit, blobs, sha256, key))
 
 
 def remove_orphan(session: Session, blobs: BlobStore, sha256: str, key: str | None = None) -> bool:
-    """Remove the blobs of a sum that no content has, also the one at `key`; whether there was none."""
+    """Remove the blobs of a hash without a content, and the blob `key`. Returns False if the content exists."""
     lock(session, sha256)
     if session.get(DatasetContent, sha256, populate_existing=True) is not None:
         return False
@@ -180,18 +183,18 @@ def remove_orphan(session: Session, blobs: BlobStore, sha256: str, key: str | No
 
 
 def lock(session: Session, sha256: str) -> None:
-    """Be the only one, until the transaction ends, who makes or removes the content of this sum."""
+    """Serialise transactions that make or remove the content of this hash, until the end of this transaction."""
     number = int.from_bytes(bytes.fromhex(sha256)[:8], "big", signed=True)
     session.execute(select(func.pg_advisory_xact_lock(number)))
 
 
 def rows_key(sha256: str) -> str:
-    """Where the rows lie (but those of datasets that are older than versions lie elsewhere: see `blob_key`)."""
+    """The blob key of new rows. Contents from before versions existed have another one: `DatasetContent.blob_key`."""
     return f"{_folder(sha256)}/rows.jsonl"
 
 
 def index_key(sha256: str) -> str:
-    """Where the beginning of each row lies; older contents have none until they are indexed."""
+    """The blob key of the row offsets. Contents of older releases have none until they are indexed."""
     return f"{_folder(sha256)}/rows.u64"
 
 
@@ -199,18 +202,17 @@ def _folder(sha256: str) -> str:
     return f"contents/{sha256}"
 
 
-def _remove_patiently(blobs: BlobStore, sha256: str, key: str) -> None:
-    """Behind a commit nothing may raise; what stays behind, the sweeper removes."""
+def _remove_after_commit(blobs: BlobStore, sha256: str, key: str) -> None:
+    """Remove the blobs of a deleted content. Errors are logged, and the sweeper removes the rest."""
     try:
         with session_scope() as session:
             remove_orphan(session, blobs, sha256, key)
     except (OperationalError, InterfaceError, OSError) as error:
-        log.warning("the rows %s stay for the sweeper: %s", sha256, error)
+        log.warning("could not remove the rows %s; the sweeper tries again: %s", sha256, error)
 
 
 def _clear_abandoned(scratch: Path) -> None:
-    """Folders in which nothing was written for a day: of drafts, reports and whatever else needs room for a while. Their
-    process was killed."""
+    """Remove temporary folders without a write for a day. Their process was killed."""
     for folder in scratch.iterdir():
         try:
             written = max(path.stat().st_mtime for path in (folder, *folder.rglob("*")))

@@ -1,4 +1,4 @@
-"""The rows of a version, read from where they lie: any of them by number, or all in order."""
+"""Reads the rows of a version from the blob store, by number or in order."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class StoredRow:
 
 
 def read(blobs: BlobStore, content: DatasetContent, numbers: Sequence[int]) -> Iterator[dict[str, Any]]:
-    """The rows of these numbers, in ascending order. The file is not read up to them, but for contents without an index."""
+    """The rows with these ascending numbers. The offsets find them; contents without offsets are read from the start."""
     if not numbers:
         return
     try:
@@ -43,14 +43,14 @@ def read(blobs: BlobStore, content: DatasetContent, numbers: Sequence[int]) -> I
 
 
 def read_stored(blobs: BlobStore, version: DatasetVersion, numbers: Sequence[int]) -> Iterator[StoredRow]:
-    """The same with their lines."""
+    """The rows with these ascending numbers, with their lines in the source."""
     content = content_of(version)
     for line, number, row in zip(lines(blobs, version, numbers), numbers, read(blobs, content, numbers), strict=True):
         yield StoredRow(line, number, row)
 
 
 def stream(blobs: BlobStore, version: DatasetVersion, after: int = 0) -> Iterator[StoredRow]:
-    """Every row behind number `after`; one is in memory at a time."""
+    """Every row after number `after`, one at a time."""
     content = content_of(version)
     with blobs.open(content.blob_key) as file:
         if after:
@@ -62,7 +62,7 @@ def stream(blobs: BlobStore, version: DatasetVersion, after: int = 0) -> Iterato
 
 
 def stream_with_answers(blobs: BlobStore, version: DatasetVersion) -> Iterator[tuple[StoredRow, list[int]]]:
-    """Every row, and the line of each of its answers where those were records of their own."""
+    """Every row with the lines of its answers. The list is empty if answers were not records of their own."""
     try:
         file = blobs.open(answer_lines_key(version.id))
     except NotFound:
@@ -77,7 +77,7 @@ def stream_with_answers(blobs: BlobStore, version: DatasetVersion) -> Iterator[t
 
 
 def lines(blobs: BlobStore, version: DatasetVersion, numbers: Sequence[int]) -> list[int]:
-    """The line of the source of each of these rows."""
+    """The line of each of these rows in the source."""
     try:
         file = blobs.open(lines_key(version.id))
     except NotFound:
@@ -87,24 +87,24 @@ def lines(blobs: BlobStore, version: DatasetVersion, numbers: Sequence[int]) -> 
 
 
 def content_of(version: DatasetVersion) -> DatasetContent:
-    """Its rows; of a version that has none, raises why: DatasetNotReady or DatasetFailed."""
+    """The content of a version. Raises DatasetNotReady or DatasetFailed for a version without rows."""
     if version.content is None:
         raise why_not(version)
     return version.content
 
 
 def lines_key(version_id: str) -> str:
-    """Where a version's lines lie, if they are others than the rows' numbers."""
+    """The blob key of a version's line numbers. The blob exists if they differ from the row numbers."""
     return f"versions/{version_id}/lines.u64"
 
 
 def answer_lines_key(version_id: str) -> str:
-    """Where the lines of a version's answers lie, row after row, if each answer was a record of its own."""
+    """The blob key of the line numbers of a version's answers. The blob exists if each answer was a record of its own."""
     return f"versions/{version_id}/answer_lines.u64"
 
 
 def write_index(blobs: BlobStore, content: DatasetContent) -> None:
-    """The beginning of each row, for contents from before there was an index."""
+    """Write the row offsets of a content of an older release. Does nothing if they exist."""
     if blobs.exists(index_key(content.sha256)):
         return
     with blobs.open(content.blob_key) as file, blobs.draft(index_key(content.sha256)) as draft:
@@ -128,7 +128,7 @@ def _scan(blobs: BlobStore, content: DatasetContent, numbers: Sequence[int]) -> 
 
 
 def _start(blobs: BlobStore, content: DatasetContent, file: BinaryIO, number: int) -> int:
-    """Where a row begins, which may be the end of the file."""
+    """The offset of a row in bytes; after the last row, the size of the file."""
     try:
         with blobs.open(index_key(content.sha256)) as index:
             return next(iter(u64.read(index, number - 1, 1)), content.bytes)

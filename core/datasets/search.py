@@ -1,4 +1,4 @@
-"""The search index: the words of each row, and the hash of its prompt, by content."""
+"""The search index of contents: the words of each row, and the hash of its prompt."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -14,7 +14,7 @@ from core.models import DatasetContent, DatasetRow, DatasetVersion, DataTask
 from core.models.tasks import TaskStatus
 
 INDEX = "index"
-"""The kind of the data task that makes it."""
+"""The kind of the data task that writes the index."""
 MOST_BYTES = 200_000
 """Most bytes of a row that are indexed: PostgreSQL refuses a row whose words take more than 1 MiB."""
 _CONFIGURATION = "simple"
@@ -23,7 +23,7 @@ _NOT_TEXT = frozenset({"role", "label", "thumb"})
 
 
 def request(session: Session, version: DatasetVersion) -> None:
-    """Have the version's rows indexed, unless they are or are about to be. Older versions of the platform stored no bands."""
+    """Queue an index task, unless the rows are indexed or a task is queued. Rows that an older release indexed lack bands."""
     content = version.content
     assert content is not None
     waiting = exists().where(
@@ -38,8 +38,10 @@ def request(session: Session, version: DatasetVersion) -> None:
 
 
 def request_again(version_id: str) -> None:
-    """The same in a transaction of its own, for a caller whose own ends with a refusal: an index task may have been cancelled,
-    or lost once too often."""
+    """Call `request` in a new transaction, for a caller whose own is rolled back by an error.
+
+    The index task may have been cancelled, or may have failed.
+    """
     with session_scope() as session:
         version = session.get(DatasetVersion, version_id)
         if version is not None and version.content is not None:
@@ -47,9 +49,11 @@ def request_again(version_id: str) -> None:
 
 
 def add(session: Session, sha256: str, kind: str, first: int, rows: Sequence[dict[str, Any]]) -> bool:
-    """Index rows from number `first` on. False, and nothing done, if that is not where the index ends: it was deleted, or
-    another is at it."""
-    content = _held(session, sha256)
+    """Index rows from number `first` on. Returns False, without a change, unless the index ends before `first`.
+
+    Then the content was deleted, or another task indexes it.
+    """
+    content = _locked(session, sha256)
     if content is None or (content.search_rows or 0) != first - 1:
         return False
     numbers = list(range(first, first + len(rows)))
@@ -68,21 +72,22 @@ def add(session: Session, sha256: str, kind: str, first: int, rows: Sequence[dic
 
 
 def add_bands(session: Session, sha256: str, kind: str, rows: Sequence[dict[str, Any]]) -> bool:
-    """Store the bands of the prompts of rows that were indexed without. False, and nothing done, where the rows were deleted
-    or rensa is not installed."""
+    """Store the bands of prompts of indexed rows. Returns False, without a change, if the rows were deleted or the package
+    rensa is missing."""
     hashes = [splits.stored_hash(kind, row) for row in rows]
-    return _held(session, sha256) is not None and overlap.add_prompts(session, sha256, kind, hashes, rows)
+    return _locked(session, sha256) is not None and overlap.add_prompts(session, sha256, kind, hashes, rows)
 
 
-def _held(session: Session, sha256: str) -> DatasetContent | None:
-    """The content, which others can neither delete nor index before the commit."""
+def _locked(session: Session, sha256: str) -> DatasetContent | None:
+    """The content, locked against deletion and indexing until the commit; None if it was deleted."""
     query = select(DatasetContent).filter_by(sha256=sha256).with_for_update(key_share=True)
     return session.scalars(query.execution_options(populate_existing=True)).one_or_none()
 
 
 def settle(session: Session) -> None:
-    """Behind many insertions: what still waits outside the index is put into it, and the planner learns how much there is.
-    A search takes a millisecond then, and not as long as reading all rows.
+    """Merge pending entries into the index and update the planner's statistics, after many insertions.
+
+    Without it, a search may read all rows instead of taking a millisecond.
     """
     clean = """
         SELECT gin_clean_pending_list(oid) FROM pg_class
@@ -93,9 +98,9 @@ def settle(session: Session) -> None:
 
 
 def matching(content: DatasetContent, words: str | None) -> Select[Any]:
-    """The numbers of the rows that hold these words, as a web search has them: `"a phrase" or word -without`.
+    """A query of the numbers of rows with these words, in web search syntax: `"a phrase" or word -without`.
 
-    SearchNotReady while the index is not whole: half an answer would look like a whole one.
+    `words` None: all rows. Raises SearchNotReady while the index is incomplete.
     """
     if content.search_rows != content.rows:
         raise SearchNotReady()

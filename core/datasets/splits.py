@@ -1,4 +1,4 @@
-"""The rows that a run would train on and hold out, by the hash of the prompt: the rule of `data.splits` in SQL."""
+"""The split of rows into training and held-out rows by the hash of the prompt: the rule of `data.splits` in SQL."""
 
 from dataclasses import dataclass
 from typing import Any, Literal, cast
@@ -21,7 +21,7 @@ HALF = 2**63
 
 
 def prompt_of(kind: str, row: dict[str, Any]) -> Prompt | None:
-    """The prompt of a canonical row; None where it has none."""
+    """The prompt of a canonical row; None if it has none."""
     match kind:
         case DatasetKind.PRETRAINING:
             return None
@@ -39,8 +39,10 @@ def stored_hash(kind: str, row: dict[str, Any]) -> int | None:
 
 @dataclass(frozen=True)
 class Split:
-    """The rule for one content: prompts below `limit` are held out. `least` and `most` are the smallest and the largest
-    hash, of which the trainer always holds out the one and trains on the other."""
+    """The rule for one content: prompts with a hash below `limit` are held out.
+
+    The trainer always holds out the smallest hash, `least`, and always trains on the largest, `most`.
+    """
 
     limit: int
     least: int
@@ -61,7 +63,7 @@ class Split:
 
 
 def split(session: Session, content: DatasetContent, eval_fraction: float = EVAL_FRACTION) -> Split | None:
-    """The rule, or None for rows without prompts. SearchNotReady while not all of them are known."""
+    """The rule; None for rows without prompts. Raises SearchNotReady while the rows are not indexed."""
     if content.search_rows != content.rows:
         raise SearchNotReady()
     ends = select(func.min(DatasetRow.prompt_hash), func.max(DatasetRow.prompt_hash)).filter_by(sha256=content.sha256)
@@ -72,7 +74,7 @@ def split(session: Session, content: DatasetContent, eval_fraction: float = EVAL
 
 
 def held_out_below(eval_fraction: float) -> int:
-    """The first hash whose share of all hashes is not below the fraction, in the trainer's own floating point."""
+    """The smallest hash that is not held out, computed in the trainer's floating point arithmetic."""
     low, high = 0, 2**64
     while low < high:
         middle = (low + high) // 2

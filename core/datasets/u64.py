@@ -1,4 +1,4 @@
-"""Lists of integers in a file: little-endian, 8 bytes each, so that the n-th is read without the others."""
+"""Lists of unsigned integers in a file: little-endian, 8 bytes each, so that any of them can be read alone."""
 
 import io
 import sys
@@ -61,7 +61,7 @@ def unpacked(data: bytes) -> list[int]:
 
 
 def read(file: BinaryIO, first: int, count: int) -> list[int]:
-    """`count` of them from place `first` (from 0) on; fewer where the file ends."""
+    """At most `count` numbers from index `first` on; fewer at the end of the file."""
     file.seek(SIZE * first)
     return unpacked(file.read(SIZE * count))
 

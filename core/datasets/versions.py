@@ -22,11 +22,11 @@ from data.text import storable
 
 LONGEST_NAME = 200
 _UNFIT = frozenset({"Cc", "Cs"})
-"""Control characters and halves of surrogate pairs; joiners and unusual spaces do occur in names of files."""
+"""Unicode categories: control characters and lone surrogates. Joiners and unusual spaces occur in file names."""
 
 
 def new_dataset(session: Session, owner_id: str, name: str, kind: str) -> Dataset:
-    """A dataset without a version. InvalidRequest for a name that is none."""
+    """Store a dataset without a version. Raises InvalidRequest for an invalid name."""
     dataset = Dataset(id=new_id("ds"), owner_id=owner_id, name=fit_name(name), kind=DatasetKind(kind).value)
     session.add(dataset)
     session.flush()
@@ -34,7 +34,7 @@ def new_dataset(session: Session, owner_id: str, name: str, kind: str) -> Datase
 
 
 def fit_name(name: str) -> str:
-    """The name, if it is one; else InvalidRequest."""
+    """Returns the name unchanged. Raises InvalidRequest if it is not valid."""
     if not name.strip() or len(name) > LONGEST_NAME or _UNFIT.intersection(map(unicodedata.category, name)):
         detail = f"must have at most {LONGEST_NAME} characters, and at least one, and no control character"
         raise InvalidRequest(f"The name {detail}.", param="name", errors=[{"pointer": "#/name", "detail": detail}])
@@ -42,14 +42,14 @@ def fit_name(name: str) -> str:
 
 
 def name_of(filename: str) -> str:
-    """The default name of a dataset that is made from this file; file names may be longer than names."""
+    """The default name of a dataset that is made from a file: the file name, shortened to the longest name."""
     return filename[:LONGEST_NAME].rstrip()
 
 
 def new_version(
     session: Session, dataset: Dataset, origin: dict[str, Any], parent: DatasetVersion | None = None
 ) -> DatasetVersion:
-    """The dataset's next version, `importing` until `publish.publish_version`, or a failure of its data task, settles it."""
+    """Store the dataset's next version, which is `importing` until it is published or its data task fails. Raises NotFound."""
     # This lock serialises concurrent calls, so that the numbers differ.
     held = select(Dataset.id).filter_by(id=dataset.id).with_for_update(key_share=True)
     if session.scalars(held).one_or_none() is None:
@@ -71,16 +71,19 @@ def new_version(
 
 
 def get(session: Session, owner_id: str, reference: str, *, keep: bool = False) -> DatasetVersion:
-    """The version that is meant, whatever its status; another owner's is as absent as one that never was.
+    """The newest version that the reference names, in any status. Another owner's is not found.
 
     `keep` locks the version against deletion until the commit. Raises NotFound, and InvalidRequest for an invalid reference.
     """
-    return _meant(session, owner_id, reference, keep)[0]
+    return _matching_versions(session, owner_id, reference, keep)[0]
 
 
 def usable(session: Session, owner_id: str, reference: str, *, keep: bool = False) -> DatasetVersion:
-    """The same, but ready: of several that are meant the newest that is. Raises what is in the way where none is."""
-    found = _meant(session, owner_id, reference, keep)
+    """The newest ready version that the reference names. `keep` and errors as in `get`.
+
+    Raises DatasetNotReady, DatasetBlocked or DatasetFailed if none is ready.
+    """
+    found = _matching_versions(session, owner_id, reference, keep)
     ready = next((version for version in found if version.status == VersionStatus.READY), None)
     if ready is None:
         raise why_not(found[0])
@@ -88,7 +91,7 @@ def usable(session: Session, owner_id: str, reference: str, *, keep: bool = Fals
 
 
 def dataset_of(session: Session, owner_id: str, dataset_id: str, *, keep: bool = False) -> Dataset:
-    """The owner's dataset."""
+    """The owner's dataset. `keep` locks it against deletion until the commit. Raises NotFound."""
     query = select(Dataset).filter_by(id=dataset_id, owner_id=owner_id)
     if keep:
         query = query.with_for_update(read=True, key_share=True)
@@ -99,7 +102,7 @@ def dataset_of(session: Session, owner_id: str, dataset_id: str, *, keep: bool =
 
 
 def newest(session: Session, dataset_ids: Sequence[str]) -> dict[str, DatasetVersion]:
-    """The newest version of each, whatever its status."""
+    """The newest version of each dataset in any status, by dataset id."""
     query = select(DatasetVersion).where(DatasetVersion.dataset_id.in_(dataset_ids))
     query = query.ext(distinct_on(DatasetVersion.dataset_id))
     query = query.order_by(DatasetVersion.dataset_id, DatasetVersion.number.desc())
@@ -110,7 +113,7 @@ def why_not(version: DatasetVersion) -> DatasetNotReady | DatasetBlocked | Datas
     """The error that explains why a version is not ready and what to do."""
     which = f"Version {version.number} of {version.dataset_id}"
     if version.status == VersionStatus.IMPORTING:
-        return DatasetNotReady(f"{which} is still being imported; use it once it is ready.")
+        return DatasetNotReady(f"{which} is still being imported. Use it once it is ready.")
     if version.status == VersionStatus.BLOCKED:
         blocking = [finding for finding in version.findings if finding["severity"] == "blocking"]
         titles = "; ".join(str(finding["title"]) for finding in blocking)
@@ -122,8 +125,8 @@ def why_not(version: DatasetVersion) -> DatasetNotReady | DatasetBlocked | Datas
     return DatasetFailed(f"{which} could not be made: {why}")
 
 
-def _meant(session: Session, owner_id: str, text: str, keep: bool) -> Sequence[DatasetVersion]:
-    """Every version that a reference fits, newest first; at least one."""
+def _matching_versions(session: Session, owner_id: str, text: str, keep: bool) -> Sequence[DatasetVersion]:
+    """Every version that the reference names, newest first. Raises NotFound and InvalidRequest."""
     reference = Reference.parse(text)
     dataset = dataset_of(session, owner_id, reference.dataset_id, keep=keep)
     query = select(DatasetVersion).filter_by(dataset_id=dataset.id).order_by(DatasetVersion.number.desc())
@@ -135,7 +138,7 @@ def _meant(session: Session, owner_id: str, text: str, keep: bool) -> Sequence[D
     if not found:
         raise NotFound(f"There is no version {text!r}.")
     if reference.sum_prefix is not None and len({version.sha256 for version in found}) > 1:
-        detail = f"{text!r} fits several versions; give more digits"
+        detail = f"{text!r} fits several versions. Give more digits"
         raise InvalidRequest(f"{detail}.", errors=[{"detail": detail}])
     return found
 
@@ -166,10 +169,10 @@ class Reference:
             return cls(dataset_id, number=int(at))
         if found := _SUM.fullmatch(at):
             return cls(dataset_id, sum_prefix=found[1])
-        detail = f"{text!r} names no version; write {dataset_id}@2, or {dataset_id}@sha256: and at least 8 digits"
+        detail = f"{text!r} names no version. Write {dataset_id}@2, or {dataset_id}@sha256: and at least 8 digits"
         raise InvalidRequest(f"{detail}.", errors=[{"detail": detail}])
 
 
 def pin(version: DatasetVersion) -> str:
-    """The reference that always names exactly these rows."""
+    """The reference by the hash of the rows, which always names the same rows."""
     return f"{version.dataset_id}@sha256:{version.sha256}"

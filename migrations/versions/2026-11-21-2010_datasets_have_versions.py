@@ -2,8 +2,8 @@
 
 Revision: d1a7e5c0b301, after c47d0be9a815.
 
-Every dataset becomes version 1 of itself. Rows stay in the blobs where they lie; datasets with equal rows share one of
-them from now on, and the sweeper removes the others.
+Every dataset gets a version 1 with its rows, which stay in their blobs. Datasets with equal rows now share one blob, and
+the sweeper removes the others.
 """
 
 import sqlalchemy as sa
@@ -36,8 +36,8 @@ def upgrade() -> None:
 def downgrade() -> None:
     """Keeps the newest ready version of each dataset.
 
-    Refused by the database while a dataset has none, or while two hold the same rows: the older schema has no place for
-    either, and they would have to be deleted first.
+    The database refuses it while a dataset has none, or while two have the same rows. The older schema cannot store either,
+    and they must be deleted first.
     """
     _put_the_newest_version_into_the_dataset()
     _let_jobs_name_datasets()

@@ -57,6 +57,6 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """What has been uploaded and not been made a dataset is lost; its blobs stay below `uploads/`."""
+    """Uploads that no dataset was made of are lost. Their blobs stay below `uploads/`."""
     op.drop_table("upload_parts")
     op.drop_table("uploads")

@@ -9,23 +9,23 @@ import yaml
 ROOT = Path(__file__).parents[2]
 COMPOSE, EXAMPLE = ROOT / "docker-compose.yml", ROOT / ".env.example"
 FILLED_IN = {"POSTGRES_PASSWORD": "secret"}
-"""What the person who copies .env.example is told to fill in."""
+"""The variable that a person must set in a copy of .env.example."""
 
 _VARIABLE = re.compile(r"\$\{(?P<name>\w+)(?:(?P<how>:[-?])(?P<text>[^}]*))?\}")
 _SETTING = re.compile(r"(?P<hash>#?)(?P<name>[A-Z][A-Z0-9_]*)=(?P<value>.*)")
 
 
 class Missing(Exception):
-    """What Compose says, and ends, when a required variable is not there."""
+    """Compose ends with an error because a required variable is missing."""
 
 
 def example() -> dict[str, str]:
-    """What .env.example sets."""
+    """The variables that .env.example sets."""
     return {name: value for name, (value, shown) in _example_lines().items() if not shown}
 
 
 def example_defaults() -> dict[str, str]:
-    """What .env.example shows as defaults, behind a #."""
+    """The defaults that .env.example shows in comments."""
     return {name: value for name, (value, shown) in _example_lines().items() if shown}
 
 

@@ -56,7 +56,7 @@ def _copy(path: Path, target: Path) -> None:
 
 @pytest.fixture
 def empty_database(postgres_url: str) -> Iterator[str]:
-    """A database that nobody has migrated."""
+    """A database without a schema."""
     name = f"proximal_test_compose_{os.getpid()}"
     with psycopg.connect(postgres_url.replace("+psycopg", ""), autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {name}")

@@ -1,4 +1,4 @@
-"""As much of a Dockerfile as the tests need."""
+"""Parses the parts of a Dockerfile that the tests need."""
 
 import fnmatch
 from dataclasses import dataclass

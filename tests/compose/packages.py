@@ -1,4 +1,4 @@
-"""What an installation of some extras consists of, taken from the packages that the tests run with."""
+"""The packages that an installation with some extras consists of, from those that the tests run with."""
 
 import tomllib
 from collections.abc import Iterator

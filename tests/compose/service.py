@@ -1,4 +1,4 @@
-"""Runs what docker-compose.yml says, as it says it; only addresses, ports and folders are the test's own."""
+"""Runs the services of docker-compose.yml as processes. Only addresses, ports and folders differ."""
 
 import os
 import socket

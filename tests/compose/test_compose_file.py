@@ -1,4 +1,4 @@
-"""The compose file says what Compose understands and what the platform needs."""
+"""The compose file is valid for Compose and complete for the platform."""
 
 import json
 from importlib.resources import files

@@ -19,7 +19,7 @@ from tests.waiting import eventually
 
 
 def client(house: House) -> Client:
-    """With a key made as docs/how-to/deploy.md says."""
+    """A client with a key that is created as docs/how-to/deploy.md describes."""
     key = house.run("api", "python", "-m", "core", "keys", "create", "admin").stdout.strip()
     return Client(f"http://127.0.0.1:{house.port}", key)
 

@@ -23,7 +23,7 @@ from trainer.spec.path_rules import PathRules, is_hub_id
 
 
 def refusal(thief: Thief, model: str) -> str:
-    """What the API answers to a job with this model; it must be a refusal."""
+    """The detail of the error for a job with this model, which must be refused."""
     document = problem(thief.client.post("/v1/jobs", json=thief.body(model)), 422, "invalid_spec")
     assert document["param"] == "model.path"
     return str(document["detail"])

@@ -1,1 +1,1 @@
-"""Opens files that lie elsewhere: on the web, on the hub, in buckets, on this machine."""
+"""Opens files of imports: on the web, on the hub, in buckets, and on this machine."""

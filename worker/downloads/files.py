@@ -21,7 +21,7 @@ _LONGEST_REASON = 300
 
 @dataclass(frozen=True)
 class RemoteFile:
-    """A file that has been opened for reading, wherever it lies."""
+    """A file of any source, opened for reading."""
 
     name: str
     """Its name at its source."""

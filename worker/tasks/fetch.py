@@ -25,7 +25,7 @@ _MIB = 1024 * 1024
 
 
 def fetch_upload(task: TaskContext) -> None:
-    """Fetch from the beginning, whatever an earlier attempt has stored. The upload stores the error as well."""
+    """The task `fetch`. It starts from the beginning in each attempt. An error is stored in the upload as well."""
     try:
         with _writing(task) as session:
             upload = fetching.begin(session, task.blobs, task.owner_id, task.args["upload"])

@@ -17,7 +17,7 @@ Row = dict[str, Any]
 
 
 def index_rows(task: TaskContext) -> None:
-    """Continue where an earlier attempt ended. Does nothing if the rows have been deleted or are indexed.
+    """The task `index`. It continues after an earlier attempt. Rows that were deleted or are indexed are left alone.
 
     Background work: between two batches, it yields to other tasks.
     """
