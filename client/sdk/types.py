@@ -417,7 +417,7 @@ class DatasetError(TypedDict):
 
 
 DatasetKind: TypeAlias = Literal["preferences", "thumbs", "prompts", "sft", "pretraining"]
-"""The kinds of dataset. The docstring of this module lists the fields of their rows."""
+"""The rows of a dataset; `data.schema` has their fields."""
 
 
 class DatasetRow(TypedDict):

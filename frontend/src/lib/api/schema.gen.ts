@@ -3040,7 +3040,7 @@ export interface components {
         };
         /**
          * DatasetKind
-         * @description The kinds of dataset. The docstring of this module lists the fields of their rows.
+         * @description The rows of a dataset; `data.schema` has their fields.
          * @enum {string}
          */
         DatasetKind: "preferences" | "thumbs" | "prompts" | "sft" | "pretraining";
