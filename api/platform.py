@@ -14,8 +14,8 @@ from core.jobs.workers import online_workers
 from core.models import Job
 from data.formats import FORMATS
 from data.formats.base import Format
-from data.kinds import DatasetKind
 from data.preview import example_mapping, example_rows
+from data.schema import DatasetKind
 from trainer.metrics import METRICS
 from trainer.spec import JobSpec
 from trainer.spec.presets import PRESETS

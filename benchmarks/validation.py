@@ -119,7 +119,7 @@ def _one(file: Path, scratch: Path) -> dict[str, Any]:
     from data.convert import convert
     from data.detect import detect
     from data.files.opened import opened
-    from data.limits import Limits
+    from data.files.streams import Limits
     from data.plan import make_plan
 
     if hasattr(os, "sched_setaffinity"):

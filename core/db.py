@@ -14,7 +14,7 @@ from sqlalchemy import Engine, create_engine
 from sqlalchemy.orm import Session
 
 from core.settings import get_settings
-from data.text import storable
+from data.parse import storable
 
 LONGEST_MESSAGE = 2000
 _MIGRATIONS = Path(__file__).parent.parent / "migrations"

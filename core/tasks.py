@@ -20,7 +20,7 @@ from core.models.base import new_id
 from core.models.datasets import VersionStatus
 from core.models.tasks import TaskStatus
 from core.settings import get_settings
-from data.text import storable
+from data.parse import storable
 
 UNFINISHED = (TaskStatus.QUEUED, TaskStatus.RUNNING)
 MOST_ATTEMPTS = 3

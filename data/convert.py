@@ -8,12 +8,12 @@ from typing import Any, BinaryIO, Protocol
 from data.errors import RowError, UnusableFile
 from data.files.opened import Opened, opened
 from data.files.records import Record
+from data.files.streams import Limits
 from data.findings import LISTED, Findings, unusable
 from data.formats.base import names_answer, names_verdict
-from data.kinds import DatasetKind
-from data.limits import Limits
 from data.plan import Plan
 from data.record_to_rows import records_to_rows
+from data.schema import DatasetKind
 
 _TOLD_COLUMNS, _NAME = 12, 60
 

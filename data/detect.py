@@ -11,10 +11,10 @@ from data.errors import RowError
 from data.files import encodings
 from data.files.opened import Opened, opened
 from data.files.records import Record, shown
+from data.files.streams import Limits
 from data.formats import FORMATS, SPELT
 from data.formats.base import Format
 from data.formats.guess import guess
-from data.limits import Limits
 from data.spelling import respelt
 
 RECORDS = 200

@@ -9,8 +9,7 @@ from typing import Any, BinaryIO
 import orjson
 
 from data.errors import InvalidOption
-from data.kinds import DatasetKind
-from data.schema import NOTES, THUMBS
+from data.schema import NOTES, THUMBS, DatasetKind
 from data.stored_rows import Row, messages, shape_of
 
 _CHUNK = 256 * 1024

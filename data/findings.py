@@ -6,7 +6,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict
 
 from data.errors import RowError, UnusableFile
-from data.text import storable
+from data.parse import storable
 
 LISTED = 20
 """Most lines that a finding lists. All are counted."""

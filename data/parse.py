@@ -1,15 +1,21 @@
-"""Strict JSON, and files of rows (JSON Lines). Imports the standard library only: the trainer reads its rows with it."""
+"""Strict JSON, files of rows (JSON Lines), and text that JSON, Parquet and PostgreSQL can all hold.
+
+It imports the standard library only, because the trainer reads its rows with it.
+"""
 
 import json
+import math
+import re
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 from data.errors import RowError, UnreadableRows
-from data.text import bad_text
 
 T = TypeVar("T")
+_BAD_TEXT = re.compile("[\x00\ud800-\udfff]")
+REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
 
 def read_rows(path: str | None, parse: Callable[[dict[str, Any], int], T]) -> Iterator[T]:
@@ -92,3 +98,30 @@ def _finite(digits: str) -> float:
     if number in (float("inf"), float("-inf")):
         raise RowError(f"holds {digits[:20]}, which is too large a number", code="bad_number")
     return number
+
+
+def storable(value: Any) -> Any:
+    """A copy of a JSON value that PostgreSQL accepts: bad characters become U+FFFD, non-finite numbers null."""
+    match value:
+        case str():
+            return _BAD_TEXT.sub(REPLACEMENT, value)
+        case float() if not math.isfinite(value):
+            return None
+        case dict():
+            return {storable(key): storable(item) for key, item in value.items()}
+        case list():
+            return [storable(item) for item in value]
+    return value
+
+
+def bad_text(value: Any, pointer: str = "#") -> str | None:
+    """The JSON pointer of the first text that PostgreSQL would refuse, or None."""
+    if isinstance(value, str):
+        return pointer if _BAD_TEXT.search(value) else None
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, item in items:
+        if isinstance(key, str) and _BAD_TEXT.search(key):
+            return pointer
+        if found := bad_text(item, f"{pointer}/{key}"):
+            return found
+    return None

@@ -11,7 +11,7 @@ from data.findings import unusable
 from data.formats import FORMATS, SPELT, custom
 from data.formats.base import Format, Source
 from data.formats.guess import guess
-from data.kinds import DatasetKind
+from data.schema import DatasetKind
 from data.spelling import Names
 
 _LISTED = 5

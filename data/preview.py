@@ -11,9 +11,9 @@ from data.detect import RECORDS, Detection, detect, first_records
 from data.errors import RowError, UnclearFormat
 from data.files.opened import opened
 from data.files.records import shown
+from data.files.streams import Limits
 from data.findings import Findings
 from data.formats import FORMATS, custom
-from data.limits import Limits
 from data.plan import Plan, make_plan
 from data.record_to_rows import RowResult, records_to_rows
 

@@ -13,9 +13,8 @@ from data.formats import chat, custom
 from data.formats.base import Rated, Reading, Row, Source
 from data.formats.values import named
 from data.grouping import RatedAnswer, RowResult, ranking_units, spooled
-from data.kinds import DatasetKind
 from data.plan import Plan
-from data.schema import canonical
+from data.schema import DatasetKind, canonical
 
 __all__ = ["RowResult", "records_to_rows"]
 

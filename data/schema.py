@@ -20,11 +20,11 @@ import difflib
 import json
 from collections.abc import Callable
 from datetime import datetime
+from enum import StrEnum
 from functools import lru_cache
 from typing import Any
 
 from data.errors import RowError
-from data.kinds import DatasetKind
 
 Row = dict[str, Any]
 Message = dict[str, str]
@@ -39,6 +39,16 @@ MOST_RANKED = 100
 """Most completions in one ranking: the number of their pairs grows with the square."""
 LARGEST = 2**53
 """Largest number: beyond it, JSON readers disagree on the value."""
+
+
+class DatasetKind(StrEnum):
+    """The kinds of dataset. The docstring of this module lists the fields of their rows."""
+
+    PREFERENCES = "preferences"
+    THUMBS = "thumbs"
+    PROMPTS = "prompts"
+    SFT = "sft"
+    PRETRAINING = "pretraining"
 
 
 def preferences(row: Row) -> Row:

@@ -18,7 +18,7 @@ from core.datasets import versions
 from core.datasets.importing import BadRows, Import, Reading, Source
 from core.errors import InvalidRequest, WrongMediaType
 from core.uploads.parts import checked_filename
-from data.kinds import DatasetKind
+from data.schema import DatasetKind
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer

@@ -35,7 +35,7 @@ from core.paging import page
 from core.tasks import tasks_of_dataset
 from core.uploads import store
 from core.uploads.reading import opener
-from data.kinds import DatasetKind
+from data.schema import DatasetKind
 
 ACCEPTED: dict[int | str, dict[str, Any]] = {
     202: {

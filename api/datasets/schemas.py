@@ -7,7 +7,7 @@ from core.datasets.importing import BadRows
 from core.models.datasets import VersionStatus
 from core.models.tasks import TaskStatus
 from data.findings import Finding
-from data.kinds import DatasetKind
+from data.schema import DatasetKind
 
 
 class ImportDataset(Schema):

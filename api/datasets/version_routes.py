@@ -34,7 +34,7 @@ from core.errors import (
 )
 from core.paging import page
 from data.export import ExportFormat, export
-from data.kinds import DatasetKind
+from data.schema import DatasetKind
 
 router = APIRouter(prefix="/datasets", tags=["Datasets"])
 MOST, MOST_VERSIONS = 2**62, 999_999_999

@@ -5,8 +5,8 @@ from pydantic import ConfigDict, Field, StringConstraints
 from api.schema import ListOf, Schema, Timestamp
 from core.access.import_urls import LONGEST_URL
 from core.models.uploads import UploadStatus
-from data.kinds import DatasetKind
 from data.preview import Preview
+from data.schema import DatasetKind
 
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-fA-F]{64}$", to_lower=True)]
 

@@ -14,8 +14,7 @@ from core.errors import DatasetNotReady, InvalidRequest, NotFound, NothingToClos
 from core.models import Annotation, AnnotationItem, AnnotationRound, Dataset, DatasetVersion
 from core.models.annotation import AnnotationStatus, RoundStatus
 from core.models.datasets import VersionStatus
-from data.kinds import DatasetKind
-from data.schema import canonical
+from data.schema import DatasetKind, canonical
 
 CLOSE_TASK = "annotation_close"
 _BATCH = 500

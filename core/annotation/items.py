@@ -17,7 +17,7 @@ from core.annotation.spec import MOST_RANKED
 from core.models import AnnotationItem
 from core.models.annotation import RoundKind, RoundStatus
 from core.models.base import new_id
-from data.text import bad_text
+from data.parse import bad_text
 
 Row = dict[str, Any]
 Verdict = tuple[int, ...]

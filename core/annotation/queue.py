@@ -12,7 +12,7 @@ from core.annotation import reservations, rounds, shuffle
 from core.errors import InvalidRequest
 from core.models import Annotation, AnnotationItem, AnnotationRound
 from core.models.annotation import AnnotationStatus, RoundStatus
-from data.text import bad_text
+from data.parse import bad_text
 
 LONGEST_ANNOTATOR = 100
 Assignment = tuple[Annotation, AnnotationItem]

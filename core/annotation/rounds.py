@@ -17,7 +17,7 @@ from core.models.annotation import RoundStatus
 from core.models.base import new_id
 from core.models.tasks import TaskStatus
 from core.settings import Settings, get_settings
-from data.text import bad_text
+from data.parse import bad_text
 
 ITEMS_TASK = "annotation_items"
 _LOST = {"code": "task_lost", "message": "The data task of the round ended without a result."}

@@ -12,7 +12,7 @@ from core.datasets import versions
 from core.errors import InvalidRequest, PlatformError, WrongDatasetKind
 from core.models import Checkpoint, DatasetVersion, Job
 from core.settings import Settings
-from data.kinds import DatasetKind
+from data.schema import DatasetKind
 from trainer.spec.named_resources import NamedPath
 
 DEFAULT_TOKENS = 256

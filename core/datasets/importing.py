@@ -19,8 +19,8 @@ from core.settings import Settings
 from data.convert import Converted, convert
 from data.detect import detect
 from data.errors import UnusableFile
+from data.files.streams import Limits
 from data.findings import BLOCKING
-from data.limits import Limits
 from data.plan import Plan, make_plan
 
 IMPORT = "import"

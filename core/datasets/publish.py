@@ -14,7 +14,7 @@ from core.datasets.rows import answer_lines_key, lines_key
 from core.errors import NotFound
 from core.models import Dataset, DatasetContent, DatasetVersion
 from core.models.datasets import VersionStatus
-from data.text import storable
+from data.parse import storable
 
 _PIECE = 1024 * 1024
 

@@ -9,8 +9,8 @@ from sqlalchemy.orm import Session
 from core.errors import SearchNotReady
 from core.models import DatasetContent, DatasetRow
 from data import rows
-from data.kinds import DatasetKind
 from data.rows import Prompt
+from data.schema import DatasetKind
 from data.splits import hash_share, prompt_key, text_hash
 
 SplitName = Literal["train", "eval"]

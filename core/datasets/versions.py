@@ -17,8 +17,8 @@ from core.errors import DatasetBlocked, DatasetFailed, DatasetNotReady, InvalidR
 from core.models import Dataset, DatasetVersion
 from core.models.base import new_id
 from core.models.datasets import VersionStatus
-from data.kinds import DatasetKind
-from data.text import storable
+from data.parse import storable
+from data.schema import DatasetKind
 
 LONGEST_NAME = 200
 _UNFIT = frozenset({"Cc", "Cs"})

@@ -14,7 +14,7 @@ from core.jobs.progress import apply_event
 from core.jobs.state import change_status
 from core.models import Job, JobAttempt, JobEvent, JobMetrics
 from core.models.jobs import JobStatus
-from data.text import storable
+from data.parse import storable
 from trainer.events import Event, Metrics, RunStarted
 
 

@@ -14,7 +14,7 @@ from core.jobs.state import write_first_status
 from core.models import CheckpointPin, DatasetVersion, Job, JobDataset
 from core.models.base import new_id
 from core.settings import Settings, get_settings
-from data.text import bad_text
+from data.parse import bad_text
 from trainer.events import Message
 from trainer.spec import DATASETS, JobSpec
 

@@ -9,7 +9,7 @@ from sqlalchemy.dialects.postgresql import TSVECTOR
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from core.models.base import Base, CreatedAt, one_of
-from data.kinds import DatasetKind
+from data.schema import DatasetKind
 
 
 class Dataset(Base):

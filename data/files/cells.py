@@ -9,7 +9,7 @@ import orjson
 
 from data.errors import RowError
 from data.files.json_records import count_keys, is_talk
-from data.text import bad_text
+from data.parse import bad_text
 
 _DEPTH = 32
 """Levels of what is read out of a text."""

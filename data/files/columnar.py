@@ -9,9 +9,8 @@ from typing import Any, BinaryIO
 from data.errors import RowError
 from data.files.cells import unpack
 from data.files.records import Record
-from data.files.streams import HARMLESS
+from data.files.streams import HARMLESS, Limits
 from data.findings import unusable
-from data.limits import Limits
 
 _MOST_FOOTER = 64 * 1024**2
 """Bytes of the file's own description; a million columns need more."""

@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 
 from data.errors import RowError
-from data.limits import Limits
+from data.files.streams import Limits
 from data.parse import strict_json
 
 

@@ -12,8 +12,8 @@ from data.errors import out_of_space_raised
 from data.files import encodings, sniff, streams, table, values
 from data.files.columnar import Columnar
 from data.files.records import Record, read_lines
+from data.files.streams import Limits
 from data.findings import unusable
-from data.limits import Limits
 
 
 @dataclass

@@ -7,7 +7,7 @@ from typing import Any, BinaryIO
 from data.errors import RowError
 from data.files.cells import unpack
 from data.files.json_records import parse_record
-from data.limits import Limits
+from data.files.streams import Limits
 
 Record = tuple[int, dict[str, Any] | RowError, bytes | None]
 """The line in the source, the value or the error, and the bytes where the container has bytes for each record."""

@@ -1,16 +1,16 @@
-"""Byte streams over byte streams: counted, rewound, decompressed within bounds, and brought to UTF-8."""
+"""The bounds on a source file, and byte streams that count, rewind, decompress and convert to UTF-8."""
 
 import codecs
 import gzip
 import io
 import zlib
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any, BinaryIO, Protocol
 
 import zstandard
 
 from data.findings import unusable
-from data.limits import Limits
 
 GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 BUFFER = 256 * 1024
@@ -20,6 +20,24 @@ _STEP = 1024**2
 """Progress is told once for so many bytes."""
 _LARGEST_WINDOW = 128 * 1024**2
 """Memory that a zstd frame may ask for: that of `zstd --long`."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Bounds on one source file."""
+
+    line_bytes: int = 4 * 1024**2
+    """Longest line, and largest record of the other containers."""
+    ratio: float = 200
+    """How many times larger than its file a compressed one may become."""
+    expanded_bytes: int = 64 * 1024**3
+    """Largest file once it is decompressed."""
+    unpacked_bytes: int = 256 * 1024**2
+    """Largest Parquet file in a compressed one: it lies on the disk, whole, before its first record is read."""
+    columns: int = 1000
+    """Most columns, or fields of a record."""
+    depth: int = 64
+    """How deeply the values of a record may be nested."""
 
 
 class _Raw(io.RawIOBase):

@@ -9,8 +9,8 @@ from data.errors import RowError
 from data.files.cells import Cells
 from data.files.encodings import Hint
 from data.files.records import Record
+from data.files.streams import Limits
 from data.findings import unusable
-from data.limits import Limits
 
 _DELIMITERS = ",\t;|"
 _SNIFFED = 20

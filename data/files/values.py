@@ -14,8 +14,8 @@ from typing import BinaryIO
 
 from data.errors import RowError
 from data.files.records import Parser, Record
+from data.files.streams import Limits
 from data.findings import unusable
-from data.limits import Limits
 
 _CHUNK = 1024**2
 # Whole strings, so that no bracket inside one counts; a quote that begins a string which is not here to its end; brackets

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from data.findings import Findings
-from data.kinds import DatasetKind
 from data.names import ANSWER_WORDS, LABEL_WORDS, MEDIA, SYSTEM
+from data.schema import DatasetKind
 
 Source = dict[str, Any]
 """A record of the source file."""

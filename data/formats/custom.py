@@ -13,7 +13,7 @@ from data.formats.base import PREFERENCES, PRETRAINING, PROMPTS, SFT, THUMBS, Fo
 from data.formats.labels import label_text, meaning
 from data.formats.mapping import FIELDS, FORMS, Values, names_of_sides, with_notes
 from data.formats.values import number, time
-from data.kinds import DatasetKind
+from data.schema import DatasetKind
 
 _CONTENT = ("chosen", "rejected", "a", "b", "completion", "completions", "messages", "text")
 """Fields without which a record gives no row."""

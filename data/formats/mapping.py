@@ -23,7 +23,7 @@ from data.formats.base import (
 from data.formats.pairs import common_prompt, compared
 from data.formats.values import field as required_field
 from data.formats.values import listed, number, numbered_label, ranked, truth
-from data.kinds import DatasetKind
+from data.schema import DatasetKind
 from data.spelling import refuse_misspelt
 
 FIELDS = (

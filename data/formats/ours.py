@@ -4,8 +4,7 @@ from data.errors import RowError
 from data.formats import chat
 from data.formats.base import PREFERENCES, PRETRAINING, PROMPTS, SFT, THUMBS, Format, Reading, Row, Rows, Source, judged
 from data.formats.values import given, listed, number
-from data.kinds import DatasetKind
-from data.schema import NOTES
+from data.schema import NOTES, DatasetKind
 from data.spelling import refuse_misspelt
 
 _FORMS: dict[DatasetKind, tuple[tuple[str, ...], ...]] = {

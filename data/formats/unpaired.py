@@ -12,8 +12,8 @@ from data.formats.base import PREFERENCES, SFT, THUMBS, Format, Rated, Reading, 
 from data.formats.instruction import prompt as whole_prompt
 from data.formats.values import field, first_named, truth
 from data.formats.values import notes as usual_notes
-from data.kinds import DatasetKind
 from data.names import DEMONSTRATION_ANSWERS, INSTRUCTION_COLUMNS, NOTED, THUMB_TAGS
+from data.schema import DatasetKind
 
 _DOCS = "https://huggingface.co/docs/trl/dataset_formats#unpaired-preference"
 _UNFILLED = 0.9

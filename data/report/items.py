@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from data import rows
-from data.kinds import DatasetKind
 from data.rows import Prompt, Row
+from data.schema import DatasetKind
 from data.splits import prompt_key, prompt_text
 
 

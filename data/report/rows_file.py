@@ -9,12 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from data.errors import UnreadableRows
-from data.kinds import DatasetKind
 from data.parse import read_row
 from data.report.columns import NO_ANSWER, SHOWN, Chunk, Columns, Rows
 from data.report.items import Item, parser
 from data.report.row_checks import excerpt
 from data.report.settings import ReportSettings
+from data.schema import DatasetKind
 
 Numbers = npt.NDArray[np.uint64]
 

@@ -7,8 +7,8 @@ from typing import Annotated, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt
 
-from data.kinds import DatasetKind
 from data.rows import Prompt
+from data.schema import DatasetKind
 
 
 class ReportSettings(BaseModel):

@@ -6,7 +6,6 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from data.kinds import DatasetKind
 from data.report.columns import Columns, Flags
 from data.report.duplicates import Duplicates
 from data.report.languages import UNKNOWN
@@ -14,6 +13,7 @@ from data.report.result import Histogram, LanguageShare
 from data.report.settings import ReportSettings
 from data.report.tokens import Fitting
 from data.report.verdicts import decided
+from data.schema import DatasetKind
 
 Steps = Callable[[str, int], int]
 """Returns how many gradient steps a stage takes for a number of items."""

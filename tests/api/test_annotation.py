@@ -7,7 +7,7 @@ from fastapi.testclient import TestClient
 from sqlalchemy.orm import Session
 
 from core.models import ApiKey
-from data.kinds import DatasetKind
+from data.schema import DatasetKind
 from tests.api.problem_checks import problem
 from tests.core.annotation.tools import make_round, work
 from tests.core.factories import jsonl, make_key, make_version

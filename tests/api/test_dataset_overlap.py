@@ -8,7 +8,7 @@ from sqlalchemy import delete, func, select, update
 from sqlalchemy.orm import Session
 
 from core.models import ApiKey, DatasetPrompt, DatasetVersion, DataTask
-from data.kinds import DatasetKind
+from data.schema import DatasetKind
 from tests.core.factories import jsonl, make_index, make_key, make_version
 
 PAIRS = [{"prompt": f"p{n}", "chosen": "good", "rejected": "bad"} for n in range(5)]

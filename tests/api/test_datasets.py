@@ -21,7 +21,7 @@ from core.db import session_scope
 from core.errors import DiskFull, NotFound
 from core.models import ApiKey, Dataset
 from core.settings import Settings, get_settings
-from data.kinds import DatasetKind
+from data.schema import DatasetKind
 from tests.api.problem_checks import problem
 from tests.core.factories import ROWS, dataset_id_of, jsonl, make_dataset, make_job, make_key
 

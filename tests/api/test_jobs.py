@@ -15,7 +15,7 @@ from core.jobs.workers import report_worker
 from core.models import ApiKey, Dataset
 from core.models.jobs import JobStatus
 from core.settings import Settings
-from data.kinds import DatasetKind
+from data.schema import DatasetKind
 from tests.api.problem_checks import problem
 from tests.core.factories import make_dataset, make_job, make_key, running, step
 from trainer.events import CheckpointSaved

@@ -11,7 +11,7 @@ import pytest
 from client.errors import ApiError, ClientError, Unreachable
 from client.sdk import Client
 from client.sdk.spec_files import read_spec, with_uploads
-from data.kinds import DatasetKind
+from data.schema import DatasetKind
 from tests.client.conftest import Up, free_port, is_ready
 from tests.client.test_local import parts
 from tests.core.factories import ROWS, jsonl

@@ -17,7 +17,7 @@ from core.jobs.events import append_events
 from core.jobs.submit import submit_job
 from core.models import ApiKey, Dataset, DatasetVersion, Job
 from core.settings import get_settings
-from data.kinds import DatasetKind
+from data.schema import DatasetKind
 from trainer.events import Event, Metrics, RunStarted, StagePlan, StageStarted
 from trainer.spec import JobSpec
 

@@ -12,7 +12,7 @@ import pytest
 from data.convert import Converted, convert
 from data.detect import Detection, detect
 from data.errors import UnusableFile
-from data.limits import Limits
+from data.files.streams import Limits
 from data.plan import Plan, make_plan
 
 Row = dict[str, Any]

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from data.errors import UnclearFormat
-from data.kinds import DatasetKind
+from data.schema import DatasetKind
 from tests.data.reading import Row, errors, jsonl, read, rows_of, talk
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from data.files.records import read_lines
-from data.kinds import DatasetKind
-from data.limits import Limits
+from data.files.streams import Limits
+from data.schema import DatasetKind
 from tests.data.reading import errors, jsonl, read, refusal
 
 GOOD = b'{"prompt": "p", "chosen": "c", "rejected": "r"}'

@@ -12,7 +12,7 @@ import pytest
 
 from data.errors import RowError
 from data.files.opened import opened
-from data.limits import Limits
+from data.files.streams import Limits
 from tests.data.reading import Row, jsonl, read, talk
 
 SAID = {"id": "1", "prompt": "p", "response_1": "x", "response_2": "y"}

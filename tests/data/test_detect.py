@@ -7,7 +7,7 @@ import pytest
 
 from data.detect import Detection, detect
 from data.errors import InvalidOption, UnclearFormat, UnusableFile, UnusableMapping
-from data.limits import Limits
+from data.files.streams import Limits
 from data.plan import Plan, make_plan
 from data.preview import preview_file
 from tests.data.reading import Row, jsonl, read, talk

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from data.errors import InvalidOption
 from data.export import ExportFormat, export
-from data.kinds import DatasetKind
-from data.schema import canonical
+from data.schema import DatasetKind, canonical
 from data.splits import prompt_key
 from data.stored_rows import messages
 from tests.data.reading import Row, read, talk

@@ -13,7 +13,7 @@ import zstandard
 
 from data.errors import RowError
 from data.files.opened import opened
-from data.limits import Limits
+from data.files.streams import Limits
 from tests.data.reading import Row, errors, jsonl, read, refusal
 
 TWO = [{"prompt": "p", "chosen": "ä", "rejected": "r"}, {"prompt": "q", "chosen": "c", "rejected": "r"}]

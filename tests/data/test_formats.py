@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from data.errors import RowError
 from data.findings import CODES, Findings
 from data.formats import FORMATS, custom
-from data.kinds import DatasetKind
 from data.plan import Plan
 from data.preview import example_mapping, example_rows
 from data.record_to_rows import records_to_rows
+from data.schema import DatasetKind
 from tests.data.reading import Row, jsonl, read, rows_of, talk
 
 SKY = "What colour is the sky?"

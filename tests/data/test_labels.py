@@ -7,8 +7,8 @@ import pytest
 
 from data.columns import columns_of
 from data.detect import detect
+from data.files.streams import Limits
 from data.formats.guess import guess
-from data.limits import Limits
 from tests.data.reading import Row, jsonl, read
 
 SIDES = {"prompt": "q", "response_0": "x", "response_1": "y"}

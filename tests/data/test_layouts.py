@@ -7,7 +7,7 @@ import pytest
 
 from data.errors import UnclearFormat
 from data.export import ExportFormat, export
-from data.kinds import DatasetKind
+from data.schema import DatasetKind
 from tests.data.reading import Row, jsonl, read, rows_of, talk
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from data.errors import OutOfSpace, RowError
 from data.files.opened import opened
-from data.limits import Limits
+from data.files.streams import Limits
 from tests.data.reading import errors, read, talk
 
 PAIRS = [{"prompt": talk(f"q{n}"), "chosen": f"c{n}", "rejected": "r", "margin": n / 2} for n in range(300)]

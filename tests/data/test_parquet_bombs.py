@@ -10,7 +10,7 @@ import pytest
 
 from data.errors import UnusableFile
 from data.files.columnar import Columnar
-from data.limits import Limits
+from data.files.streams import Limits
 from tests.data.reading import errors
 
 LARGE = "x" * 2 * 1024**2

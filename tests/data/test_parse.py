@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from data.errors import RowError
 from data.files.json_records import parse_record
-from data.limits import Limits
+from data.files.streams import Limits
 
 LIMITS = Limits(depth=20)
 # Quotes, colons, backslashes and spaces are what could mislead a count of keys.

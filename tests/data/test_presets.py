@@ -7,7 +7,7 @@ from data.findings import Findings
 from data.formats.base import Rated, Reading
 from data.formats.mapping import Preset
 from data.formats.presets import PRESETS
-from data.kinds import DatasetKind
+from data.schema import DatasetKind
 from tests.data.reading import Row, jsonl, read
 
 BATTLES = Preset(

@@ -19,10 +19,10 @@ from data.errors import RowError, UnusableFile
 from data.findings import Findings
 from data.formats import FORMATS, custom
 from data.formats.base import Reading
-from data.kinds import DatasetKind
 from data.names import NOTED
 from data.plan import Plan
 from data.preview import example_mapping
+from data.schema import DatasetKind
 from tests.data.reading import Row, errors, jsonl, read, rows_of
 from tests.data.test_formats import UNSURE
 

@@ -7,8 +7,7 @@ import pytest
 
 from data import rows
 from data.errors import RowError
-from data.kinds import DatasetKind
-from data.schema import canonical
+from data.schema import DatasetKind, canonical
 from tests.data.reading import jsonl, read, talk
 
 P, S, Q, T = DatasetKind.PREFERENCES, DatasetKind.SFT, DatasetKind.PROMPTS, DatasetKind.PRETRAINING

@@ -12,9 +12,8 @@ from core.datasets import splits
 from data import rows
 from data.errors import InvalidOption
 from data.export import ExportFormat, export
-from data.kinds import DatasetKind
 from data.rows import Thumb
-from data.schema import canonical
+from data.schema import DatasetKind, canonical
 from tests.data.reading import errors, jsonl, read, rows_of, talk
 
 Row = dict[str, Any]

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from data.errors import UnclearFormat
-from data.kinds import DatasetKind
+from data.schema import DatasetKind
 from tests.data.reading import Row, jsonl, read, rows_of, talk
 
 THUMBS = [(0, 1), (False, True), ("False", "True"), ("0", "1"), (0.0, 1.0)]

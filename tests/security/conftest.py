@@ -16,7 +16,7 @@ from core.blobs import LocalBlobs, blob_store
 from core.jobs.checkpoints import File, checkpoint_prefix, record_checkpoint
 from core.models import ApiKey
 from core.settings import Settings, get_settings
-from data.kinds import DatasetKind
+from data.schema import DatasetKind
 from tests.core.factories import make_dataset, make_job, running
 from trainer.events import CheckpointSaved
 from trainer.models import new_policy

@@ -16,9 +16,8 @@ from core.models.datasets import VersionStatus
 from core.uploads import store
 from core.uploads.reading import opener
 from data.errors import RowError
-from data.kinds import DatasetKind
 from data.plan import Plan
-from data.schema import Row, canonical
+from data.schema import DatasetKind, Row, canonical
 from data.strips import WHITE_SPACE, Strip, strips, told_apart
 from worker.tasks.context import TaskContext
 

@@ -13,7 +13,7 @@ from core.blobs import blob_store
 from core.jobs.checkpoints import record_checkpoint
 from core.models import AnnotationRound
 from core.settings import get_settings
-from data.kinds import DatasetKind
+from data.schema import DatasetKind
 from tests.core.factories import make_dataset, make_job, make_key, make_version, running
 from trainer.events import CheckpointSaved
 from trainer.spec import StageName

@@ -13,7 +13,7 @@ from api.app import create_app
 from core.access import keys
 from core.blobs import blob_store
 from core.settings import Settings
-from data.kinds import DatasetKind
+from data.schema import DatasetKind
 from tests.core.annotation.tools import work
 from tests.core.factories import make_version
 from worker.health import WorkerHeartbeat

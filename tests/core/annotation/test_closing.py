@@ -16,7 +16,7 @@ from core.datasets.importing import BadRows
 from core.errors import InvalidRequest, NotFound, NothingToClose, RoundClosed, WrongDatasetKind
 from core.models import Annotation, AnnotationItem, AnnotationRound, Dataset, DatasetVersion, DataTask
 from core.settings import get_settings
-from data.kinds import DatasetKind
+from data.schema import DatasetKind
 from tests.core.annotation.tools import make_round, prefer, say, work
 from tests.core.factories import jsonl, make_key, make_version
 

@@ -7,7 +7,7 @@ from core.annotation import rounds, scores
 from core.annotation.spec import NewRound
 from core.jobs.checkpoints import prune_checkpoints, record_checkpoint
 from core.models import AnnotationPin, Checkpoint, Job
-from data.kinds import DatasetKind
+from data.schema import DatasetKind
 from tests.core.annotation.tools import make_round, work
 from tests.core.factories import make_job, make_version, running
 from trainer.events import CheckpointSaved

@@ -12,7 +12,7 @@ from core.db import session_scope
 from core.errors import SearchNotReady
 from core.models import DatasetPrompt, DatasetVersion
 from core.settings import Settings
-from data.kinds import DatasetKind
+from data.schema import DatasetKind
 from tests.core.factories import jsonl, make_key, make_version
 from tests.data.reading import talk
 

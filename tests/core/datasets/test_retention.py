@@ -14,7 +14,7 @@ from core.errors import DatasetInUse, InvalidRequest, NotFound
 from core.jobs.state import request_cancel
 from core.models import Dataset, DatasetContent, DatasetRow, DatasetVersion, DataTask, Job
 from core.settings import Settings, get_settings
-from data.kinds import DatasetKind
+from data.schema import DatasetKind
 from tests.core.factories import dataset_id_of, make_job, make_key, make_version
 from worker.sweeper import sweep_data
 

@@ -14,7 +14,7 @@ from core.datasets.row_pages import Filters, RowPage
 from core.errors import NotFound, SearchNotReady
 from core.models import DatasetVersion, DataTask
 from core.settings import get_settings
-from data.kinds import DatasetKind
+from data.schema import DatasetKind
 from tests.core.factories import jsonl, make_index, make_key, make_version
 
 TEXTS = ["the red fox", "a fox, red and quick", "der Fuchs läuft", "no animal at all", "The FOX again"]

@@ -21,7 +21,7 @@ from core.db import session_scope
 from core.errors import DiskFull
 from core.models import DatasetContent
 from core.settings import get_settings
-from data.kinds import DatasetKind
+from data.schema import DatasetKind
 from tests.core.factories import make_key, make_version
 
 ROWS = [(1, {"prompt": "a"}), (2, {"prompt": "ä"}), (3, {"prompt": "c"})]

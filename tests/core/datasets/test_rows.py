@@ -11,7 +11,7 @@ from core.datasets.rows import StoredRow
 from core.errors import DatasetNotReady
 from core.models import Dataset, DatasetContent, DatasetVersion
 from core.settings import get_settings
-from data.kinds import DatasetKind
+from data.schema import DatasetKind
 from tests.core.factories import make_key, make_version
 
 FILE = b'{"prompt": "a"}\n\n{"prompt": "\xc3\xa4\xe2\x82\xac"}\r\n \n{"prompt": "c"}'

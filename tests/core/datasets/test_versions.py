@@ -13,7 +13,7 @@ from core.jobs.submit import submit_job
 from core.models import Dataset, DatasetVersion
 from core.models.tasks import TaskStatus
 from core.settings import get_settings
-from data.kinds import DatasetKind
+from data.schema import DatasetKind
 from tests.core.factories import jsonl, make_job, make_key, make_version
 from trainer.spec import JobSpec
 

@@ -9,7 +9,7 @@ from core.errors import InvalidSpec, NotFound, WrongDatasetKind
 from core.jobs.submit import submit_job
 from core.models import JobDataset
 from core.settings import get_settings
-from data.kinds import DatasetKind
+from data.schema import DatasetKind
 from tests.core.factories import make_dataset, make_job, make_key
 from trainer.spec import JobSpec
 
