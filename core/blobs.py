@@ -11,9 +11,9 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path, PurePosixPath
 from typing import IO, BinaryIO, Protocol
 
-from core.disk import disk_full_errors
-from core.errors import NotFound
+from core.errors import DiskFull, NotFound
 from core.settings import Settings
+from data.errors import disk_full_raises
 
 _PIECE = 1024 * 1024
 _DRAFT = ".incoming-"
@@ -88,7 +88,7 @@ class LocalBlobs:
     @contextmanager
     def draft(self, key: str) -> Iterator[Draft]:
         target = self._path(key)
-        with disk_full_errors():
+        with disk_full_raises(DiskFull):
             target.parent.mkdir(parents=True, exist_ok=True)
             with _temporary_file(target) as file:
                 yield _LocalDraft(file, target)
@@ -105,7 +105,7 @@ class LocalBlobs:
 
     def get_to(self, key: str, target: Path) -> None:
         target.parent.mkdir(parents=True, exist_ok=True)
-        with self.open(key) as source, disk_full_errors(), _temporary_file(target) as file:
+        with self.open(key) as source, disk_full_raises(DiskFull), _temporary_file(target) as file:
             shutil.copyfileobj(source, file, _PIECE)
             _LocalDraft(file, target).keep()
 
@@ -166,12 +166,12 @@ class _LocalDraft:
 
     def write(self, data: bytes) -> None:
         self._settled = False
-        with disk_full_errors():
+        with disk_full_raises(DiskFull):
             self._file.write(data)
 
     def settle(self) -> None:
         if not self._settled:
-            with disk_full_errors():
+            with disk_full_raises(DiskFull):
                 self._file.flush()
                 os.fsync(self._file.fileno())
             self._settled = True
@@ -181,7 +181,7 @@ class _LocalDraft:
         Path(self._file.name).replace(self._target)
 
     def open(self) -> BinaryIO:
-        with disk_full_errors():
+        with disk_full_raises(DiskFull):
             self._file.flush()
         return Path(self._file.name).open("rb")
 

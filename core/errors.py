@@ -25,6 +25,7 @@
     ├── InvalidRequest         422  a parameter or field is not valid
     │   ├── InvalidSpec        422  the job spec is not valid
     │   ├── InvalidDataset     422  a file has rows that cannot be used
+    │   ├── UnusableDataset    422  another error of the dataset library
     │   ├── FormatUnclear      422  the format of a file cannot be detected
     │   ├── InvalidMapping     422  a mapping of columns to fields is not valid
     │   ├── DatasetBlocked     422  a version has a blocking finding without a decision
@@ -202,6 +203,11 @@ class InvalidDataset(InvalidRequest):
     title = "The dataset has rows that cannot be used. Nothing was stored."
 
 
+class UnusableDataset(InvalidRequest):
+    code = "unusable_dataset"
+    title = "The dataset library could not process the dataset."
+
+
 class FormatUnclear(InvalidRequest):
     code = "format_unclear"
     title = "The format of the file cannot be detected. Choose the format, or map its columns."
@@ -266,7 +272,8 @@ class DiskFull(PlatformError):
     title = "The platform's disk is full. Nothing was stored."
 
 
-_OF_DATASETS: Mapping[type[data.errors.DatasetError], type[PlatformError]] = {
+_OF_DATASETS: Mapping[type, type[PlatformError]] = {
+    data.errors.DatasetError: UnusableDataset,
     data.errors.UnusableFile: InvalidDataset,
     data.errors.UnclearFormat: FormatUnclear,
     data.errors.UnusableMapping: InvalidMapping,
@@ -278,4 +285,5 @@ _OF_DATASETS: Mapping[type[data.errors.DatasetError], type[PlatformError]] = {
 
 def platform_error(error: data.errors.DatasetError) -> PlatformError:
     """The platform error, with a code and an HTTP status, for an error of the dataset library."""
-    return _OF_DATASETS.get(type(error), PlatformError)(error.detail, **error.extras)
+    converted = next(_OF_DATASETS[base] for base in type(error).__mro__ if base in _OF_DATASETS)
+    return converted(error.detail, **error.extras)

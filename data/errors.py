@@ -100,11 +100,11 @@ def is_disk_full(error: OSError) -> bool:
 
 
 @contextmanager
-def out_of_space_raised() -> Iterator[None]:
-    """Raise OutOfSpace in place of the OSError of a full disk."""
+def disk_full_raises(error: type[Exception]) -> Iterator[None]:
+    """Raise `error` in place of the OSError of a full disk. Other errors pass unchanged."""
     try:
         yield
-    except OSError as error:
-        if is_disk_full(error):
-            raise OutOfSpace() from error
+    except OSError as found:
+        if is_disk_full(found):
+            raise error() from found
         raise

@@ -42,7 +42,7 @@ LARGEST = 2**53
 
 
 class DatasetKind(StrEnum):
-    """The kinds of dataset. The docstring of this module lists the fields of their rows."""
+    """The kind of the rows of a dataset."""
 
     PREFERENCES = "preferences"
     THUMBS = "thumbs"

@@ -417,7 +417,7 @@ class DatasetError(TypedDict):
 
 
 DatasetKind: TypeAlias = Literal["preferences", "thumbs", "prompts", "sft", "pretraining"]
-"""The rows of a dataset; `data.schema` has their fields."""
+"""The kind of the rows of a dataset."""
 
 
 class DatasetRow(TypedDict):

@@ -25,9 +25,9 @@ from sqlalchemy.orm import Session
 from core.blobs import BlobStore
 from core.datasets.u64 import Numbers
 from core.db import after_commit, session_scope
-from core.disk import disk_full_errors
 from core.errors import DiskFull
 from core.models import DatasetContent, DatasetVersion
+from data.errors import disk_full_raises
 
 _ABANDONED_SECONDS = 24 * 3600
 _PREFIX = "draft-"
@@ -116,7 +116,7 @@ def drafting(scratch: Path) -> Iterator[RowWriter]:
     """A writer in a temporary folder below `scratch`, which is removed at the end of the block. Raises DiskFull."""
     scratch.mkdir(parents=True, exist_ok=True)
     _clear_abandoned(scratch)
-    with disk_full_errors(), tempfile.TemporaryDirectory(dir=scratch, prefix=_PREFIX) as folder:
+    with disk_full_raises(DiskFull), tempfile.TemporaryDirectory(dir=scratch, prefix=_PREFIX) as folder:
         out = RowWriter(Path(folder))
         try:
             yield out

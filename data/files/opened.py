@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, BinaryIO
 
-from data.errors import out_of_space_raised
+from data.errors import OutOfSpace, disk_full_raises
 from data.files import encodings, sniff, streams, table, values
 from data.files.columnar import Columnar
 from data.files.records import Record, read_lines
@@ -64,7 +64,7 @@ def opened(
             yield _columnar(file, compression, filename, limits, progress)
         else:
             place = stack.enter_context(tempfile.TemporaryFile(dir=scratch))
-            with out_of_space_raised():
+            with disk_full_raises(OutOfSpace):
                 _unpack(streams.Rewound(head, plain), place, limits)
             yield _columnar(place, compression, filename, limits, lambda _: None)
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from core.blobs import LocalBlobs
-from core.disk import disk_full_errors
 from core.errors import DiskFull
+from data.errors import disk_full_raises
 
 LIMIT = 64 * 1024
 
@@ -22,14 +22,14 @@ def little_room() -> Iterator[None]:
     resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
-def test_disk_full_errors_converts_the_system_error() -> None:
+def test_disk_full_raises_converts_the_system_error() -> None:
     """Linux has a device that is always full."""
-    with pytest.raises(DiskFull), disk_full_errors(), Path("/dev/full").open("wb", buffering=0) as file:
+    with pytest.raises(DiskFull), disk_full_raises(DiskFull), Path("/dev/full").open("wb", buffering=0) as file:
         file.write(b"x")
 
 
-def test_disk_full_errors_leaves_other_errors_unchanged(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError), disk_full_errors():
+def test_disk_full_raises_leaves_other_errors_unchanged(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError), disk_full_raises(DiskFull):
         (tmp_path / "absent").read_bytes()
 
 

@@ -3040,7 +3040,7 @@ export interface components {
         };
         /**
          * DatasetKind
-         * @description The rows of a dataset; `data.schema` has their fields.
+         * @description The kind of the rows of a dataset.
          * @enum {string}
          */
         DatasetKind: "preferences" | "thumbs" | "prompts" | "sft" | "pretraining";
