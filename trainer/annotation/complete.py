@@ -19,7 +19,7 @@ from trainer.errors import ModelError
 from trainer.models import Model, load_stops, load_tokenizer
 from trainer.preflight.loaded_model import check_sampling
 from trainer.randomness import generator
-from trainer.sampling import Response, sample_with, uniforms
+from trainer.sampling import Response, SamplingOptions, sample_with, uniforms
 from trainer.spec import DataSpec
 from trainer.text.codec import Codec
 
@@ -96,10 +96,7 @@ def _answers(
             model,
             [one.ids for one in batch],
             torch.cat([uniforms(one, 1, request.max_new_tokens) for one in draws]),
-            stops=codec.stops,
-            pad_id=codec.pad_id,
-            temperature=request.temperature,
-            device=model.device,
+            SamplingOptions(codec.stops, codec.pad_id, request.temperature, model.device),
         )
 
     tell(0.0)

@@ -149,15 +149,7 @@ def _sampled(context: PPOContext, prompts: Sequence[TokenizedPrompt]) -> SelfTes
     chosen = [prompt.ids for prompt in sorted(prompts[:_LOOKED_AT], key=lambda prompt: len(prompt.ids))[:_PROMPTS]]
     draws_BR = uniforms(generator(context.seed, "self_test"), len(chosen), min(spec.max_new_tokens, _TOKENS))
     with present(models.policy):
-        responses = models.sampler.sample(
-            models.policy,
-            chosen,
-            draws_BR,
-            stops=codec.stops,
-            pad_id=codec.pad_id,
-            temperature=spec.temperature,
-            device=context.device,
-        )
+        responses = models.sampler.sample(models.policy, chosen, draws_BR, context.sampling_options())
         batch = Batch.from_ids(chosen, [response.ids for response in responses], codec.pad_id).to(context.device)
         logprobs_BR = forward_in_parts(_policy_forward(context), batch, Limits.from_spec(spec), context.world)
     return SelfTestBatch(batch, responses, sampler_logprobs(responses, logprobs_BR), logprobs_BR)

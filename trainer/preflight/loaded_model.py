@@ -7,7 +7,7 @@ from trainer.models import Model, head_logits, trunk
 from trainer.models.rounding import slack
 from trainer.preflight.own_model import context_findings, vocabulary_and_head
 from trainer.preflight.report import raise_first
-from trainer.sampling import sample
+from trainer.sampling import SamplingOptions, sample
 from trainer.sampling.cache import keeps_in_place, let_grow
 from trainer.session.session import Session
 from trainer.stages.tokenize import TokenizedData
@@ -56,12 +56,9 @@ def _try_sampling(model: Model) -> None:
         responses = sample(
             model,
             prompts,
-            stops=NO_STOPS,
-            pad_id=0,
-            max_new_tokens=_PROBE_TOKENS,
-            temperature=1e-4,
-            generator=torch.Generator().manual_seed(0),
-            device=model.device,
+            SamplingOptions(NO_STOPS, 0, 1e-4, model.device),
+            _PROBE_TOKENS,
+            torch.Generator().manual_seed(0),
         )
     except (TypeError, AttributeError, ValueError, RuntimeError, IndexError) as error:
         raise ModelError(f"{kind}: this architecture cannot be sampled with a cache here: {error}") from error

@@ -138,10 +138,7 @@ def sample_local_rows(
             model,
             [prompts[row].ids for row in rows],
             draws_BR[rows],
-            stops=context.codec.stops,
-            pad_id=context.codec.pad_id,
-            temperature=context.spec.temperature if temperature is None else temperature,
-            device=context.device,
+            context.sampling_options(temperature),
         )
 
 

@@ -8,7 +8,7 @@ from trainer.distributed import SINGLE, World
 from trainer.distributed.cpu_threads import SEQUENTIAL, PairedExecutor
 from trainer.models import Model
 from trainer.rewards.base import Rewards
-from trainer.sampling import BUILT_IN, Sampler
+from trainer.sampling import BUILT_IN, Sampler, SamplingOptions
 from trainer.session.session import Session
 from trainer.spec import PPOSpec
 from trainer.text.codec import Codec
@@ -54,6 +54,11 @@ class PPOContext:
     def from_session(cls, session: Session, models: PPOModels, codec: Codec, spec: PPOSpec) -> "PPOContext":
         """Take the device and the stage's seed from the session."""
         return cls(models, spec, codec, session.device, session.seed("ppo"))
+
+    def sampling_options(self, temperature: float | None = None) -> SamplingOptions:
+        """The options of the responses. `temperature` None: that of the spec."""
+        codec, own = self.codec, self.spec.temperature
+        return SamplingOptions(codec.stops, codec.pad_id, own if temperature is None else temperature, self.device)
 
     @property
     def world(self) -> World:

@@ -7,7 +7,7 @@ therefore does not depend on the other rows of its batch.
 
 from trainer.sampling.built_in import sample, sample_with
 from trainer.sampling.draws import draw, uniforms
-from trainer.sampling.engine import Engine, Response
+from trainer.sampling.engine import Engine, Response, SamplingOptions
 from trainer.sampling.sampler import BUILT_IN, Sampler
 
-__all__ = ["BUILT_IN", "Engine", "Response", "Sampler", "draw", "sample", "sample_with", "uniforms"]
+__all__ = ["BUILT_IN", "Engine", "Response", "Sampler", "SamplingOptions", "draw", "sample", "sample_with", "uniforms"]

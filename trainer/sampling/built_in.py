@@ -5,7 +5,6 @@ transformers makes for them, which is slower: it is copied at each token and whe
 """
 
 from collections.abc import Sequence
-from functools import partial
 
 import torch
 from torch import Tensor
@@ -13,88 +12,66 @@ from transformers import DynamicCache
 
 from trainer.models import Model, autocast
 from trainer.sampling.cache import keeps_in_place
-from trainer.sampling.decoding import Caches, Stepper, eager, fresh_cache, sample_in_place
+from trainer.sampling.decoding import EAGER, Decoding, sample_in_place
 from trainer.sampling.draws import draw_with_logprobs, uniforms
-from trainer.sampling.engine import Response
+from trainer.sampling.engine import Response, SamplingOptions
 from trainer.sampling.prefill import PromptGroup
-from trainer.text.stops import StopMatcher, Stops
+from trainer.text.stops import StopMatcher
 
 
 def sample(
     model: Model,
     prompts: Sequence[list[int]],
-    *,
-    stops: Stops,
-    pad_id: int,
+    options: SamplingOptions,
     max_new_tokens: int,
-    temperature: float,
     generator: torch.Generator,
-    device: torch.device,
 ) -> list[Response]:
-    """Return one response per prompt, up to one of `stops` or `max_new_tokens` tokens."""
-    draws_BR = uniforms(generator, len(prompts), max_new_tokens)
-    return sample_with(model, prompts, draws_BR, stops=stops, pad_id=pad_id, temperature=temperature, device=device)
+    """Return one response per prompt, up to a stop or `max_new_tokens` tokens."""
+    return sample_with(model, prompts, uniforms(generator, len(prompts), max_new_tokens), options)
 
 
-def sample_with(  # noqa: PLR0913 the options of the engine are independent
+def sample_with(
     model: Model,
     prompts: Sequence[list[int]],
     draws_BR: Tensor,
-    *,
-    stops: Stops,
-    pad_id: int,
-    temperature: float,
-    device: torch.device,
-    with_logprobs: bool = False,
+    options: SamplingOptions,
     rows_at_once: int | None = None,
-    step: Stepper = eager,
-    caches: Caches = fresh_cache,
+    decoding: Decoding = EAGER,
 ) -> list[Response]:
     """Return one response per prompt from given uniform numbers (B, `max_new_tokens`).
 
     `rows_at_once` rows are in memory at a time (None: all). Rows are sampled in order of their prompts' length, so that the
-    rows of a part have similar lengths.
+    rows of a part have similar lengths. `decoding` has no effect on a model with transformers' own cache.
     """
     order = sorted(range(len(prompts)), key=lambda row: (len(prompts[row]), prompts[row]))
-    sampled = partial(sample_in_place, stepper=step, caches=caches) if keeps_in_place(model) else sample_growing
-    draws_BR = draws_BR.to(device)
+    in_place = keeps_in_place(model)
+    draws_BR = draws_BR.to(options.device)
     responses: dict[int, Response] = {}
     for first in range(0, len(order), rows_at_once or len(order)):
         rows = order[first : first + (rows_at_once or len(order))]
-        found = sampled(
-            model,
-            [prompts[row] for row in rows],
-            draws_BR[rows],
-            stops=stops,
-            pad_id=pad_id,
-            temperature=temperature,
-            with_logprobs=with_logprobs,
-        )
+        some = [prompts[row] for row in rows]
+        if in_place:
+            found = sample_in_place(model, some, draws_BR[rows], options, decoding)
+        else:
+            found = sample_growing(model, some, draws_BR[rows], options)
         responses.update(zip(rows, found, strict=True))
     return [responses[row] for row in range(len(prompts))]
 
 
 @torch.no_grad()
 def sample_growing(
-    model: Model,
-    prompts: Sequence[list[int]],
-    draws_BR: Tensor,
-    *,
-    stops: Stops,
-    pad_id: int,
-    temperature: float,
-    with_logprobs: bool,
+    model: Model, prompts: Sequence[list[int]], draws_BR: Tensor, options: SamplingOptions
 ) -> list[Response]:
     """Return one response per prompt, sampled with transformers' own cache. The prompts come in any order."""
     device = draws_BR.device
     tokens_B1, mask = (
-        values.to(device) for values in PromptGroup(0, len(prompts), list(prompts), None).left_padded(pad_id)
+        values.to(device) for values in PromptGroup(0, len(prompts), list(prompts), None).left_padded(options.pad_id)
     )
     positions = (mask.cumsum(1) - 1).clamp(min=0)
     alive = torch.arange(len(prompts), device=device)
     responses: list[list[int]] = [[] for _ in prompts]
     logprobs: list[list[float]] = [[] for _ in prompts]
-    watches, finished = [StopMatcher(stops) for _ in prompts], [False] * len(prompts)
+    watches, finished = [StopMatcher(options.stops) for _ in prompts], [False] * len(prompts)
     cache = DynamicCache(config=model.config)
     with autocast(model):
         for t in range(draws_BR.shape[1]):
@@ -106,7 +83,7 @@ def sample_growing(
                 use_cache=True,
                 logits_to_keep=1,
             )
-            drawn_B, drawn_logprobs_B = draw_with_logprobs(out.logits[:, -1], draws_BR[alive, t], temperature)
+            drawn_B, drawn_logprobs_B = draw_with_logprobs(out.logits[:, -1], draws_BR[alive, t], options.temperature)
             for row, token, logprob in zip(alive.tolist(), drawn_B.tolist(), drawn_logprobs_B.tolist(), strict=True):
                 responses[row].append(token)
                 logprobs[row].append(logprob)
@@ -121,6 +98,6 @@ def sample_growing(
             positions = positions[:, -1:] + 1
             mask = torch.cat([mask, mask.new_ones(len(mask), 1)], dim=1)
     return [
-        Response(ids, ended, own if with_logprobs else None)
+        Response(ids, ended, own if options.with_logprobs else None)
         for ids, ended, own in zip(responses, finished, logprobs, strict=True)
     ]

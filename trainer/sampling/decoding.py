@@ -6,6 +6,7 @@ begins in column P. Its last token is never read.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import torch
 from torch import Tensor
@@ -15,7 +16,7 @@ from trainer.models.attention import NAME as PACKED
 from trainer.models.heads import underlying
 from trainer.sampling.cache import InPlaceCache
 from trainer.sampling.draws import draw, draw_with_logprobs
-from trainer.sampling.engine import Response
+from trainer.sampling.engine import Response, SamplingOptions
 from trainer.sampling.prefill import prompt_groups
 from trainer.text.stops import StopMatcher, Stops
 
@@ -48,27 +49,27 @@ class Progress:
         model: Model,
         prompts: Sequence[list[int]],
         draws_BR: Tensor,
-        stops: Stops,
-        temperature: float,
-        logprobs: bool,
-        caches: "Caches | None" = None,
+        options: SamplingOptions,
+        decoding: "Decoding | None" = None,
     ) -> "Progress":
+        """Start a batch. `prompts` come in order of their length, equal ones together."""
+        stops = options.stops
         device, longest, (count, tokens) = draws_BR.device, len(prompts[-1]), draws_BR.shape
         width = longest + tokens - 1
         starts_B = torch.tensor([longest - len(prompt) for prompt in prompts], device=device)
         return cls(
-            (caches or fresh_cache)(model, count, width, device),
+            (decoding or EAGER).cache(model, count, width, device),
             torch.arange(count, device=device),
             starts_B,
             torch.arange(width, device=device) >= starts_B[:, None],
             draws_BR,
             torch.full((count, tokens), -1, device=device),
-            torch.zeros(count, tokens, dtype=torch.float64, device=device) if logprobs else None,
+            torch.zeros(count, tokens, dtype=torch.float64, device=device) if options.with_logprobs else None,
             stops,
             torch.tensor(stops.ids, dtype=torch.long, device=device),
             [StopMatcher(stops) for _ in range(count if stops.strings else 0)],
             [0] * count,
-            temperature,
+            options.temperature,
         )
 
     def take(self, logits_BV: Tensor, rows: slice, position: int) -> Tensor:
@@ -126,35 +127,45 @@ class Progress:
 
 Step = Callable[[Tensor], Tensor]
 """Maps the live rows' last tokens (B,) to the logits (B, V) of their next tokens. The column is the window's `at`."""
-Stepper = Callable[[Model, Progress], Step]
-Caches = Callable[[Model, int, int, torch.device], InPlaceCache]
-"""Makes a cache for a model, with at least so many rows and columns."""
 
 
-def fresh_cache(model: Model, rows: int, width: int, device: torch.device) -> InPlaceCache:
-    """A new cache, which is freed after the batch."""
-    return InPlaceCache(model, rows, width)
+class Decoding(Protocol):
+    """Provides the cache and the steps of a batch."""
+
+    def cache(self, model: Model, rows: int, width: int, device: torch.device) -> InPlaceCache:
+        """A cache for the model with at least so many rows and columns."""
+        ...
+
+    def step(self, model: Model, progress: Progress) -> Step: ...
+
+
+class EagerDecoding:
+    """Steps by the model's own forward pass, and a new cache for each batch."""
+
+    def cache(self, model: Model, rows: int, width: int, device: torch.device) -> InPlaceCache:
+        return InPlaceCache(model, rows, width)
+
+    def step(self, model: Model, progress: Progress) -> Step:
+        return eager(model, progress)
+
+
+EAGER = EagerDecoding()
 
 
 @torch.no_grad()
-def sample_in_place(  # noqa: PLR0913 the options of the engine are independent
+def sample_in_place(
     model: Model,
     prompts: Sequence[list[int]],
     draws_BR: Tensor,
-    *,
-    stops: Stops,
-    pad_id: int,
-    temperature: float,
-    with_logprobs: bool,
-    stepper: Stepper | None = None,
-    caches: Caches | None = None,
+    options: SamplingOptions,
+    decoding: Decoding = EAGER,
 ) -> list[Response]:
     """Return one response per prompt. `prompts` come in order of their length, equal ones together."""
-    progress = Progress.begin(model, prompts, draws_BR, stops, temperature, with_logprobs, caches)
+    progress = Progress.begin(model, prompts, draws_BR, options, decoding)
     window = progress.cache.window
     with autocast(model):  # around all steps, so that weights of a larger type are cast once
-        drawn_B = _read(model, progress, prompts, pad_id)
-        step = (stepper or eager)(model, progress)
+        drawn_B = _read(model, progress, prompts, options.pad_id)
+        step = decoding.step(model, progress)
         for position in range(1, draws_BR.shape[1]):
             drawn_B = progress.drop_finished(drawn_B, position - 1)
             if window.live == 0:

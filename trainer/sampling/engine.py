@@ -6,6 +6,7 @@ from hashlib import blake2b
 from importlib.util import find_spec
 from typing import Protocol
 
+import torch
 from torch import Tensor
 
 from trainer.errors import ModelError
@@ -28,6 +29,18 @@ class Response:
         """Keep the tokens up to the first stop. An engine without stop strings samples on after them."""
         end = stops.end(ids)
         return cls(list(ids[:end]), end is not None, list(logprobs[:end]))
+
+
+@dataclass(frozen=True)
+class SamplingOptions:
+    """The options of a batch of responses that do not depend on the prompts."""
+
+    stops: Stops
+    pad_id: int
+    temperature: float
+    device: torch.device
+    with_logprobs: bool = False
+    """Whether responses hold the log-probability of each token."""
 
 
 class Engine(Protocol):

@@ -21,7 +21,7 @@ from trainer.distributed.sharding import is_sharded
 from trainer.models import Model
 from trainer.models.heads import underlying
 from trainer.sampling.cache import InPlaceCache, InPlaceLayer
-from trainer.sampling.decoding import Progress, Step, eager, fresh_cache, takes_ready_masks
+from trainer.sampling.decoding import Progress, Step, eager, takes_ready_masks
 
 _COLUMNS = 256
 """Columns per bucket. A capture takes as long as about twenty steps; unused columns cost a few percent of a step."""
@@ -283,8 +283,8 @@ def _pool(device: torch.device) -> Any:
         return torch.cuda.graph_pool_handle()
 
 
-class Decoding:
-    """The cache and the steps of each batch, as `ppo.rollout.decode` asks for them.
+class GraphDecoding:
+    """The cache and the steps of each batch by `ppo.rollout.decode`, with CUDA graphs where they can be captured.
 
     A model that cannot be captured is decoded without graphs, and so is a shape for which memory is short. Smaller shapes
     are still captured, and that shape is tried again after a pause of some batches. `notify` receives one warning.
@@ -299,7 +299,7 @@ class Decoding:
     def cache(self, model: Model, rows: int, width: int, device: torch.device) -> InPlaceCache:
         """Return the cache that the model's graphs run over, if it has at least so many rows and columns; else a new one."""
         if not self._captures(model, device):
-            return fresh_cache(model, rows, width, device)
+            return InPlaceCache(model, rows, width)
         kept = _KEPT.get(model)
         if kept is None or rows > kept.cache.window.rows or width > kept.cache.window.width:
             kept = Kept(InPlaceCache(model, *_room(kept, rows, -(-width // _WIDTHS) * _WIDTHS, device)))

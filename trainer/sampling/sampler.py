@@ -4,21 +4,19 @@ The packages that an engine needs are imported only if that engine is chosen.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-import torch
 from torch import Tensor
 
 from trainer.models import Model
 from trainer.sampling.built_in import sample_with
-from trainer.sampling.engine import Engine, Response
-from trainer.sampling.graphs import Decoding
+from trainer.sampling.engine import Engine, Response, SamplingOptions
+from trainer.sampling.graphs import GraphDecoding
 from trainer.session.session import Session
 from trainer.spec import PPOSpec
 from trainer.text.codec import Codec, TokenizedPrompt
-from trainer.text.stops import Stops
 
 if TYPE_CHECKING:
     from trainer.sampling.vllm import VLLM
@@ -45,34 +43,20 @@ class Sampler:
         model: Model,
         prompts: Sequence[list[int]],
         draws_BR: Tensor,
-        *,
-        stops: Stops,
-        pad_id: int,
-        temperature: float,
-        device: torch.device,
+        options: SamplingOptions,
     ) -> list[Response]:
         """Return one response per prompt, with the log-probability of each token if the engine reports it."""
         if self.engine is not None and self.engine.serves(model):
-            responses = self.engine.sample(prompts, draws_BR, temperature)
+            responses = self.engine.sample(prompts, draws_BR, options.temperature)
             self.engine.rest(keep_weights=self.more_follow)
             return responses
-        decoding = Decoding(self.decode, self.notify)
+        options = replace(options, with_logprobs=True)
         return sample_with(
-            model,
-            prompts,
-            draws_BR,
-            stops=stops,
-            pad_id=pad_id,
-            temperature=temperature,
-            device=device,
-            with_logprobs=True,
-            rows_at_once=self.rows_at_once,
-            step=decoding.step,
-            caches=decoding.cache,
+            model, prompts, draws_BR, options, self.rows_at_once, GraphDecoding(self.decode, self.notify)
         )
 
     def policy_moved(self) -> None:
-        """To be called after each update of the policy."""
+        """Report that the policy was updated."""
         if self.engine is not None:
             self.engine.policy_moved()
 

@@ -21,7 +21,7 @@ from trainer.preflight.memory.fake_models import Blueprint
 from trainer.rewards.base import Rewards
 from trainer.rollout import producer
 from trainer.rollout.context import PPOModels
-from trainer.sampling import sample
+from trainer.sampling import SamplingOptions, sample
 from trainer.spec import ModelSpec, PPOSpec
 from trainer.text.stops import NO_STOPS, Stops
 
@@ -113,16 +113,7 @@ def test_weights_are_cast_once_and_not_at_each_decode_step(
     for tokens in (2, 7):
         draws = torch.Generator().manual_seed(0)
         with Casts(model) as casts:
-            sample(
-                model,
-                [[5], [6, 7]],
-                stops=NO_STOPS,
-                pad_id=0,
-                max_new_tokens=tokens,
-                temperature=1.0,
-                generator=draws,
-                device=CPU,
-            )
+            sample(model, [[5], [6, 7]], SamplingOptions(NO_STOPS, 0, 1.0, CPU), tokens, draws)
         counts.append(casts.count)
     linear = sum(isinstance(module, nn.Linear | Conv1D) for module in model.modules())
     assert counts[0] == counts[1] <= 2 * linear and (counts[0] > 0) == (use == "trained")
@@ -163,9 +154,7 @@ def test_dtypes_bfloat16_ratio_is_exactly_1_and_sampler_close(tmp_path: Path) ->
     model = whole(policy_in(tmp_path), "bfloat16").policy("policy", tmp_path, "trained")
     prompts = [[5], [6, 7, 8]]
     draws = torch.Generator().manual_seed(0)
-    answers = sample(
-        model, prompts, stops=Stops((1,)), pad_id=0, max_new_tokens=6, temperature=1.0, generator=draws, device=CPU
-    )
+    answers = sample(model, prompts, SamplingOptions(Stops((1,)), 0, 1.0, CPU), 6, draws)
     batch = Batch.from_ids(prompts, [answer.ids for answer in answers], pad_id=0)
     with torch.no_grad():
         old = completion_logprobs(model, batch)[0]
@@ -205,7 +194,5 @@ def test_the_sampler_computes_in_the_smaller_type_too(tmp_path: Path) -> None:
     seen = []
     model.model.layers[0].mlp.down_proj.register_forward_hook(lambda _, inputs, out: seen.append(out.dtype))
     draws = torch.Generator().manual_seed(0)
-    sample(
-        model, [[5], [6, 7]], stops=NO_STOPS, pad_id=0, max_new_tokens=3, temperature=1.0, generator=draws, device=CPU
-    )
+    sample(model, [[5], [6, 7]], SamplingOptions(NO_STOPS, 0, 1.0, CPU), 3, draws)
     assert seen == [torch.bfloat16] * 3

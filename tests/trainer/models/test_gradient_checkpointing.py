@@ -13,7 +13,7 @@ from trainer.errors import ModelError
 from trainer.models import Model, trunk
 from trainer.models.gradient_checkpointing import recompute_layers
 from trainer.models.sequences import completion_logprobs, completion_values
-from trainer.sampling import sample
+from trainer.sampling import SamplingOptions, sample
 from trainer.text.stops import NO_STOPS
 
 
@@ -72,10 +72,10 @@ def test_less_is_kept_for_the_backward_pass() -> None:
 
 def test_sampling_keeps_its_cache() -> None:
     model = llama()
-    settings = {"stops": NO_STOPS, "pad_id": 0, "max_new_tokens": 6, "temperature": 1.0, "device": torch.device("cpu")}
-    expected = sample(model, [[5], [6, 7]], generator=torch.Generator().manual_seed(0), **settings)
+    options = SamplingOptions(NO_STOPS, 0, 1.0, torch.device("cpu"))
+    expected = sample(model, [[5], [6, 7]], options, 6, torch.Generator().manual_seed(0))
     recompute_layers(model)
-    assert sample(model, [[5], [6, 7]], generator=torch.Generator().manual_seed(0), **settings) == expected
+    assert sample(model, [[5], [6, 7]], options, 6, torch.Generator().manual_seed(0)) == expected
 
 
 def test_recompute_layers_copied_model_uses_its_copied_layers() -> None:

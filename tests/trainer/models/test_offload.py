@@ -66,7 +66,7 @@ class Copies(TorchDispatchMode):
 
 
 def test_offload_keeps_all_weights_in_one_block() -> None:
-    """Of several types, some of odd sizes: each begins at a multiple of 256 bytes."""
+    """The weights have several types and odd sizes. Each begins at a multiple of 256 bytes."""
     model = llama().to(torch.bfloat16)
     model.model.norm.float()
     before = {name: weight.detach().clone() for name, weight in model.named_parameters()}

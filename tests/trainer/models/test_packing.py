@@ -26,7 +26,7 @@ from trainer.models.attention import NAME, Layout, _side_by_side, pack_as, packs
 from trainer.models.gradient_checkpointing import recompute_layers
 from trainer.models.heads import ValueHead
 from trainer.models.sequences import Batch, completion_logprobs, completion_values, sequence_scores, state_values
-from trainer.sampling import sample
+from trainer.sampling import SamplingOptions, sample
 from trainer.text.stops import Stops
 
 PROMPTS = [[3, 4], [6], [12, 13, 14], [17, 18], [20]]
@@ -113,8 +113,7 @@ def test_packing_covers_lora_roles_and_value_heads(tmp_path: Path) -> None:
 def test_sampling_keeps_its_masks_and_its_cache() -> None:
     def sampled(model: Model) -> list[list[int]]:
         draws, prompts = torch.Generator().manual_seed(3), [[5, 6, 7], [8], [9, 10]]
-        limits = {"stops": Stops((1,)), "pad_id": 0, "max_new_tokens": 6, "temperature": 1.0}
-        return [r.ids for r in sample(model, prompts, generator=draws, device=CPU, **limits)]
+        return [r.ids for r in sample(model, prompts, SamplingOptions(Stops((1,)), 0, 1.0, CPU), 6, draws)]
 
     model = pack_as(llama(), True)
     assert model.config._attn_implementation == NAME and sampled(model) == sampled(llama())
@@ -173,7 +172,7 @@ def test_packing_check_accepts_rounding_of_a_deep_bfloat16_model(monkeypatch: py
 
 
 def test_packing_padded_attention_gives_same_outputs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As on a GPU that has no kernel for sequences of various lengths."""
+    """A GPU without a kernel for sequences of several lengths computes them side by side."""
     expected = with_gradients(llama(), FORWARDS["logprobs"])
     monkeypatch.setattr("trainer.models.attention._one_by_one", _side_by_side)
     for ours, theirs in zip(with_gradients(llama(), FORWARDS["logprobs"]), expected, strict=True):

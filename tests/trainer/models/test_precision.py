@@ -1,4 +1,4 @@
-"""`model.dtype` = "auto": what it becomes, that the run says so, and that a run which moves to another machine keeps it."""
+"""`model.dtype` = "auto": the type that it selects and logs, and that a run keeps on another machine."""
 
 from importlib.util import find_spec
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What is counted on fake tensors is what the trainer's own passes hold on real ones."""
+"""The bytes counted on fake tensors equal those of the trainer's passes on real ones."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ from trainer.preflight.memory.fake_models import Blueprint, tensors_of
 from trainer.preflight.memory.live_bytes import LiveBytes
 from trainer.preflight.memory.passes import Passes
 from trainer.preflight.memory.shapes import Shape
-from trainer.sampling import sample
+from trainer.sampling import SamplingOptions, sample
 from trainer.spec import ModelSpec, SFTSpec
 from trainer.stages import sft
 from trainer.stages.tokenized_rows import TokenizedDemonstration
@@ -108,9 +108,12 @@ def test_passes_critic_training_and_forward_peak_match_measured() -> None:
 
 
 def test_what_a_llama_keeps_for_its_backward_pass_by_hand() -> None:
-    """Per token and layer: both norms keep their input, the normalised and the weighed (6·H), attention its queries, keys,
-    values, their product and that product laid out anew, the logarithm of each head's sum, and the feed-forward part its
-    gate before and after silu, the other branch and the product (4·F)."""
+    """Numbers kept per token and layer.
+
+    - Both norms keep their input, the normalised and the weighed one (6·H).
+    - Attention keeps queries, keys, values, its output, a copy of it, and the logarithm of each head's sum.
+    - The feed-forward part keeps its gate before and after silu, the other branch and the product (4·F).
+    """
     hidden, feed, heads, head_size, key_heads = 32, 80, 4, 8, 2
     inside = 6 * hidden + 2 * key_heads * head_size + 3 * heads * head_size + heads + 4 * feed + 2
 
@@ -164,13 +167,10 @@ def test_blueprint_lora_trains_the_adapter_and_freezes_backbone() -> None:
 @pytest.mark.parametrize("config", CONFIGS)
 @pytest.mark.parametrize("limit", [2, 40])
 def test_sampling_peaks_as_counted(config: str, limit: int) -> None:
-    """Nobody ends early: an EOS that does not exist. Prompts of several lengths, read in parts."""
+    """No response ends early, because the EOS does not exist. Prompts of several lengths are read in parts."""
     model, prompts = real(config, ModelSpec(path="unused")), [[3, 4] * 10, [5] * 20, [6] * 20, [7] * 9]
     with LiveBytes(tensors_of(model)) as bytes_:
-        sample(
-            model, prompts, stops=NO_STOPS, pad_id=0, max_new_tokens=limit, temperature=1.0,
-            generator=torch.Generator().manual_seed(0), device=CPU,
-        )  # fmt: skip
+        sample(model, prompts, SamplingOptions(NO_STOPS, 0, 1.0, CPU), limit, torch.Generator().manual_seed(0))
     counted = Passes(blueprint(config)).sampling((9, 20, 20, 20), limit)
     assert counted.peak == pytest.approx(bytes_.peak, rel=0.05)
 

@@ -1,4 +1,4 @@
-"""What a captured step computes, computed without a capture: that part needs no GPU. And when graphs are captured anew."""
+"""The computation of a captured step without a capture, which needs no GPU, and the rules for capturing graphs again."""
 
 import copy
 from collections.abc import Callable
@@ -15,10 +15,10 @@ from tests.trainer.sampling.test_in_place import PROMPTS, qwen, windowed
 from tests.trainer.stage_tools import CPU
 from tests.trainer.tiny_models import gpt2, llama
 from trainer.models import Model, compute_in
-from trainer.sampling import Response, graphs, sample_with, uniforms
+from trainer.sampling import Response, SamplingOptions, graphs, sample_with, uniforms
 from trainer.sampling.cache import InPlaceCache
-from trainer.sampling.decoding import Progress, Step, eager, takes_ready_masks
-from trainer.sampling.graphs import Decoding, FixedSteps, Kept, buckets
+from trainer.sampling.decoding import EagerDecoding, Progress, Step, eager, takes_ready_masks
+from trainer.sampling.graphs import FixedSteps, GraphDecoding, Kept, buckets
 from trainer.text.stops import Stops
 
 Run = Callable[[], Tensor]
@@ -44,7 +44,7 @@ class Captures:
 
 
 def fake_cuda(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What is asked of CUDA from now on, in words; there is one pool, and asking for a second one is an error."""
+    """Record the calls to CUDA from now on, as text. A second request for a pool is an error."""
     asked: list[str] = []
     pools = iter(["the pool"])
 
@@ -80,11 +80,11 @@ def sampled(
     model: Model, captures: Captures | None, prompts: list[list[int]], told: list[str] | None = None, tokens: int = 24
 ) -> list[Response]:
     draws = uniforms(torch.Generator().manual_seed(7), len(prompts), tokens)
-    options: dict[str, Any] = {"stops": Stops((1,)), "pad_id": 0, "temperature": 0.8, "device": CPU}
+    options = SamplingOptions(Stops((1,)), 0, 0.8, CPU)
     if captures is None:
-        return sample_with(model, prompts, draws, **options)
-    decoding = Decoding("auto", (told if told is not None else []).append, captures.on)
-    return sample_with(model, prompts, draws, **options, step=decoding.step, caches=decoding.cache)
+        return sample_with(model, prompts, draws, options)
+    decoding = GraphDecoding("auto", (told if told is not None else []).append, captures.on)
+    return sample_with(model, prompts, draws, options, decoding=decoding)
 
 
 def test_each_bucket_is_half_the_next_down_to_8_rows() -> None:
@@ -285,28 +285,21 @@ def test_captures_share_one_pool_and_leave_the_allocator_alone(monkeypatch: pyte
 def test_graphs_fixed_step_under_autocast_is_close_to_eager(make: Any) -> None:
     said: list[tuple[torch.Tensor, torch.Tensor]] = []
 
-    def both(model: Model, progress: Progress) -> Step:
-        kept = Kept(progress.cache)
-        kept.begin(model, CPU)
-        ours, plain = FixedSteps(model, progress, lambda run: run, kept), eager(model, progress)
+    class Both(EagerDecoding):
+        def step(self, model: Model, progress: Progress) -> Step:
+            kept = Kept(progress.cache)
+            kept.begin(model, CPU)
+            ours, plain = FixedSteps(model, progress, lambda run: run, kept), eager(model, progress)
 
-        def step(tokens_B: torch.Tensor) -> torch.Tensor:
-            said.append((ours(tokens_B), plain(tokens_B)))
-            return said[-1][1]
+            def both(tokens_B: torch.Tensor) -> torch.Tensor:
+                said.append((ours(tokens_B), plain(tokens_B)))
+                return said[-1][1]
 
-        return step
+            return both
 
     draws = uniforms(torch.Generator().manual_seed(7), len(PROMPTS), 12)
-    sample_with(
-        compute_in(make(), torch.bfloat16),
-        PROMPTS,
-        draws,
-        stops=Stops((1,)),
-        pad_id=0,
-        temperature=0.8,
-        device=CPU,
-        step=both,
-    )
+    model, options = compute_in(make(), torch.bfloat16), SamplingOptions(Stops((1,)), 0, 0.8, CPU)
+    sample_with(model, PROMPTS, draws, options, decoding=Both())
     assert len(said) == 11
     for ours, plain in said:
         assert ours.dtype == plain.dtype == torch.bfloat16
@@ -316,7 +309,7 @@ def test_graphs_fixed_step_under_autocast_is_close_to_eager(make: Any) -> None:
 def test_decoding_without_gpu_or_with_windows_is_eager() -> None:
     draws = torch.zeros(2, 4)
     for model in (llama(), windowed()):
-        progress = Progress.begin(model, [[2], [3, 4]], draws, Stops((1,)), 1.0, False)
+        progress = Progress.begin(model, [[2], [3, 4]], draws, SamplingOptions(Stops((1,)), 0, 1.0, CPU))
         assert takes_ready_masks(model, progress.cache) == (model.config.model_type == "llama")
-        step = Decoding("auto", pytest.fail).step(model, progress)
+        step = GraphDecoding("auto", pytest.fail).step(model, progress)
         assert step.__qualname__.startswith("eager")

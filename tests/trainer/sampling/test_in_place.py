@@ -1,4 +1,4 @@
-"""The cache that is written in place says what transformers' own says, whichever rows come, end and share their prompts."""
+"""The in-place cache gives the same tokens as transformers' own, for any rows, endings and shared prompts."""
 
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from tests.trainer.models.lora.tools import maker, policy_in, stir
 from tests.trainer.stage_tools import CPU
 from tests.trainer.tiny_models import VOCABULARY, gpt2, llama
 from trainer.models import Model, autocast, compute_in
-from trainer.sampling import sample_with, uniforms
+from trainer.sampling import SamplingOptions, sample_with, uniforms
 from trainer.sampling.built_in import sample_growing
 from trainer.sampling.cache import InPlaceCache, keeps_in_place
 from trainer.sampling.decoding import Progress, sample_in_place
@@ -26,6 +26,9 @@ SIZES: dict[str, Any] = {
     "num_attention_heads": 4, "num_key_value_heads": 2, "initializer_range": 0.3, "max_position_embeddings": 64,
     "pad_token_id": 0, "bos_token_id": None, "eos_token_id": 1,
 }  # fmt: skip
+
+
+OPTIONS = SamplingOptions(Stops((1,)), 0, 0.8, CPU, with_logprobs=True)
 
 
 def qwen(seed: int = 0) -> Model:
@@ -46,9 +49,8 @@ def windowed(seed: int = 0) -> Model:
 
 def both(model: Model, prompts: list[list[int]], **options: Any) -> tuple[list[Any], list[Any]]:
     draws = uniforms(torch.Generator().manual_seed(7), len(prompts), 24)
-    kinds = {"stops": Stops((1,)), "pad_id": 0, "temperature": 0.8, "with_logprobs": True}
-    plain = sample_growing(model, prompts, draws, **kinds)
-    return plain, sample_with(model, prompts, draws, device=CPU, **kinds, **options)
+    plain = sample_growing(model, prompts, draws, OPTIONS)
+    return plain, sample_with(model, prompts, draws, OPTIONS, **options)
 
 
 @pytest.mark.parametrize("make", [llama, gpt2, qwen, gemma, windowed])
@@ -106,9 +108,7 @@ def test_no_pass_over_prompts_has_more_tokens_than_the_cap(monkeypatch: pytest.M
     _, whole = both(llama(), shuffled)
     monkeypatch.setattr("trainer.sampling.decoding.prompt_groups", lambda prompts: prompt_groups(prompts, most=24))
     draws = uniforms(torch.Generator().manual_seed(7), len(shuffled), 24)
-    found = sample_with(
-        model, shuffled, draws, device=CPU, stops=Stops((1,)), pad_id=0, temperature=0.8, with_logprobs=True
-    )
+    found = sample_with(model, shuffled, draws, OPTIONS)
     assert [shape for shape in passes if shape[1] > 1] == expected
     assert [r.ids for r in found] == [r.ids for r in whole]
     for one, other in zip(found, whole, strict=True):
@@ -150,8 +150,8 @@ def test_in_place_batch_without_unfinished_rows_ends_at_once() -> None:
     with torch.no_grad():
         best = [int(llama()(torch.tensor([prompt])).logits[0, -1].argmax()) for prompt in prompts]
     for prompt, eos in zip(prompts, best, strict=True):
-        options = {"stops": Stops((eos,)), "pad_id": 0, "temperature": 1e-4, "with_logprobs": False}
-        (response,) = sample_in_place(model, [prompt], torch.full((1, 20), 0.5), **options)
+        options = SamplingOptions(Stops((eos,)), 0, 1e-4, CPU)
+        (response,) = sample_in_place(model, [prompt], torch.full((1, 20), 0.5), options)
         assert response.finished and response.ids == [eos]
     assert calls == len(prompts)
 
@@ -159,7 +159,7 @@ def test_in_place_batch_without_unfinished_rows_ends_at_once() -> None:
 def test_in_place_cache_under_autocast_has_the_compute_dtype() -> None:
     """Rotated keys come in float32: kept so, all of them would be cast again at every step."""
     model, draws = compute_in(llama(), torch.bfloat16), torch.zeros(1, 4)
-    progress = Progress.begin(model, [[5, 6, 7]], draws, Stops((1,)), 1.0, False)
+    progress = Progress.begin(model, [[5, 6, 7]], draws, SamplingOptions(Stops((1,)), 0, 1.0, CPU))
     with autocast(model):
         read(model, progress, [[5, 6, 7]], 0)
     layer = progress.cache.layers[0]

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -6,7 +7,7 @@ import torch
 from tests.trainer.stage_tools import CPU, logprobs_alone, new_codec
 from tests.trainer.tiny_models import gpt2, llama
 from trainer.models import Model
-from trainer.sampling import Response, draw, sample, sample_with, uniforms
+from trainer.sampling import Response, SamplingOptions, draw, sample, sample_with, uniforms
 from trainer.sampling.built_in import sample_growing
 from trainer.sampling.decoding import sample_in_place
 from trainer.text.stops import NO_STOPS, Stops
@@ -14,9 +15,8 @@ from trainer.text.stops import NO_STOPS, Stops
 
 def respond(model: Model, prompts: list[list[int]], temperature: float = 1.0, tokens: int = 12) -> list[Response]:
     return sample(
-        model, prompts, stops=Stops((1,)), pad_id=1, max_new_tokens=tokens, temperature=temperature,
-        generator=torch.Generator().manual_seed(3), device=torch.device("cpu"),
-    )  # fmt: skip
+        model, prompts, SamplingOptions(Stops((1,)), 1, temperature, CPU), tokens, torch.Generator().manual_seed(3)
+    )
 
 
 def test_draw_inverts_the_cumulative_distribution() -> None:
@@ -66,10 +66,10 @@ def test_sample_finished_is_set_only_by_an_eos() -> None:
 
 def test_sample_with_logprobs_returns_logprob_of_each_token() -> None:
     prompts, draws, policy = [[2, 3, 4], [5]], uniforms(torch.Generator().manual_seed(3), 2, 6), llama()
-    options = {"stops": Stops((1,)), "pad_id": 0, "temperature": 0.7, "device": CPU}
-    responses = sample_with(policy, prompts, draws, **options, with_logprobs=True)
+    options = SamplingOptions(Stops((1,)), 0, 0.7, CPU)
+    responses = sample_with(policy, prompts, draws, replace(options, with_logprobs=True))
     assert [response.ids for response in responses] == [
-        response.ids for response in sample_with(policy, prompts, draws, **options)
+        response.ids for response in sample_with(policy, prompts, draws, options)
     ]
     for prompt, response in zip(prompts, responses, strict=True):
         expected = logprobs_alone(policy, prompt, response.ids, temperature=0.7).detach()
@@ -88,11 +88,11 @@ def stops_within(responses: list[Response]) -> Stops:
 def test_sample_cuts_each_row_after_its_own_first_stop(way: Any, make: Any) -> None:
     prompts = [[n] for n in range(2, 18)]
     draws = uniforms(torch.Generator().manual_seed(5), len(prompts), 24)
-    options = {"pad_id": 0, "temperature": 1.0, "with_logprobs": True}
-    free = way(make(), prompts, draws, stops=NO_STOPS, **options)
+    options = SamplingOptions(NO_STOPS, 0, 1.0, CPU, with_logprobs=True)
+    free = way(make(), prompts, draws, options)
     assert all(len(response.ids) == 24 and not response.finished for response in free)
     stops = stops_within(free)
-    found = way(make(), prompts, draws, stops=stops, **options)
+    found = way(make(), prompts, draws, replace(options, stops=stops))
     for response, whole in zip(found, free, strict=True):
         assert whole.logprobs is not None and response.logprobs is not None
         cut = Response.cut(whole.ids, whole.logprobs, stops)

@@ -16,7 +16,7 @@ from tests.trainer.ppo.tools import spec_of
 from tests.trainer.stage_tools import CPU, logprobs_alone, new_codec
 from tests.trainer.tiny_models import llama
 from trainer.models import Model
-from trainer.sampling import Sampler, uniforms
+from trainer.sampling import Sampler, SamplingOptions, uniforms
 from trainer.sampling.sampler import release_engine, sampler_for
 from trainer.sampling.vllm import VLLM
 from trainer.spec import ModelSpec
@@ -90,8 +90,7 @@ def engine_for(policy: Model, folder: Path) -> tuple[VLLM, FakeLLM]:
 def said(engine: VLLM, policy: Model, more_follow: bool = False) -> list[float]:
     draws = uniforms(torch.Generator().manual_seed(0), len(PROMPTS), 4)
     sampler = Sampler(engine=engine, more_follow=more_follow)
-    how = {"stops": Stops((1,)), "pad_id": 0, "temperature": 0.7, "device": CPU}
-    found = sampler.sample(policy, PROMPTS, draws, **how)[0].logprobs
+    found = sampler.sample(policy, PROMPTS, draws, SamplingOptions(Stops((1,)), 0, 0.7, CPU))[0].logprobs
     assert found is not None
     return found
 

@@ -21,7 +21,8 @@ from trainer.preflight.memory.fake_models import Blueprint, tensors_of
 from trainer.preflight.memory.live_bytes import LiveBytes, as_on, with_masks
 from trainer.preflight.memory.shapes import Shape
 from trainer.sampling.cache import keeps_in_place
-from trainer.sampling.decoding import Progress, Step, eager, sample_in_place
+from trainer.sampling.decoding import EagerDecoding, Progress, Step, eager, sample_in_place
+from trainer.sampling.engine import SamplingOptions
 from trainer.text.stops import NO_STOPS
 
 
@@ -255,23 +256,22 @@ class Passes:
         """The prompts and the last token. Every step before it attends to fewer columns."""
         caches: list[int] = []
 
-        def stepper(model: Model, progress: Progress) -> Step:
-            step, window = eager(model, progress), progress.cache.window
-            caches.append(sum(_cached(progress.cache)))
+        class LastStep(EagerDecoding):
+            def step(self, model: Model, progress: Progress) -> Step:
+                step, window = eager(model, progress), progress.cache.window
+                caches.append(sum(_cached(progress.cache)))
 
-            def last(tokens_B: Tensor) -> Tensor:
-                window.at = window.width - 1
-                progress.take(step(tokens_B), slice(0, window.live), limit - 1)
-                raise _LastStep
+                def last(tokens_B: Tensor) -> Tensor:
+                    window.at = window.width - 1
+                    progress.take(step(tokens_B), slice(0, window.live), limit - 1)
+                    raise _LastStep
 
-            return last
+                return last
 
+        options = SamplingOptions(NO_STOPS, 0, 1.0, torch.device("cpu"))
         ids = [[row % 2] * length for row, length in enumerate(prompts)]  # no two neighbours alike
         with suppress(_LastStep):
-            sample_in_place(
-                model, ids, torch.rand(len(prompts), limit), stops=NO_STOPS, pad_id=0, temperature=1.0,
-                with_logprobs=False, stepper=stepper,
-            )  # fmt: skip
+            sample_in_place(model, ids, torch.rand(len(prompts), limit), options, LastStep())
         return Sampling(int(bytes_.peak), caches[0])
 
     def _growing(self, model: Model, bytes_: LiveBytes, prompts: tuple[int, ...], limit: int) -> Sampling:

@@ -33,7 +33,7 @@ def base_in(folder: Path, hidden: int, tied: bool) -> int:
 
 
 def live_bytes() -> int:
-    """Of all tensors that anybody still refers to, gradients and what an optimizer keeps among them."""
+    """Bytes of all live tensors, with gradients and optimizer state."""
     gc.collect()
     storages = {}
     for found in gc.get_objects():

@@ -14,7 +14,7 @@ from trainer.errors import ModelError
 from trainer.models import Model, autocast, load_policy, load_reward_model, save_result
 from trainer.models.sequences import completion_logprobs, completion_values, sequence_scores
 from trainer.ppo.state import move_reference
-from trainer.sampling import sample
+from trainer.sampling import SamplingOptions, sample
 from trainer.spec import ReferenceSpec
 from trainer.text.stops import Stops
 
@@ -98,16 +98,10 @@ def test_learning_moves_only_the_role_that_learns(tmp_path: Path) -> None:
 def test_a_role_samples_with_a_cache_as_its_merged_model_does(tmp_path: Path) -> None:
     policy, *_ = four(policy_in(tmp_path / "base"))
     save_result(policy, tmp_path / "merged")
-    settings = {
-        "stops": Stops((1,)),
-        "pad_id": 0,
-        "max_new_tokens": 8,
-        "temperature": 1.0,
-        "device": torch.device("cpu"),
-    }
+    options = SamplingOptions(Stops((1,)), 0, 1.0, torch.device("cpu"))
     prompts = [[5], [6, 7, 8]]
-    ours = sample(policy, prompts, generator=torch.Generator().manual_seed(3), **settings)
-    theirs = sample(load_policy(tmp_path / "merged"), prompts, generator=torch.Generator().manual_seed(3), **settings)
+    ours = sample(policy, prompts, options, 8, torch.Generator().manual_seed(3))
+    theirs = sample(load_policy(tmp_path / "merged"), prompts, options, 8, torch.Generator().manual_seed(3))
     assert [response.ids for response in ours] == [response.ids for response in theirs]
 
 
