@@ -1,7 +1,7 @@
-"""What this machine can do at most, measured: `python -m benchmarks.ceilings --threads 2` prints JSON.
+"""Measures the highest rates of this machine: `python -m benchmarks.ceilings --threads 2` prints JSON.
 
-Matrix rates are the best of several tries each: a ceiling is what the machine reaches when nothing disturbs it. Started as a
-process of its own before and after each run that is compared with it, since machines drift.
+Each matrix rate is the best of several tries. The benchmark runs in a process of its own before and after each run that is
+compared with it, because machines drift.
 """
 
 import argparse

@@ -40,7 +40,7 @@ def tokens_per_second(run: Run) -> float:
 def ratios(
     ours: Sequence[Run], peers: Sequence[Run], figure: Callable[[Run], float], more_is_better: bool
 ) -> list[float]:
-    """Of each pair, how many times better ours is."""
+    """The factor by which ours is better, for each pair."""
     pairs = [(figure(a), figure(b)) for a, b in zip(ours, peers, strict=True)]
     return [a / b if more_is_better else b / a for a, b in pairs]
 

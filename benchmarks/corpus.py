@@ -13,7 +13,7 @@ from examples.reviews.language import Question, questions, review
 from examples.reviews.rule import judge
 
 _TEMPERATURE = 0.6
-"""Of the preferences, as in the demo: noisy, as people are."""
+"""Sampling temperature of the preference labels, as in the demo."""
 
 
 def write(folder: Path, counts: tuple[int, ...], seed: int = 0, texts: int = 4000, pairs: int = 3000) -> None:

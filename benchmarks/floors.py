@@ -1,8 +1,8 @@
 """The least work that a PPO iteration is, on paper. Pure functions; docs/explanation/performance.md derives them.
 
-A product of an (m, k) and a (k, n) matrix is 2·m·k·n operations. Only real tokens count: no padding, no position whose
-output nobody asks for, nothing computed twice. Norms, activations, softmax and the optimizer are left out: they are not
-matrix products, and 1 to 3 % of the operations at these sizes.
+A product of an (m, k) and a (k, n) matrix is 2·m·k·n operations. Padding, positions whose output is not used, and repeated
+work do not count. Norms, activations, softmax and the optimizer are left out. They are no matrix products, and 1 to 3 % of
+the operations at these sizes.
 """
 
 from dataclasses import dataclass
@@ -15,9 +15,9 @@ FLOAT = 4
 
 @dataclass(frozen=True)
 class Batch:
-    """What an iteration is made of, in tokens: `responses` of `response` tokens after prompts of `prompt` tokens, on average.
+    """The batch of an iteration: `responses` of `response` tokens after prompts of `prompt` tokens, on average.
 
-    Attention grows with the square of a length, of which the mean length gives a lower bound.
+    Attention grows with the square of a length, so the mean length gives a lower bound.
     """
 
     responses: int
@@ -68,9 +68,10 @@ def iteration(shape: Shape, vocab: int, batch: Batch, epochs: int, adapters: boo
     """Operations of one PPO iteration with a separate critic.
 
     Rollout: each token but a response's last goes through the policy once, the head sees the positions that are drawn from.
-    Score: the reference's and the critic's pass over the same, the reward model's over the last token too; the policy's own
-    log-probabilities come with the sampling. Train: forward and backward (twice the forward: one product for the inputs'
-    gradient, one for the weights', which frozen weights under `adapters` do without) of policy and critic, `epochs` times.
+    Score: the reference's and the critic's pass over the same tokens, and the reward model's over the last token too. The
+    policy's log-probabilities come with the sampling. Train: forward and backward of policy and critic, `epochs` times. A
+    backward pass is two products, one for the inputs' gradient and one for the weights'. Frozen weights under `adapters`
+    need only the first.
     """
     but_last = pass_over(shape, batch.length - 1)
     policy = but_last + head(shape, vocab, batch.response)
@@ -82,8 +83,8 @@ def iteration(shape: Shape, vocab: int, batch: Batch, epochs: int, adapters: boo
 def decode_bytes(shape: Shape, vocab: int, batch: Batch, bytes_per_weight: int = FLOAT) -> float:
     """Bytes that must be read for a batch's responses: at each step all weights once, and each row's keys and values.
 
-    The step for token t reads the keys and values of the prompt and the t tokens before. As many steps as an average
-    response has tokens: the longest one decides in truth, so this is a lower bound.
+    The step for token t reads the keys and values of the prompt and the t tokens before. The number of steps is the length
+    of an average response. This is a lower bound, because the longest response decides.
     """
     steps = batch.response
     weights = (body_parameters(shape) + vocab * shape.hidden) * bytes_per_weight

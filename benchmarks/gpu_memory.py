@@ -1,7 +1,7 @@
 """How much GPU memory PPO takes, by the preflight: `python -m benchmarks.gpu_memory` prints the table of docs/explanation/memory.md.
 
-Shapes alone, nothing is loaded. Prompts and responses of 512 tokens, 64 responses in 4 minibatches, 4 sequences per forward
-pass, a reward model trained in the run, gradient checkpointing, everything in bfloat16 but what is said.
+No model is loaded. Prompts and responses have 512 tokens. There are 64 responses in 4 minibatches, and 4 sequences per
+forward pass. The run trains its reward model, with gradient checkpointing. All types are bfloat16 unless stated otherwise.
 """
 
 from typing import Any

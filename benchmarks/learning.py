@@ -1,8 +1,8 @@
 """Whether ours learns as much as TRL's PPO from the same samples: `python -m benchmarks.learning --json FILE --svg FILE`.
 
-Six verifiable tasks, from random weights and after a brief SFT, three seeds: the mean reward of every batch, ours and TRL's at
-equal settings. docs/explanation/performance.md says what is equal. Each run is one line of `runs.jsonl` in the cache as soon as it is done;
-a run that has its line is not repeated.
+Six verifiable tasks, from random weights and after a brief SFT, with three seeds. The benchmark records the mean reward of
+every batch, ours and TRL's at equal settings. docs/explanation/performance.md lists the settings that are equal. Each finished run is one line of
+`runs.jsonl` in the cache, and is not repeated.
 """
 
 import argparse
@@ -64,8 +64,10 @@ VARIANTS: dict[str, Record] = {
 
 @dataclass(frozen=True)
 class Budget:
-    """What both systems are given. Samples are `iterations` × `batch`. A policy that can do something already needs fewer and
-    smaller steps than one with random weights."""
+    """The budget of both systems. Samples are `iterations` × `batch`.
+
+    A policy after SFT needs fewer and smaller steps than one with random weights.
+    """
 
     iterations: int = 60
     batch: int = 64
@@ -130,7 +132,7 @@ class Log:
         )
 
     def has(self, about: Record) -> bool:
-        """Whether a record says all that `about` says."""
+        """Whether a record has all items of `about`."""
         return any(about.items() <= record.items() for record in self.records)
 
     def add(self, record: Record) -> None:
@@ -165,7 +167,7 @@ class Wanted:
 
     @property
     def changes(self) -> Record:
-        """What the variant changes in the spec's `ppo`."""
+        """The changes of the variant in the spec's `ppo`."""
         found = dict(VARIANTS[self.variant])
         if "steps" in found:
             found["steps"] = self.settings.iterations * self.budget.batch // found["batch_size"]
@@ -278,7 +280,7 @@ class Ends:
 
 
 def summary(records: Sequence[Record], budget: Budget) -> Record:
-    """Of each task and start, each system's reward at the end over the seeds, its mean curve, and whether ours holds up."""
+    """Rows by task and start: each system's final reward over the seeds, its mean curve, and whether ours is as good."""
     rows = []
     wanted = asdict(budget) | {"variant": "base"}
     mine = [record for record in records if wanted.items() <= record.items()]

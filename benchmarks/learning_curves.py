@@ -6,7 +6,7 @@ from statistics import fmean
 from typing import Any
 
 _WIDTH, _HEIGHT = 200, 120
-"""Of a panel's plot, in pixels."""
+"""Width and height of a panel's plot, in pixels."""
 _LEFT, _TOP, _GAP_X, _GAP_Y = 40, 56, 24, 44
 _COLOURS = {"ours": "#2563eb", "trl": "#d97706"}
 _NAMES = {"ours": "Proximal", "trl": "TRL"}

@@ -51,7 +51,7 @@ def _measure(size: Size, threads: int, arguments: argparse.Namespace) -> dict[st
 
 
 def ceilings(size: Size, threads: int) -> dict[str, Any]:
-    """Of the machine right now, by a process of its own."""
+    """The ceilings of the machine right now, measured by a separate process."""
     tokens = str(size.batch // size.minibatches * 45)
     command = [trainer_python(), "-m", "benchmarks.ceilings", "--threads", str(threads), "--device", size.device]
     done = subprocess.run(
@@ -62,7 +62,7 @@ def ceilings(size: Size, threads: int) -> dict[str, Any]:
 
 
 def shares(size: Size, found: models.Models, run: Run, measured: list[dict[str, Any]]) -> dict[str, Any]:
-    """Of the ceilings on both sides of a run, what it reached over the real tokens' work."""
+    """The share of the ceilings around a run that it reached, over the real tokens' work."""
     tokens = of_iterations(run, lambda it: it.tokens) / size.batch
     batch = floors.Batch(size.batch, found.prompt_tokens, tokens)
     least = floors.iteration(size.shape, found.vocab, batch, size.epochs, adapters=size.lora)

@@ -1,7 +1,7 @@
 """The preflight's estimate beside what was measured, phase by phase: `python -m benchmarks.memory --size 3m --json FILE`.
 
-One short run of ours per size. Its `memory/…` metrics are the process' resident memory at the peak of each phase (on a GPU
-what tensors took); the preflight says what a phase takes and what the process itself does.
+One short run of ours per size. Its `memory/…` metrics are the process' resident memory at the peak of each phase, and on a
+GPU the bytes of tensors. The preflight estimates a phase and the process itself.
 """
 
 import argparse
@@ -59,7 +59,7 @@ def _estimated(folder: Path) -> MemoryReport:
 
 
 def measured_peaks(events: Path) -> dict[str, float]:
-    """Of each phase the largest of all iterations, in bytes."""
+    """The largest value of each phase over all iterations, in bytes."""
     found: dict[str, float] = {}
     with events.open(encoding="utf-8") as lines:
         for event in map(json.loads, lines):
@@ -69,7 +69,7 @@ def measured_peaks(events: Path) -> dict[str, float]:
 
 
 def compare(memory: MemoryReport, measured: dict[str, float], device: str) -> dict[str, dict[str, float]]:
-    """Bytes estimated and measured, and their ratio. A GPU's count of tensors knows nothing of the process itself."""
+    """Bytes estimated and measured, and their ratio. A GPU's count of tensors leaves out the process itself."""
     beside = memory.runtime if device == "cpu" else 0
     expected = {phase.phase: phase.expected + beside for phase in memory.phases}
     return {

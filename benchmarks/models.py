@@ -17,7 +17,7 @@ from benchmarks.sizes import SIZES, Size
 OFFLINE = {"HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"}
 _HELD_OUT = 0.02
 _PAIRS = 32
-"""Of an optimizer step."""
+"""Pairs of an optimizer step."""
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ def _sft(size: Size) -> dict[str, Any]:
 
 
 def _reward_model(policy: Path) -> dict[str, Any]:
-    """So brief that scores mean something. The peer knows no bias of a score: as they come."""
+    """A brief training, so that scores have a meaning. They are not normalised, because the peer has no bias of a score."""
     return {
         "model": {"path": str(policy)},
         "data": ["preferences"],

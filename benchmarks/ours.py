@@ -49,7 +49,7 @@ def train(wanted: Mapping[str, Any], folder: Path, device: str = "cpu") -> Finis
 
 
 def ask(program: str, *arguments: str) -> str:
-    """What a little program says in the trainer's Python."""
+    """The output of a short program in the trainer's Python."""
     done = subprocess.run([trainer_python(), "-c", program, *arguments], capture_output=True, text=True, check=True)
     return done.stdout
 

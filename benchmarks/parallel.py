@@ -26,8 +26,8 @@ def main(argv: list[str] | None = None) -> dict[str, Any]:
     """Measure, print, write the JSON; return what the JSON holds."""
     arguments = _parser().parse_args(argv)
     size = SIZES[arguments.size]
-    # At a rate at which weights move, else no difference in the gradients would show in them; but at 3e-4 the policy learns
-    # within three iterations to say almost nothing, and what little is left to do is hardly worth splitting.
+    # The weights must move, else they would show no difference in the gradients. At a rate of 3e-4 the policy's responses
+    # become almost empty within three iterations, and too little work is left to divide.
     settings = Settings(size, arguments.iterations or size.iterations, 1, rate=1e-5)
     found = models.ready(size, arguments.cache)
     alone: list[Run] = []

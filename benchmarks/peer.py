@@ -72,7 +72,7 @@ def _install(venv: Path) -> None:
 
 
 def _our_versions() -> list[str]:
-    """As pip wants them; torch with its build's local part (2.13.0+cpu), which most indexes do not know."""
+    """The requirements for pip. torch has its build's local part (2.13.0+cpu), which most indexes lack."""
     asked = "from importlib.metadata import version as v; print(*[f'{p}=={v(p)}' for p in ('torch', 'transformers', 'accelerate')])"
     return subprocess.run([trainer_python(), "-c", asked], capture_output=True, text=True, check=True).stdout.split()
 

@@ -1,8 +1,8 @@
 """Runs the peer's script, unchanged, against a task's verifiable reward in place of a reward model.
 
 `python -m benchmarks.peer_verified SCRIPT JOB ...` in the peer's virtual environment; a JOB is JSON: {"task", "log", "arguments" of the
-script}. The script loads its reward model and its critic from one folder, in this order; the first becomes the task's `score`,
-the second stays a model. The log gets one line a batch: the mean score as the task gives it, before any penalty.
+script}. The script loads its reward model and its critic from one folder, in this order. The first is replaced by the task's `score`,
+the second stays a model. The log gets one line a batch: the mean score of the task, before any penalty.
 """
 
 import gc
@@ -39,7 +39,7 @@ class _Scores(nn.Module):
         self._task, self._tokenizer, self._log = task, tokenizer, log
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor, **_: Any) -> SimpleNamespace:
-        """TRL writes id 0 over the padding, so only the mask says what is text."""
+        """TRL writes id 0 over the padding, so only the mask marks the text."""
         rows = [ids[real].tolist() for ids, real in zip(input_ids, attention_mask.bool(), strict=True)]
         scores = [self._scored(self._tokenizer.decode(row, skip_special_tokens=True)) for row in rows]
         with self._log.open("a") as log:

@@ -31,18 +31,20 @@ def say(text: str) -> None:
 
 
 def path(text: str) -> Path:
-    """Of an argument, as seen from wherever the command was typed: the runs have another working directory. Links stay
-    links, since a virtual environment's Python is one."""
+    """The absolute path of an argument, because the runs have another working directory.
+
+    Links are kept, because a virtual environment's Python is one.
+    """
     return Path(text).absolute()
 
 
 def cores() -> int:
-    """Of which this process may use."""
+    """The number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def processor() -> str:
-    """Its name, where the system says."""
+    """The processor's name, or "unknown"."""
     info = Path("/proc/cpuinfo")
     lines = info.read_text().splitlines() if info.exists() else []
     return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "unknown")

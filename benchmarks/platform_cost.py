@@ -1,11 +1,11 @@
-"""What the platform costs a step: a job through worker, database and API, watched, against the bare trainer command, in turn.
+"""Measures the platform's cost per step: a watched job on a whole platform against the bare trainer command, in turn.
 
     python benchmarks/platform_cost.py --json FILE
 
 Both do the same steps (same spec, same seed: the same numbers), so each step is compared with itself. The platform is
-`proximal up` in a folder of its own: embedded PostgreSQL and Valkey, API, sweeper, worker; the lease is renewed, every event
-is stored and streamed to a client, checkpoints are uploaded while the training goes on. The trainer computes in one thread,
-since with as many threads as cores it would be the cores that are measured.
+`proximal up` in a folder of its own: embedded PostgreSQL and Valkey, API, sweeper and worker. The worker renews the lease,
+stores and streams every event, and uploads checkpoints while the training goes on. The trainer computes in one thread,
+because with as many threads as cores the result would measure the cores.
 """
 
 import argparse
@@ -99,7 +99,7 @@ def summary(bare: Sequence[Steps], hosted: Sequence[Steps], cpu: Sequence[dict[s
 
 
 def run_bare(spec: dict[str, Any], folder: Path) -> Steps:
-    """As a person runs it by hand."""
+    """Run the trainer's command."""
     ours_folder = folder / "run"
     folder.mkdir(parents=True)
     (folder / "spec.json").write_text(json.dumps(spec))
@@ -115,7 +115,7 @@ def run_bare(spec: dict[str, Any], folder: Path) -> Steps:
 
 
 def run_hosted(spec: dict[str, Any], folder: Path) -> tuple[Steps, dict[str, float]]:
-    """As a job of a platform of its own, watched by one client; with the CPU seconds of the platform's parts."""
+    """Run a job on a platform of its own, watched by one client. Returns the CPU seconds of the platform's parts too."""
     os.environ.update(_OFFLINE)
     options = Options(folder, port=_free_port())
     up = services.start_in_background(options)
@@ -189,8 +189,7 @@ def _free_port() -> int:
 
 
 def _spec(arguments: argparse.Namespace, data: Path) -> dict[str, Any]:
-    """PPO on 3M random weights (it is the time that counts), a batch for a step of about half a second; shown and saved as
-    by default, or more often."""
+    """PPO on 3M random weights with a step of about half a second. Samples and checkpoints are as often as by default, or more."""
     shape = SIZES["3m"].shape
     corpus.write(data, counts=(1,), texts=200, pairs=1)
     config = {
@@ -218,7 +217,7 @@ def _spec(arguments: argparse.Namespace, data: Path) -> dict[str, Any]:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        description="What the platform costs a step, against the bare trainer, in turn: A B A B."
+        description="Measure the platform's cost per step against the bare trainer, in turn: A B A B."
     )
     parser.add_argument("--pairs", type=int, default=3, help="runs of each (default 3)")
     parser.add_argument("--steps", type=int, default=40, help="PPO steps a run (default 40)")

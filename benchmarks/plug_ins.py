@@ -13,7 +13,7 @@ _NAME = "proximal"
 
 
 def are_installed() -> bool:
-    """Whether this Python knows the entry points already, because the package is installed."""
+    """Whether the package is installed in this Python, with its entry points."""
     try:
         distribution(_NAME)
     except PackageNotFoundError:

@@ -1,6 +1,6 @@
 """PPO's speed against TRL's, in turn on the same models, prompts and settings: `python benchmarks/ppo.py --size 3m --peer trl`.
 
-docs/explanation/performance.md says what is measured and how the two differ.
+docs/explanation/performance.md describes the measurement and how the two differ.
 """
 
 import argparse
@@ -71,7 +71,7 @@ def _settings(arguments: argparse.Namespace) -> Settings:
 
 
 def about(settings: Settings, found: models.Models) -> dict[str, Any]:
-    """What was measured, on what."""
+    """The settings, the machine and the data of a measurement."""
     return {
         "size": settings.size.name,
         "settings": asdict(settings) | {"learning_rate": settings.learning_rate},

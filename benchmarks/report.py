@@ -1,8 +1,8 @@
 """How long the validation report takes on as many pairs as hh-rlhf has: `python benchmarks/report.py`.
 
-The rows are written once (benchmarks/report_data.py); the report is the trainer's own command, with a byte-level BPE tokenizer:
-one of 32,000 tokens that is trained on the first rows, or any by `--tokenizer FOLDER`. Time is the command's, start and imports
-included; memory is the sum over its processes of what each has resident, at its highest.
+The rows are written once (benchmarks/report_data.py). The report is the trainer's own command, with a byte-level BPE
+tokenizer. It has 32,000 tokens and is trained on the first rows, or is given by `--tokenizer FOLDER`. Time is the command's,
+with start and imports. Memory is the highest sum of the resident memory of its processes.
 """
 
 import argparse
@@ -24,7 +24,7 @@ from benchmarks import report_data
 from benchmarks.places import CACHE, ROOT, cores, processor, say, trainer_python, write_json
 
 _MAKE_TOKENIZER = """
-import json, sys
+import json, sys  # prose: a program, not a text
 from trainer.text.codec import train_tokenizer
 rows, folder = sys.argv[1:]
 def texts():
@@ -92,7 +92,7 @@ def _measure(rows: Path, folder: Path, processes: int | None) -> dict[str, Any]:
 
 
 def _cpu() -> float:
-    """Of all processes that were started and have ended: what a busy machine leaves as it is, more or less."""
+    """CPU seconds of all child processes that have ended. They hardly depend on how busy the machine is."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 

@@ -1,8 +1,8 @@
 """Pairs as many and as long as those of Anthropic's hh-rlhf, written anew from a seed.
 
-Turns and lengths are drawn so that the whole has the published set's proportions (160,800 rows, dialogues of one to four human
-turns, answers of about 280 characters with a long tail); the words are made up, a few hundred common ones and thirty thousand rare
-ones whose frequency falls with their rank, as words' frequencies do. Some rows are copies, near copies and contradictions.
+Turns and lengths have the published set's proportions: 160,800 rows, dialogues of one to four human turns, answers of about
+280 characters with a long tail. The words are made up. There are a few hundred common ones and thirty thousand rare ones,
+whose frequency falls with their rank. Some rows are copies, near copies and contradictions.
 """
 
 import itertools
@@ -17,7 +17,7 @@ ROWS = 160_000
 _WORDS = 30_000
 _TURNS, _TURN_WEIGHTS = (1, 2, 3, 4), (35, 30, 20, 15)
 _ASKED, _ANSWERED = (2.4, 0.7), (3.4, 0.8)
-"""Of the logarithm of a turn's words: mean and standard deviation."""
+"""Mean and standard deviation of the logarithm of a turn's number of words."""
 _LONGEST = 600
 _COPIES, _NEAR_COPIES, _CONTRADICTIONS = 0.01, 0.01, 0.005
 _REMEMBERED = 512

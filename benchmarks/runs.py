@@ -32,7 +32,7 @@ class Iteration:
 
 @dataclass(frozen=True)
 class Run:
-    """What one run did. `counted` are the iterations that figures are taken from."""
+    """The iterations of one run. `counted` are those that figures are taken from."""
 
     system: str
     iterations: list[Iteration]

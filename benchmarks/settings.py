@@ -1,4 +1,4 @@
-"""What both systems are told: one set of numbers, handed to each in its own words."""
+"""The settings of both systems: one set of numbers, passed to each by its own option names."""
 
 from dataclasses import dataclass
 
@@ -31,8 +31,11 @@ class Settings:
 
     @property
     def own_iterations(self) -> int:
-        """Ours evaluates in its last iteration. While timing it takes one more, which is not looked at; while learning
-        that would be another schedule, so the last one is left out of the times of both."""
+        """The iterations of ours, which evaluates in its last one.
+
+        While timing it takes one more, which does not count. While learning that would change the schedule, so the last
+        iteration is left out of the times of both.
+        """
         return self.iterations if self.learn else self.iterations + 1
 
     @property

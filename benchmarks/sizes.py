@@ -58,7 +58,7 @@ class Size:
 
     @classmethod
     def from_json(cls, text: str) -> "Size":
-        """What `to_json` wrote."""
+        """Read the output of `to_json`."""
         found = json.loads(text)
         return cls(**{**found, "shape": Shape(**found["shape"]), "reviews": tuple(found["reviews"])})
 

@@ -1,12 +1,12 @@
-"""What an upload costs: against `cat` over loopback to disk, in turn; and the memory of the API's process meanwhile.
+"""Measures an upload against `cat` over loopback to disk, in turn, and the memory of the API's process meanwhile.
 
     python benchmarks/upload.py --json FILE
 
-`cat FILE` writes into a socket on loopback, and another `cat` from it into a file; the clock stops when the file is whole, and
-once more when it is on the disk (fsync). An upload is the client's: parts in parallel, each on the disk before it is
-answered, checked by the SHA-256 of the whole. The platform is `proximal up` in a folder of its own. Memory is the highest
-resident size of the API's process (VmHWM, set back before each upload), of files without content on the sender's disk.
-Everything lies below `--cache` and is removed; three times the largest file must be free there.
+`cat FILE` writes into a socket on loopback, and another `cat` from it into a file. The clock stops when the file is whole,
+and once more when it is on the disk (fsync). The upload is the client's: parts in parallel, each on the disk before the API
+confirms it, and a SHA-256 of the whole. The platform is `proximal up` in a folder of its own. Memory is the highest resident
+size of the API's process (VmHWM, reset before each upload), measured with sparse files. All files are below `--cache` and are
+removed. Three times the largest file must be free there.
 """
 
 import argparse
@@ -142,14 +142,14 @@ def _sparse(file: Path, mib: int) -> Path:
 
 
 def _write(file: Path, mib: int) -> None:
-    """Of bytes that no disk and no connection makes smaller."""
+    """Write a file of random bytes, which cannot be compressed."""
     with file.open("wb") as content:
         for _ in range(mib):
             content.write(os.urandom(MIB))
 
 
 def _settle() -> None:
-    """What was written before must not be paid by what comes now."""
+    """Flush earlier writes, so that they do not count for the next measurement."""
     os.sync()
 
 

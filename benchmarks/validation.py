@@ -3,8 +3,8 @@
 Pairs as many and as long as hh-rlhf's (benchmarks/report_data.py), written as other people write them. `check` is what every
 record passes: JSON, each key once, no NaN, no NUL, no half of a surrogate pair, nesting and sizes within their bounds.
 `convert` is the whole import: that, the format's mapping, the canonical form, and the rows with their index and sum on disk.
-Both in MB (10^6 bytes of the unpacked file) a second, by the clock and, `_cpu`, by the processor's time, which others who use
-the machine do not change; in one process of one thread. Memory is that process's highest.
+Both are in MB (10^6 bytes of the unpacked file) a second, in one process with one thread. They are measured by the clock, and
+as `_cpu` by processor time, which does not depend on other users of the machine. Memory is the process's highest.
 """
 
 import argparse
@@ -107,7 +107,7 @@ def _files(rows: Path, folder: Path) -> Iterator[Path]:
 
 
 def _in_a_process(file: Path, cache: Path) -> dict[str, float]:
-    """Of its own, on one core: whatever ran before leaves neither memory nor caches of ours behind."""
+    """Measure in a new process on one core, without memory or caches of earlier measurements."""
     command = [sys.executable, str(Path(__file__).resolve()), "--one", str(file), "--cache", str(cache)]
     answer = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
     figures: dict[str, float] = json.loads(answer.stdout)

@@ -92,8 +92,7 @@ class Record:
 
     @property
     def device(self) -> str:
-        """As the environment's part found it. Where that part failed, a machine with NVIDIA's driver has a GPU: else its
-        parts would be rehearsed on the CPU."""
+        """The device that the environment's part found. If that part failed, "cuda" on a machine with NVIDIA's driver."""
         found = self._outcomes[0].figures.get("device") if self._outcomes else None
         return str(found or ("cuda" if shutil.which("nvidia-smi") else "cpu"))
 
@@ -121,7 +120,7 @@ def _because(outcome: Outcome) -> str:
 
 
 def _prepare(folder: Path) -> None:
-    """What all parts inherit: no network, and the plug-ins of examples/."""
+    """Set the environment of all parts: no network, and the plug-ins of examples/."""
     os.environ |= {"HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"}
     if not plug_ins.are_installed():
         declared = str(plug_ins.write_metadata(folder / "plug-ins"))

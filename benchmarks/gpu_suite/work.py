@@ -1,6 +1,6 @@
-"""What each part does, in a process of its own that holds torch: run it and return its figures.
+"""The work of each part, in a process of its own that holds torch. Each function returns its figures.
 
-The suite imports this file too, on a machine where packages may be missing: functions import what needs any.
+The suite imports this file too, on a machine where packages may be missing. Functions therefore import them themselves.
 """
 
 import importlib.util
@@ -28,7 +28,7 @@ from benchmarks.settings import Settings
 from benchmarks.sizes import SIZES, Shape, Size
 
 REQUIRED = ("torch", "transformers", "accelerate", "peft", "pydantic", "safetensors")
-"""What the trainer needs."""
+"""The packages that the trainer needs."""
 _OTHERS = (
     "numpy",
     "triton",
@@ -85,7 +85,7 @@ def environment(place: Place) -> dict[str, Any]:
 
 
 def ceilings(place: Place) -> dict[str, Any]:
-    """What the machine can do at most."""
+    """The highest rates of the machine."""
     return _ceilings(place.device)
 
 
@@ -344,7 +344,7 @@ def _version(name: str) -> str | None:
 
 
 def _counts(junit: Path) -> dict[str, Any]:
-    """Of a report by pytest."""
+    """The figures of a report by pytest."""
     cases = ElementTree.parse(junit).getroot().findall(".//testcase")
     kinds = {"failed": ("failure", "error"), "skipped": ("skipped",)}
     found: dict[str, list[str]] = {kind: [] for kind in kinds}

@@ -26,8 +26,8 @@ def test_pass_over_is_two_operations_per_weight_plus_attention() -> None:
 
 
 def test_an_iteration_of_one_response() -> None:
-    # prompt 2, response 2: 3 tokens go through the policy (252), 2 through its head (40); 4 through the reward model
-    # (2 · 34 · 4 = 272, and 10 positions · 8 = 80)
+    # prompt 2, response 2: 3 tokens go through the policy (252), 2 through its head (40).
+    # 4 tokens go through the reward model (2 · 34 · 4 = 272, and 10 positions · 8 = 80).
     found = iteration(TINY, 5, Batch(responses=1, prompt=2, response=2), epochs=2)
     assert found.rollout == 292
     assert found.score == 292 + 252 + 352

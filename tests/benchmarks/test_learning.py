@@ -51,7 +51,7 @@ def test_prompts_differ_and_their_answers_fit(task: Any) -> None:
 
 
 def test_peer_reward_is_the_same_on_masked_text(tmp_path: Path) -> None:
-    """As TRL asks: left-padded prompts, id 0 written over all padding, the score of the last hidden state read anywhere."""
+    """TRL pads prompts at the left, writes id 0 over all padding, and may read the score at any position."""
     models = ready(TASKS["copy"], "random", 0, tmp_path)
     tokenizer = AutoTokenizer.from_pretrained(models.policy)
     pad, eos = tokenizer.pad_token_id, tokenizer.eos_token_id

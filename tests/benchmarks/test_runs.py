@@ -1,4 +1,4 @@
-"""What a run left behind, read into the form that both systems share; and a process, measured."""
+"""Reading a run's results into the form that both systems share, and measuring a process."""
 
 import json
 import sys
@@ -68,7 +68,7 @@ def test_measured_process_failure_exits_with_its_message(tmp_path: Path) -> None
 def test_device_memory_is_read_from_the_driver_if_present(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str, peak: float | None
 ) -> None:
-    """Of a slice of a GPU the driver says nothing: no reason to lose a benchmark."""
+    """The driver reports nothing for a slice of a GPU, which must not end a benchmark."""
     driver = tmp_path / "nvidia-smi"
     driver.write_text(f"#!/bin/sh\necho '{said}'\n")
     driver.chmod(0o755)

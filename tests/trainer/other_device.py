@@ -55,7 +55,7 @@ class OnOtherDevice(Tensor):
         return self.held.tolist()
 
     def untyped_storage(self) -> Any:
-        """What tells tied weights apart when a model is saved."""
+        """The storage by which safetensors recognises tied weights."""
         return self.held.untyped_storage()
 
     def storage(self) -> Any:
@@ -142,7 +142,7 @@ def install() -> torch.device:
 def _made_here_first() -> None:
     """torch.tensor skips the dispatcher, so the other device never hears of it: made on the CPU, and moved."""
     plain, plain_new = torch.tensor, Tensor.new_tensor
-    _device_constructors()  # `with torch.device("meta")` knows the plain one from now on
+    _device_constructors()  # so that `with torch.device("meta")` patches the plain constructor
 
     def tensor(data: Any, *, device: Any = None, **options: Any) -> Tensor:
         made = plain(data, **options)

@@ -1,4 +1,4 @@
-"""`python -m trainer`: what it says and how it exits when things are wrong."""
+"""The messages and exit statuses of `python -m trainer` for errors."""
 
 import json
 import subprocess

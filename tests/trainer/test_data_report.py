@@ -10,7 +10,7 @@ from trainer.spec import DataSpec
 
 
 def written(folder: Path, settings: object, rows: str | None = None) -> list[str]:
-    """What to type, and the files that it names."""
+    """The command line of a report, and the files that it names."""
     (folder / "settings.json").write_text(json.dumps(settings))
     text = "".join(json.dumps(row) + "\n" for row in plain_pairs(3)) if rows is None else rows
     (folder / "rows.jsonl").write_text(text)

@@ -1,4 +1,4 @@
-"""What stays on the CPU while the models are on a GPU would end a run there; here a device of ours finds it."""
+"""A tensor that stays on the CPU would end a run on a GPU. These tests find it with a device of their own."""
 
 import subprocess
 import sys

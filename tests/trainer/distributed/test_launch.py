@@ -1,4 +1,4 @@
-"""What `python -m trainer launch` asks accelerate for, and what it makes of how the processes ended."""
+"""The arguments that `python -m trainer launch` passes to accelerate, and the exit status that it derives."""
 
 import signal
 from pathlib import Path
@@ -12,7 +12,7 @@ from trainer.spec import ResourcesSpec
 
 
 def ended(*statuses: int) -> dict[int, SimpleNamespace]:
-    """Failures a second apart, as torch's agent tells of them."""
+    """Failures a second apart, as torch's agent reports them."""
     return {rank: SimpleNamespace(exitcode=status, timestamp=rank) for rank, status in enumerate(statuses)}
 
 

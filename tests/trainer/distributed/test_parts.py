@@ -123,7 +123,7 @@ def test_fsdp_models_train_on_thumbs_as_whole_ones(policy: str, tmp_path: Path) 
 
 
 def assert_same_weights(ours: Path, theirs: Path, allowed: float) -> None:
-    """Of every model and adapter that was saved."""
+    """Compare every model and adapter that was saved."""
     models = {path.relative_to(theirs) for path in theirs.glob("**/*model.safetensors")}
     assert models == {path.relative_to(ours) for path in ours.glob("**/*model.safetensors")} != set()
     for model in models:

@@ -1,4 +1,4 @@
-"""What does not go with models in slices is refused by the name of its field, before anything is loaded."""
+"""Settings that sharded models do not support are refused by field name, before anything is loaded."""
 
 from typing import Any
 

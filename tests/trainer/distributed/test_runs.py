@@ -89,7 +89,7 @@ def test_fsdp_run_matches_whole_models_and_resumes_on_3_and_1(alone: Path, tmp_p
 
 def test_run_error_in_any_process_ends_all_with_its_code(alone: Path, tmp_path: Path) -> None:
     def reply(question: dict[str, Any]) -> Reply:
-        """Of 5 held-out answers the second process asks about 2."""
+        """Fail for the second process, which sends 2 of the 5 held-out answers."""
         return (400, b"no") if len(question["items"]) == 2 else says({"scores": [0.5] * len(question["items"])})
 
     with serving(reply) as server:

@@ -21,7 +21,7 @@ def test_sampler_warning_is_event_on_main_process_else_stderr(
     log = EventLog(tmp_path / "events.jsonl")
     for rank in (1, 0):
         session = Session(spec, tmp_path, log if rank == 0 else None)
-        session.world = World(rank, 2)  # now, as a process that meets nobody
+        session.world = World(rank, 2)  # after the set-up, which would wait for the other process
         sampler_for(session, spec.ppo, codec).notify(f"said by {rank}")
         assert (last_event(tmp_path / "events.jsonl") is None) == (rank == 1)
     log.close()

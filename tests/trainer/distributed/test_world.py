@@ -1,4 +1,4 @@
-"""What processes tell each other, in two of them."""
+"""The collective operations of `World`, in two processes."""
 
 import multiprocessing
 import os
@@ -90,7 +90,7 @@ def _process(rank: int, port: int, answers: Connection) -> None:
 
 @pytest.fixture(scope="module")
 def answers() -> list[list[object]]:
-    """What each process came to, by rank."""
+    """Run two processes, and return the result of each by rank."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]

@@ -40,7 +40,7 @@ def write_spec(folder: Path, model: dict[str, Any] | None = None, **changes: Any
 
 
 def start(spec: Path, run_dir: Path, count: int = 2, nodes: int = 1) -> Processes:
-    """`count` processes on each of `nodes` machines that are all this one, with what a launcher tells them."""
+    """`count` processes for each of `nodes` machines, all on this one, with a launcher's environment."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]

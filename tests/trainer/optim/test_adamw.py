@@ -139,8 +139,11 @@ class Kernels(TorchDispatchMode):
 
 
 def test_many_tensors_in_eight_bits_take_few_kernels() -> None:
-    """40 matrices of 6,400 numbers are one batch. Each by itself took about 60 kernels, 2,400 in all, and a wait for the
-    device; now what is left for each is to add 1 to its number of steps, in host memory."""
+    """40 matrices of 6,400 numbers are one batch.
+
+    One by one, each took about 60 kernels and a wait for the device. In a batch, each only adds 1 to its number of steps
+    in host memory.
+    """
     counts = []
     for tensors in (2, 40):
         parameters = [nn.Parameter(torch.randn(80, 80)) for _ in range(tensors)]

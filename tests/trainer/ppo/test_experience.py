@@ -15,7 +15,7 @@ KL, SCORES = [[0.1, 0.3], [0.2], [-0.2, 0.4], [0.0, 0.1]], [2.0, -1.0, 3.0, 1.0]
 def learnt_from(
     advantage: dict[str, object], optimal_values: list[float] | None = None, **options: object
 ) -> Experience:
-    """Of four finished responses, two to a prompt, with β = 1."""
+    """Experience of four finished responses, two to a prompt, with β = 1."""
     spec = PPOSpec.model_validate(
         {"batch_size": 4, "samples_per_prompt": 2, "advantage": {**NO_CRITIC, **advantage}, **options}
     )

@@ -1,4 +1,4 @@
-"""What the loop does about itself: warns, pauses, stops, goes back, skips, and keeps the best."""
+"""The actions of the health rules in PPO's loop: warn, pause, stop, roll back, skip, and keep the best checkpoint."""
 
 import shutil
 from collections.abc import Sequence
@@ -59,7 +59,7 @@ class OneMoreEachTime:
 
 
 def actors_for(session: Session, huge_at: int | None) -> PPOModels:
-    """As at the start, or as the newest checkpoint has them."""
+    """The models at the start, or those of the newest checkpoint."""
     actors = replace(four_models(), rewards=Rewards([WeightedReward("r", 1.0, OnceHuge(huge_at))]))
     if newest := session.checkpoints.newest("ppo"):
         critic = load_reward_model(newest[0] / "trainer_state" / "critic")

@@ -1,4 +1,4 @@
-"""What PPO's loop reports, and the rates at which it learns."""
+"""The metrics that PPO's loop reports, and its learning rates."""
 
 from pathlib import Path
 from typing import Any

@@ -56,7 +56,7 @@ def test_kl_loss_expected_gradient_is_the_kl_gradient(estimator: Estimator) -> N
 
 @pytest.mark.parametrize("distance", [0.02, 0.1, 0.25])
 def test_in_a_reward_only_k1_has_the_gradient_of_the_kl(distance: float) -> None:
-    """What weighs ∇log π in a policy gradient: k1 gives ∇KL, k3 ∇KL less ∇KL(π_ref ‖ π), k2 a term of second order."""
+    """An estimate in the reward weighs ∇log π. k1 gives ∇KL, k3 ∇KL − ∇KL(π_ref ‖ π), and k2 a second-order term."""
     logits, own = policy()
     near = (LOGITS + distance * torch.tensor([1.0, -1.0, 0.5, 0.3])).log_softmax(-1)
     weighed = {

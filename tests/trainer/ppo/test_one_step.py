@@ -50,7 +50,7 @@ CASES: dict[str, dict[str, Any]] = {
 
 
 def drifted(experience: Experience) -> Experience:
-    """As if the sampler were another policy."""
+    """The experience with log-probabilities of another policy as the sampler's."""
     noise = torch.randn(experience.advantages_BR.shape, generator=torch.Generator().manual_seed(0))
     sampler_BR = torch.where(experience.scored.batch.mask_BR, experience.scored.logprobs_BR + noise, 0.0)
     return replace(experience, scored=replace(experience.scored, sampler_logprobs_BR=sampler_BR))

@@ -1,4 +1,4 @@
-"""Each option, switched from its base, changes what it says and nothing else."""
+"""Each option, changed from its base, changes the described figures and no others."""
 
 from typing import Any
 

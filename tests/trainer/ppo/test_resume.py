@@ -70,11 +70,11 @@ MOVED: dict[str, Callable[[dict[str, Any]], bool]] = {
     "a*-po": lambda saved: len(saved["optimal_values"]) == 6,
     "kl penalty to an adaptive target, reanchored, cosine": lambda saved: saved["old_kl_beta"] != 1.0,
 }
-"""That what the case is about has moved by the checkpoint; else nobody would see it lost."""
+"""Whether the state that a case tests has changed by the checkpoint. Otherwise the test could not see its loss."""
 
 
 def cast_of(spec: PPOSpec, checkpoint: Path | None) -> PPOModels:
-    """As a new process builds them: from the checkpoint, where there is one."""
+    """The models as a new process builds them: from the checkpoint, if there is one."""
     cast = cast_for(spec)
     if spec.reference.update != "fixed":
         cast = replace(cast, reference=llama(0).requires_grad_(False), initial=llama(0).requires_grad_(False))

@@ -48,7 +48,7 @@ class Synchronisations(TorchDispatchMode):
 
 
 def synchronisations(monkeypatch: pytest.MonkeyPatch, packing: bool, **changes: object) -> Counter[str]:
-    """Of one optimizer step of a new policy."""
+    """Count the synchronisations of one optimizer step of a new policy."""
     spec = spec_of(**{"epochs": 1, "minibatches": 1, **changes})
     cast = cast_for(spec)
     for model in (cast.policy, cast.critic):
@@ -75,8 +75,8 @@ OPTIONS: dict[str, tuple[dict[str, object], dict[str, int]]] = {
     "every response weighs as much": ({"policy_loss": {"aggregation": "sequence_mean"}}, {"tolist": 2, _NUMBER: 2}),
     "texts beside": ({"ptx": {"batch_size": 2}}, {"tolist": 3, _NUMBER: 4}),
 }
-"""What a step reads: its metrics, the loss of its texts, a gradient norm per optimizer; and in host memory the numbers of its
-responses (a list) and of each text."""
+"""Values that a step reads from the device: its metrics, the loss of its texts, and a gradient norm per optimizer. From
+host memory it reads the row numbers of its responses (a list) and of each text."""
 
 
 @pytest.mark.parametrize(("changes", "read"), OPTIONS.values(), ids=OPTIONS)

@@ -40,7 +40,7 @@ ALL = len(REPRESENTATIVE)
 
 
 def step_gradient(cast: PPOModels, optimal_value: float | None = None, **options: object) -> Tensor:
-    """Of the policy's table, after one step's losses over a batch that is its own expectation."""
+    """The gradient of the policy's table after one step's losses, over a batch that equals its expectation."""
     spec = spec_of(**options)
     scored = sample_and_score(context_of(cast, spec, CODEC), [PROMPT] * ALL, REPRESENTATIVE)
     return gradient_on(scored, cast, spec, optimal_value)
@@ -185,8 +185,11 @@ def test_the_spec_accepts_these_choices_and_no_others() -> None:
 
 
 def documented_kl(choice: dict[str, Any], policy: Any, reference: Any, states_of: Any = None) -> Tensor:
-    """The KL whose gradient docs/explanation/ppo.md states: in the reward that of whole responses, in the loss that of each token with
-    the states held fixed; of the reversed pair for the plain k3."""
+    """The KL whose gradient docs/explanation/ppo.md states.
+
+    In the reward it is that of whole responses. In the loss it is that of each token with the states held fixed, and of
+    the reversed pair for the plain k3.
+    """
     if choice["placement"] == "reward":
         return -objective(policy, reference, 1.0) + objective(policy, reference, 0.0)
     own, theirs = (torch.log_softmax(p.score.weight.T, -1) for p in (policy, reference))

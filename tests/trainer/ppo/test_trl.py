@@ -1,8 +1,8 @@
 """TRL's PPO formulae (its `PPOTrainer`, 2025) on responses of one length, where nothing is padding.
 
-There ours say the same, but for the whitening's variance: TRL divides by n − 1, we by n. With padding they differ on purpose:
-TRL puts the score one position after the EOS, averages approxkl, ratio and entropy over pads, and counts −1 of entropy for
-each pad; tests/trainer/ppo/test_iteration_log.py and test_invariance.py hold ours to the masks.
+There our figures agree, except for the whitening's variance: TRL divides by n − 1, we by n. With padding they differ on
+purpose. TRL puts the score one position after the EOS. It averages approxkl, ratio and entropy over pads, and counts −1 of
+entropy for each pad. tests/trainer/ppo/test_iteration_log.py and test_invariance.py test our masks.
 """
 
 import torch

@@ -71,7 +71,7 @@ def test_every_epoch_takes_all_responses_in_a_new_order() -> None:
 
 
 def test_each_minibatch_is_averaged_over_its_own_tokens() -> None:
-    # two responses of unlike length, one a minibatch: whoever divides by the batch's tokens is far off
+    # two responses of unlike length, one a minibatch: a division by the batch's tokens gives other figures
     models = four_models()
     experience, metrics, policy, critic = updated(models, PROMPTS[:2], epochs=1, minibatches=2)
     policy_norms, critic_norms, errors = [], [], []

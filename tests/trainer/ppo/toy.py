@@ -1,8 +1,8 @@
 """A decision process small enough to enumerate: three tokens out of two, eight responses, everything exact in float64.
 
-The policy is a table of logits per state, the critic a table of values; both are models to the trainer. A batch drawn from
-the grid of `REPRESENTATIVE` numbers holds each response exactly as often as it is likely, where all probabilities are
-multiples of ¼: its mean is the expectation, with no Monte Carlo in it.
+The policy is a table of logits per state, the critic a table of values. Both are models to the trainer. All probabilities
+are multiples of ¼. A batch drawn from the grid of `REPRESENTATIVE` numbers therefore holds each response in proportion to
+its probability, and its mean is the exact expectation.
 """
 
 import itertools

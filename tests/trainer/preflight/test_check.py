@@ -69,7 +69,7 @@ def only(report: Report, code: str) -> Finding:
 
 @pytest.fixture(scope="module", autouse=True)
 def _counted_once() -> Iterator[None]:
-    """What a pass holds is tested elsewhere; here most jobs have model, data and stages in common, and share the count."""
+    """Count each pass once for all tests of this file. Other files test the counts."""
     counted: dict[tuple[object, ...], Passes] = {}
 
     def passes(plan: Blueprint) -> Passes:
@@ -332,7 +332,7 @@ def test_check_estimates_gpu_memory_from_the_config_alone(tmp_path: Path) -> Non
 
 
 def thumbs_in(folder: Path, ups: int) -> dict[str, Any]:
-    """Of ten thumbs so many are up."""
+    """Rows of which `ups` in ten have a thumb up."""
     rows = [
         {"prompt": prompt, "completion": WORDS[n % 8], "thumb": "up" if n % 10 < ups else "down"}
         for n, prompt in enumerate(PROMPTS)

@@ -1,4 +1,4 @@
-"""What is found out about a model and its data before any training."""
+"""The checks of a loaded model and its data before any training."""
 
 import json
 from pathlib import Path

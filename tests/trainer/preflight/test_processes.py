@@ -1,4 +1,4 @@
-"""What one process of several holds, by hand: a Llama of three layers of 25,440 numbers and 86,448 outside of them."""
+"""The memory of one of several processes, by hand: a Llama with 3 layers of 25,440 numbers and 86,448 outside of them."""
 
 from typing import Any
 

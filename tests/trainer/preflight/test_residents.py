@@ -35,7 +35,7 @@ def test_own_reward_model_is_counted_if_only_the_judge_uses_it() -> None:
         assert more == parameters("scalar"), phase
 
 
-def test_evaluation_without_ppo_counts_both_policies_and_the_judge() -> None:
+def test_evaluation_without_ppo_counts_policies_and_judge() -> None:
     changes = {"stages": ["sft", "reward_model", "evaluation"], "evaluation": {"judge": OWN}, "rewards": [LENGTH]}
     assert weights("evaluation", **changes) == 2 * parameters("policy") + parameters("scalar")
 
@@ -53,7 +53,7 @@ def test_a_critic_on_another_reward_model_has_its_own_backbone() -> None:
     assert apart - shared == backbone
 
 
-def test_an_evaluation_against_another_model_has_its_own_backbone() -> None:
+def test_evaluation_against_a_model_counts_its_backbone() -> None:
     changes = {"stages": ["ppo", "evaluation"], "model": LORA, "rewards": [LENGTH]}
     changes["ppo"] = {"advantage": {"estimator": "sequence"}}
     blueprint = Blueprint(LLAMA, spec_of(**changes).model, "cpu")

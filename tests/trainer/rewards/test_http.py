@@ -111,7 +111,7 @@ def test_http_reward_invalid_score_fails_without_retry(reply: Reply, said: str) 
 
 @contextmanager
 def listening() -> Iterator[str]:
-    """A server that never says a word: the kernel accepts the connection, and that is all."""
+    """A server that never replies: only the kernel accepts the connection."""
     with create_server(("127.0.0.1", 0)) as silent:
         yield f"http://127.0.0.1:{silent.getsockname()[1]}/"
 

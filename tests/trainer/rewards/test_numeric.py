@@ -56,9 +56,9 @@ from trainer.spec import NumericMatchReward
         (r"#### 3\frac{1}{2}", "7/2", True),
         (r"#### -3 \frac{1}{2}", "-7/2", True),
         (r"\frac{1}{2} is 7", 7, False),
-        ("it is –7 outside", -7, False),
-        ("#### –$3.50", "-3.5", True),
-        ("pages 10–12", 12, False),
+        ("it is \u20137 outside", -7, False),
+        ("#### \u2013$3.50", "-3.5", True),
+        ("pages 10\u201312", 12, False),
         ("1e−3", "1/1000", False),
     ],
 )  # fmt: skip
@@ -100,7 +100,7 @@ def test_numeric_integer_notations_are_equal(number: int, form: str) -> None:
     assert final_number(f"#### {form.format(number)}\n1 2 3") == (number, True)
 
 
-@given(st.integers(0, 999), st.integers(1, 99), st.integers(2, 99), st.sampled_from(["", "-", "−", "–"]))
+@given(st.integers(0, 999), st.integers(1, 99), st.integers(2, 99), st.sampled_from(["", "-", "−", "\u2013"]))
 def test_a_mixed_number_is_the_sum_of_its_parts(whole: int, top: int, bottom: int, sign: str) -> None:
     top = 1 + top % (bottom - 1)
     value = (whole + Fraction(top, bottom)) * (-1 if sign else 1)
@@ -108,7 +108,7 @@ def test_a_mixed_number_is_the_sum_of_its_parts(whole: int, top: int, bottom: in
     assert final_number(rf"#### {sign}{whole}\frac{{{top}}}{{{bottom}}}") == (value, True)
 
 
-@given(st.text(alphabet="0123456789.,-+/eE$%# \n–{}\\frac", max_size=60))
+@given(st.text(alphabet="0123456789.,-+/eE$%# \n\u2013{}\\frac", max_size=60))
 def test_no_text_is_too_odd(text: str) -> None:
     number, marked = final_number(text)
     assert number is None or isinstance(number, Fraction)

@@ -1,4 +1,4 @@
-"""What a reward's test needs: answers, a context, and an HTTP server of its own that answers as it is told."""
+"""Tools for the tests of rewards: responses, a context, and an HTTP server with given replies."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -20,7 +20,7 @@ def answer(text: str, reference: str | None = None, prompt: str = "q", finished:
 
 
 def encoded(codec: Codec, prompt: Any, text: str, finished: bool = True) -> RewardInput:
-    """As the policy with this codec would have sampled it."""
+    """The input of a reward, as if a policy with this codec had sampled the text."""
     ids, _ = codec.completion(text)
     return RewardInput(prompt, codec.prompt(prompt) or [], ids if finished else ids[:-1], text, finished, None)
 
@@ -39,7 +39,7 @@ def says(value: Any, status: int = 200) -> Reply:
 
 @dataclass
 class Server:
-    """What came, and where it listens."""
+    """The address of a server, and the requests that it received."""
 
     url: str
     questions: list[dict[str, Any]] = field(default_factory=list)

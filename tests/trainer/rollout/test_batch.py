@@ -1,4 +1,4 @@
-"""What one batch of experience is made of, each response checked by itself."""
+"""The parts of one batch of experience, with each response checked by itself."""
 
 from dataclasses import replace
 from math import log

@@ -63,7 +63,7 @@ def test_a_role_on_a_backbone_is_copied_with_it(tmp_path: Path) -> None:
 
 
 def test_producer_drops_responses_of_another_iteration() -> None:
-    """As after a roll-back, whose steps keep on counting."""
+    """After a roll-back the steps keep on counting."""
     ahead = rollouts()
     with ahead.sample_ahead(1):
         pass

@@ -63,7 +63,7 @@ def model_factory(folder: Path, stages: list[str], **changes: Any) -> Iterator[M
 
 
 class Crash(BaseException):
-    """As good as a kill: nothing that the trainer does about trouble sees it."""
+    """Ends the process like a kill: no handler of the trainer catches it."""
 
 
 @contextmanager

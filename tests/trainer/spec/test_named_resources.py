@@ -53,7 +53,7 @@ def test_a_judge_and_a_source_of_labels_may_be_models_too() -> None:
 
 
 def test_named_resources_covers_every_path_field_of_the_spec() -> None:
-    """Whoever adds one adds it to `named_paths`, and then here."""
+    """A new field with a path must be added to `named_paths` and to this test."""
     sections = [kind for kind in vars(spec_package).values() if isinstance(kind, type) and issubclass(kind, BaseModel)]
     named = {
         (section.__name__, name)

@@ -1,4 +1,4 @@
-"""What is said of a wrong spec: one problem for one mistake, where it stands in the person's own file."""
+"""The messages about a wrong spec: one problem for each mistake, with its place in the user's file."""
 
 from typing import Any
 

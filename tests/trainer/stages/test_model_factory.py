@@ -134,7 +134,7 @@ def test_ppo_models_lora_have_separate_backbones_if_spec_sets_it(first: Path, tm
 
 
 def test_stops_of_model_folder_end_responses_and_are_saved(tmp_path: Path, shared_data: Path) -> None:
-    """The stories of this model end with its BOS, which its generation_config.json says."""
+    """The stories of this model end with its BOS, which its generation_config.json names."""
     stories = str(shared_data / "model_stories260k")
     run(
         tmp_path,

@@ -23,7 +23,7 @@ from trainer.text.stops import Stops
 def encoded(
     folder: Path, files: dict[str, list[dict[str, Any]]], stops: Stops | None = None, **spec: Any
 ) -> TokenizedData:
-    """What a run with these rows and this spec has to learn from."""
+    """The tokenised data of a run with these rows and this spec."""
     paths = {name: folder / f"{name}.jsonl" for name in files}
     for name, rows in files.items():
         paths[name].write_text("".join(json.dumps(row) + "\n" for row in rows))

@@ -1,4 +1,4 @@
-"""What ends a response: stop tokens and stop strings, in text that tokens cut anywhere."""
+"""The ends of a response: stop tokens and stop strings, in text that tokens divide anywhere."""
 
 import json
 from pathlib import Path

@@ -65,7 +65,7 @@ def judged(score: float, up: bool, source: str | None = None, length: int = 1) -
 
 
 def test_the_figures_by_hand() -> None:
-    """Of the six pairs of a thumb up and one down four are in order and one is equal."""
+    """Four of the six pairs of a thumb up and a thumb down are in order, and one is equal."""
     items = [judged(2.0, True), judged(0.0, True), judged(-1.0, True), judged(0.0, False), judged(-3.0, False)]
     found = pointwise.figures(items)
     assert found["accuracy"] == pytest.approx(3 / 5)  # a score of 0 expects a thumb down

@@ -98,7 +98,7 @@ def test_by_agreement_uses_majority_label_and_counts_pairs_once() -> None:
         *labels(3, -1.0, 1.0, 1.0, 1.0),  # unanimous, wrong
         *labels(5, 1.0, 1.0, 1.0, 0.0),  # majority, right
         *labels(6, 1.0, 1.0, 0.0),  # split
-        *labels(7, 1.0, 1.0),  # one label says nothing of agreement
+        *labels(7, 1.0, 1.0),  # one label shows no agreement
         *labels(8, 1.0, 0.5, 0.5),  # nor do ties
     ]
     found = {kind: (part.pairs, part.accuracy) for kind, part in by_agreement(items).items()}
