@@ -1,4 +1,4 @@
-"""The fields of records as columns, for people who map them."""
+"""The columns of a file's records, for users who map them to fields."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,15 +18,15 @@ class Column:
 
     name: str
     type: str
-    """In words, as "text or null"."""
+    """In words, such as "text or null"."""
     examples: list[str]
-    """Different values, as short texts."""
+    """Up to 20 different values as short texts."""
     share: float
     """Share of the records that have it, from 0 to 1."""
 
 
 def columns_of(records: list[dict[str, Any]], names: list[str] | None) -> list[Column]:
-    """In the order in which they come; what the file names before its records is there even if nothing fills it."""
+    """The columns of the records, in order of appearance. Columns that the file names before its records come first, even if they are empty."""
     seen: dict[str, list[Any]] = {name: [] for name in (names or [])[:_MOST_COLUMNS]}
     for record in records:
         for path, value in _paths(record, "", _NESTED):

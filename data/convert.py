@@ -1,4 +1,4 @@
-"""A source file becomes canonical rows, and findings about what could not be used."""
+"""Converts a source file to canonical rows and findings."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ _TOLD_COLUMNS, _NAME = 12, 60
 
 
 class Rows(Protocol):
-    """Takes rows in the order of the file."""
+    """Receives rows in the order of the file."""
 
     def add(self, line: int, row: dict[str, Any], answer_lines: Sequence[int]) -> None: ...
 
@@ -30,14 +30,14 @@ class Converted:
 
     findings: list[dict[str, Any]]
     left_out: int
-    """Records that are in no row."""
+    """Number of records that are in no row."""
     records: int
     errors: list[dict[str, Any]]
     """The first bad records: line, detail, and column or pointer where known."""
     error_count: int
 
     def refuse(self) -> None:
-        """UnusableFile if any record could not be used."""
+        """Raise UnusableFile if any record could not be used."""
         if self.error_count:
             raise refusal(self.errors, self.error_count)
 
@@ -53,8 +53,8 @@ def convert(
 ) -> Converted:
     """Write every row of the file to `out`. One record is in memory at a time, or the answers to one prompt.
 
-    `progress` hears how many bytes of the source were read. Raises UnusableFile for a file that cannot be used as a whole:
-    cut off, broken, beyond the limits, not one good row, nothing but ties.
+    `progress` receives the number of source bytes that were read. Raises UnusableFile for a file that is cut off,
+    broken or beyond the limits, and for one without a good row or with ties only.
     """
     findings, learnt = Findings(), _Learnt()
     with opened(open_, filename, limits, progress, scratch, plan.encoding) as found:
@@ -75,14 +75,14 @@ def convert(
 
 
 class _Counted:
-    """Counts records as they pass, and notices columns that the format does not use."""
+    """Counts records while they are read, and collects columns that the format does not use."""
 
     def __init__(self, records: Iterator[Record], plan: Plan, found: Opened) -> None:
         self._records, self._used = records, plan.columns
         self.count = 0
         self._seen: set[str] = set()
         self._unused: dict[str, int] = {}
-        """With the line where each was first."""
+        """The line of the first record that has the column."""
         if found.names is not None:
             self._unused = {name[:_NAME]: 1 for name in found.names if name and not self._used.declares(name)}
 
@@ -103,7 +103,7 @@ class _Counted:
                     self._unused.setdefault(name[:_NAME], line)
 
     def tell_unused(self, findings: Findings, kind: DatasetKind) -> None:
-        """A verdict on answers that are imitated, or an answer that is read as none, would be lost without a word."""
+        """Add findings of unused columns. Columns that look like verdicts or answers get a warning, because their values are lost."""
         missed = {name for name in self._unused if _is_missed(name, kind)}
         for code, names in (("verdicts_ignored", missed), ("columns_ignored", self._unused.keys() - missed)):
             if names:
@@ -119,7 +119,7 @@ def _is_missed(name: str, kind: DatasetKind) -> bool:
 
 
 class _Learnt:
-    """Whether anything could be learnt from the rows."""
+    """Records whether a reward model could learn from the rows."""
 
     def __init__(self) -> None:
         self.rows = 0
@@ -147,7 +147,7 @@ def _require(learnt: _Learnt, findings: Findings, plan: Plan) -> None:
 
 
 def refusal(errors: list[dict[str, Any]], count: int) -> UnusableFile:
-    """Bad records, the first one in words."""
+    """The error of a file with bad records. Its message describes the first one."""
     first, more = errors[0], f" {count - 1} more." if count > 1 else ""
     detail = f"Line {first['line']}: {first['detail']}.{more}"
     return UnusableFile(detail, param="file", errors=errors[:LISTED], error_count=count)

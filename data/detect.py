@@ -20,7 +20,7 @@ from data.spelling import respelt
 RECORDS = 200
 """Records that are examined."""
 _BYTES = 4 * 1024**2
-"""Characters after which no further record is examined."""
+"""Number of bytes after which no further record is examined."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def detect(
 ) -> Detection:
     """The detection of a file. `encoding` is the text encoding; None detects it.
 
-    Raises UnusableFile for a file without records, InvalidOption for an unknown encoding.
+    Raises UnusableFile for a file without records, and InvalidOption for an unknown encoding.
     """
     encoding = encodings.checked(encoding)
     with opened(open_, filename, limits, scratch=scratch, encoding=encoding) as found:
@@ -139,13 +139,13 @@ def _rated(known: Format, records: list[dict[str, Any]]) -> Iterator[Candidate]:
 
 
 LIKELY = 0.6
-"""Least score of a format that is taken without being asked for."""
+"""Least score of a format that is chosen without the user."""
 AS_WELL = 0.97
-"""Formats with this share of the best score fit as well as the best."""
+"""Formats with at least this share of the best score count as equal to the best."""
 
 
 def stands_out(candidates: list[Candidate], least: float = LIKELY) -> bool:
-    """Whether the first candidate scores `least` or more, and is more specific than all others that fit as well."""
+    """Whether the first candidate scores `least` or more, and is more specific than every other candidate of equal score."""
     if not candidates or candidates[0].score < least:
         return False
     rest = [one for one in candidates[1:] if one.score >= AS_WELL * candidates[0].score]
@@ -153,8 +153,8 @@ def stands_out(candidates: list[Candidate], least: float = LIKELY) -> bool:
 
 
 def ordered(candidates: list[Candidate]) -> list[Candidate]:
-    """Candidates that fit about as well as the best come first, the most specific first: a few records that differ do not
-    decide the format."""
+    """Candidates in order of score. Those that score about as well as the best come first, the most specific first, because
+    a few different records do not decide the format."""
     best = max((one.score for one in candidates), default=0)
     return sorted(
         candidates, key=lambda one: (-1, -one.specific) if one.score >= AS_WELL * best else (-one.score, -one.specific)

@@ -22,7 +22,7 @@ class ExportFormat(StrEnum):
     TRL = "trl"
     """TRL's JSON Lines: explicit prompts. Rankings become their pairs; ties and unlabelled pairs are left out."""
     OPENAI = "openai"
-    """OpenAI's JSON Lines, of preferences or of conversations; notes and what TRL's leaves out are left out."""
+    """OpenAI's JSON Lines of preferences or conversations. Notes and the rows that TRL's format leaves out are left out."""
     PARQUET = "parquet"
     """The platform's own rows, in Parquet."""
     ROWS = "rows"
@@ -31,17 +31,17 @@ class ExportFormat(StrEnum):
 
 @dataclass(frozen=True)
 class Export:
-    """A file to be sent."""
+    """A file to send."""
 
     media_type: str
     suffix: str
     left_out: int
-    """Rows that have no place in the format."""
+    """Number of rows that the format cannot represent."""
     body: Iterator[bytes]
 
 
 def export(open_rows: Callable[[], BinaryIO], kind: DatasetKind, format: ExportFormat) -> Export:
-    """The rows of a content, piece by piece. InvalidOption for a kind that the format cannot say."""
+    """The exported rows, in pieces. Raises InvalidOption for a kind that the format cannot represent."""
     if format is ExportFormat.ROWS:
         return Export("application/jsonl", ".jsonl", 0, _chunks(open_rows))
     if format is ExportFormat.OPENAI and (what := _NO_OPENAI.get(kind)) is not None:
@@ -59,7 +59,7 @@ def export(open_rows: Callable[[], BinaryIO], kind: DatasetKind, format: ExportF
 
 
 def pairs(row: Row) -> Iterator[tuple[str, str]]:
-    """The preferred and the other answer: of a pair, or of all pairs of a ranking in which one is better."""
+    """The preferred and the other answer of a pair, or of each pair of a ranking with a better answer."""
     if "completions" in row:
         ranked = list(zip(row["ranks"] or [], row["completions"], strict=False))
         for (rank, text), (other_rank, other) in itertools.combinations(ranked, 2):
@@ -70,7 +70,7 @@ def pairs(row: Row) -> Iterator[tuple[str, str]]:
 
 
 def _trl(row: Row, conversational: bool) -> Iterator[Row]:
-    """Conversational in every row, if in any: columns have one type."""
+    """Messages in every row if any row has messages, because a column has one type."""
     notes = {name: row[name] for name in NOTES if name in row}
     if "prompt" not in row:  # whole conversations and texts are the same there
         yield row

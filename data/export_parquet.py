@@ -11,7 +11,7 @@ import pyarrow.parquet as parquet_files
 from data.stored_rows import Row, Shape, messages
 
 _GROUP_BYTES = 16 * 1024**2
-"""About so much of the rows goes into a row group, and is in memory."""
+"""Approximate bytes of rows in a row group. A row group is held in memory."""
 _MESSAGES = arrow.list_(arrow.struct([("role", arrow.string()), ("content", arrow.string())]))
 _TYPES = {
     "completions": arrow.list_(arrow.string()),
@@ -23,7 +23,7 @@ _ORDER = ("prompt", "a", "b", "label", "completions", "ranks", "completion", "th
 
 
 def parquet(open_rows: Callable[[], BinaryIO], shape: Shape) -> Iterator[bytes]:
-    """The file, a row group at a time. Answers are numbers if all are, otherwise texts, as a run reads them anyway."""
+    """The file, in pieces of one row group. The column of reference answers is numeric if all answers are numbers, otherwise text."""
     types = dict(_TYPES)
     if shape.conversational:
         types["prompt"] = _MESSAGES
@@ -74,7 +74,7 @@ def _answer_type(open_rows: Callable[[], BinaryIO]) -> Any:
 
 
 class _Outbox(io.RawIOBase):
-    """A file that is only ever written, and emptied by who sends it."""
+    """A write-only file. The caller takes and clears its contents."""
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []

@@ -9,11 +9,11 @@ from data.errors import RowError, UnusableFile
 from data.parse import storable
 
 LISTED = 20
-"""Most lines that a finding lists. All are counted."""
+"""Most lines that a finding lists. Its count includes all lines."""
 SAMPLES = 3
 SAMPLE_CHARACTERS = 300
 _LONGEST = 400
-"""Most characters of a detail: names of fields may be as long as a record."""
+"""Most characters of a detail. Names of fields may be as long as a record."""
 _WORDINGS = 5
 """Most different details of one code."""
 
@@ -26,16 +26,16 @@ CODES: dict[str, tuple[Severity, str]] = {
     "not_utf8": (BLOCKING, "Lines that are not UTF-8"),
     "not_an_object": (BLOCKING, "Records that are not objects"),
     "duplicate_key": (BLOCKING, "A key twice in one object"),
-    "bad_number": (BLOCKING, "Numbers that JSON does not know"),
+    "bad_number": (BLOCKING, "Numbers that JSON does not allow"),
     "bad_characters": (BLOCKING, "NUL characters or halves of surrogate pairs"),
     "line_too_long": (BLOCKING, "Records that are too long"),
     "too_deep": (BLOCKING, "Records that are nested too deeply"),
     "too_many_fields": (BLOCKING, "Records with too many fields"),
     "wrong_field_count": (BLOCKING, "Records with more or fewer fields than the header"),
-    "bad_quotes": (BLOCKING, "Quotes that do not fit together"),
+    "bad_quotes": (BLOCKING, "Unmatched quotes"),
     "missing_field": (BLOCKING, "A field is missing"),
     "unknown_field": (BLOCKING, "A field's name looks misspelt"),
-    "wrong_type": (BLOCKING, "A field is not what it should be"),
+    "wrong_type": (BLOCKING, "A field has the wrong type"),
     "empty_text": (BLOCKING, "Empty prompts or answers"),
     "identical_answers": (BLOCKING, "Both answers are the same"),
     "repeated_answer": (BLOCKING, "An answer twice in one ranking"),
@@ -45,10 +45,10 @@ CODES: dict[str, tuple[Severity, str]] = {
     "not_text": (BLOCKING, "Images or other content that is not text"),
     "reasoning": (BLOCKING, "Reasoning beside the answers, which is not trained here"),
     "tools": (BLOCKING, "Tool calls, which are not trained here"),
-    "bad_label": (BLOCKING, "Labels that say nothing"),
+    "bad_label": (BLOCKING, "Labels without a known meaning"),
     "one_side_only": (
         BLOCKING,
-        "Prompts whose answers are all good, or all bad: no ranking; the kind `thumbs` takes them",
+        "Prompts whose answers are all good or all bad: import them as thumbs",
     ),
     "single_answer": (BLOCKING, "Prompts with one answer only"),
     "contradictory_ratings": (BLOCKING, "One answer with different ratings"),
@@ -59,14 +59,14 @@ CODES: dict[str, tuple[Severity, str]] = {
     "weights_ignored": (WARNING, "Answers that were marked as nothing to learn are learnt"),
     "tools_dropped": (WARNING, "Definitions of tools were left out"),
     "reasoning_dropped": (WARNING, "Reasoning beside the answers was left out"),
-    "prompt_unlike": (WARNING, "The prompt beside two conversations is not theirs"),
-    "questions_disagree": (WARNING, "Two questions say different answers are better"),
-    "context_missing": (WARNING, "What was said before the prompt is missing"),
+    "prompt_unlike": (WARNING, "The prompt column differs from the conversations"),
+    "questions_disagree": (WARNING, "Two questions prefer different answers"),
+    "context_missing": (WARNING, "Turns before the prompt are missing"),
     "prompt_repeated": (WARNING, "Both answers repeat the prompt"),
     "columns_ignored": (INFO, "Columns that were not used"),
     "numbers_as_text": (INFO, "Numbers that were written as text"),
     "not_imitated": (INFO, "Answers that are marked as bad, which SFT leaves out"),
-    "unlabelled": (INFO, "Pairs that nobody has compared yet"),
+    "unlabelled": (INFO, "Pairs that have not been compared yet"),
     "read_as": (INFO, "How the file was read"),
 }
 """Severity and title of each code."""
@@ -166,7 +166,7 @@ class Findings:
         self.error_count = 0
 
     def refuse(self, line: int, bad: RowError, text: str) -> None:
-        """A record that cannot be used."""
+        """Count a record that cannot be used, and note its error."""
         self.error_count += 1
         if len(self.errors) < LISTED:
             pointer = None if bad.pointer is None else bad.pointer[:_LONGEST]
@@ -175,13 +175,13 @@ class Findings:
         self.note(bad.code, line, bad.sentence(), text)
 
     def note(self, code: str, line: int, detail: str, text: str = "") -> None:
-        """Note a record that was used. The severity is that of the code."""
+        """Note a property of a record that was used. The severity is that of the code."""
         if code not in self._seen:
             self._seen[code] = _Seen()
         self._seen[code].add(line, detail, text)
 
     def as_json(self, records: int) -> list[dict[str, Any]]:
-        """All of them, the worst and most frequent first. `records`: of which `share` is the share."""
+        """All findings as JSON, ordered by severity and count. `records` is the total that `share` refers to."""
         order = (BLOCKING, WARNING, INFO)
         found = sorted(self._seen.items(), key=lambda item: (order.index(CODES[item[0]][0]), -item[1].count))
         return [storable(_finding(code, seen, records).model_dump()) for code, seen in found]
@@ -203,6 +203,6 @@ def _finding(code: str, seen: _Seen, records: int) -> Finding:
 
 
 def unusable(code: str, detail: str, line: int | None = None, **extras: Any) -> UnusableFile:
-    """The whole file cannot be used. `detail` is a sentence."""
+    """The error of a file that cannot be used as a whole. `detail` is a sentence."""
     error = {"code": code, "detail": detail} | ({} if line is None else {"line": line})
     return UnusableFile(detail, param="file", errors=[error], error_count=1, **extras)

@@ -18,7 +18,7 @@ from data.schema import MOST_RANKED
 
 Other = TypeVar("Other")
 _FULL = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE)
-"""The second is the error of a quota or of the largest file size."""
+"""The second is SQLite's error for an exhausted quota or the largest file size."""
 
 
 class RowResult(NamedTuple):
@@ -29,7 +29,7 @@ class RowResult(NamedTuple):
     text: str = ""
     """An excerpt that shows the error, for a result without a row."""
     answer_lines: Sequence[int] = ()
-    """The line of each completion, where each was a record."""
+    """The line of each completion, if each was a record."""
 
 
 @dataclass(frozen=True)
@@ -44,16 +44,17 @@ class RatedAnswer:
 
     @property
     def key(self) -> bytes:
-        """The same for all answers that belong together: to one prompt, by one person, from one source."""
+        """A hash that is equal for answers of one prompt, annotator and source."""
         said = [self.prompt, self.notes.get("annotator"), self.notes.get("source")]
         return hashlib.blake2b(orjson.dumps(said), digest_size=16).digest()
 
 
 def ranking_units(answers: list[RatedAnswer], sided: bool, findings: Findings) -> Iterator[RowResult]:
-    """The ranking of the answers to one prompt, or several where there are too many for one; and those that cannot be ranked.
+    """The ranking of the answers to one prompt, or several rankings if there are too many answers. Also the answers that
+    cannot be ranked.
 
-    `sided`: scores are thumbs, and without both up and down there is nothing to compare. One answer given twice with one
-    score is one answer, and a finding.
+    `sided` means that scores are thumbs, which need both up and down. An answer that occurs twice with one score
+    counts once, and is noted in a finding.
     """
     scores: dict[str, set[float]] = defaultdict(set)
     for answer in answers:
@@ -90,7 +91,7 @@ def _ranking(part: list[RatedAnswer]) -> dict[str, Any]:
 
 
 def _parts(answers: list[RatedAnswer]) -> Iterator[list[RatedAnswer]]:
-    """As few rankings as possible. Where several are needed, each gets a share of every score."""
+    """The fewest rankings that hold all answers. Each one receives a share of every score."""
     count = max(1, -(-len(answers) // MOST_RANKED))
     dealt = answers if count == 1 else sorted(answers, key=lambda answer: -answer.score)
     for at in range(count if answers else 0):
@@ -98,9 +99,9 @@ def _parts(answers: list[RatedAnswer]) -> Iterator[list[RatedAnswer]]:
 
 
 def spooled(answers: Iterator[RatedAnswer | Other], scratch: Path | None) -> Iterator[list[RatedAnswer] | Other]:
-    """The answers to each prompt, wherever they lie, in the order of their first ones; everything else at once.
+    """Groups of answers by prompt, in the order of their first answers. Everything else is passed on at once.
 
-    They wait in a file of SQLite: one prompt's answers are in memory at a time.
+    The answers are kept in a SQLite file, so that only one prompt's answers are in memory. Raises OutOfSpace.
     """
     with tempfile.TemporaryDirectory(dir=scratch, prefix="gather-") as folder:
         connection = sqlite3.connect(Path(folder) / "answers.db", isolation_level=None)
@@ -117,8 +118,9 @@ def spooled(answers: Iterator[RatedAnswer | Other], scratch: Path | None) -> Ite
 def _through(
     connection: sqlite3.Connection, answers: Iterator[RatedAnswer | Other]
 ) -> Iterator[list[RatedAnswer] | Other]:
-    # Nothing has to survive a crash; the first line of a prompt is the order in which its answers are read again.
+    # The file need not survive a crash. The answers of a prompt are read again in the order of its first line.
     connection.executescript(
+        # prose: SQL statements
         """PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE;
         CREATE TABLE prompts (key BLOB PRIMARY KEY, first INTEGER) WITHOUT ROWID;
         CREATE TABLE answers (first INTEGER, number INTEGER, data BLOB, PRIMARY KEY (first, number)) WITHOUT ROWID;

@@ -1,4 +1,4 @@
-"""Column names of files, by what they hold: the one table of aliases. Formats and suggested mappings read it.
+"""Column names of files, by meaning. It is the only table of aliases; formats and suggested mappings read it.
 
 The order of a tuple is the order of preference. Two tuples differ where two formats accept different names.
 """
@@ -78,7 +78,7 @@ SUGGESTED_SIDES = (
     ("positive", "negative"), ("accepted", "rejected"), ("preferred", "rejected"), ("chosen_response", "rejected_response"),
     ("good_edited_response", "bad_edited_response"),
 )  # fmt: skip
-"""Pairs of names that say which side is better."""
+"""Pairs of names that state which side is better."""
 SUGGESTED_LABELS = (
     "label", "labels", "winner", "preference", "choice", "vote", "better", "better_response_id", "overall", "evaluation_result",
 )  # fmt: skip

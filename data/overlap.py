@@ -15,9 +15,9 @@ from data.rows import Prompt
 from data.splits import prompt_key, prompt_text
 
 SIMILAR = 0.8
-"""Jaccard similarity of word triples from which on two prompts are near duplicates, as in the data report."""
+"""Least Jaccard similarity of the word triples of near duplicates, as in the data report."""
 MOST_CHARACTERS = 10_000_000
-"""Most characters of prompts that are compared: some seconds of work. A result beyond them is marked as incomplete."""
+"""Most characters of prompts that are compared, which takes some seconds. A longer comparison stops and is marked as incomplete."""
 SAMPLES = 3
 _EXCERPT = 120
 
@@ -28,17 +28,17 @@ class Overlap:
 
     kind: str
     prompts: int = 0
-    """Different ones that are trained on and have a near duplicate among those held out."""
+    """Number of different training prompts with a near duplicate among the held-out prompts."""
     rows: int = 0
-    """Rows with them."""
+    """Number of rows with these prompts."""
     samples: list[tuple[str, str]] = field(default_factory=list)
-    """A prompt that is trained on and the held-out one, both cut."""
+    """A training prompt and its held-out near duplicate, both cut."""
     complete: bool = True
-    """False: there was too much text to look at all prompts."""
+    """False if there was too much text to compare all prompts."""
 
     @property
     def text(self) -> str:
-        """In a sentence or two."""
+        """The result as one or two sentences."""
         least = "" if self.complete else "At least "
         shown = "; ".join(f"{trained!r} beside {held_out!r}" for trained, held_out in self.samples)
         return (
@@ -48,7 +48,7 @@ class Overlap:
 
 
 def near_held_out(trained: Mapping[str, Iterable[Prompt]], held_out: Iterable[Prompt]) -> list[Overlap]:
-    """Near duplicates of `held_out` among the prompts that are trained on, by kind of data. Kinds without any are left out."""
+    """Near duplicates of `held_out` among the training prompts, by kind of data. Kinds without near duplicates are left out."""
     index = Index(held_out)
     known: dict[str, str | None] = {}
     found = (_of_kind(kind, list(prompts), index, known) for kind, prompts in trained.items())
@@ -56,7 +56,7 @@ def near_held_out(trained: Mapping[str, Iterable[Prompt]], held_out: Iterable[Pr
 
 
 def _of_kind(kind: str, prompts: list[Prompt], index: "Index", known: dict[str, str | None]) -> Overlap:
-    """`known`: what was found of each prompt before; the kinds share most of them."""
+    """Compare the prompts of one kind. `known` caches the result of each prompt, because the kinds share most prompts."""
     found = Overlap(kind)
     counts = Counter(prompt_key(prompt) for prompt in prompts)
     texts = {prompt_key(prompt): prompt_text(prompt) for prompt in prompts}
@@ -74,11 +74,11 @@ def _of_kind(kind: str, prompts: list[Prompt], index: "Index", known: dict[str, 
 
 
 class Index:
-    """Prompts, by their rarest word triples."""
+    """An index of prompts by their rarest word triples."""
 
     def __init__(self, prompts: Iterable[Prompt]) -> None:
         self.looked_at = 0
-        """Characters so far."""
+        """Number of characters that were compared."""
         self._texts = list(dict.fromkeys(prompt_text(prompt) for prompt in prompts))
         self._sets: list[frozenset[str]] = []
         for text in self._texts:
@@ -91,7 +91,7 @@ class Index:
                 self._having[shingle].append(number)
 
     def like(self, text: str) -> str | None:
-        """The first of the prompts that is nearly the same as this text; None where there is none."""
+        """The first indexed prompt that is a near duplicate of `text`, or None."""
         self.looked_at += len(text)
         mine = frozenset(shingles(text))
         tried: set[int] = set()

@@ -19,7 +19,7 @@ REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
 
 def read_rows(path: str | None, parse: Callable[[dict[str, Any], int], T]) -> Iterator[T]:
-    """`parse(row, line number)` of each line that is not blank; nothing where `path` is None. Raises UnreadableRows."""
+    """Yields `parse(row, line number)` for each line that is not blank; nothing if `path` is None. Raises UnreadableRows."""
     if path is None:
         return
     empty = True

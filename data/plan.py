@@ -1,4 +1,4 @@
-"""How one file is read: decided once, from the user's options and the detection, and stored with the dataset."""
+"""The plan for reading one file. The user's options and the detection decide it once, and it is stored with the dataset."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -48,7 +48,7 @@ class Plan:
 
     @property
     def grouped(self) -> str:
-        """Where the answers to one prompt lie, if each is a record of its own: "consecutive", "anywhere" or ""."""
+        """The position of the answers to one prompt if each is a record: "consecutive", "anywhere" or ""."""
         if self.kind != DatasetKind.PREFERENCES:
             return ""
         if self.format == custom.FORMAT.id:
@@ -74,10 +74,10 @@ def make_plan(
     kind: str | None = None,
     mapping: Mapping[str, Any] | None = None,
 ) -> Plan:
-    """The plan from the options that the user gave, and from what was detected for the others.
+    """The plan from the user's options, and from the detection for options that were left out.
 
-    Raises UnclearFormat where both leave it open, InvalidOption for a format that does not exist or does not give this kind,
-    UnusableMapping, and UnusableFile for a file without records.
+    Raises UnclearFormat if both leave the format open, InvalidOption for a format that does not exist or does not
+    give this kind, UnusableMapping, and UnusableFile for a file without records.
     """
     if detection.records == 0:
         raise unusable("no_rows", _without_rows(detection))
@@ -104,9 +104,9 @@ def make_plan(
 
 
 def _detected(detection: Detection, kind: str | None) -> tuple[str, str] | None:
-    """Format and kind, if one stands out among those of the kind that is asked for; None if none is of that kind.
+    """Format and kind of the candidate that stands out, or None if no candidate has the requested kind.
 
-    UnclearFormat where several are as likely, or where nothing is likely and no kind was named.
+    Raises UnclearFormat if several are equally likely, or if none is likely and no kind was named.
     """
     candidates = ordered([one for one in detection.candidates if kind in (None, one.kind)])
     # The user named the kind, so a low score is enough. Records that differ are reported.
@@ -118,7 +118,7 @@ def _detected(detection: Detection, kind: str | None) -> tuple[str, str] | None:
 
 
 def _own(kind: str | None) -> str:
-    """Rows of the platform: what is missing is then told line by line."""
+    """The platform's own format. The import then reports what each line lacks."""
     if kind not in list(DatasetKind):
         raise _invalid("kind", f"must be one of {', '.join(DatasetKind)}")
     return "rows"
@@ -155,7 +155,7 @@ def _named(candidate: Candidate) -> str:
 
 
 def _kind_of(known: Format, detection: Detection) -> str:
-    """Without a word about the kind: the one that was detected, or the only one."""
+    """The kind if the user named none: the detected one, or the format's only one. Raises UnclearFormat."""
     found = [one.kind for one in detection.candidates if one.format == known.id]
     if known.one_of_many or (not found and len(known.kinds) > 1):
         kinds, why = ", ".join(known.kinds), "The format was named."
@@ -166,7 +166,7 @@ def _kind_of(known: Format, detection: Detection) -> str:
 
 
 def _kind(known: Format, kind: str, made: str | None = None) -> str:
-    """The kind, if the format gives it. `made`: what the fields of a mapping give."""
+    """The kind of the rows. Raises InvalidOption if the format does not give it. `made` is the kind that the fields of a mapping give."""
     kinds = list(known.kinds) if made is None else [made]
     if kind not in kinds:
         raise _invalid("kind", f"must be {' or '.join(kinds)} for {known.title}")

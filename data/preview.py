@@ -23,7 +23,7 @@ _RAW = 2000
 
 @dataclass(frozen=True)
 class PreviewRow:
-    """A record with one row of it, or with the problem."""
+    """A record, and one of its rows or its problem."""
 
     line: int
     raw: str

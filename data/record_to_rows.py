@@ -1,4 +1,4 @@
-"""Turns records into rows: through the format, then into canonical form. A record that cannot be used becomes an error."""
+"""Converts records to rows: the format reads a record, and the schema makes its rows canonical. A record that cannot be used becomes an error."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -24,7 +24,7 @@ def records_to_rows(
 ) -> Iterator[RowResult]:
     """Rows and errors. A record gives all of its rows or none.
 
-    Where the answers to one prompt are in several records, the ranking has the line of its first answer.
+    If the answers to one prompt are in several records, their ranking has the line of the first answer.
     """
     known = plan.reads_as
     reading = Reading(DatasetKind(plan.kind), findings, plan.mapping or {})
@@ -72,9 +72,10 @@ def _answers(records: Iterator[Record], plan: Plan, reading: Reading) -> Iterato
 
 
 def _read(value: Source, plan: Plan, reading: Reading) -> Iterable[Row | Rated]:
-    """The rows of a record. The reader gets the columns that the plan declares, and no others.
+    """The rows of a record. The reader receives the columns that the plan declares, and no others.
 
-    The system message beside a prompt goes before it. Under a mapping, the mapping names the columns and this does not apply.
+    The system message of the record is put before its prompt. Under a mapping, the mapping names the column of the
+    system message.
     """
     record, known = plan.columns.of(value), plan.reads_as
     if reading.kind is not DatasetKind.PROMPTS:
@@ -136,7 +137,7 @@ def _sample(record: Record, bad: RowError) -> str:
 
 
 def _renamed(bad: RowError, record: Source, names: Mapping[str, str]) -> RowError:
-    """With the names that the record has; behind a missing field, those that it has in its place."""
+    """The error with the record's column names. An error about a missing field also lists the fields that the record has."""
     if bad.pointer is None:
         return bad
     first, slash, rest = bad.pointer.removeprefix("/").partition("/")

@@ -1,4 +1,4 @@
-"""Typed rows: the values that the trainer and the data report compute with, made from rows of `data.schema`."""
+"""Typed rows, which the trainer and the data report compute with. They are made from rows of `data.schema`."""
 
 import itertools
 from collections.abc import Iterator

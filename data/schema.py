@@ -1,19 +1,19 @@
 """The fields of a row of each kind, and its canonical form. There is one parser: uploads and the trainer use it.
 
-preferences  {"prompt", "a", "b", "label": "a"|"b"|"tie"|null, and optionally "annotator", "margin", "source", "time"}
-             also accepted: {"prompt", "chosen", "rejected"}
-             {"prompt", "completions": [texts], "ranks": [integers, 1 the best, equal for a tie]|null}, and the same optional
-             fields but "margin"
-             null means that the completions have not been compared; such rows wait for annotation and train nothing
-thumbs       {"prompt", "completion", "thumb": "up"|"down", and optionally "annotator", "source", "time"}
-             also accepted: "label", true or false (TRL), in place of "thumb"
-sft          {"prompt", "completion"} or {"messages"}, a conversation with an assistant's turn
-prompts      {"prompt"} and optionally "answer": text or a number; an object or a list becomes its JSON text
-pretraining  {"text"}
+    preferences  {"prompt", "a", "b", "label": "a"|"b"|"tie"|null} and optional notes: "annotator", "margin", "source", "time".
+                 {"prompt", "chosen", "rejected"} is also accepted, with the same notes.
+                 A ranking is {"prompt", "completions": [texts], "ranks": [integers]|null}, with the notes but "margin".
+                 Rank 1 is the best; equal ranks are a tie.
+                 A null label, or null ranks, means that the completions have not been compared. Such a row waits for annotation.
+    thumbs       {"prompt", "completion", "thumb": "up"|"down"} and optional notes: "annotator", "source", "time".
+                 TRL's "label" (true or false) is also accepted in place of "thumb".
+    sft          {"prompt", "completion"} or {"messages"}, a conversation with an assistant turn.
+    prompts      {"prompt"} and optionally "answer": text or a number. An object or a list becomes its JSON text.
+    pretraining  {"text"}.
 
 A prompt is text or a list of messages, the last one the user's, and stays in its form. A completion is text or one assistant
 message and becomes text. A ranking stays one row, so that its pairs count together. "source" is optional in every kind.
-Unknown fields are refused: a misspelt optional field would be lost.
+Unknown fields are refused, because the value of a misspelt optional field would be lost.
 """
 
 import difflib
@@ -170,7 +170,7 @@ def _only(row: Row, *known: str) -> None:
 
 @lru_cache
 def _bounds(known: tuple[str, ...]) -> tuple[frozenset[str], frozenset[str]]:
-    """The required fields, and all known fields."""
+    """The required fields, and all known fields, of the names in `known`."""
     return frozenset(known).difference(OPTIONAL), frozenset(known)
 
 
@@ -196,7 +196,7 @@ def _completion(value: Any, pointer: str) -> str:
 
 
 def _conversation(value: Any) -> list[Message]:
-    """SFT learns the last assistant turn, or each one, so there must be one after another message."""
+    """The messages of a demonstration. SFT needs an assistant turn after another message."""
     messages = _messages(value, "/messages")
     if not any(message["role"] == "assistant" for message in messages[1:]):
         detail = "must have an assistant's turn after another one"
@@ -245,7 +245,7 @@ def _note(value: Any, name: str) -> Any:
 
 
 def _time(value: str) -> str:
-    """RFC 3339 with a time zone: without one the moment is ambiguous."""
+    """The time, which must be RFC 3339 with a zone. Without a zone the moment is ambiguous."""
     try:
         if datetime.fromisoformat(value).tzinfo is not None:
             return value

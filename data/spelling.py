@@ -12,9 +12,10 @@ _SHORTEST = 5
 
 
 class Names:
-    """The columns that one way of reading a file declares. Rows depend on these columns and on no others.
+    """The columns that a format or mapping declares. Rows depend on these columns and on no others.
 
-    `fields` are exact names, `pattern` matches further ones. `known` maps lower-case names to the spelling that readers use.
+    `fields` are exact names, `pattern` matches further ones. `known` maps lower-case names to the spelling that
+    readers use.
     """
 
     def __init__(self, fields: frozenset[str], pattern: re.Pattern[str] | None, known: Mapping[str, str]) -> None:
@@ -34,11 +35,12 @@ class Names:
         return self.is_respelt(name) and record[name] is not None and record.get(self._spelt(name)) is not None
 
     def hands_out(self, name: str) -> bool:
-        """Whether a reader gets the column: a declared one, or one whose name looks misspelt, so that it can be refused."""
+        """Whether a reader receives the column. It does if the column is declared, or if its name looks misspelt, so that the
+        reader can refuse it."""
         return self._handed_out(name) is not None
 
     def of(self, record: dict[str, Any]) -> dict[str, Any]:
-        """The record as a reader gets it. If two names differ in case alone, the exact one is used."""
+        """The record as a reader receives it. If two names differ only in case, the exact one is used."""
         if record.keys() <= self._fields:
             return record
         found: dict[str, Any] = {}
@@ -60,7 +62,7 @@ class Names:
 
 
 def respelt(record: dict[str, Any], known: Mapping[str, str]) -> dict[str, Any]:
-    """The record with the spelling of `known` in place of names that differ from it in case alone."""
+    """The record with the spelling of `known` for names that differ from it only in case."""
     spelt = {name: known.get(name.lower(), name) for name in record}
     if all(name == other for name, other in spelt.items()):
         return record
@@ -71,13 +73,13 @@ def respelt(record: dict[str, Any], known: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _put(found: dict[str, Any], name: str, value: Any, *, exact: bool) -> None:
-    """A column under the name that readers use. A table has all columns in each record: one that is empty hides no other."""
+    """Put a column under the name that readers use. An empty column does not hide a filled one: a table has all columns in each record."""
     if found.get(name) is None or (exact and value is not None):
         found[name] = value
 
 
 def refuse_misspelt(record: Mapping[str, Any], known: frozenset[str]) -> None:
-    """RowError for a field whose name is nearly a known one: its value would be lost. An empty field loses nothing."""
+    """Raise RowError for a filled field whose name is nearly a known one, because its value would be lost."""
     if record.keys() <= known:
         return
     for name, value in record.items():
@@ -88,12 +90,13 @@ def refuse_misspelt(record: Mapping[str, Any], known: frozenset[str]) -> None:
 
 @lru_cache(maxsize=10_000)
 def near(name: str, known: frozenset[str]) -> str | None:
-    """The known name that differs from this one by one slip of the finger. The same names come with every record."""
+    """The known name that differs from this one by one typing error, or None. Cached, because the same names occur in every record."""
     return next((one for one in sorted(known) if len(one) >= _SHORTEST and _slipped(name, one)), None)
 
 
 def _slipped(name: str, known: str) -> bool:
-    """Whether one letter is missing, added or replaced, or two are exchanged. A longer name (`sources`) is its own name."""
+    """Whether one letter is missing, added or replaced, or two are exchanged. A longer name that begins with the known one
+    is a name of its own (`sources`)."""
     if name.startswith(known) or abs(len(name) - len(known)) > 1:
         return False
     at = next((at for at, pair in enumerate(zip(name, known, strict=False)) if pair[0] != pair[1]), len(name))

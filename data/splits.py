@@ -1,4 +1,4 @@
-"""Which prompts a run holds out, by the hash of the prompt, and what makes two prompts the same."""
+"""Selects the prompts that a run holds out, by the hash of the prompt, and defines when two prompts are equal."""
 
 import hashlib
 import json
@@ -18,7 +18,7 @@ class Split:
 
 
 def prompt_key(prompt: Prompt) -> str:
-    """The key of a prompt: equal for equal prompts in any file, and for a text and the same text as one user message."""
+    """The text that identifies a prompt. Equal prompts have equal keys in any file. A text and the same text as one user message have one key."""
     if isinstance(prompt, list) and len(prompt) == 1 and prompt[0]["role"] == "user":
         return prompt[0]["content"]
     return prompt if isinstance(prompt, str) else json.dumps(prompt, sort_keys=True, ensure_ascii=False)
@@ -30,7 +30,7 @@ def prompt_text(prompt: Prompt) -> str:
 
 
 def text_hash(text: str) -> int:
-    """64 bits, the same in every run. The hash of a prompt's key, as a share of 2^64, decides whether the prompt is held out."""
+    """A 64-bit hash (BLAKE2b), the same in every run. The hash of a prompt's key, as a share of 2^64, decides whether the prompt is held out."""
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big")
 
 
@@ -44,9 +44,10 @@ def hash01(text: str) -> float:
 
 
 def held_out_keys(prompts: Iterable[Prompt], others: Iterable[Prompt], eval_fraction: float) -> set[str]:
-    """Prompts whose hash falls below `eval_fraction`: the same ones in every file and every run.
+    """Keys of the prompts whose hash is below `eval_fraction`: the same prompts in every file and every run.
 
-    At least one of `prompts` (those for PPO and evaluation) is held out and one is trained on, where there are two.
+    If `prompts` (those for PPO and evaluation) has two different ones, at least one is held out and one is trained
+    on.
     """
     asked = sorted({prompt_key(prompt) for prompt in prompts}, key=hash01)
     everything = {*asked, *(prompt_key(prompt) for prompt in others)}

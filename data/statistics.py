@@ -1,4 +1,4 @@
-"""Small statistics over plain numbers."""
+"""Statistics of plain numbers."""
 
 import math
 from collections.abc import Sequence
@@ -6,14 +6,14 @@ from itertools import groupby
 
 
 def wilson_interval(rate: float, count: int, z: float = 1.959964) -> tuple[float, float]:
-    """Wilson's score interval of a proportion (1927); 95 % by default. Within 0 and 1, which rounding would leave."""
+    """Wilson's score interval of a proportion (1927), 95 % by default. It is clipped to 0..1, which rounding could exceed."""
     centre = (rate + z * z / (2 * count)) / (1 + z * z / count)
     half = z / (1 + z * z / count) * math.sqrt(rate * (1 - rate) / count + z * z / (4 * count * count))
     return max(0.0, centre - half), min(1.0, centre + half)
 
 
 def pearson(points: Sequence[tuple[float, float]]) -> float | None:
-    """Pearson's correlation of (x, y) points; None where one of the two does not vary."""
+    """Pearson's correlation of (x, y) points, or None if one of the two is constant."""
     mean_x = math.fsum(x for x, _ in points) / len(points)
     mean_y = math.fsum(y for _, y in points) / len(points)
     variance_x = math.fsum((x - mean_x) ** 2 for x, _ in points)
@@ -24,9 +24,10 @@ def pearson(points: Sequence[tuple[float, float]]) -> float | None:
 
 
 def area_under_curve(positives: Sequence[float], negatives: Sequence[float]) -> float:
-    """P(positive > negative) + ½·P(equal) over all such pairs: the ROC curve's area (Mann-Whitney; Hanley and McNeil 1982).
+    """P(positive > negative) + ½·P(equal) over all such pairs: the area under the ROC curve (Mann-Whitney; Hanley and McNeil
+    1982).
 
-    Both must hold a number at least.
+    Both sequences must have at least one number.
     """
     ranked = sorted([*((value, True) for value in positives), *((value, False) for value in negatives)])
     points, below = 0.0, 0

@@ -23,7 +23,7 @@ class Shape:
     """Whether any prompt is a list of messages."""
     columns: frozenset[str] = frozenset()
     left_out: int = 0
-    """Ties and rows without a verdict."""
+    """Number of ties and of rows without a verdict."""
 
 
 _COLUMNS = (
@@ -44,7 +44,7 @@ _KEYS = {name: f'"{name}":'.encode() for name in _COLUMNS}
 
 
 def shape_of(open_rows: Callable[[], BinaryIO]) -> Shape:
-    """The shape of the rows."""
+    """The shape of the rows, from one pass over the opened file."""
     shape, missing = Shape(), dict(_KEYS)
     with open_rows() as file:
         for line in file:

@@ -8,15 +8,15 @@ Row = dict[str, Any]
 Change = Callable[[str], str]
 Strip = Callable[[Row], Row]
 WHITE_SPACE = ("prompt_whitespace", "leading_whitespace", "trailing_whitespace")
-"""Another change may leave some behind: these are done to every row that is changed."""
+"""Codes of the fixes that are applied to every changed row, because another change may leave white space behind."""
 _NESTED = 20
-"""How deep within each other special tokens are taken out (data/report/row_checks.py finds as many)."""
+"""Most levels of nested special tokens that are removed. data/report/row_checks.py finds as many."""
 
 
 def strips(codes: Sequence[str], tokens: Sequence[str]) -> dict[str, Strip]:
-    """What each of these findings wants done to a row that it names, in the order in which it has to be done.
+    """The change of each of these findings, in the order in which the changes are applied.
 
-    `tokens`: the special tokens that the report found in the texts, and those that come together once these are taken out.
+    `tokens` are the special tokens that the report found in the texts, and those that form once these are removed.
     """
     spelt = re.compile("|".join(re.escape(token) for token in sorted(tokens, key=lambda token: (-len(token), token))))
     every: dict[str, Strip] = {
@@ -30,14 +30,16 @@ def strips(codes: Sequence[str], tokens: Sequence[str]) -> dict[str, Strip]:
 
 
 def told_apart(row: Row) -> bool:
-    """Whether its answers differ in more than white space around them."""
+    """Whether the row's answers differ in more than the white space around them."""
     texts = row.get("completions") or [row[side] for side in ("a", "b") if side in row]
     return len({text.strip() for text in texts}) == len(texts)
 
 
 def _without(spelt: re.Pattern[str], text: str) -> str:
-    """What is left around a token may be one itself. A text in which they are nested deeper than anybody writes them was made
-    to get one through, and nothing of it is left."""
+    """The text without special tokens. Removing a token may form another one, so the search is repeated.
+
+    A text with more than 20 levels of nested tokens was made to smuggle one through; the result is then empty.
+    """
     for _ in range(_NESTED):
         shorter = spelt.sub("", text)
         if shorter == text:
@@ -47,18 +49,18 @@ def _without(spelt: re.Pattern[str], text: str) -> str:
 
 
 def _is_talk(row: Row) -> bool:
-    """Whether it has a conversation for a prompt; behind one of plain text, white space is what joins the answer to it."""
+    """Whether the prompt is a conversation. After a prompt of plain text, white space joins the answer to it."""
     return "messages" in row or isinstance(row.get("prompt"), list)
 
 
 def _texts(row: Row, change: Change) -> Row:
-    """Every text of the row."""
+    """The row with every text changed."""
     row = _answers(_messages(row, change), change)
     return row | {"prompt": change(row["prompt"])} if isinstance(row.get("prompt"), str) else row
 
 
 def _answers(row: Row, change: Change) -> Row:
-    """Its completions; of a conversation, what the assistant says last; a text to pretrain on."""
+    """The row with its answers changed: completions, the last assistant turn of a conversation, or a pretraining text."""
     changed: Row = {field: change(row[field]) for field in ("a", "b", "completion", "text") if field in row}
     if "completions" in row:
         changed["completions"] = [change(text) for text in row["completions"]]
@@ -72,7 +74,7 @@ def _answers(row: Row, change: Change) -> Row:
 
 
 def _messages(row: Row, change: Change) -> Row:
-    """The messages of its prompt; a prompt that is plain text stays, and so does what is behind the answer."""
+    """The row with the messages of its prompt changed. A prompt of plain text and messages after the answer are unchanged."""
     field, end = ("messages", _answer_at(row["messages"])) if "messages" in row else ("prompt", None)
     if not isinstance(row.get(field), list):
         return row
@@ -81,12 +83,12 @@ def _messages(row: Row, change: Change) -> Row:
 
 
 def _without_prompt(row: Row) -> Row:
-    """Answers that begin with the prompt, without it."""
+    """The row without the prompt at the beginning of its answers."""
     prompt = row["messages"][: _answer_at(row["messages"])] if "messages" in row else row["prompt"]
     asked = (prompt if isinstance(prompt, str) else prompt[-1]["content"]).strip()
     return _answers(row, lambda text: text.lstrip().removeprefix(asked))
 
 
 def _answer_at(messages: Sequence[dict[str, str]]) -> int:
-    """Where the last assistant's turn is, which is what SFT learns."""
+    """The index of the last assistant turn, which SFT learns."""
     return max(at for at, message in enumerate(messages) if message["role"] == "assistant")

@@ -1,1 +1,1 @@
-"""File readers: the records of a JSONL, JSON, CSV or Parquet file, plain or packed with gzip or zstd."""
+"""File readers: the records of a JSONL, JSON, CSV or Parquet file, plain or compressed with gzip or zstd."""

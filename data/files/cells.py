@@ -1,4 +1,4 @@
-"""Lists, objects and conversations that lie in a text, as files have them whose cells know nothing else."""
+"""Reads lists, objects and conversations that are stored as text in cells, as in a CSV file."""
 
 import ast
 import re
@@ -12,14 +12,14 @@ from data.files.json_records import count_keys, is_talk
 from data.parse import bad_text
 
 _DEPTH = 32
-"""Levels of what is read out of a text."""
+"""Most levels of nesting in such a text."""
 _LONGEST_PRINT = 256 * 1024
-"""Characters of what Python printed: reading it takes much more memory than JSON does."""
+"""Most characters of a text that Python printed. Parsing it takes much more memory than JSON."""
 _VALUES = re.compile(
     r"""(?:[\[\]{}(),: ]|'[^'\\]*+(?:\\.[^'\\]*+)*+'|"[^"\\]*+(?:\\.[^"\\]*+)*+"|-?\d[\d.e+-]*+|True|False|None)*+""",
     re.DOTALL,
 )
-"""Nothing but values: no names, no formatted strings, which take Python very long."""
+"""Syntax nodes of plain values. Names and formatted strings are excluded; Python evaluates the latter very slowly."""
 _ONE_TEXT = re.compile(
     r"(prompt|question|query|instruction|input|output|response|completion|generation|answer|reply|candidate|chosen|rejected"
     r"|preferred|good|bad|better|worse|positive|negative|accepted|ref|target|solution|code|text|content|post|summary|system)"
@@ -32,17 +32,17 @@ _OPENS = frozenset("[{")
 
 
 class Cells:
-    """The cells of a CSV. Most are texts; which are lists or objects is settled so:
+    """The cells of a CSV file. Most are texts. Three rules decide which are lists or objects:
 
-    - A conversation is one in any column: messages, one message, or an object whose `messages` they are.
-    - Otherwise a column is what its first cell that is not empty is: a list or an object, as JSON or as Python prints it, or text.
-      Cells of the former that are neither stay text, for the format to complain about.
-    - But a column that is named as one prompt or one answer (`prompt`, `response_a`, `chosen`) is text: an answer may well be
-      JSON. Only `output` may hold several answers: its first cell is then a list of two or more texts.
+    - A conversation is read in any column: messages, one message, or an object with `messages`.
+    - The first cell of any other column that is not empty decides: list, object or text. Cells that do not match stay
+      text, and the format reports them.
+    - A column that is named as one prompt or one answer (`prompt`, `response_a`, `chosen`) is text, because an answer
+      may be JSON. `output` may also hold several answers: its first cell is then a list of two or more texts.
     """
 
     def __init__(self, names: Iterable[str], notes: list[str]) -> None:
-        """`notes`: where to say what is unusual."""
+        """`notes` receives remarks on unusual properties of the file."""
         self._notes = notes
         self._structured = {name: False for name in names if _ONE_TEXT.search(name) and name != "output"}
 
@@ -57,7 +57,7 @@ class Cells:
         return cell if found is None else found
 
     def _settle(self, name: str, first: str) -> None:
-        """By the first cell of a column."""
+        """The type of a column, from its first filled cell."""
         value = structure(first) if first.startswith(("[", "{")) else None
         several = isinstance(value, list) and len(value) > 1 and all(isinstance(one, str) for one in value)
         self._structured[name] = several if name == "output" else value is not None
@@ -84,7 +84,7 @@ class Cells:
 
 
 def unpack(record: dict[str, Any]) -> None:
-    """Conversations in place of the texts that hold one. Lists and objects of files that know such types are no texts."""
+    """Replace texts that hold a conversation by the conversation. Containers with types need no other conversion."""
     for name, value in record.items():
         if type(value) is str and value[:1] in _OPENS and _may_talk(value):
             said = structure(value)
@@ -93,7 +93,7 @@ def unpack(record: dict[str, Any]) -> None:
 
 
 def structure(text: str) -> list[Any] | dict[str, Any] | None:
-    """The list or object that a text is, as JSON or as Python prints it; None if it is none, or not a sound one."""
+    """The list or object in a text, as JSON or as Python prints it. None if the text has none, or an unsound one."""
     value = _from_json(text)
     return _from_python(text) if value is None else value
 
@@ -107,8 +107,8 @@ def _from_json(text: str) -> list[Any] | dict[str, Any] | None:
 
 
 def _from_python(text: str) -> list[Any] | dict[str, Any] | None:
-    """Numpy leaves out commas, so that Python would join the texts of its lists: what is printed otherwise once it was read is
-    not taken."""
+    """The value that Python printed, or None. Numpy leaves out commas, so Python would join the texts of its lists. A value
+    that prints differently is refused."""
     if len(text) > _LONGEST_PRINT or _VALUES.fullmatch(text) is None:
         return None
     try:
@@ -119,7 +119,7 @@ def _from_python(text: str) -> list[Any] | dict[str, Any] | None:
 
 
 def looks_printed(text: str) -> bool:
-    """Whether Python or numpy could have printed it as a list."""
+    """Whether the text could be a list that Python or numpy printed."""
     return _PRINTED.match(text) is not None
 
 
@@ -128,7 +128,7 @@ _PRINTED_TALK = re.compile(r"(array\()?\[?\{'")
 
 
 def _may_talk(text: str) -> bool:
-    """Whether it names what messages have, in any quotes."""
+    """Whether the text has the keys of messages, in any quotes."""
     return any(name in text for name in ('"role"', "'role'", '"from"', "'from'"))
 
 
@@ -139,7 +139,7 @@ def _is_talk(value: Any) -> bool:
 
 
 def _sound(value: Any) -> list[Any] | dict[str, Any] | None:
-    """If it is a list or an object, not nested too deeply, and nothing but text that can be stored."""
+    """The value if it is a list or object, is not nested too deeply and has storable text only; otherwise None."""
     if not isinstance(value, list | dict):
         return None
     try:

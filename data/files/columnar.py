@@ -1,4 +1,4 @@
-"""Parquet: row group after row group, a few records at a time, and only the columns that are used."""
+"""Reads Parquet: one row group at a time, a few records at a time, and only the columns that are used."""
 
 import datetime
 import decimal
@@ -13,19 +13,19 @@ from data.files.streams import HARMLESS, Limits
 from data.findings import unusable
 
 _MOST_FOOTER = 64 * 1024**2
-"""Bytes of the file's own description; a million columns need more."""
+"""Most bytes of the file's metadata. A million columns need more."""
 _BATCH = 256
 """Records that are read at a time."""
 _BUDGET = 16 * 1024**2
-"""Bytes of them that become objects at a time."""
+"""Bytes of records that are converted to objects at a time."""
 _BUFFER = 1024**2
-"""Bytes of a column that are read ahead."""
+"""Bytes of a column that are read in advance."""
 _LEAVES = 20
-"""Nested columns for each column that is allowed."""
+"""Most nested columns for each allowed column."""
 
 
 class Columnar:
-    """An open Parquet file. `file` can be sought. Raises UnusableFile."""
+    """An open Parquet file. `file` must be seekable. Raises UnusableFile."""
 
     def __init__(self, file: BinaryIO, limits: Limits, progress: Callable[[int], None] = lambda _: None) -> None:
         # Slow to import, and few need it.
@@ -65,7 +65,7 @@ class Columnar:
             raise unusable("expands_too_far", detail, line)
 
     def records(self, wants: Callable[[str], bool] | None) -> Iterator[Record]:
-        """Rows with their index, from 1; what is null is None. `wants`: whether a column is wanted, None for all."""
+        """Rows with their index, from 1. Null becomes None. `wants` returns whether a column is read; None reads all."""
         wanted = [name for name in self.names if wants is None or wants(name)] or self.names[:1]  # none: no rows
         number = count = 0
         try:
@@ -81,14 +81,14 @@ class Columnar:
             raise unusable("broken_parquet", detail, number + 1) from error
 
     def _batches(self, columns: list[str]) -> Iterator[Any]:
-        """Never across row groups: nested texts with other numbers do not fit together."""
+        """Batches of rows. A batch never spans row groups, because nested texts with different dictionaries cannot be joined."""
         described = self._file.metadata
         size = 1 if any(_differences(described, index) for index in range(described.num_columns)) else _BATCH
         for group in range(described.num_row_groups):
             yield from self._file.iter_batches(size, row_groups=[group], columns=columns, use_threads=False)
 
     def _rows(self, batch: Any) -> Iterator[dict[str, Any] | RowError]:
-        """A few at a time where they are large, and none that is too large by itself."""
+        """Slices of a batch, smaller if its rows are large. Raises for a record that is too large by itself."""
         size = self._expanded(batch)
         if batch.num_rows > 1 and size > _BUDGET:
             half = batch.num_rows // 2
@@ -106,7 +106,7 @@ class Columnar:
         return RowError(f"is longer than {self._limits.line_bytes} bytes", code="line_too_long")
 
     def _seconds(self, batch: Any) -> Any:
-        """Python has no nanoseconds: they are cut off."""
+        """Convert times to microseconds, because Python has no nanoseconds."""
         types = self._arrow.types
         for index, field in enumerate(batch.schema):
             if types.is_timestamp(field.type) and field.type.unit == "ns":
@@ -126,7 +126,7 @@ class Columnar:
 
 
 def _check_footer(file: BinaryIO) -> int:
-    """The file's size. Its last eight bytes are the length of its description and a mark."""
+    """The file's size in bytes. The last eight bytes are the length of the metadata and a magic number. Raises UnusableFile."""
     size = file.seek(0, 2)
     file.seek(max(0, size - 8))
     end = file.read(8)
@@ -139,9 +139,9 @@ def _check_footer(file: BinaryIO) -> int:
 
 
 def _texts(described: Any) -> list[str]:
-    """The columns of texts, nested ones too: they are read as numbers of the different texts, each of which is there once.
+    """The text columns, nested ones included. They are read as dictionaries, so that each different text is in memory once.
 
-    Otherwise one large text, said again and again in a few bytes, would fill the memory before anybody counts.
+    Otherwise a file of a few bytes that repeats one large text could fill the memory.
     """
     plain = [index for index in range(described.num_columns) if not _differences(described, index)]
     columns = [described.schema.column(index) for index in plain]
@@ -159,7 +159,7 @@ def _differences(described: Any, index: int) -> bool:
 
 
 def _expanded(column: Any, arrow: Any) -> int:
-    """Bytes that its values have once each is an object of its own."""
+    """Bytes of the values once each is a Python object."""
     import pyarrow.compute as compute
 
     types = arrow.types
@@ -174,7 +174,7 @@ def _expanded(column: Any, arrow: Any) -> int:
 
 
 def _plain(value: Any, depth: int) -> Any:
-    """A value as JSON has it."""
+    """The value with the types of JSON. Raises RowError."""
     if value is None or type(value) is str:
         if value is not None and "\0" in value:
             raise RowError("holds a NUL character", code="bad_characters")
@@ -197,7 +197,7 @@ def _plain(value: Any, depth: int) -> Any:
 
 
 def _text(value: bytes) -> str:
-    """The text of a binary column, as writers that know no type for text store it."""
+    """The text of a binary column. Some writers have no type for text. Raises RowError."""
     try:
         return value.decode()
     except UnicodeDecodeError as error:
@@ -205,7 +205,7 @@ def _text(value: bytes) -> str:
 
 
 def _size(value: Any) -> int:
-    """About how many characters it would have as JSON."""
+    """Approximate number of characters of the value as JSON."""
     if type(value) is str:
         return len(value)
     if type(value) is dict:

@@ -1,4 +1,4 @@
-"""The encoding of a text: what its first bytes show, what the user may name, and what a text that is not UTF-8 may be."""
+"""Detects the encoding of a text by its first bytes, checks the encoding that the user names, and suggests encodings for text that is not UTF-8."""
 
 import codecs
 from collections.abc import Iterator
@@ -22,16 +22,16 @@ _NAMED = (
     "mac-turkish", "ptcp154", "shift_jis", "shift_jis_2004", "tis-620",
 )  # fmt: skip
 _LIKELY = ("cp1252", "cp1250", "cp1251", "cp1253", "cp1254", "cp1255", "cp1256", "koi8_r", "cp932", "euc_jp", "gb18030", "big5", "cp949")  # fmt: skip
-"""Encodings that may be guessed: the usual one of each script. charset-normalizer has forty, and rare ones often score as high."""
+"""Encodings that may be suggested: the usual one of each script. charset-normalizer has forty, and rare ones often score as high."""
 _SAMPLE = 16 * 1024
-"""Bytes that a guess is made from."""
+"""Bytes that a suggestion is made from."""
 _LEAST = 4
-"""Bytes beyond ASCII that it takes to guess."""
+"""Least number of bytes beyond ASCII for a suggestion."""
 _SHOWN = "cp1252 (Western European), cp1251 (Cyrillic), gb18030 (Chinese), shift_jis (Japanese), utf-16"
 
 
 def checked(name: str | None) -> str | None:
-    """The usual name of an encoding that a user names. InvalidOption for one that is not known or is none of text."""
+    """The canonical name of an encoding that a user names. Raises InvalidOption for an unknown one, and for one that is not of text."""
     if name is None:
         return None
     try:
@@ -51,7 +51,7 @@ def _known() -> frozenset[str]:
 
 
 def detected(head: bytes) -> tuple[str, int]:
-    """The encoding of a text, by its byte-order mark or its zeros, and how many bytes the mark has."""
+    """The encoding by the byte-order mark or the zero bytes, and the length of the mark in bytes."""
     for mark, name in _BOMS:
         if head.startswith(mark):
             return name, len(mark)
@@ -64,7 +64,7 @@ def detected(head: bytes) -> tuple[str, int]:
 
 
 def agreed(head: bytes, named: str | None) -> tuple[str, int]:
-    """Like `detected`, with the encoding that the user named. Raises UnusableFile where the byte-order mark is of another one."""
+    """Like `detected`, with the encoding that the user named. Raises UnusableFile if the byte-order mark is that of another."""
     found, mark = detected(head)
     if named is None:
         return found, mark
@@ -79,7 +79,7 @@ def agreed(head: bytes, named: str | None) -> tuple[str, int]:
 
 
 def likely(sample: bytes) -> list[str]:
-    """The encodings that a text which is not UTF-8 may have, the usual one first; none where too little of it shows."""
+    """The likely encodings of a text that is not UTF-8, the usual one first. Empty if the text has too little evidence."""
     import charset_normalizer  # slow to import, and few need it
 
     start = _first_bad(sample)
@@ -99,7 +99,7 @@ def _foreign(sample: bytes) -> int:
 
 
 def _first_bad(sample: bytes) -> int | None:
-    """Where it stops being UTF-8. A character that is cut off by the end is none."""
+    """The index of the first byte that is not UTF-8. A character that the end cuts off does not count."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     try:
         decoder.decode(sample)
@@ -127,7 +127,7 @@ class Hint:
         return self._said
 
     def added(self, records: Iterator[Record]) -> Iterator[Record]:
-        """The records, with the hint where one is not UTF-8."""
+        """The records. Errors about UTF-8 have the hint."""
         for line, value, raw in records:
             if isinstance(value, RowError) and value.code == "not_utf8":
                 value = RowError(f"{value.detail}{self(raw)}", value.column, value.pointer, value.code)

@@ -30,7 +30,7 @@ class Opened:
     delimiter: str | None = None
     """The delimiter of a CSV file."""
     names: list[str] | None = None
-    """The columns, where the file names them before its records."""
+    """The columns, if the file names them before its records."""
     records: Callable[[Callable[[str], bool] | None], Iterator[Record]] = lambda _: iter(())
     """Every record. The argument selects columns (None: all); it is a hint, and other columns may be included."""
 
@@ -44,9 +44,10 @@ def opened(
     scratch: Path | None = None,
     encoding: str | None = None,
 ) -> Iterator[Opened]:
-    """Look at the file and get ready to read it. `progress` hears how many bytes of it were read.
+    """Detect the file's container and prepare its records.
 
-    `scratch`: a folder for what has to be unpacked first. `encoding`: of its text, if it is not to be detected. Raises UnusableFile for what is no file of records.
+    `progress` receives the number of bytes that were read. `scratch` is a folder for a file that must be unpacked
+    first. `encoding` is the text encoding; None detects it. Raises UnusableFile for a file without records.
     """
     with ExitStack() as stack:
         file = stack.enter_context(open_())

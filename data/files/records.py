@@ -1,4 +1,4 @@
-"""Records, which every file reader gives, and the reader of JSON Lines."""
+"""The record type of all file readers, and the reader of JSON Lines."""
 
 import json
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from data.files.json_records import parse_record
 from data.files.streams import Limits
 
 Record = tuple[int, dict[str, Any] | RowError, bytes | None]
-"""The line in the source, the value or the error, and the bytes where the container has bytes for each record."""
+"""The line in the source, the value or the error, and the record's bytes if the container has them."""
 
 
 class Parser:
@@ -23,7 +23,7 @@ class Parser:
         self._nan = False
 
     def parse(self, line: int, text: bytes) -> dict[str, Any]:
-        """The object, with conversations where a text holds one as JSON. RowError."""
+        """The record as an object. A text that holds a conversation as JSON is replaced by it. Raises RowError."""
         self._line = line
         record = parse_record(text, self._limits, self._note_nan)
         unpack(record)
@@ -36,7 +36,7 @@ class Parser:
 
 
 def shown(record: Record, characters: int) -> str:
-    """The beginning of a record, for people."""
+    """The beginning of a record, for users."""
     _, value, raw = record
     if raw is not None:
         text = raw[: 4 * characters].decode(errors="replace")
@@ -51,7 +51,8 @@ def compact(value: Any) -> str:
 
 
 def read_lines(file: BinaryIO, limits: Limits, notes: list[str]) -> Iterator[Record]:
-    """Lines that are not blank, with their numbers. Never more than one in memory. `notes`: where to say what is unusual."""
+    """Records of the lines that are not blank, with line numbers. One line is in memory at a time. `notes` receives remarks
+    on unusual properties of the file."""
     parser = Parser(limits, notes)
     for number, line in _lines(file, limits.line_bytes):
         try:

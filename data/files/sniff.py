@@ -10,7 +10,7 @@ from data.files.json_records import is_message
 from data.findings import unusable
 
 HEAD = 64 * 1024
-"""Bytes that are looked at."""
+"""Bytes that are examined."""
 _BY_NAME = {
     "jsonl": ("jsonl",), "ndjson": ("jsonl",), "json": ("json", "jsonl"), "csv": ("csv",), "tsv": ("csv",),
     "parquet": ("parquet",), "pq": ("parquet",),
@@ -43,7 +43,7 @@ _BRACKETS = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|([{\[])|([}\]])')
 
 
 def container(head: bytes, filename: str) -> str:
-    """jsonl, json, csv or parquet. `head` is UTF-8. UnusableFile for a file that is none of them."""
+    """jsonl, json, csv or parquet. `head` is UTF-8. Raises UnusableFile for any other file."""
     if head.startswith(b"PAR1"):
         return "parquet"
     for magic, what in _OTHERS.items():
@@ -73,7 +73,7 @@ def container(head: bytes, filename: str) -> str:
 
 
 def mismatch(found: str, compression: str, filename: str) -> str | None:
-    """A note if the file is named as something that it is not."""
+    """A note if the file's name suggests another container or compression; otherwise None."""
     packed = _PACKED.get(PurePosixPath(filename.lower()).suffix, "none")
     named = _named(filename)
     if packed == compression and (not named or found in named):
@@ -81,7 +81,7 @@ def mismatch(found: str, compression: str, filename: str) -> str | None:
     if not named and packed == "none":
         return None  # the name promises nothing
     what = _TITLES[found] + (f", compressed with {compression}" if compression != "none" else "")
-    return f"The file's name says otherwise, but it is {what}, and was read as that."
+    return f"The file's name suggests another type, but it is {what}, and was read as that."
 
 
 def _named(filename: str) -> tuple[str, ...]:
@@ -93,7 +93,7 @@ def _named(filename: str) -> tuple[str, ...]:
 
 
 def _json_or_lines(text: bytes, named: tuple[str, ...]) -> str:
-    """Lines, if one of the first is an object by itself or the first ends all that it begins; otherwise values that span lines."""
+    """ "jsonl" if one of the first lines is an object, or the first line closes all brackets that it opens; otherwise "json"."""
     lines = text.split(b"\n")
     if text.startswith(b"["):
         first_ends = _is_json(lines[0]) or (len(lines) == 1 and "jsonl" in named)
@@ -119,7 +119,7 @@ def opens_talk(text: bytes) -> bool:
 
 
 def _lines_or_table(lines: list[bytes], named: tuple[str, ...]) -> str | None:
-    """The container of text that does not begin with a bracket. A line inside a quoted cell may be an object by itself."""
+    """The container of text that does not begin with a bracket. A line of a quoted cell may be an object, so CSV is tested first."""
     objects, table = sum(_is_object(line) for line in lines), _looks_like_a_table(lines)
     if lines[0].lstrip(b'"').lower().startswith(b"sep="):
         return "csv"
@@ -144,7 +144,7 @@ def _is_json(line: bytes) -> bool:
 
 
 def _looks_like_a_table(lines: list[bytes]) -> bool:
-    """Several columns in the first line, and no fewer separators in the second."""
+    """Whether the first line has several columns, and the second has at least as many separators."""
     if len(lines) < 2:
         return False
     return any(lines[0].count(sign) and lines[1].count(sign) >= lines[0].count(sign) for sign in _SEPARATORS)

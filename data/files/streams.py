@@ -15,9 +15,9 @@ from data.findings import unusable
 GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 BUFFER = 256 * 1024
 HARMLESS = 16 * 1024**2
-"""So much may come out of a file of any size."""
+"""Bytes that any compressed file may expand to."""
 _STEP = 1024**2
-"""Progress is told once for so many bytes."""
+"""Bytes between two reports of progress."""
 _LARGEST_WINDOW = 128 * 1024**2
 """Memory that a zstd frame may ask for: that of `zstd --long`."""
 
@@ -33,7 +33,7 @@ class Limits:
     expanded_bytes: int = 64 * 1024**3
     """Largest file once it is decompressed."""
     unpacked_bytes: int = 256 * 1024**2
-    """Largest Parquet file in a compressed one: it lies on the disk, whole, before its first record is read."""
+    """Largest Parquet file inside a compressed file. The whole file is on disk before its first record is read."""
     columns: int = 1000
     """Most columns, or fields of a record."""
     depth: int = 64
@@ -65,7 +65,7 @@ class _Raw(io.RawIOBase):
 
 
 class Counted(_Raw):
-    """The source itself. `count` is how much of it was read; `progress` hears of it now and then."""
+    """The source. `count` is the number of bytes that were read; `progress` receives it from time to time."""
 
     def __init__(self, file: BinaryIO, progress: Callable[[int], None]) -> None:
         self.count = 0
@@ -84,7 +84,7 @@ class Counted(_Raw):
 
 
 class LineFeeds(_Raw):
-    """Lines that end with a carriage return alone, as old Macintoshes wrote them, ended as everybody does."""
+    """Converts line ends of a carriage return alone, as in old Macintosh files, to line feeds."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -109,7 +109,7 @@ class Rewound(_Raw):
 
 
 class Utf8(_Raw):
-    """Text of another encoding as UTF-8. Halves of surrogate pairs become bytes that are no UTF-8, and are found later."""
+    """Text of another encoding as UTF-8. Halves of surrogate pairs become bytes that are not UTF-8, which a later check reports."""
 
     def __init__(self, file: BinaryIO, encoding: str) -> None:
         errors = "surrogatepass" if encoding.startswith("utf") else "strict"
@@ -129,7 +129,7 @@ class Utf8(_Raw):
 
 
 class Expanded(_Raw):
-    """A gzip or zstd file's content. Raises UnusableFile for one that is cut off, broken, or grows beyond the limits."""
+    """The contents of a gzip or zstd file. Raises UnusableFile for one that is cut off, broken, or expands beyond the limits."""
 
     def __init__(self, file: BinaryIO, source: Counted, compression: str, limits: Limits) -> None:
         """`file` reads from `source`, which counts the bytes that were read."""
@@ -182,7 +182,7 @@ def _zstd() -> _Decoder:
 
 
 def _members(file: BinaryIO, start: Callable[[], _Decoder], step: int) -> Iterator[bytes]:
-    """Members (gzip) or frames (zstd) one after the other. EOFError if the last one is not whole."""
+    """The contents of all members (gzip) or frames (zstd). Raises EOFError if the last one is incomplete."""
     decoder, first = None, True
     while data := file.read(step):
         while data:

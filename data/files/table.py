@@ -1,4 +1,4 @@
-"""CSV: a header, then records whose quoted fields may span lines."""
+"""Reads CSV: a header, then records whose quoted fields may span lines."""
 
 import csv
 import re
@@ -14,16 +14,16 @@ from data.findings import unusable
 
 _DELIMITERS = ",\t;|"
 _SNIFFED = 20
-"""Records that the delimiter is found by."""
+"""Records that the delimiter is detected from."""
 _AGAIN = 16
-"""So many times the longest record may be read again because of quotes that do not fit."""
+"""Most bytes that are read again because of unmatched quotes, as a multiple of the longest record."""
 
 
 def read(file: BinaryIO, separator: str, limits: Limits, notes: list[str], hint: Hint) -> Iterator[Record]:
-    """Records with the line where each begins; an empty field is None. `notes`: where to say what is unusual. `hint`: what to
-    say behind "is not UTF-8".
+    """Records with the line where each begins. An empty field is None.
 
-    Raises UnusableFile for a header that cannot be used, and for a record that never ends.
+    `notes` receives remarks on unusual properties of the file. `hint` follows "is not UTF-8" in errors. Raises
+    UnusableFile for a header that cannot be used, and for a record that never ends.
     """
     # The library's own limit is one for the whole process. Ours, which is looked at line by line, is never above it.
     csv.field_size_limit(max(csv.field_size_limit(), limits.line_bytes + 2))
@@ -60,11 +60,11 @@ def read(file: BinaryIO, separator: str, limits: Limits, notes: list[str], hint:
 
 
 _SEPARATOR = re.compile(rb'"?sep=([!-~\t])"?\r?\n', re.IGNORECASE)
-"""The first line by which Excel names the separator."""
+"""Excel's first line that names the separator."""
 
 
 def delimiter(head: bytes) -> str:
-    """The delimiter: the sign that cuts the first records into the same number of fields, and into the most."""
+    """The delimiter: the sign that splits the first records into equal numbers of fields, and into the most."""
     if (named := _SEPARATOR.match(head)) is not None:
         return named[1].decode()
     lines = head.decode(errors="replace").splitlines(keepends=True)
@@ -82,35 +82,35 @@ def delimiter(head: bytes) -> str:
 
 
 class _Lines:
-    """The lines of a file as text, one record after the other. `first` is where the present record begins."""
+    """The lines of a file as text, record by record. `first` is the number of the current record's first line."""
 
     def __init__(self, file: BinaryIO, limit: int, hint: Hint) -> None:
         self._file, self._limit, self._hint = file, limit, hint
         self._number = self._size = self._repeated = 0
         self._record: list[bytes] = []
         self._waiting: list[bytes] = []
-        """Lines that are read again before the file goes on, the next one last."""
+        """Lines to read again before the file continues, the next one last."""
         self.first = 0
         self.bad: RowError | None = None
-        """The error in the bytes of the current record."""
+        """The error in the bytes of the current record, or None."""
 
     def begin(self) -> None:
-        """A record begins behind what was read so far."""
+        """Start a new record after the lines that were read."""
         self.first, self._size, self._record, self.bad = self._number + 1, 0, [], None
 
     def names_separator(self) -> bool:
-        """Whether the present record is Excel's line `sep=;`."""
+        """Whether the current record is Excel's line `sep=;`."""
         return _SEPARATOR.fullmatch(self._record[0]) is not None
 
     def holds_others(self, width: int, separator: str) -> bool:
-        """Whether most lines of the present record, behind its first, have as many fields as a record should."""
+        """Whether most lines of the current record, without its first, have as many fields as a record should."""
         rest = self._record[1:]
         return 2 * sum(line.count(separator.encode()) == width - 1 for line in rest) > len(rest)
 
     def again(self) -> None:
-        """Go back to the second line of the present record: a quote without an end swallows the records behind it.
+        """Return to the second line of the current record, because an unclosed quote contains the records after it.
 
-        Raises UnusableFile where that happens so often that it would take for ever.
+        Raises UnusableFile if this happens so often that reading would take too long.
         """
         back = self._record[1:]
         self._repeated += sum(map(len, back))

@@ -1,9 +1,7 @@
-"""JSON that is not one object a line: an array of objects, one object, or several one after the other.
+"""Reads JSON that is not one object a line: an array of objects, one object, or several objects in sequence.
 
-A record has the number of the line where it begins. Where two records begin in one line, as in JSON without line breaks, all
-records are numbered from 1 instead.
-
-The text is cut at its brackets, record by record, and each piece is parsed like a line. So a large array need not fit into
+A record has the number of the line where it begins. If two records begin in one line, all records are numbered from 1
+instead. The text is cut at its brackets, and each piece is parsed like a line. So a large array need not fit into
 memory, and one bad record does not hide the others.
 """
 
@@ -25,9 +23,10 @@ _STRING, _OPEN_STRING, _OPEN, _CLOSE, _COMMA = range(1, 6)
 
 
 def read(file: BinaryIO, limits: Limits, notes: list[str], talks: bool = False) -> Iterator[Record]:
-    """Records with their lines or numbers. `notes`: where to say what is unusual. `talks`: an array is one conversation.
+    """Records with their lines or numbers.
 
-    Raises UnusableFile where the text ends too early or a record is too long.
+    `notes` receives remarks on unusual properties of the file. `talks` means that an array is one conversation.
+    Raises UnusableFile if the text ends too early or a record is too long.
     """
     parser, cutter = Parser(limits, notes), _Cutter(limits, talks)
     pieces = _pieces(file, cutter)
@@ -46,7 +45,7 @@ Piece = tuple[int, bytes]
 
 
 class _Cutter:
-    """Where in the text we are. `base` is the depth at which records lie: 1 in an array of records, otherwise 0."""
+    """The position in the text. `base` is the depth of records: 1 in an array of records, otherwise 0."""
 
     def __init__(self, limits: Limits, talks: bool) -> None:
         self.limits, self.talks = limits, talks
@@ -58,12 +57,12 @@ class _Cutter:
         """Whether the second record begins in the line of the first."""
         self.text = b""
         self.start, self.line = 0, 1
-        """Where the present record begins in `text`, or white space before it, and in which line that is."""
+        """The start of the current record in `text`, or of white space before it, and its line."""
         self.looked = 0
-        """Up to where `text` was looked at."""
+        """The end of the examined part of `text`."""
 
     def feed(self, data: bytes) -> Iterator[Piece]:
-        """The records that end in this piece of the text."""
+        """The records that end in this piece of the text. Keeps the rest for the next piece."""
         self.text, self.looked = self.text[self.start :] + data, self.looked - self.start
         self.start = 0
         looked = len(self.text)
@@ -90,7 +89,7 @@ class _Cutter:
             raise self._too_long(_begins(self.text[self.start :], self.line))
 
     def _closed(self, mark: re.Match[bytes]) -> Iterator[Piece]:
-        """Behind a bracket that ends an array of records, or a record that stands by itself."""
+        """Handle a bracket that ends an array of records, or a record outside an array."""
         if self.depth < self.base or self.depth < 0:
             yield from self._between(mark.start() if self.base else mark.end(), mark.end())
             self.base = self.depth = 0
@@ -98,7 +97,7 @@ class _Cutter:
             yield from self._between(mark.end(), mark.end())
 
     def _between(self, end: int, start: int) -> Iterator[Piece]:
-        """The text between two separators, unless it is blank. `start` is where the next one may begin."""
+        """The record between two separators, unless it is blank. `start` is where the next one may begin."""
         whole, line = self.text[self.start : end], self.line
         self.line += self.text.count(b"\n", self.start, start)
         self.start = start
@@ -113,7 +112,7 @@ class _Cutter:
             yield begin, piece
 
     def rest(self) -> Iterator[Piece]:
-        """At the end of the file. UnusableFile if something is still open."""
+        """Finish the file. Raises UnusableFile if a bracket is still open."""
         if self.depth > 0 or self.looked < len(self.text):
             record, place = self.count + 1, self._place(_begins(self.text[self.start :], self.line))
             raise unusable("truncated", f"The JSON ends too early, at record {record}: the file was cut off.", place)

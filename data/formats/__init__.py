@@ -67,11 +67,11 @@ FORMATS: dict[str, Format] = {
 """By id, in the order of the documentation: formats with code of their own, presets, mappings."""
 
 SPELT: Mapping[str, str] = {column.lower(): column for known in FORMATS.values() for column in known.columns(PROMPTS)}
-"""The spelling that readers use, by the lower-case name. Columns are found whatever their case."""
+"""The spelling that readers use, by the lower-case name. Columns are found in any case."""
 
 
 def labelled(origin: Mapping[str, Any]) -> bool:
-    """Whether every row of a version that came about so has two sides that stand as they were judged, and a label."""
+    """Whether every row of a version with this origin has a label, and its two sides in the order in which they were judged."""
     known = FORMATS.get(origin.get("format", ""))
     if known is custom.FORMAT:
         return "label" in origin["mapping"]["fields"]

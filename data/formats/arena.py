@@ -1,4 +1,4 @@
-"""Chatbot Arena's battles: two models' conversations and who won, in three generations of files; and MT-Bench's judgements."""
+"""Chatbot Arena's battles: two models' conversations and the winner, in three generations of files. Also MT-Bench's judgements."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ def _battle(record: Source, reading: Reading) -> Rows:
     sides = [_turns(field(record, name), record.get("turn"), name) for name in ("conversation_a", "conversation_b")]
     (first, a), (second, b) = sides
     if _goes_on(record, sum(message["role"] == "user" for message in first)):
-        reading.note("context_missing", "the conversations leave out what was said before in the same session")
+        reading.note("context_missing", "the conversations lack the earlier turns of the session")
     row = {"prompt": chat.shared(first, second, "/conversation_b"), "a": a, "b": b, "label": _winner(record)}
     judge = record.get("judge") if record.get("judge") is not None else record.get("judge_hash")
     who = "-".join(map(str, judge)) if isinstance(judge, list) else judge
@@ -27,9 +27,10 @@ def _battle(record: Source, reading: Reading) -> Rows:
 
 
 def _goes_on(record: Source, exchanges: int) -> bool:
-    """Whether the session had an earlier vote. The conversations then hold only the turns after it, so they lack the context.
+    """Whether the session had an earlier vote. The conversations then have only the turns after it, so they lack the
+    context.
 
-    `full_conversation` has all turns, but of other models, so it is no prompt that the two sides share.
+    `full_conversation` has all turns, but of other models, so it is not a prompt that the two sides share.
     """
     order, session = record.get("evaluation_order"), record.get("full_conversation")
     if type(order) is not int or order < 2:
@@ -38,7 +39,7 @@ def _goes_on(record: Source, exchanges: int) -> bool:
 
 
 def _turns(conversation: Any, turn: Any, name: str) -> tuple[list[chat.Message], str]:
-    """The conversation up to the judged turn, where `turn` names it: MT-Bench's files always hold both turns."""
+    """The conversation up to the judged turn, if `turn` names it. MT-Bench's files always hold both turns."""
     if type(turn) is int and isinstance(conversation, list) and 0 < 2 * turn < len(conversation):
         conversation = conversation[: 2 * turn]
     return chat.prompt_and_answer(conversation, f"/{name}")
@@ -63,9 +64,9 @@ def _contest(record: Source, reading: Reading) -> Rows:
 
 
 def _outcome(record: Source, reading: Reading) -> str | None:
-    """None where the columns of the winners are left out, as from the file that the contest was judged by."""
+    """The label, or None without the columns of the winners, as in the contest's test file."""
     if not any(_column(name) in record for name in ("a", "b", "tie")):
-        reading.note("unlabelled", "nobody has said which answer is better: the row waits to be annotated")
+        reading.note("unlabelled", "no answer is marked as better: the row waits for annotation")
         return None
     votes = [name for name in ("a", "b", "tie") if truth(_vote(record, name), _column(name))]
     if len(votes) != 1:
@@ -116,8 +117,8 @@ BATTLE = Format(
             "winner": "model_b",
             "judge": "arena_user_5",
             "tstamp": 1682351591,
-            "conversation_a": [_said("user", "What colour is the sky?"), _said("assistant", "Green.")],
-            "conversation_b": [_said("user", "What colour is the sky?"), _said("assistant", "Blue, by day.")],
+            "conversation_a": [_said("user", "Which colour is the sky?"), _said("assistant", "Green.")],
+            "conversation_b": [_said("user", "Which colour is the sky?"), _said("assistant", "Blue, by day.")],
         },
     ),
     fields=NOTED
@@ -148,7 +149,7 @@ CONTEST = Format(
             "id": 30192,
             "model_a": "one",
             "model_b": "two",
-            "prompt": '["What colour is the sky?"]',
+            "prompt": '["Which colour is the sky?"]',
             "response_a": '["Blue, by day."]',
             "response_b": '["Green."]',
             "winner_model_a": 1,

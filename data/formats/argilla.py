@@ -16,14 +16,14 @@ _PROMPTS = (
     "prompt", "instruction", "question", "input", "context", "chat", "messages", "conversation", "conversations",
 )  # fmt: skip
 _RATING = re.compile(r"(?:rating|score|quality)(\d+|[a-h])$")
-"""A question about an answer that it names by nothing but its number."""
+"""Names of questions that refer to an answer by its number alone."""
 _TIES = ("tie", "both", "none", "equal")
 _UNSAID = "submitted"
-"""The state of an answer that has none. Drafts and discarded answers do not count."""
+"""The default state. Drafts and discarded answers do not count."""
 Voice = tuple[str | None, Any]
-"""Who, and what they said."""
+"""The annotator, and the value of the answer."""
 Verdict = tuple[str | None, list[int]]
-"""Who, and the rank of each answer."""
+"""The annotator, and the rank of each answer."""
 
 
 def _rows(record: Source, reading: Reading) -> Rows:
@@ -33,7 +33,7 @@ def _rows(record: Source, reading: Reading) -> Rows:
     prompt = chat.prompt(record, asked)
     verdicts = _verdicts(questions, names)
     if not verdicts:
-        reading.note("unlabelled", "nobody has said which answer is better: the row waits to be annotated")
+        reading.note("unlabelled", "no answer is marked as better: the row waits for annotation")
     elif len(questions) > 1:
         _tell_contradictions(_telling(_comparing(questions, names)), reading)
     nobody: Iterable[tuple[None, None]] = [(None, None)]
@@ -50,11 +50,11 @@ def _tell_contradictions(telling: dict[str, list[Verdict]], reading: Reading) ->
     used, *others = telling or [""]
     for question in others:
         if any(who == user and ranks != first for user, first in telling[used] for who, ranks in telling[question]):
-            reading.note("questions_disagree", f"`{question}` says otherwise than `{used}`, which was used")
+            reading.note("questions_disagree", f"`{question}` prefers another answer than `{used}`, which was used")
 
 
 def _compared(record: Source, names: list[str], ranks: list[int] | None) -> Row:
-    """A pair where there are two answers, otherwise a ranking; without ranks, one that waits to be compared."""
+    """A pair for two answers, otherwise a ranking. Without ranks, the row waits for annotation."""
     texts = [text(record, name) for name in names]
     if len(texts) != 2:
         return {"completions": texts, "ranks": ranks}
@@ -64,9 +64,9 @@ def _compared(record: Source, names: list[str], ranks: list[int] | None) -> Row:
 
 
 def _verdicts(questions: dict[str, list[Voice]], names: list[str]) -> list[Verdict]:
-    """What each person thinks of the answers: of the first question that is about which is better, or by their ratings of each.
+    """Each annotator's ranks, from the first question that compares the answers, or from their ratings of each answer.
 
-    Nothing where a question waits for its answer; RowError where all are answered and none compares.
+    Empty if a question has no answer yet. Raises RowError if all questions are answered and none compares.
     """
     compared = _comparing(questions, names)
     telling = _telling(compared)
@@ -74,7 +74,7 @@ def _verdicts(questions: dict[str, list[Voice]], names: list[str]) -> list[Verdi
     if found or not questions or not all(questions.values()):
         return found
     value = next(iter(questions.values()))[0][1]
-    detail = f"no answer to a question, as {str(value)[:40]!r}, says which of {', '.join(names)} is better"
+    detail = f"no answer to a question, such as {str(value)[:40]!r}, states which of {', '.join(names)} is better"
     raise RowError(detail, code="bad_label")
 
 
@@ -86,15 +86,15 @@ def _comparing(questions: dict[str, list[Voice]], names: list[str]) -> dict[str,
 
 
 def _telling(compared: dict[str, list[Verdict]]) -> dict[str, list[Verdict]]:
-    """Questions in which some answer prefers one side: an empty comment may also be "none" or "both"."""
+    """Questions in which some annotator prefers one side. "none" or "both" may also be a comment."""
     return {name: said for name, said in compared.items() if any(len(set(ranks)) > 1 for _, ranks in said)}
 
 
 def _ranks(value: Any, names: list[str], question: str) -> list[int] | None:
-    """The rank of each answer: a ranking in any of its spellings, or the one that was chosen. None for what is about something else.
+    """The rank of each answer, from a ranking in any of its forms or from a choice. None for a value about something else.
 
-    A number is a rating, never the number of an answer. A list of names is a ranking only in a question that is called one:
-    in others it may be a choice of several.
+    A number is a rating, never the number of an answer. A list of names is a ranking only in a question with "rank"
+    in its name; elsewhere it may be a choice of several.
     """
     if isinstance(value, dict) and isinstance(value.get("value"), list):
         value = [
@@ -151,7 +151,7 @@ def _plain(value: Any) -> str:
 
 
 def _flat(record: Source) -> Source:
-    """Fields and questions beside each other, where they are written apart: as `records.to_json` and the server do it."""
+    """The record with fields and questions on one level. `records.to_json` and the server nest them."""
     fields, said = record.get("fields"), record.get("responses")
     if not isinstance(fields, dict):
         return record
@@ -187,7 +187,7 @@ def _questions(record: Source) -> dict[str, list[Voice]]:
 
 
 def _voices(record: Source, name: str, value: Any) -> list[tuple[Any, Any, str]] | None:
-    """Who, what and in which state; None if the column is no question."""
+    """Annotator, value and state of each answer. None if the column is not a question."""
     if name.endswith(".responses"):
         return list(_columns(value or [], record.get(f"{name}.users"), record.get(f"{name}.status")))
     if isinstance(value, dict) and value.keys() >= {"user_id", "value"}:  # as Parquet has it
@@ -200,7 +200,7 @@ def _voices(record: Source, name: str, value: Any) -> list[tuple[Any, Any, str]]
 
 
 def _columns(said: Any, users: Any, states: Any) -> Iterator[tuple[Any, Any, str]]:
-    """Lists beside each other, of which only the first has to be there."""
+    """The items of parallel lists. Only the list of values is required."""
     for index, value in enumerate(said if isinstance(said, list) else []):
         user, state = (
             column[index] if isinstance(column, list) and index < len(column) else None for column in (users, states)
@@ -209,7 +209,7 @@ def _columns(said: Any, users: Any, states: Any) -> Iterator[tuple[Any, Any, str
 
 
 def _fits(record: Source) -> float:
-    """Weakly where what was said does not tell which answer is better."""
+    """0.5 where the answers to the questions do not compare the texts."""
     flat = _flat(record)
     names, questions = _names(flat), _questions(flat)
     if len(names) < 2 or all(flat.get(name) is None for name in _PROMPTS):
@@ -224,8 +224,10 @@ def _fits(record: Source) -> float:
 
 
 def _waits(record: Source, flat: Source, questions: dict[str, list[Voice]]) -> float:
-    """Whether it has a question that nobody has answered yet. Any list may be empty: it is one if its name or a suggestion
-    says so. Weakly where another field is named as labels are."""
+    """1 for a record with a question that has no answer yet, and 0.5 if another field is named like a label.
+
+    Any list may be empty. It is a question if its name or a suggestion indicates one.
+    """
     asked = flat is not record or any(
         flat.get(name) != [] or f"{name}-suggestion" in flat or says_which({name: None}, ()) for name in questions
     )
@@ -242,7 +244,7 @@ FORMAT = Format(
     kinds=(PREFERENCES,),
     example=(
         {
-            "prompt": "What colour is the sky?",
+            "prompt": "Which colour is the sky?",
             "response1": "Blue, by day.",
             "response2": "Green.",
             "preference": [

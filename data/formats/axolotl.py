@@ -40,7 +40,7 @@ CHATML = Format(
     source="https://docs.axolotl.ai/docs/rlhf.html",
     kinds=(PREFERENCES,),
     example=(
-        {"system": "You answer briefly.", "question": "What colour is the sky?", "chosen": "Blue, by day.", "rejected": "Green."},
+        {"system": "You answer briefly.", "question": "Which colour is the sky?", "chosen": "Blue, by day.", "rejected": "Green."},
     ),
     fields=PAIR_NOTES | {"system", *AXOLOTL_PROMPTS, *_SIDES},
     fits=_is_chatml,

@@ -46,7 +46,7 @@ class Reading:
     """The record's."""
 
     def note(self, code: str, detail: str) -> None:
-        """Something about the record that does not keep it from being used: a code of findings.CODES."""
+        """Note a property of a record that can still be used. `code` is a key of findings.CODES."""
         self.findings.note(code, self.line, detail)
 
 
@@ -68,7 +68,7 @@ class Format:
     example: tuple[Source, ...]
     """Records that show it, and give rows."""
     fields: frozenset[str]
-    """Columns that `rows` reads. A reader gets no others, whatever the container."""
+    """Columns that `rows` reads. A reader receives no others, in any container."""
     fits: Callable[[Source], float]
     """How well a record fits: from 0 or false (not at all) to 1 or true."""
     rows: Callable[[Source, Reading], Rows]
@@ -80,7 +80,7 @@ class Format:
     names: Mapping[str, str | tuple[str, ...]] = field(default_factory=dict)
     """The record's column for fields of a row, for error messages: `a` is its `chosen`. A tuple holds names of one column."""
     grouped: Literal["", "consecutive", "anywhere"] = ""
-    """Where the answers to one prompt lie, if each is a record of its own."""
+    """The position of the answers to one prompt if each is a record of its own."""
     sided: bool = False
     """Whether scores are thumbs, up or down: a prompt needs both."""
     labelled: bool = False
@@ -90,13 +90,13 @@ class Format:
     one_of_many: bool = False
     """Whether the user must choose among its kinds."""
     fits_as: Mapping[DatasetKind, Callable[[Source], float]] = field(default_factory=dict)
-    """In place of `fits`, where that differs between the kinds; those that are not in it are never detected."""
+    """Replaces `fits` if that differs between the kinds. Kinds that are not in it are never detected."""
 
     suggests: Callable[[Sequence[Source]], DatasetKind] | None = None
-    """Which of its kinds the first records speak for, where one record does not say it. None: the first of `kinds`."""
+    """Returns which of its kinds the first records suggest, if one record alone does not show it. None: the first of `kinds`."""
 
     def columns(self, kind: DatasetKind) -> frozenset[str]:
-        """Every column that may change rows of this kind: its own, media, and the system message that goes before a prompt."""
+        """Every column that may change rows of this kind: its own, media, and the system message."""
         beside = frozenset() if kind is PROMPTS else self.for_prompts
         return (self.fields - beside) | MEDIA | (SYSTEM if kind is not PRETRAINING else frozenset())
 
@@ -135,7 +135,7 @@ def says_which(record: Source, known: Collection[str]) -> bool:
 
 _VERDICT = re.compile(r"label|thumb|tag|.*_tag|is_.*|score|rating|reward", re.IGNORECASE)
 _REJECTED = re.compile(r"rejected.*|.*\.responses", re.IGNORECASE)
-"""Worse answers, and what Argilla's annotators said."""
+"""Names of worse answers, and of the answers of Argilla's annotators."""
 _WORDS = frozenset(
     ("true", "false", "yes", "no", "good", "bad", "positive", "negative", "up", "down", "thumbs_up", "thumbs_down",
      "chosen", "rejected", "accepted", "correct", "incorrect", "right", "wrong", "desirable", "undesirable")
@@ -163,7 +163,7 @@ def judges(value: Any) -> bool:
 
 
 def judged(record: Source) -> bool:
-    """Whether a field seems to say how good the answer is: then not every answer of the file is one to imitate."""
+    """Whether a field seems to rate the answer. Then not every answer of the file is one to imitate."""
     return any(
         (_VERDICT.fullmatch(name) and judges(value)) or (value and _REJECTED.fullmatch(name))
         for name, value in record.items()
@@ -171,5 +171,5 @@ def judged(record: Source) -> bool:
 
 
 def has(record: Source, *names: str) -> bool:
-    """Whether it has all of these fields, whatever they hold."""
+    """Whether the record has all of these fields, with any values."""
     return all(name in record for name in names)

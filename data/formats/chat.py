@@ -1,4 +1,4 @@
-"""Conversations in everybody's dialect, as messages of ours."""
+"""Converts conversations of many formats to messages."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ _TOOLS = frozenset(
 
 
 def messages(value: Any, pointer: str) -> list[Message]:
-    """A list of messages: `role` and `content`, or `from` and `value`; content as text or as parts of text.
+    """Messages with `role` and `content`, or `from` and `value`, in canonical form. The content is text or parts of text.
 
     Empty system messages are left out. Raises RowError for tools, pictures and unknown roles.
     """
@@ -41,7 +41,7 @@ def messages(value: Any, pointer: str) -> list[Message]:
 
 
 def prompt_and_answer(value: Any, pointer: str) -> tuple[list[Message], str]:
-    """A conversation cut before its last turn, which is the assistant's."""
+    """The messages before the last turn, and the text of the last turn. Raises RowError if that is not the assistant's."""
     found = messages(value, pointer)
     if not found or found[-1]["role"] != "assistant":
         raise RowError("ends without an answer of the assistant", pointer=pointer, code="several_turns")
@@ -49,7 +49,7 @@ def prompt_and_answer(value: Any, pointer: str) -> tuple[list[Message], str]:
 
 
 def answer(value: Any, pointer: str) -> str:
-    """A text, or exactly one message of the assistant's."""
+    """The text, or the content of exactly one assistant message. Raises RowError."""
     if isinstance(value, str):
         return value
     if not isinstance(value, list | dict):
@@ -75,7 +75,7 @@ def shared(first: list[Message], second: list[Message], pointer: str) -> list[Me
 
 
 def told(system: Any, prompt: Any) -> Any:
-    """A prompt behind the system message that stands beside it, unless there is none, or the prompt has its own."""
+    """The prompt with a system message before it, unless the message is blank or the prompt has its own."""
     if not (isinstance(system, str) and system.strip()):
         return prompt
     said = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else prompt
@@ -83,7 +83,7 @@ def told(system: Any, prompt: Any) -> Any:
 
 
 def prompt(record: Source, name: str = "prompt") -> Any:
-    """The prompt in this column, text or messages, behind the `system` beside it."""
+    """The prompt in this column, as text or messages, with the record's system message before it. Raises RowError."""
     return told(record.get("system"), text_or_messages(field(record, name), f"/{name}"))
 
 
@@ -98,8 +98,8 @@ def text_or_messages(value: Any, pointer: str) -> str | list[Message]:
 
 
 def readable(record: Source) -> Source:
-    """The record with `system` in place of OpenOrca's `system_prompt`. Raises RowError for pictures and sounds beside the text,
-    which change its meaning."""
+    """The record with `system` in place of OpenOrca's `system_prompt`. Raises RowError for an image or sound, which changes
+    the meaning of the text."""
     if not MEDIA.isdisjoint(record) and (
         name := next((name for name in record if name in MEDIA and _filled(record[name])), None)
     ):
@@ -110,7 +110,7 @@ def readable(record: Source) -> Source:
 
 
 def is_talk(value: Any) -> bool:
-    """Whether it looks like a list of messages; an empty one may be one."""
+    """Whether the value looks like a list of messages. An empty list does."""
     if not isinstance(value, list):
         return False
     first = next(iter(_turns(value)), {"role": None})
@@ -125,17 +125,17 @@ def only_asks(value: list[Any]) -> bool:
 
 
 def pass_over_tools(record: Source, reading: Reading) -> None:
-    """Definitions of tools in `tools`, as a list or as JSON text, that no message calls: they are left out, with a warning."""
+    """Note tool definitions in `tools`, as a list or as JSON text. They are left out."""
     if _filled(record.get("tools")):
-        reading.note("tools_dropped", "`tools` defines tools that nobody calls; the definitions were left out")
+        reading.note("tools_dropped", "`tools` defines tools that no message calls; the definitions were left out")
 
 
 _BESIDE = ("reasoning_content", "reasoning", "thinking")
-"""Keys of a message beside its `content`, as DeepSeek, OpenRouter and gpt-oss name them."""
+"""Keys of reasoning in a message, as DeepSeek, OpenRouter and gpt-oss name them."""
 
 
 def pass_over_thoughts(record: Source, reading: Reading) -> None:
-    """Reasoning in a key of its own beside the `content` of an assistant's message: it is left out, with a warning."""
+    """Note reasoning in a key of an assistant message. It is left out."""
     for value in record.values():
         for turn in _turns(value if isinstance(value, list) else [value]):
             if isinstance(turn, dict) and ("role" in turn or "from" in turn):
@@ -147,15 +147,15 @@ def pass_over_thoughts(record: Source, reading: Reading) -> None:
 
 
 def _filled(value: Any) -> bool:
-    """Whether there is anything in it: JSON that lies in a text and tables' objects without values are empty too."""
+    """Whether the value has content. Empty JSON in a text and objects of nulls have none."""
     if isinstance(value, str):
         return value.strip() not in ("", "[]", "{}", "null")
     return any(value.values()) if isinstance(value, dict) else bool(value)
 
 
 def unlearnt(value: Any) -> list[bool]:
-    """For each of the assistant's turns, whether it is marked as nothing to learn: `weight` 0 (OpenAI), `loss_weight` 0,
-    `train` false (Axolotl), `loss` false (ms-swift)."""
+    """For each assistant turn, whether the file excludes it from training: `weight` 0 (OpenAI), `loss_weight` 0, `train`
+    false (Axolotl), `loss` false (ms-swift)."""
     said = [turn for turn in _turns(value if isinstance(value, list) else [value]) if isinstance(turn, dict)]
     turns = [turn for turn in said if _ROLES.get(_role(turn)) == "assistant"]
     return [
@@ -165,7 +165,7 @@ def unlearnt(value: Any) -> list[bool]:
 
 
 def _turns(value: list[Any]) -> list[Any]:
-    """Turn by turn, also where each element is a question with its answer, as Capybara has it."""
+    """The messages of a list. An element with a question and its answer (Capybara) gives two."""
     turns: list[Any] = []
     for said in value:
         if isinstance(said, dict) and said.keys() >= {"input", "output"}:
@@ -198,7 +198,7 @@ def _role(turn: dict[str, Any]) -> str:
 
 
 def _either(turn: dict[str, Any], name: str, other: str) -> Any:
-    """OpenAI's name or ShareGPT's: a table that has both fills one of them in each row."""
+    """The value under OpenAI's or ShareGPT's name. In a table with both columns, each row fills one."""
     return turn[name] if turn.get(name) is not None else turn.get(other)
 
 
@@ -217,7 +217,7 @@ def _content(value: Any, pointer: str) -> str:
 
 
 def _part(part: Any, pointer: str) -> str:
-    """The text of one part of a content. RowError for a part that is none, with what it is."""
+    """The text of one part of a content. Raises RowError for a part of another type."""
     if isinstance(part, str):
         return part
     if not isinstance(part, dict):

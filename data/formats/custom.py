@@ -23,14 +23,14 @@ def checked(mapping: Mapping[str, Any] | None) -> tuple[DatasetKind, dict[str, A
     """The kind of the rows of a mapping, and the mapping. Raises UnusableMapping for missing or contradicting fields."""
     fields, labels = (mapping or {}).get("fields"), (mapping or {}).get("labels") or {}
     if not isinstance(fields, Mapping) or not fields:
-        raise _invalid("fields", "say which column is which field")
+        raise _invalid("fields", "name the column of each field")
     for name, column in fields.items():
         if name not in FIELDS:
             raise _invalid(f"fields/{name}", f"is none of {', '.join(FIELDS)}")
         if not isinstance(column, str) or not column:
             raise _invalid(f"fields/{name}", "must be the name of a column, or a path with dots")
     if not isinstance(labels, Mapping) or not all(value in ("a", "b", "tie", None) for value in labels.values()):
-        raise _invalid("labels", "must say a, b, tie or null (not usable) for each value")
+        raise _invalid("labels", "must give a, b, tie or null (not usable) for each value")
     form = next((form for form in FORMS if form[1] <= set(fields)), None)
     if form is None:
         raise _invalid(
@@ -48,7 +48,7 @@ def grouped(mapping: Mapping[str, Any]) -> bool:
 
 
 def columns(mapping: Mapping[str, Any]) -> frozenset[str]:
-    """The columns that a mapping uses: a path's whole name too, which may have dots of its own."""
+    """The columns that a mapping uses: the first name of each path, and the whole path, because a column name may have dots."""
     return frozenset(name for path in mapping["fields"].values() for name in (path, path.partition(".")[0]))
 
 
@@ -73,7 +73,7 @@ def _rows(record: Source, reading: Reading) -> Rows:
 
 
 def _at(record: Source, path: str) -> Any:
-    """The column of this name, or what lies along the path; None where the path ends."""
+    """The value of the column with this name, or the value along the path. None if the path does not exist."""
     if path in record:
         return record[path]
     value: Any = record
@@ -106,7 +106,7 @@ def _notes(found: Row, reading: Reading) -> Row:
 FORMAT = Format(
     id="custom",
     title="Columns of your own",
-    about="Any columns: `mapping.fields` says which is which, `mapping.labels` what the values of the label mean (null: not usable).",
+    about="Any columns: `mapping.fields` names the column of each field, `mapping.labels` the meaning of each label (null: not usable).",
     source="",
     kinds=(PREFERENCES, THUMBS, SFT, PROMPTS, PRETRAINING),
     example=({"question": "The sky is", "left": {"text": " blue."}, "right": {"text": " green."}, "vote": "left"},),

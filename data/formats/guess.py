@@ -47,7 +47,7 @@ def guess(columns: Sequence[Column]) -> dict[str, Any] | None:
 
 
 def _named(columns: Sequence[Column]) -> dict[str, str]:
-    """Columns by what they may be called: their whole path, its end, or an object that holds no other text."""
+    """Columns by their possible names: the whole path, its end, or the object if it has no other text."""
     names = {column.name.lower(): column.name for column in columns}
     texts: dict[str, list[str]] = {}
     for column in columns:
@@ -77,7 +77,7 @@ def _verdict(columns: Sequence[Column]) -> Column | None:
 
 
 def _counts(verdict: Column) -> bool:
-    """Whether more of it is better, as far as name and values say: numbers, true and false."""
+    """Whether a higher value is better, by the column's name and values: numbers, true and false."""
     return not _YES.search(verdict.name) and all(_is_score(text) for text in verdict.examples)
 
 

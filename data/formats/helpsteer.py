@@ -13,7 +13,7 @@ _TURN = re.compile(r"\n?<extra_id_1>(Assistant|User)\n")
 
 
 def prompt_of(said: str) -> str | list[chat.Message]:
-    """HelpSteer 2 writes earlier turns into the prompt, behind `<extra_id_1>Assistant` and `<extra_id_1>User`."""
+    """The prompt as text, or as messages if it has earlier turns. HelpSteer 2 marks them with `<extra_id_1>Assistant` and `<extra_id_1>User`."""
     first, *rest = _TURN.split(said)
     if not rest:
         return said
@@ -44,7 +44,7 @@ def _third(record: Source, reading: Reading) -> Rows:
 def _said(
     record: Source, people: Any, one: str, overall: str, prompt: Any, sides: tuple[str, str], reading: Reading
 ) -> Rows:
-    """A row for each person who compared the pair; the overall preference where they are not told one by one."""
+    """A row for each annotator who compared the pair, or one row with the overall preference if they are not listed."""
     row = {"prompt": prompt, "a": sides[0], "b": sides[1]}
     voices = people if isinstance(people, list) else []
     scores = [score for voice in voices if isinstance(voice, dict) and type(score := voice.get(one)) is int]
@@ -56,7 +56,7 @@ def _said(
 
 
 def _preference(score: float) -> Row:
-    """From -3, the first is much better, to 3, the second is."""
+    """Label and margin of a preference from -3 (the first is much better) to 3 (the second is). Raises RowError."""
     if abs(score) > 3:
         raise RowError(f"must be from -3 to 3; found {score:g}", pointer="/preference", code="bad_label")
     return {"label": "a" if score < 0 else "b" if score > 0 else "tie", "margin": abs(score)}
@@ -70,7 +70,7 @@ RATED = Format(
     kinds=(PREFERENCES,),
     example=(
         {
-            "prompt": "What colour is the sky?",
+            "prompt": "Which colour is the sky?",
             "response": "Blue, by day.",
             "helpfulness": 4,
             "correctness": 4,
@@ -79,7 +79,7 @@ RATED = Format(
             "verbosity": 1,
         },
         {
-            "prompt": "What colour is the sky?",
+            "prompt": "Which colour is the sky?",
             "response": "Green.",
             "helpfulness": 0,
             "correctness": 0,
@@ -103,7 +103,7 @@ SECOND = Format(
     kinds=(PREFERENCES,),
     example=(
         {
-            "prompt": "What colour is the sky?",
+            "prompt": "Which colour is the sky?",
             "response_1": "Blue, by day.",
             "response_2": "Green.",
             "preference_strength": -2,
@@ -133,7 +133,7 @@ THIRD = Format(
     example=(
         {
             "domain": "general",
-            "context": [{"role": "user", "content": "What colour is the sky?"}],
+            "context": [{"role": "user", "content": "Which colour is the sky?"}],
             "response1": "Green.",
             "response2": "Blue, by day.",
             "overall_preference": 3,

@@ -18,12 +18,12 @@ _ROLES = {"Human": "user", "Assistant": "assistant"}
 
 
 def turns(dialogue: str, pointer: str) -> list[Message]:
-    """Its messages; paragraphs of one speaker that are marked one by one are one message."""
+    """The messages of a dialogue. Consecutive paragraphs of one speaker are one message. Raises RowError."""
     return _joined(_marked(dialogue, pointer))
 
 
 def _marked(dialogue: str, pointer: str) -> list[Message]:
-    """Its paragraphs, each as it is marked."""
+    """The paragraphs of a dialogue, one message each. Raises RowError."""
     if not dialogue.strip():
         raise RowError("is empty", pointer=pointer, code="empty_text")
     before, *parts = _TURN.split("\n\n" + dialogue.lstrip())
@@ -45,13 +45,13 @@ def _joined(marked: list[Message]) -> list[Message]:
 
 
 def prompt_of(dialogue: str, pointer: str) -> list[Message]:
-    """The messages before an answer that stands elsewhere."""
+    """The messages of a prompt whose answer is in another column."""
     prompt = turns(dialogue, pointer)
     return prompt[:-1] if prompt[-1] == {"role": "assistant", "content": ""} else prompt
 
 
 def waits(prompt: Any) -> bool:
-    """Whether it is a dialogue that ends where the assistant is to speak."""
+    """Whether the prompt is a dialogue that ends with the mark of an assistant turn."""
     return isinstance(prompt, str) and _OPENS.match(prompt) is not None and prompt.rstrip().endswith(_ANSWER)
 
 
@@ -69,7 +69,7 @@ def _rows(record: Source, reading: Reading) -> Rows:
 
 
 def _parted(chosen: str, rejected: str) -> tuple[list[Message], str, str]:
-    """The dialogue that two share, and their last answers."""
+    """The common messages of two dialogues, and their last answers. Raises RowError."""
     before, _, a = chosen.rpartition(_ANSWER)
     other, _, b = rejected.rpartition(_ANSWER)
     last = all(_QUESTION not in said and (not said or said[0].isspace()) for said in (a, b))
@@ -85,7 +85,7 @@ def _parted(chosen: str, rejected: str) -> tuple[list[Message], str, str]:
 
 
 def _last(dialogue: str, pointer: str) -> list[Message]:
-    """Its paragraphs that say something, and the last one, which is the assistant's."""
+    """The paragraphs with text, and the last one. Raises RowError if that is not the assistant's."""
     found = _marked(dialogue, pointer)
     if found[-1]["role"] != "assistant":
         raise RowError("ends without an answer of the assistant", pointer=pointer, code="several_turns")
@@ -109,8 +109,8 @@ FORMAT = Format(
     kinds=(PREFERENCES,),
     example=(
         {
-            "chosen": "\n\nHuman: What colour is the sky?\n\nAssistant: Blue, by day.",
-            "rejected": "\n\nHuman: What colour is the sky?\n\nAssistant: Green.",
+            "chosen": "\n\nHuman: Which colour is the sky?\n\nAssistant: Blue, by day.",
+            "rejected": "\n\nHuman: Which colour is the sky?\n\nAssistant: Green.",
         },
     ),
     fields=frozenset({"prompt", "chosen", "rejected", *NOTES}),

@@ -1,6 +1,6 @@
-"""Alpaca's way to ask: an instruction, perhaps with an input, a system message and a history.
+"""Alpaca's prompts: an instruction, and optionally an input, a system message and a history.
 
-LLaMA-Factory's own names for the instruction and its input, `prompt` and `query`, are columns of files too.
+LLaMA-Factory names the instruction and its input `prompt` and `query`.
 """
 
 from typing import Any
@@ -12,11 +12,11 @@ from data.formats.values import text
 from data.names import INPUTS
 
 _SHORT = 20
-"""Characters of an input that a prompt may hold by chance; a longer one was put into it."""
+"""Most characters of an input that a prompt may contain by chance. A longer one was included on purpose."""
 
 
 def prompt(record: Source, name: str, inputs: tuple[str, ...] = INPUTS) -> Any:
-    """The prompt in this column: messages as they are, a text with what stands beside it."""
+    """The prompt in this column: messages unchanged, a text with its input, history and system message."""
     return asked(record, name, inputs) if isinstance(record.get(name), str) else chat.prompt(record, name)
 
 

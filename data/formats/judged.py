@@ -1,4 +1,4 @@
-"""Instruction, two outputs, and what people or authors said: PandaLM, LLMBar, AlpacaFarm."""
+"""Formats of an instruction, two outputs and a verdict: PandaLM, LLMBar, AlpacaFarm."""
 
 import re
 
@@ -16,7 +16,7 @@ def _panda(record: Source, reading: Reading) -> Rows:
     row = {"prompt": asked(record), "a": text(record, "response1"), "b": text(record, "response2")}
     people = [name for name in record if _PERSON.fullmatch(name) and record[name] is not None]
     if not people:
-        raise RowError("no annotator says anything about the pair", pointer="/annotator1", code="bad_label")
+        raise RowError("no annotator has judged the pair", pointer="/annotator1", code="bad_label")
     where = record.get("cmp_key")
     for name in people:
         label = _LABELS.get(number(record[name], name))
@@ -72,7 +72,7 @@ BAR = Format(
     about="An instruction, two outputs, and which is better: `label` or `preference`, 1 or 2, or between them how sure the judge is (1.5 for a tie).",
     source="https://github.com/princeton-nlp/LLMBar",
     kinds=(PREFERENCES,),
-    example=({"input": "What colour is the sky?", "output_1": "Green.", "output_2": "Blue, by day.", "label": 2},),
+    example=({"input": "Which colour is the sky?", "output_1": "Green.", "output_2": "Blue, by day.", "label": 2},),
     fields=INSTRUCTION_COLUMNS | NOTED | {"output_1", "output_2", "label", "preference"},
     fits=lambda record: has(record, "output_1", "output_2") and ("label" in record or "preference" in record) and ("input" in record or "instruction" in record),
     rows=_bar,

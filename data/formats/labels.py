@@ -19,15 +19,15 @@ _NUMBERED = re.compile(r"(\d+)\D*$")
 
 
 def label_text(value: Any) -> str:
-    """A value as a mapping names it: `true` of JSON, whatever is around it cut off."""
+    """The value as a mapping writes it, without surrounding white space: `true` for JSON's true."""
     return (value if isinstance(value, str) else compact(value)).strip()
 
 
 def meaning(value: Any, labels: Mapping[str, str | None], fields: Mapping[str, str]) -> str:
-    """a, b or tie: by the mapping, otherwise by the name of a side's column or a well-known word.
+    """ "a", "b" or "tie", by the mapping, or by the name of a side's column or a well-known word.
 
-    Raises RowError for an unknown value, and for a value that the mapping marks as not usable (None). A number alone has no
-    meaning: files count from 0 or from 1.
+    Raises RowError for an unknown value, and for one that the mapping marks as unusable (None). A number alone has no
+    meaning, because files count from 0 or from 1.
     """
     said = "" if value is None else label_text(value)
     label = labels[said] if said in labels else _by_itself(said, labels, fields)
@@ -36,18 +36,18 @@ def meaning(value: Any, labels: Mapping[str, str | None], fields: Mapping[str, s
     if not said:
         detail = "the label is empty"
     elif said in labels:
-        detail = f"the mapping says that the label {said[:40]!r} is not usable"
+        detail = f"the mapping marks the label {said[:40]!r} as not usable"
     elif not labels and _number(said) is not None:
-        detail = f"the label {said[:40]!r} is a number: say in the mapping's labels which values mean a, b and tie"
+        detail = f"the label {said[:40]!r} is a number: give the values of a, b and tie in the mapping's labels"
     else:
-        detail = f"the label {said[:40]!r} is not among those that the mapping knows"
+        detail = f"the label {said[:40]!r} is not in the mapping"
     raise RowError(detail, pointer="/label", code="bad_label")
 
 
 def suggested(values: Iterable[str], fields: Mapping[str, str]) -> dict[str, str]:
-    """Labels for the values of a column, where the file states them: words, and numbers in the names of the sides' columns.
+    """Labels for the values of a column that are clear from the file: words, and numbers in the names of the sides' columns.
 
-    Other numbers get none: 1 is the first answer in some files, the second in others, and means "yes" in others.
+    Other numbers get none. 1 is the first answer in some files, the second in others, and "yes" in others.
     """
     said = [label_text(value) for value in values]
     numbers = {text: number for text in said if (number := _number(text)) is not None}
@@ -57,7 +57,7 @@ def suggested(values: Iterable[str], fields: Mapping[str, str]) -> dict[str, str
 
 
 def _numbered(fields: Mapping[str, str], numbers: set[float]) -> dict[float, str]:
-    """Which number is which side, by the names of their columns. Nothing where further numbers show that they are grades."""
+    """The side of each number, by the names of the sides' columns. Empty if further numbers show that the values are grades."""
     ends = [(_NUMBERED.search(fields.get(side, "")), side) for side in ("a", "b")]
     named = {float(end[1]): side for end, side in ends if end is not None}
     return named if len(named) == 2 and numbers <= {0, *named} else {}

@@ -21,7 +21,7 @@ def _rows(record: Source, reading: Reading) -> Rows:
 
 
 def _answer(value: Any, name: str) -> str:
-    """One assistant message, text or a list of one. RowError for tool calls."""
+    """The text of one assistant message. Raises RowError for several messages and for tool calls."""
     if isinstance(value, list) and len(value) != 1:
         chat.messages(value, f"/{name}")  # a tool's part in it is the better reason
         raise RowError(f"must be one message; it has {len(value)}", pointer=f"/{name}", code="several_turns")

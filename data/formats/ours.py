@@ -64,7 +64,7 @@ def _form(record: Source, kind: DatasetKind) -> tuple[str, ...]:
 
 
 def _from_text(row: Row, reading: Reading) -> Row:
-    """Lists that lie in a cell as JSON."""
+    """The row with lists that a cell holds as JSON text."""
     for name in ("completions", "ranks"):
         if isinstance(row.get(name), str):
             row[name] = listed(row, name)
@@ -83,7 +83,7 @@ def _thumbs(record: Source) -> bool:
 
 
 def _demonstrates(record: Source) -> float:
-    """Weakly where something else in the record may say that the answer is a bad one."""
+    """0.5 where another field may rate the answer as a bad one."""
     return any(_is(record, form) for form in _FORMS[SFT]) and (0.5 if judged(record) else 1)
 
 
@@ -96,7 +96,7 @@ def _is(record: Source, form: tuple[str, ...]) -> bool:
 ROWS = Format(
     id="rows",
     title="Rows of this platform",
-    about="As datasets are stored and exported: pairs with a label, rankings, thumbs, demonstrations, prompts and texts.",
+    about="The rows of stored and exported datasets: pairs with a label, rankings, thumbs, demonstrations, prompts and texts.",
     source="",
     kinds=(PREFERENCES, THUMBS, SFT, PROMPTS, PRETRAINING),
     example=(

@@ -14,9 +14,10 @@ PAIR_NOTES = PAIR_SCORE_COLUMNS | NOTED | set(NOTES)
 
 
 def compared(prompt: Any, chosen: Any, rejected: Any, names: tuple[str, str], reading: Reading) -> tuple[Any, str, str]:
-    """Prompt and answers of two sides. Each side is an answer, or the whole conversation that ends with it; in the second
-    case the prompt is what the two share, and what is said about it elsewhere (`prompt`, None if nothing) only the same again,
-    or a part of it.
+    """Prompt and answers of two sides. Each side is an answer, or the whole conversation that ends with it.
+
+    For whole conversations, the prompt is their common beginning. `prompt` (None if absent) may then repeat it or a
+    part of it. Raises RowError.
     """
     said = prompt if prompt is None or isinstance(prompt, str) else chat.messages(prompt, "/prompt")
     if not (_is_conversation(chosen) or _is_conversation(rejected)):
@@ -35,12 +36,12 @@ def compared(prompt: Any, chosen: Any, rejected: Any, names: tuple[str, str], re
 
 
 def _told_apart(side: Any, pointer: str) -> tuple[list[chat.Message], str]:
-    """A conversation cut before its last answer; a text is an answer by itself."""
+    """The messages before the last answer, and that answer. A text is an answer without messages."""
     return ([], side) if isinstance(side, str) else chat.prompt_and_answer(side, pointer)
 
 
 def _joined(said: list[chat.Message], found: list[chat.Message], names: tuple[str, str]) -> list[chat.Message]:
-    """The prompt beside two conversations and how these begin. RowError where one does not go on where the other ends."""
+    """The messages of a prompt column and of the common beginning, joined. Raises RowError if they do not fit together."""
     if not found or said[-len(found) :] == found:
         return said  # the sides leave out how it begins, as a system message
     if all(message in found for message in said if message["role"] != "system"):
@@ -53,8 +54,7 @@ def _joined(said: list[chat.Message], found: list[chat.Message], names: tuple[st
 
 
 def _told_in(text: str, found: list[chat.Message]) -> bool:
-    """Whether some message says so: mixes of data sets have the first or the last turn beside the conversations, or all of
-    them in a template."""
+    """Whether the prompt contains a message, or a message contains it. Mixed datasets repeat the first or last turn, or all turns in a template."""
     contents = [content for message in found if (content := message["content"].strip())]
     return any(text.strip() in content or content in text for content in contents)
 
@@ -69,7 +69,7 @@ def whole(record: Source) -> bool:
 
 
 def pair_notes(record: Source, reading: Reading) -> Row:
-    """Ours where they are given, otherwise what is usually called so; a margin otherwise from the scores."""
+    """Annotator, source, time and margin. Without a margin, it is the difference of the scores."""
     found = {} if NOTED.isdisjoint(record) else notes(record) | given(record, reading, "annotator", "source", "time")
     found |= given(record, reading, "margin")
     if "margin" not in found and not PAIR_SCORE_COLUMNS.isdisjoint(record):
@@ -84,7 +84,7 @@ def scored(record: Source) -> bool:
 
 
 def margin(record: Source, reading: Reading, chosen: str, rejected: str) -> Row:
-    """`{"margin": …}`, by how much the chosen side was rated higher; nothing where that is not said, or where it was not."""
+    """`{"margin": …}`, the chosen side's score minus the rejected side's. Empty if a score is missing or the chosen side's is lower."""
     if record.get(chosen) is None or record.get(rejected) is None:
         return {}
     better, worse = number(record[chosen], chosen, reading), number(record[rejected], rejected, reading)
@@ -95,7 +95,7 @@ def margin(record: Source, reading: Reading, chosen: str, rejected: str) -> Row:
 
 
 def repeats(prompt: Any, a: Any, b: Any, reading: Reading) -> None:
-    """Warn where both answers begin with the whole prompt: it would be learnt as part of the answer."""
+    """Note answers that both begin with the whole prompt, which the policy would learn to repeat."""
     texts = isinstance(prompt, str) and isinstance(a, str) and isinstance(b, str)
     if texts and len(prompt) > 20 and a.startswith(prompt) and b.startswith(prompt):
         reading.note("prompt_repeated", "both answers begin with the whole prompt")
@@ -107,14 +107,14 @@ _TURNS = (
 )  # fmt: skip
 """Where an answer begins in texts that hold a whole conversation."""
 _IN_ANSWERS = ("\nAnswer:", "\nA:", "\nTL;DR:")
-"""Those of them that an answer may hold."""
+"""Marks that an answer may also contain."""
 
 
 def common_prompt(chosen: str, rejected: str) -> tuple[str, str, str]:
-    """The longest beginning that two texts share, cut where an answer could begin, and the two rests.
+    """The common beginning of two texts, cut where an answer could begin, and the two remainders.
 
-    That is behind the last sign of a turn, otherwise before a space, so that no word is torn apart (as TRL's extract_prompt
-    does). RowError if nothing is left that could be a prompt.
+    The cut is after the last mark of a turn, or before a space, so that no word is split (as in TRL's
+    extract_prompt). Raises RowError if no possible prompt is left.
     """
     prefix = chosen[: _shared_length(chosen, rejected)]
     cut = max((prefix.rfind(sign) + len(sign) for sign in _TURNS if sign in prefix), default=None)
@@ -145,7 +145,7 @@ def _shared_length(first: str, second: str) -> int:
 
 
 def _between_words(prefix: str, chosen: str, rejected: str) -> int:
-    """Where to cut so that neither rest is blank and no word is torn; the space goes with the answers."""
+    """The place of the cut: neither remainder is blank, and no word is split. The space belongs to the answers."""
     end = len(prefix)
     torn = prefix[-1:].isalnum() and not all(text[end : end + 1].isspace() for text in (chosen, rejected))
     whole = all(text[end:].strip() for text in (chosen, rejected))

@@ -41,7 +41,7 @@ _GIVEN_SOURCE = Part(frozenset({"source"}), lambda record, reading: given(record
 _SOURCES = ("source", "datasource", "dataset")
 _LLAMA_FACTORY = "https://github.com/hiyouga/LLaMA-Factory/blob/main/data/README.md"
 _REJECTED = ("rejected_messages", "rejected_response")
-_SKY = "What colour is the sky?"
+_SKY = "Which colour is the sky?"
 
 
 def _text_of(record: Source, *names: str) -> dict[str, str]:
@@ -307,7 +307,7 @@ PRESETS = (
         kinds=(SFT, PROMPTS),
         columns={"prompt": QUESTIONS, "completion": "answer", "answer": "answer"},
         notes=_SOURCE,
-        example=({"question": "What is 6 times 12?", "answer": "72"},),
+        example=({"question": "How much is 6 times 12?", "answer": "72"},),
         specific=20,
         one_of_many=True,
     ),
@@ -320,7 +320,7 @@ PRESETS = (
         columns={"prompt": "messages", "answer": "reference_answer"},
         notes=_GIVEN_SOURCE,
         tools=True,
-        example=({"messages": [{"role": "user", "content": "What is 6 × 12?"}], "reference_answer": "72"},),
+        example=({"messages": [{"role": "user", "content": "How much is 6 × 12?"}], "reference_answer": "72"},),
         fits=_is_reinforcement,
         specific=60,
     ),
@@ -333,7 +333,7 @@ PRESETS = (
         columns={"prompt": VERIFIABLE_PROMPTS, "answer": "label"},
         optional=frozenset({"answer"}),
         notes=Part(frozenset(_SOURCES), lambda record, reading: _text_of(record, *_SOURCES)),
-        example=({"input": "What is 6 times 12?", "label": "72", "datasource": "gsm8k"},),
+        example=({"input": "How much is 6 times 12?", "label": "72", "datasource": "gsm8k"},),
         fits=_is_openrlhf,
         specific=70,
     ),
@@ -347,7 +347,7 @@ PRESETS = (
         optional=frozenset({"answer"}),
         notes=_SOURCE,
         refuses_misspelt=True,
-        example=({"prompt": "What is 6 × 12?", "answer": 72}, {"prompt": [{"role": "user", "content": _SKY}]}),
+        example=({"prompt": "How much is 6 × 12?", "answer": 72}, {"prompt": [{"role": "user", "content": _SKY}]}),
         fits=_is_prompt,
         specific=10,
     ),

@@ -65,7 +65,7 @@ WEBGPT = Format(
     kinds=(PREFERENCES,),
     example=(
         {
-            "question": {"dataset": "eli5", "id": "q1", "full_text": "What colour is the sky?"},
+            "question": {"dataset": "eli5", "id": "q1", "full_text": "Which colour is the sky?"},
             "answer_0": "Green.",
             "answer_1": "Blue, by day [1].",
             "score_0": -0.5,

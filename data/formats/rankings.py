@@ -1,4 +1,4 @@
-"""Several answers to one prompt in one record: with ranks, with scores, or as samples with their evaluations."""
+"""Formats of several answers to one prompt in one record: with ranks, with scores, or as samples with evaluations."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ def _prompt(record: Source) -> Any:
 
 
 def _lists(record: Source, reading: Reading) -> Rows:
-    """Lists side by side. Of ranks less is better, of scores more."""
+    """Parallel lists of answers and of ranks (lower is better) or scores (higher is better)."""
     answers, by_rank = first_named(record, ANSWER_LISTS) or "completions", first_named(record, RANK_LISTS)
     measure = by_rank or first_named(record, SCORE_LISTS) or "ranks"
     texts, values = listed(record, answers), listed(record, measure)
@@ -34,7 +34,7 @@ def _lists(record: Source, reading: Reading) -> Rows:
 
 
 def _objects(record: Source, reading: Reading) -> Rows:
-    """Answers that carry their own rank (Nectar) or score."""
+    """Answers with their own rank (Nectar) or score."""
     name = first_named(record, ANSWER_LISTS) or "answers"
     answers = []
     for index, item in enumerate(listed(record, name)):
@@ -51,7 +51,7 @@ def _objects(record: Source, reading: Reading) -> Rows:
 
 
 def _samples(record: Source, reading: Reading) -> Rows:
-    """Conversations with one prompt, each with what it was given: the Fireworks cookbook's form."""
+    """Conversations with one prompt, each with its score, as in the Fireworks cookbook."""
     prompt: list[chat.Message] | None = None
     answers = []
     for index, sample in enumerate(listed(record, "samples")):

@@ -12,7 +12,7 @@ from data.names import CONVERSATIONS, DEMONSTRATION_ANSWERS, DEMONSTRATION_PROMP
 
 
 def source(record: Source) -> Row:
-    """Where it is from, if that is a text: the one note of demonstrations and prompts."""
+    """The source, if it is text: the only note of demonstrations and prompts."""
     return {"source": record["source"]} if isinstance(record.get("source"), str) and record["source"] else {}
 
 
@@ -27,7 +27,10 @@ def _talk(record: Source, reading: Reading) -> Rows:
 
 
 def _learnt(messages: list[chat.Message], unlearnt: list[bool], reading: Reading) -> Iterator[Row]:
-    """`unlearnt`: of each of the assistant's turns. Where the last one alone is to be learnt, it is the completion."""
+    """The row of a conversation. `unlearnt` marks assistant turns that are excluded from training.
+
+    If only the last turn is to be learnt, it is the completion.
+    """
     if not any(unlearnt):
         yield {"messages": messages}
     elif unlearnt[-1]:
@@ -48,7 +51,7 @@ def _before_the_last_answer(messages: list[chat.Message], name: str) -> list[cha
 
 
 def _answered(record: Source, reading: Reading) -> Rows:
-    """Also whole conversations, where a file has a few among them, as one of the platform's rows may."""
+    """A prompt and its completion, or a whole conversation, since a file of the former may have a few of the latter."""
     name = next((name for name in DEMONSTRATION_ANSWERS if record.get(name) is not None), None)
     if name is None and record.get("prompt") is None and record.get("messages") is not None:
         yield from _talk(record, reading)
@@ -65,7 +68,7 @@ def _conversation(record: Source) -> list[Any] | None:
 
 
 def _trusted(record: Source) -> float:
-    """Weakly where something else in the record may say that the answer is a bad one."""
+    """0.5 where another field may rate the answer as a bad one."""
     return 0.5 if judged(record) else 1
 
 
@@ -75,8 +78,7 @@ def _demonstrates(record: Source) -> float:
 
 
 def _asks(record: Source) -> float:
-    """Weakly where the assistant speaks, or other fields may hold what it says: then somebody has to say that only the
-    prompts are meant."""
+    """0.1 for a conversation with assistant turns, and 0.5 if other fields may be answers: the user must then choose the kind."""
     talk = _conversation(record)
     if talk is None or not chat.only_asks(talk):
         return 0 if talk is None else 0.1
@@ -84,7 +86,7 @@ def _asks(record: Source) -> float:
 
 
 def _completes(record: Source) -> float:
-    """Weakly where the question is under another name than `prompt`, and more stands beside it."""
+    """0.5 where the question has another name than `prompt`, and other fields have content."""
     if record.get("prompt") is not None:
         return any(record.get(name) is not None for name in DEMONSTRATION_ANSWERS) and _trusted(record)
     answers = (
@@ -109,7 +111,7 @@ MESSAGES = Format(
     about="A conversation in `messages` (OpenAI, TRL) or `conversations` (ShareGPT). For SFT as it is; as prompts, up to the last answer.",
     source="https://huggingface.co/docs/trl/dataset_formats#conversational",
     kinds=(SFT, PROMPTS),
-    example=({"messages": [{"role": "user", "content": "What colour is the sky?"}, {"role": "assistant", "content": "Blue, by day."}]},),
+    example=({"messages": [{"role": "user", "content": "Which colour is the sky?"}, {"role": "assistant", "content": "Blue, by day."}]},),
     fields=frozenset({*CONVERSATIONS, "tools", "source", *REFERENCES}),
     for_prompts=frozenset(REFERENCES),
     fits=lambda record: 0,

@@ -1,4 +1,4 @@
-"""TRL's preference formats, and what UltraFeedback's binarized forms make of them."""
+"""TRL's preference formats, and the binarized forms of UltraFeedback."""
 
 from data.errors import RowError
 from data.formats import chat
@@ -22,7 +22,7 @@ _ASKED = (
     "conversations",
     "conversation",
 )
-"""Names under which a prompt may stand beside the two sides."""
+"""Other column names that a prompt may have."""
 
 
 def _explicit(record: Source, reading: Reading) -> Rows:
@@ -55,7 +55,7 @@ def _lists(record: Source) -> bool:
 
 
 def _fits_implicit(record: Source) -> float:
-    """Weakly where the prompt may stand under another name, for then what both begin with is no prompt."""
+    """0.5 where another column may be the prompt, because the common beginning of the sides is then no prompt."""
     sides = [record.get(name, 0) for name in ("chosen", "rejected")]
     if "prompt" in record or not all(side is None or isinstance(side, str) for side in sides):
         return 0
@@ -64,7 +64,7 @@ def _fits_implicit(record: Source) -> float:
     return 0.5 if any(others.get(name) for name in _ASKED) or says_more(others, _SIDES) else 1
 
 
-TALK = [{"role": "user", "content": "What colour is the sky?"}]
+TALK = [{"role": "user", "content": "Which colour is the sky?"}]
 BLUE, GREEN = ([{"role": "assistant", "content": f"It is {colour}."}] for colour in ("blue", "green"))
 
 EXPLICIT = Format(

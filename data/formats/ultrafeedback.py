@@ -19,7 +19,7 @@ def _original(record: Source, reading: Reading) -> Rows:
 
 
 def _scores(completions: list[dict[str, Any]], reading: Reading) -> list[float]:
-    """By one measure that all of them have: two are on different scales."""
+    """Scores by one measure that all completions have, because different measures have different scales. Raises RowError."""
     for name in ULTRAFEEDBACK_SCORES:
         if all(completion.get(name) is not None for completion in completions):
             values = enumerate(completion[name] for completion in completions)
@@ -33,7 +33,7 @@ def _scores(completions: list[dict[str, Any]], reading: Reading) -> list[float]:
 
 
 def _ratings(completion: dict[str, Any]) -> dict[str, float]:
-    """What it was given for helpfulness, honesty and so on: numbers as text, and N/A."""
+    """The ratings of helpfulness, honesty and other aspects. Ratings are numbers as text; N/A is left out."""
     annotations = completion.get("annotations")
     aspects = annotations.items() if isinstance(annotations, dict) else ()
     ratings = {aspect: one.get("Rating") for aspect, one in aspects if isinstance(one, dict)}
@@ -56,7 +56,7 @@ ORIGINAL = Format(
     example=(
         {
             "source": "evol_instruct",
-            "instruction": "What colour is the sky?",
+            "instruction": "Which colour is the sky?",
             "completions": [
                 {"model": "one", "response": "Blue, by day.", "overall_score": 8.0, "fine-grained_score": 4.75},
                 {"model": "two", "response": "Green.", "overall_score": 2.0, "fine-grained_score": 1.5},

@@ -10,7 +10,7 @@ from data.names import INSTRUCTION_COLUMNS, NOTED, UNLABELLED_LISTS, UNLABELLED_
 
 
 def _rows(record: Source, reading: Reading) -> Rows:
-    reading.note("unlabelled", "nobody has said which answer is better: the row waits to be annotated")
+    reading.note("unlabelled", "no answer is marked as better: the row waits for annotation")
     row = {"prompt": _prompt(record)} | given(record, reading, "source")
     pair = _pair(record)
     if name := next((name for name in UNLABELLED_LISTS if record.get(name) is not None and pair is None), None):
@@ -26,7 +26,7 @@ def _rows(record: Source, reading: Reading) -> Rows:
 
 
 def _prompt(record: Source) -> Any:
-    """As alpaca asks, with whatever stands beside it."""
+    """The prompt, or the instruction with its input, history and system message."""
     prompt = record.get("prompt")
     if "prompt" in record and not isinstance(prompt, str):
         return chat.prompt(record)
@@ -38,7 +38,7 @@ def _pair(record: Source) -> tuple[str, str] | None:
 
 
 def _fits(record: Source) -> float:
-    """Weakly where some field may be a label under a name that nobody knows here."""
+    """0.5 where some field may be a label under an unknown name."""
     answers = "completions" in record or several_outputs(record) or _pair(record)
     if not ("prompt" in record or "instruction" in record) or not answers:
         return 0
@@ -60,7 +60,7 @@ FORMAT = Format(
 
 
 def _best_first(record: Source, reading: Reading) -> Rows:
-    """The order of `output` is the ranking (`oaast_rm`). A file does not state this order: the user names this format."""
+    """The order of `output` is the ranking (`oaast_rm`). A file does not state it, so the user names this format."""
     answers = [(chat.answer(one, f"/output/{place}"), -place) for place, one in enumerate(listed(record, "output"))]
     if len(answers) == 2:
         yield {"prompt": asked(record), "chosen": answers[0][0], "rejected": answers[1][0]} | notes(record)

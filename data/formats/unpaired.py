@@ -1,4 +1,4 @@
-"""One answer a record: thumbs up or down (KTO), or a score. The answers to one prompt become a ranking, or thumbs stay thumbs."""
+"""Formats of one answer a record with a thumb (KTO). The answers to one prompt become a ranking, or thumbs stay thumbs."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from data.schema import DatasetKind
 
 _DOCS = "https://huggingface.co/docs/trl/dataset_formats#unpaired-preference"
 _UNFILLED = 0.9
-"""An empty column may be a verdict that is missing; but one that is empty in every record is none."""
+"""The score of an empty label column. A verdict may be missing, but a column that is always empty is none."""
 _QUESTIONS, _TALKS = ("prompt", "instruction", "question"), ("messages", "conversations", "conversation")
 _JUDGED_FIELDS = INSTRUCTION_COLUMNS.union(NOTED, _QUESTIONS, _TALKS, DEMONSTRATION_ANSWERS, THUMB_TAGS)
 
@@ -56,7 +56,7 @@ def _is_conversation(value: Any) -> bool:
 
 
 def _told(rated: Rated, reading: Reading) -> Rows:
-    """To be ranked; or as it is; or, to be imitated, only if it is good."""
+    """The rated answer for a ranking, a thumb, or a demonstration if the answer is good."""
     if reading.kind is THUMBS:
         thumb = "up" if rated.score else "down"
         notes = {name: note for name, note in rated.notes.items() if name != "margin"}
@@ -70,7 +70,7 @@ def _told(rated: Rated, reading: Reading) -> Rows:
 
 
 def _suggests(records: Sequence[Source]) -> DatasetKind:
-    """A ranking needs good and bad answers to one prompt. Where no prompt has both, thumbs are what the file holds."""
+    """The kind that the records suggest: preferences if a prompt has good and bad answers, otherwise thumbs."""
     found: dict[bytes, set[bool]] = defaultdict(set)
     for record in records:
         name = next((name for name in THUMB_TAGS if judges(record.get(name))), None)
@@ -78,12 +78,12 @@ def _suggests(records: Sequence[Source]) -> DatasetKind:
             prompt, _ = _judged(record)
             found[orjson.dumps(prompt)].add(truth(record.get(name or "label"), name or "label"))
         except (RowError, TypeError):
-            continue  # the import tells what is wrong with it
+            continue  # the import reports the error
     return PREFERENCES if any(len(said) == 2 for said in found.values()) else THUMBS
 
 
 def _is_thumb(record: Source) -> float:
-    """Whatever the label is, unless it is the name of something."""
+    """1 if `label` holds a verdict and not a name."""
     asked = any(name in record for name in (*_QUESTIONS, *_TALKS)) or _is_conversation(record.get("completion"))
     return asked and "completion" in record and _says(record, ("label",))
 
@@ -98,7 +98,7 @@ def _is_factory(record: Source) -> float:
 
 
 def _says(record: Source, tags: tuple[str, ...]) -> float:
-    """Whether one of these columns holds a verdict."""
+    """1 if one of these columns holds a verdict, 0.9 if one is empty, otherwise 0."""
     if any(judges(record.get(name)) for name in tags):
         return 1
     return _UNFILLED if any(name in record and record[name] in (None, "") for name in tags) else 0
@@ -107,7 +107,7 @@ def _says(record: Source, tags: tuple[str, ...]) -> float:
 KTO = Format(
     id="trl_unpaired",
     title="TRL, unpaired (KTO)",
-    about="A prompt, one completion, and whether it is good, as Axolotl has them too. Read as `thumbs`, each is a row; read as `preferences`, good and bad ones of one prompt, wherever they stand, become a ranking; for SFT the good ones count. Unless you say which: preferences where a prompt of the first records has both, else thumbs.",
+    about="A prompt, one completion, and whether it is good (also Axolotl's). The kind `thumbs` makes each a row. The kind `preferences` ranks the good and bad ones of one prompt, wherever they are. SFT uses the good ones. Without a kind, it is preferences if a prompt of the first records has both, otherwise thumbs.",
     source=_DOCS,
     kinds=(PREFERENCES, THUMBS, SFT),
     suggests=_suggests,
@@ -125,7 +125,7 @@ KTO = Format(
 FACTORY = Format(
     id="llama_factory_kto",
     title="LLaMA-Factory, KTO",
-    about="A conversation, or a prompt and its answer in other columns than TRL's, with `label`, `kto_tag` or `tag`: whether the last answer is good. What becomes of it: as of TRL's.",
+    about="A conversation, or a prompt and its answer in other columns than TRL's, with `label`, `kto_tag` or `tag`: whether the last answer is good. The rows are those of `trl_unpaired`.",
     source="https://github.com/hiyouga/LLaMA-Factory/blob/main/data/README.md",
     kinds=(PREFERENCES, THUMBS, SFT),
     suggests=_suggests,

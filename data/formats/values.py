@@ -29,7 +29,7 @@ def named(record: Source) -> str:
 
 
 def first_named(record: Source, names: Sequence[str]) -> str | None:
-    """The first of these columns that holds something, otherwise the first that is there. A table has all columns in each record."""
+    """The first of these columns that is filled, otherwise the first that the record has. None if it has none."""
     return next((name for name in names if record.get(name) is not None), None) or next(
         (name for name in names if name in record), None
     )
@@ -44,7 +44,7 @@ def text(record: Source, name: str) -> str:
 
 
 def number(value: Any, name: str, reading: Reading | None = None) -> float | int:
-    """A number. One that is written as text is read and noted. Raises RowError."""
+    """The number of a value. A number in a text is converted and noted. Raises RowError."""
     if isinstance(value, bool):
         raise RowError("must be a number", pointer=f"/{name}", code="wrong_type")
     if isinstance(value, str):
@@ -87,7 +87,7 @@ def numbered_label(value: Any, name: str, labels: Mapping[float, str], reading: 
 
 
 def listed(record: Source, name: str) -> list[Any]:
-    """A list, also one written into a cell as JSON or in Python's form. Raises RowError."""
+    """The list of a field, or of a text that holds one as JSON or in Python's form. Raises RowError."""
     value = field(record, name)
     if isinstance(value, str):
         found = structure(value)
@@ -117,7 +117,7 @@ _SECONDS = re.compile(r"\d{9,13}(\.\d+)?")
 
 
 def time(value: Any) -> str | None:
-    """RFC 3339 in the zone that was said, or UTC. Seconds or milliseconds since 1970, ISO 8601, or None."""
+    """The time in RFC 3339, in its own zone or UTC. Accepts seconds or milliseconds since 1970 and ISO 8601; None for anything else."""
     try:
         if isinstance(value, str) and _SECONDS.fullmatch(value):  # as a CSV has it
             value = float(value)
@@ -161,9 +161,10 @@ TWICE = "An answer was given to this prompt before, with the same rating: it cou
 
 
 def ranked(prompt: Any, answers: Sequence[tuple[Any, float]], reading: Reading) -> Row:
-    """A ranking row by scores, of which more is better: equal scores are ties, the best has rank 1.
+    """A ranking by scores, of which higher is better. Equal scores are ties; the best rank is 1.
 
-    One answer given twice with one score is one answer, which is noted. RowError if its scores differ, or if fewer than two are left.
+    An answer that occurs twice with one score counts once, and is noted. Raises RowError if its scores differ, or if
+    fewer than two answers are left.
     """
     best: dict[str, float] = {}
     for index, (answer, score) in enumerate(answers):

@@ -1,4 +1,4 @@
-"""Prompts with the answer that a reward checks, in layouts of their own: verl, NeMo-RL, GSM8K."""
+"""Formats of prompts with a verifiable answer: verl, NeMo-RL, GSM8K."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ def _is_verl(record: Source) -> bool:
 
 
 def _nemo(record: Source, reading: Reading) -> Rows:
-    """The assistant's last turn, or `output`, is the demonstration, or the answer that the environment compares with."""
+    """The assistant's last turn, or `output`, is the demonstration, or the answer that the environment checks."""
     if record.get("messages") is None:
         prompt, said = chat.prompt(record, "input"), field(record, "output")
     else:
@@ -79,7 +79,7 @@ VERL = Format(
     example=(
         {
             "data_source": "openai/gsm8k",
-            "prompt": [{"role": "user", "content": "What is 6 times 12?"}],
+            "prompt": [{"role": "user", "content": "How much is 6 times 12?"}],
             "ability": "math",
             "reward_model": {"style": "rule", "ground_truth": "72"},
             "extra_info": {"split": "train", "index": 0},
@@ -94,12 +94,15 @@ VERL = Format(
 NEMO = Format(
     id="nemo_rl",
     title="NeMo-RL",
-    about="`messages` that end with the expected answer and `task_name`, or `input` and `output`: for a reward to check (prompts), or to imitate (SFT). The user says which.",
+    about="`messages` that end with the expected answer and `task_name`, or `input` and `output`: for a reward to check (prompts), or to imitate (SFT). The user chooses which.",
     source="https://docs.nvidia.com/nemo/rl/latest/guides/grpo.html",
     kinds=(PROMPTS, SFT),
     example=(
         {
-            "messages": [{"role": "user", "content": "What is 6 times 12?"}, {"role": "assistant", "content": "72"}],
+            "messages": [
+                {"role": "user", "content": "How much is 6 times 12?"},
+                {"role": "assistant", "content": "72"},
+            ],
             "task_name": "math",
         },
     ),
@@ -112,10 +115,10 @@ NEMO = Format(
 GSM8K = Format(
     id="gsm8k",
     title="GSM8K",
-    about="A question and its worked solution, whose last line is #### and the answer. As prompts, with that answer; for SFT, with the solution.",
+    about="A question and its worked solution, whose last line is #### and the answer. Prompts get that answer; SFT gets the solution.",
     source="https://github.com/openai/grade-school-math",
     kinds=(PROMPTS, SFT),
-    example=({"question": "What is 6 times 12?", "answer": "6 times 12 is <<6*12=72>>72.\n#### 72"},),
+    example=({"question": "How much is 6 times 12?", "answer": "6 times 12 is <<6*12=72>>72.\n#### 72"},),
     fields=frozenset({"question", "answer"}),
     fits=lambda record: has(record, "question", "answer") and isinstance(record["answer"], str) and "\n#### " in record["answer"],
     rows=_gsm8k,

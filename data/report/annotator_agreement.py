@@ -1,7 +1,7 @@
-"""Where verdicts on the same answers differ: one person's own, those of several, and how far several agree.
+"""Measures where verdicts on the same answers differ: those of one annotator, and those of several.
 
-Krippendorff's α = 1 − Dₒ/Dₑ: observed disagreement over that expected by chance, here of nominal values (Krippendorff 2011).
-It takes any number of annotators, and units that not all of them have judged.
+Krippendorff's α = 1 − Dₒ/Dₑ is the observed disagreement over that expected by chance, here of nominal values
+(Krippendorff 2011). It accepts any number of annotators, and units that not all of them judged.
 """
 
 from collections import Counter, defaultdict
@@ -129,7 +129,7 @@ def _close(node: int, stack: list[int], found: dict[int, int]) -> None:
 
 
 LISTED = 100
-"""Annotators that a report lists; arena data has one for each judge."""
+"""Most annotators that a report lists. Arena data has one for each judge."""
 _NOBODY = 0
 """The number of an unknown annotator."""
 ENOUGH = 20
@@ -138,21 +138,21 @@ ENOUGH = 20
 
 @dataclass
 class Judgements:
-    """Rows from 0."""
+    """Results of comparing verdicts. Rows are counted from 0."""
 
     contradicting: set[int] = field(default_factory=set)
-    """Verdicts of one annotator who prefers A to B and B to A, or in which an annotator is unknown."""
+    """Rows with verdicts of one annotator who prefers A to B and B to A, or with an unknown annotator on either side."""
     disagreeing: set[int] = field(default_factory=set)
-    """Against the majority of several annotators; all of them, where there is none."""
+    """Rows whose verdict is not that of the majority of several annotators. Without a majority, all rows."""
     in_circles: set[int] = field(default_factory=set)
     units: list[tuple[int, int, int]] = field(default_factory=list)
-    """Of each two answers that several annotators judged: how many prefer the one, the other, neither."""
+    """For each two answers that several annotators judged: the number of preferences for the one, for the other, and of ties."""
     judged: dict[int, Counter[bool]] = field(default_factory=lambda: defaultdict(Counter))
-    """Of each annotator, how often with and against the majority of the others."""
+    """For each annotator, the number of verdicts with (True) and against (False) the majority of the others."""
 
 
 def gather_judgements(columns: Columns, drawn: npt.NDArray[np.bool_]) -> Judgements:
-    """Look at every prompt that several rows have. `drawn`: of each row, whether its sides do not follow from who won."""
+    """Compare the verdicts on every prompt that several rows share. `drawn` is True for rows whose sides do not follow from the verdict."""
     found = Judgements()
     for votes in votes_by_prompt(columns):
         for cast in votes.values():
@@ -165,7 +165,7 @@ def gather_judgements(columns: Columns, drawn: npt.NDArray[np.bool_]) -> Judgeme
 
 
 def _contradictions(cast: Sequence[Vote], found: Judgements) -> None:
-    """Two people may differ; who is not named may be either of them."""
+    """Record contradicting votes. Two named annotators may differ; an unknown annotator may be either of them."""
     said = {(vote.annotator, vote.verdict) for vote in cast}
     verdicts = {vote.verdict for vote in cast}
     for vote in cast:
@@ -176,7 +176,8 @@ def _contradictions(cast: Sequence[Vote], found: Judgements) -> None:
 
 
 def _several(cast: Sequence[Vote], drawn: bool, found: Judgements) -> None:
-    """One vote each, their first; what else they say of the two is only held against the majority."""
+    """Record the votes of several annotators on two answers. The first vote of each annotator counts; later ones are only
+    compared with the majority."""
     first = {vote.annotator: vote.verdict for vote in reversed(cast) if vote.annotator != _NOBODY}
     if len(first) < 2:
         return
@@ -191,7 +192,7 @@ def _several(cast: Sequence[Vote], drawn: bool, found: Judgements) -> None:
 
 
 def _compare(first: Mapping[int, int], counts: Counter[int], found: Judgements) -> None:
-    """Each with the majority of the others."""
+    """Compare each annotator with the majority of the others."""
     others = {verdict: majority(counts - Counter([verdict])) for verdict in counts}
     for annotator, verdict in first.items():
         if others[verdict] is not None:
@@ -199,13 +200,13 @@ def _compare(first: Mapping[int, int], counts: Counter[int], found: Judgements) 
 
 
 def majority(counts: Counter[int]) -> int | None:
-    """The verdict of more than half; None where there is none."""
+    """The verdict of more than half of the votes, or None."""
     ((verdict, count),) = counts.most_common(1)
     return verdict if 2 * count > counts.total() else None
 
 
 def krippendorff_alpha(units: Sequence[tuple[int, int, int]]) -> float | None:
-    """Krippendorff's, of nominal values; None where it is not defined: nothing was judged twice, or all say the same."""
+    """Krippendorff's α of nominal values. None where it is undefined: no unit was judged twice, or all verdicts are equal. Raises LibraryMissing."""
     counts = np.array(units, np.int64).reshape(len(units), 3)
     if not len(units) or np.count_nonzero(counts.sum(axis=0)) < 2:
         return None
@@ -217,7 +218,7 @@ def krippendorff_alpha(units: Sequence[tuple[int, int, int]]) -> float | None:
 
 
 def annotator_figures(columns: Columns, opinions: Judgements) -> list[AnnotatorAgreement]:
-    """Everybody who is named, most rows first."""
+    """The figures of every named annotator, most rows first."""
     rows = Counter(columns.arrays["annotator"].tolist())
     found = []
     for number, name in enumerate(columns.annotators, 1):
@@ -239,10 +240,10 @@ def annotator_figures(columns: Columns, opinions: Judgements) -> list[AnnotatorA
 
 
 def outliers(people: Sequence[AnnotatorAgreement]) -> list[AnnotatorAgreement]:
-    """Who agrees with the others' majority in less than half of the units, and not by chance."""
+    """Annotators who agree with the majority of the others in less than half of the units, beyond chance."""
     return [one for one in people if one.compared >= ENOUGH and one.high is not None and one.high < 0.5]
 
 
 def listed_annotators(people: Sequence[AnnotatorAgreement]) -> list[AnnotatorAgreement]:
-    """Those with most rows, and the outliers among the others: LISTED of each at most."""
+    """The LISTED annotators with most rows, and at most LISTED outliers among the others."""
     return [*people[:LISTED], *outliers(people[LISTED:])[:LISTED]]

@@ -59,10 +59,10 @@ def make(
     job: Job,
     processes: int | None = None,
 ) -> dict[str, Any]:
-    """The report on the rows at `path`, as JSON; the numbers of the rows of each finding go to `rows_dir`/<code>.u64.
+    """The report on the rows at `path`, as JSON. The row numbers of each finding are written to `rows_dir`/<code>.u64.
 
-    Raises UnreadableRows for rows that the trainer would refuse, TokenizerFailed for a tokenizer that cannot be loaded, and
-    LibraryMissing where a library is not installed.
+    Raises UnreadableRows for rows that the trainer would refuse, TokenizerFailed for a tokenizer that cannot be
+    loaded, and LibraryMissing if a library is not installed.
     """
     rows_dir.mkdir(parents=True, exist_ok=True)
     for code in KINDS:  # of an earlier report

@@ -15,7 +15,7 @@ from data.report.minhash import BANDS
 SHOWN = 3
 """Samples that a finding shows."""
 NO_ANSWER = -1
-"""In place of an answer's number, where a finding concerns no single answer."""
+"""Replaces the number of the answer for a finding that concerns no single answer."""
 RowExcerpt = tuple[int, str]
 """A row (from 0) and an excerpt."""
 
@@ -152,7 +152,7 @@ class Collector:
         self._rows += len(found.arrays["offset"])
 
     def columns(self) -> Columns:
-        """Everything, once the last chunk was added."""
+        """The columns of the file. Call it after the last chunk was added."""
         for name in list(self._parts):
             self._columns.arrays[name] = np.concatenate(self._parts.pop(name))
         self._columns.marks = {code: np.concatenate(parts) for code, parts in self._marks.items()}
@@ -171,5 +171,5 @@ class Collector:
 
 
 def band_file(folder: Path, name: str, band: int) -> Path:
-    """Where one band of all rows lies, 8 bytes each in this machine's order."""
+    """The position of one band of all rows in the file, 8 bytes each in this machine's order."""
     return folder / f"{name}-{band:02d}.u64"

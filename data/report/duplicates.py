@@ -88,23 +88,23 @@ def find_leaks(columns: Columns, kept: Flags, pool: Pool, folder: Path) -> tuple
 
 def duplicate_findings(found: Duplicates, columns: dict[str, npt.NDArray[np.uint64]], texts: Texts) -> Iterator[Found]:
     """Findings of repeated rows. `columns` are the arrays in which exact and normalised copies have equal values."""
-    detail = "Prompt, answers, verdict and annotator are the same as of an earlier row: it counts twice in training."
+    detail = "Prompt, answers, verdict and annotator are those of an earlier row, so it counts twice in training."
     yield Found("duplicate_rows", detail, found.exact, _copies(found.exact, columns["verdict"], texts))
-    detail = "An earlier row is the same but for case and white space."
+    detail = "An earlier row differs only in case and white space."
     shown = _copies(found.normalised, columns["verdict_normalised"], texts)
     yield Found("normalised_duplicates", detail, found.normalised, shown)
     later = np.sort(found.near[:, 1])
     detail = (
-        "Prompt and answers share four fifths of their word triples or more (Jaccard) with those of an earlier row, whatever "
-        "was preferred. What differs may be all that matters, as in sums and code: look first."
+        "Prompt and answers share at least four fifths of their word triples (Jaccard) with those of an earlier row, whatever "
+        "was preferred. Check them first: in sums and code a small difference may matter."
     )
     yield Found("near_duplicates", detail, later, _twins(found.near, texts))
 
 
 def leak_findings(rows: Rows, twins: RowPairs, texts: Texts) -> Iterator[Found]:
     detail = (
-        "Equal prompts are always on the same side of the split. These are held out, while a prompt with four fifths of the "
-        "same word triples is trained on: the held-out figures flatter."
+        "Equal prompts are always on the same side of the split. These are held out, but a prompt with four fifths of the "
+        "same word triples is trained on, so the held-out figures are too good."
     )
     yield Found("leaking_prompts", detail, rows, _twins(twins, texts))
 

@@ -19,7 +19,7 @@ from data.report.rows_file import Lines
 
 @dataclass(frozen=True)
 class FindingKind:
-    """A kind of finding. `fix` is the action of `core/datasets/fixes.py` on its rows, and the label of the button."""
+    """The severity and title of a finding's code. `fix` is the action of `core/datasets/fixes.py` on its rows, and the label of the button."""
 
     severity: Severity
     title: str
@@ -30,44 +30,40 @@ _DROP: tuple[Literal["drop"], str] = ("drop", "Drop these rows")
 KINDS: dict[str, FindingKind] = {
     "no_eos_token": FindingKind("blocking", "The tokenizer has no EOS token"),
     "nothing_left": FindingKind("blocking", "No row is left after tokenising"),
-    "only_ties": FindingKind("blocking", "Nothing is preferred to anything"),
+    "only_ties": FindingKind("blocking", "No answer is preferred"),
     "same_after_trim": FindingKind("blocking", "Answers that differ in white space alone", _DROP),
     "same_after_truncation": FindingKind("blocking", "Answers that are the same tokens once they are cut", _DROP),
     "template_refuses": FindingKind("blocking", "Prompts that the chat template refuses", _DROP),
-    "empty_answer": FindingKind("blocking", "Answers with nothing to be seen", _DROP),
+    "empty_answer": FindingKind("blocking", "Answers without visible text", _DROP),
     "prompt_too_long": FindingKind("warning", "Prompts that are too long", _DROP),
     "completion_too_long": FindingKind("warning", "Answers that are cut", _DROP),
     "no_eos_room": FindingKind("warning", "Answers without room for their EOS", _DROP),
-    "contradictions": FindingKind(
-        "warning", "Preferences that contradict each other", ("drop", "Drop both sides of them")
-    ),
-    "cycles": FindingKind("warning", "Preferences that run in circles", ("drop", "Drop what makes the circles")),
+    "contradictions": FindingKind("warning", "Preferences that contradict each other", ("drop", "Drop all of them")),
+    "cycles": FindingKind("warning", "Preferences that form cycles", ("drop", "Drop the rows of the cycles")),
     "annotators_disagree": FindingKind(
-        "warning", "Verdicts against the majority", ("drop", "Keep what the majority says")
+        "warning", "Verdicts against the majority", ("drop", "Keep the majority's verdict")
     ),
     "outlier_annotator": FindingKind("warning", "Annotators who mostly disagree", ("drop", "Drop their rows")),
-    "low_agreement": FindingKind("warning", "Annotators agree little"),
-    "duplicate_rows": FindingKind("warning", "Rows that are there twice", ("drop", "Drop the later ones")),
+    "low_agreement": FindingKind("warning", "Low agreement between annotators"),
+    "duplicate_rows": FindingKind("warning", "Duplicate rows", ("drop", "Drop the later ones")),
     "normalised_duplicates": FindingKind(
         "warning", "Rows that differ in case or white space", ("drop", "Drop the later ones")
     ),
     "near_duplicates": FindingKind("warning", "Rows that are nearly the same", ("drop", "Drop the later ones")),
     "leaking_prompts": FindingKind("warning", "Held-out prompts nearly trained on", ("drop", "Drop the held-out ones")),
     "one_prompt": FindingKind("warning", "One prompt for all rows"),
-    "length_bias": FindingKind("warning", "The length tells who wins"),
-    "position_bias": FindingKind("warning", "The side tells who wins"),
+    "length_bias": FindingKind("warning", "Length predicts the preference"),
+    "position_bias": FindingKind("warning", "Position predicts the preference"),
     "special_tokens": FindingKind(
-        "warning", "Special tokens spelt out in texts", ("strip", "Take them out of the texts")
+        "warning", "Special tokens spelt out in texts", ("strip", "Remove them from the texts")
     ),
-    "prompt_in_answer": FindingKind(
-        "warning", "Answers that begin with their prompt", ("strip", "Take the prompt away")
-    ),
+    "prompt_in_answer": FindingKind("warning", "Answers that begin with their prompt", ("strip", "Remove the prompt")),
     "role_in_answer": FindingKind("warning", "Answers that hold further turns", _DROP),
     "turns_do_not_alternate": FindingKind("warning", "Conversations whose turns do not alternate", _DROP),
     "template_ends_otherwise": FindingKind("warning", "The chat template ends turns with another token"),
     "no_chat_template": FindingKind("warning", "Conversations without a chat template"),
     "many_ties": FindingKind("info", "Most pairs are ties"),
-    "one_annotator": FindingKind("info", "One annotator alone"),
+    "one_annotator": FindingKind("info", "Only one annotator"),
     "trailing_whitespace": FindingKind("info", "Answers that end with white space", ("strip", "Strip it")),
     "leading_whitespace": FindingKind("info", "Answers that begin with white space", ("strip", "Strip it")),
     "prompt_whitespace": FindingKind("info", "White space around messages", ("strip", "Strip it")),
@@ -76,11 +72,11 @@ KINDS: dict[str, FindingKind] = {
     "template_rewrites": FindingKind("info", "The chat template rewrites prompts once they are answered"),
     "language_mix": FindingKind("info", "Several languages"),
     "language_differs": FindingKind("info", "Answers in another language than their prompt"),
-    "pii_email": FindingKind("info", "What looks like e-mail addresses", _DROP),
-    "pii_phone": FindingKind("info", "What looks like phone numbers", _DROP),
-    "pii_card": FindingKind("info", "What looks like credit card numbers", _DROP),
-    "pii_iban": FindingKind("info", "What looks like bank accounts (IBAN)", _DROP),
-    "pii_ip": FindingKind("info", "What looks like public IP addresses", _DROP),
+    "pii_email": FindingKind("info", "Possible e-mail addresses", _DROP),
+    "pii_phone": FindingKind("info", "Possible phone numbers", _DROP),
+    "pii_card": FindingKind("info", "Possible credit card numbers", _DROP),
+    "pii_iban": FindingKind("info", "Possible bank accounts (IBAN)", _DROP),
+    "pii_ip": FindingKind("info", "Possible public IP addresses", _DROP),
 }
 """Kinds by code, in the order of a report."""
 
@@ -98,7 +94,7 @@ class Found:
 
 
 class Writer:
-    """Makes findings, and writes the numbers of their rows into files."""
+    """Builds the findings, and writes the numbers of their rows into files."""
 
     def __init__(self, folder: Path, total: int, lines: Lines) -> None:
         self._folder, self._total, self._lines = folder, total, lines
@@ -139,27 +135,25 @@ class Writer:
 _OTHER_LANGUAGES = 0.05
 """Least share of other languages than the main one for a finding."""
 _DETAILS = {
-    "same_after_trim": "But for white space around them, two of the row's answers are the same text: there is nothing to "
-    "prefer.",
-    "empty_answer": "White space, zero-width and control characters are all that the answer has.",
-    "role_in_answer": "A line of the answer begins with “Human:”, “Assistant:” or the like: a further turn of the "
-    "conversation, left in by the splitting of a file or made up by a model. Trained on it, the policy goes on for both.",
-    "turns_do_not_alternate": "The assistant begins, or one role speaks twice in a row. Some chat templates refuse that; others "
-    "put two turns of one role side by side, as no conversation with the policy will have them. Each is shown with the first "
-    "turn that is out of order.",
-    "prompt_in_answer": "Every answer of the row begins with the text of its prompt, which the policy would learn to repeat.",
+    "same_after_trim": "Two of the row's answers differ only in the white space around them, so neither can be preferred.",
+    "empty_answer": "The answer has only white space, zero-width and control characters.",
+    "role_in_answer": "A line of the answer begins with “Human:”, “Assistant:” or similar. It is a further turn, from "
+    "the splitting of a file or made up by a model. A policy trained on it writes the turns of both sides.",
+    "turns_do_not_alternate": "The assistant begins, or two consecutive turns have one role. Some chat templates refuse that. Others "
+    "join the two turns, which no conversation with the policy will have. The samples show the first turn that is out of order.",
+    "prompt_in_answer": "Every answer of the row begins with the text of its prompt, so the policy would learn to repeat it.",
     "shared_beginning": "The answers begin with the same text, for half of the shorter one or more. If it belongs to the "
-    "prompt, it should stand there; both sides are trained on it alike.",
-    "trailing_whitespace": "It becomes tokens in front of the EOS, which the policy learns to say.",
-    "leading_whitespace": "The prompt is a conversation: nothing has to be joined, and the space becomes a token of its own.",
+    "prompt, move it there. Training has no effect on a text that both sides share.",
+    "trailing_whitespace": "It becomes tokens before the EOS, which the policy learns to generate.",
+    "leading_whitespace": "The prompt is a conversation, so nothing has to be joined. The space becomes a token of its own.",
     "prompt_whitespace": "A message of the conversation begins or ends with white space; chat templates differ in whether "
     "they strip it.",
-    "wordless_answer": "Punctuation, signs or emoji alone. Fine as an answer now and then; in numbers, a sign of a broken "
+    "wordless_answer": "Punctuation, signs or emoji alone. A few such answers are normal. Many of them indicate a broken "
     "export.",
-    "pii_email": "Look at them before the model learns them by heart.",
+    "pii_email": "Check them before training, because the model may memorise them.",
     "pii_phone": "International, North American or national numbers of 9 to 15 digits. Many may be made up.",
-    "pii_card": "13 to 19 digits whose check sum (Luhn) is right.",
-    "pii_iban": "The check sum is right.",
+    "pii_card": "13 to 19 digits with a valid checksum (Luhn).",
+    "pii_iban": "The checksum is valid.",
     "pii_ip": "Addresses of the public internet; a version number may look like one.",
 }
 
@@ -181,8 +175,8 @@ def mark_finding(columns: Columns, code: str, detail: str) -> Found:
 def _special_tokens(columns: Columns) -> Found:
     named = ", ".join(sorted(columns.tokens)[:10])
     detail = (
-        f"{named}. In an answer they stay plain text to this trainer, and teach the model to spell them; in a prompt that "
-        "goes through a chat template they become the real tokens, and end or forge a turn. Some, such as <s>, are also HTML."
+        f"{named}. In an answer they are plain text, and the model learns to spell them. In a prompt with a chat "
+        "template they become the real tokens, which end or forge a turn. Some, such as <s>, are also HTML."
     )
     return mark_finding(columns, "special_tokens", detail)
 
@@ -197,11 +191,11 @@ def _languages(columns: Columns) -> Iterator[Found]:
     if len(rows) > _OTHER_LANGUAGES * len(known):
         shares = ", ".join(f"{language} {count / len(known):.1%}" for language, count in others[:5])
         detail = (
-            f"Of {len(columns.languages)} rows looked at, {len(known)} are in a language that could be told; the most are "
-            f"{main}, others {shares}. The rows named are those of the sample."
+            f"{len(columns.languages)} rows were examined; the language of {len(known)} was detected. Most are "
+            f"{main}, others {shares}. Only rows of the sample are listed."
         )
         shown = [(row, language) for row, language in known if language != main][:SHOWN]
         yield Found("language_mix", detail, rows, shown)
     if "language_differs" in columns.marks:
-        detail = f"Of {len(columns.languages)} rows looked at. Right for translations, and wrong elsewhere."
+        detail = f"{len(columns.languages)} rows were examined. Correct for translations, and wrong elsewhere."
         yield mark_finding(columns, "language_differs", detail)

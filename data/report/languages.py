@@ -28,10 +28,8 @@ def sample_rows(rows: int) -> list[int]:
 
 @cache
 def identifier() -> Identify:
-    """py3langid's model (Lui and Baldwin 2012, retrained), with probabilities; most of a second to load, so once.
-
-    Raises LibraryMissing where it is not installed.
-    """
+    """py3langid's model (Lui and Baldwin 2012, retrained), with probabilities. It is cached, because loading takes most of a
+    second. Raises LibraryMissing if it is not installed."""
     try:
         from py3langid.langid import MODEL_FILE, LanguageIdentifier
     except ImportError as error:

@@ -18,13 +18,13 @@ _SEED = 1
 Signatures = npt.NDArray[np.uint32]
 Bands = npt.NDArray[np.uint64]
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)
-"""2^64 over the golden ratio, odd: multiplying by it spreads what differs over all bits (Knuth, vol. 3, §6.4)."""
+"""2^64 divided by the golden ratio, odd. Multiplication by it spreads differences over all bits (Knuth, vol. 3, §6.4)."""
 
 
 def signatures(sets: Sequence[Sequence[str]]) -> Signatures:
-    """(N, VALUES): of each set of shingles the least value under each of VALUES hash functions, the same in every run.
+    """(N, VALUES): for each set of shingles, the least value under each of VALUES hash functions, the same in every run.
 
-    The signature of a union is the least of the signatures. Raises LibraryMissing where rensa is not installed.
+    The signature of a union is the least of the signatures. Raises LibraryMissing if rensa is not installed.
     """
     try:
         from rensa import RMinHash

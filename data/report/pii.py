@@ -1,7 +1,7 @@
-"""Strings that look like somebody's: a hint for a person to look at, neither proof nor promise.
+"""Finds strings that look like personal data. A match is a hint for a person to check, not a proof.
 
-What can be checked is checked: cards by Luhn's sum (ISO/IEC 7812-1), IBANs by their remainder (ISO 13616), addresses by whether
-they are ones of the public internet.
+Card numbers must pass Luhn's check (ISO/IEC 7812-1), IBANs the remainder check (ISO 13616), and IP addresses must be
+public.
 """
 
 import ipaddress
@@ -25,7 +25,7 @@ _IP = re.compile(r"(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?![\w]|\.\d)")
 
 
 def found(text: str) -> Iterator[tuple[str, int, int]]:
-    """(finding's code, begin, end) of the first string of each sort."""
+    """(finding's code, begin, end) of the first match of each kind."""
     if "@" in text and (match := _EMAIL.search(text)):
         yield "pii_email", *match.span()
     if not any(digit in text for digit in "0123456789"):
@@ -36,14 +36,14 @@ def found(text: str) -> Iterator[tuple[str, int, int]]:
 
 
 def luhn(number: str) -> bool:
-    """Whether the digits' sum, every second one from the right doubled, is a multiple of ten."""
+    """Whether the sum of the digits, every second one from the right doubled, is a multiple of ten (Luhn)."""
     digits = [int(sign) for sign in reversed(number) if sign.isdigit()]
     doubled = [sum(divmod(2 * digit, 10)) for digit in digits[1::2]]
     return (sum(digits[::2]) + sum(doubled)) % 10 == 0
 
 
 def iban(text: str) -> bool:
-    """Whether the number, its first four signs put last and letters counted from 10, leaves 1 when divided by 97."""
+    """Whether the IBAN, with its first four signs moved to the end and letters counted from 10, leaves 1 when divided by 97."""
     plain = text.replace(" ", "")
     moved = plain[4:] + plain[:4]
     return 15 <= len(plain) <= 34 and int("".join(str(int(sign, 36)) for sign in moved)) % 97 == 1
@@ -54,7 +54,7 @@ def _checked(pattern: re.Pattern[str], holds: Callable[[str], bool], text: str) 
 
 
 def _cards(text: str) -> Iterator[tuple[int, int]]:
-    """A number may be followed by another, such as its date: what ends at a space is looked at, too."""
+    """Spans of card numbers. Another number, such as a date, may follow one, so the part before each space is also checked."""
     for match in _CARD.finditer(text):
         number = match.group()
         while number:

@@ -29,7 +29,7 @@ def cores() -> int:
 
 
 class Pool:
-    """`with Pool(path, settings, processes) as pool: …`; one process is this one."""
+    """`with Pool(path, settings, processes) as pool: …`. With one process, the scanner runs in the caller's process."""
 
     def __init__(
         self, path: Path, settings: ReportSettings, processes: int, load_tokenizer: LoadTokenizer | None = None
@@ -107,7 +107,7 @@ def _give(end: Connection, method: Method, tasks: Iterator[tuple[int, Any]], bus
 
 
 def _work(end: Connection, path: Path, settings: ReportSettings, load_tokenizer: LoadTokenizer | None) -> None:
-    """Run in a worker process: answer requests until the pipe closes."""
+    """Runs in a worker process: answers requests until the pipe closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the one that started us
     try:
         scanner = Scanner(path, settings, load_tokenizer)

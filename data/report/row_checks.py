@@ -46,36 +46,36 @@ def spelt_tokens(text: str, special: re.Pattern[str]) -> set[str]:
 
 
 class Hit(NamedTuple):
-    """What was seen in a row."""
+    """One match of a check in a row."""
 
     code: str
-    """The finding's."""
+    """The code of the finding."""
     text: str
-    """An excerpt."""
+    """An excerpt with the match."""
     answer: int = NO_ANSWER
-    """In which of its answers, from 0."""
+    """The number of the answer, from 0."""
 
 
 Seen = Iterator[Hit]
-"""Each code once at most."""
+"""The matches in a row, at most one for each code."""
 Look = Callable[[Item], Seen]
 
 _EXCERPT = 80
-"""Characters shown on each side of what was found."""
+"""Characters shown on each side of a match."""
 _LONG_PROMPT = 20
-"""Characters from which on an answer that begins with the prompt does not do so by chance."""
+"""Least length of a prompt that an answer does not begin with by chance."""
 _SHARED_SHARE, _SHARED_CHARACTERS = 0.5, 40
-"""From which on what two answers begin with looks like a part of the prompt."""
+"""Least number of characters that two answers share at the beginning for a finding, because it looks like a part of the prompt."""
 _INVISIBLE = frozenset({"Cc", "Cf", "Zs", "Zl", "Zp"})
 _BLANK_LETTERS = frozenset("\u115f\u1160\u2800\u3164\uffa0\ufe0e\ufe0f")
-"""Fillers, the empty Braille cell and variation selectors: of other categories, and nothing to see."""
+"""Invisible characters of other categories: fillers, the empty Braille cell and variation selectors."""
 _ROLE = re.compile(
     r"^[ \t]*(?:Human|Assistant|User|#{2,4} ?(?:Instruction|Input|Response|Human|Assistant)) ?:", re.MULTILINE
 )
 
 
 def excerpt(text: str, begin: int = 0, end: int | None = None) -> str:
-    """`text[begin:end]` and what stands around it, on one line, with its white space visible where it matters."""
+    """`text[begin:end]` and its surroundings on one line. White space is visible where it matters."""
     end = begin if end is None else end
     first, last = max(0, begin - _EXCERPT), min(len(text), max(end, begin) + _EXCERPT)
     shown = text[first:last].replace("\r", "␍").replace("\n", "⏎").replace("\t", "⇥")
@@ -83,7 +83,7 @@ def excerpt(text: str, begin: int = 0, end: int | None = None) -> str:
 
 
 def white_space(item: Item) -> Seen:
-    """White space around answers and messages. Before an answer to a plain text it is the space that joins the two."""
+    """White space around answers and messages. White space before an answer to a plain text joins the two, and is not reported."""
     for answer, text in enumerate(item.answers):
         if text and text[-1].isspace():
             yield Hit("trailing_whitespace", excerpt(text, len(text)) + "▏", answer)
@@ -100,7 +100,7 @@ def white_space(item: Item) -> Seen:
 
 
 def emptiness(item: Item) -> Seen:
-    """Answers of white space and signs that nobody sees (zero-width spaces, control characters), or without a word."""
+    """Answers of white space and invisible characters (zero-width spaces, control characters), and answers without a word."""
     for answer, text in enumerate(item.answers):
         if all(sign in _BLANK_LETTERS or unicodedata.category(sign) in _INVISIBLE for sign in text):
             yield Hit("empty_answer", f"▏{text.encode('unicode_escape').decode()[:200]}▏", answer)
@@ -112,7 +112,7 @@ def emptiness(item: Item) -> Seen:
 
 
 def sameness(item: Item) -> Seen:
-    """Two answers that differ in nothing but white space around them; the later one is told."""
+    """Two answers that differ only in the white space around them. The later one is reported."""
     known: set[str] = set()
     for answer, text in enumerate(map(str.strip, item.answers)):
         if text in known:
@@ -122,7 +122,7 @@ def sameness(item: Item) -> Seen:
 
 
 def prompt_left_in(item: Item) -> Seen:
-    """Answers that begin with the prompt, or with one text that looks like a part of it."""
+    """Answers that begin with the prompt, or with a common text that looks like a part of it."""
     if item.prompt is None or not item.answers:
         return
     asked = (item.prompt if isinstance(item.prompt, str) else item.prompt[-1]["content"]).strip()
@@ -137,7 +137,7 @@ def prompt_left_in(item: Item) -> Seen:
 
 
 def roles(item: Item) -> Seen:
-    """Turns of a conversation that were left in an answer, or made up in it."""
+    """Answers with further turns of a conversation, from the file's splitting or made up by a model."""
     for answer, text in enumerate(item.answers):
         if match := _ROLE.search(text):
             yield Hit("role_in_answer", excerpt(text, *match.span()), answer)
@@ -145,7 +145,7 @@ def roles(item: Item) -> Seen:
 
 
 def turns(item: Item) -> Seen:
-    """Conversations that the assistant begins, or in which somebody speaks twice in a row."""
+    """Conversations that the assistant begins, or with two turns of one role in sequence."""
     if item.prompt is None or isinstance(item.prompt, str):
         return
     said = [(message["role"], message["content"]) for message in item.prompt if message["role"] != "system"]
@@ -175,12 +175,12 @@ def personal(item: Item) -> Seen:
 
 
 def item_texts(item: Item) -> Iterator[str]:
-    """Every text that somebody wrote."""
+    """Every text of the row: prompts and answers."""
     return (text for _, text in _placed(item))
 
 
 def _placed(item: Item) -> Iterator[tuple[int, str]]:
-    """The same, each with the number of its answer."""
+    """Every text of the row, with the number of its answer or NO_ANSWER."""
     if isinstance(item.prompt, str):
         yield NO_ANSWER, item.prompt
     elif item.prompt is not None:

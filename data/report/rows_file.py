@@ -20,14 +20,15 @@ Numbers = npt.NDArray[np.uint64]
 
 
 class Lines:
-    """Line numbers. `of_rows`: None where a row's number is its line; `of_answers`: None where answers lie in their row's."""
+    """Line numbers of the source file. `of_rows` is None if a row's number is its line. `of_answers` is None if answers are in their row's line."""
 
     def __init__(self, of_rows: Numbers | None, of_answers: Numbers | None, starts: Rows) -> None:
         self._of_rows, self._of_answers, self._starts = of_rows, of_answers, starts
 
     @classmethod
     def read(cls, settings: ReportSettings, columns: Columns) -> "Lines":
-        """Raises UnreadableRows for files that cannot be read, or that other rows belong to."""
+        """The line numbers from the files that the settings name. Raises UnreadableRows for files that cannot be read, or that
+        belong to other rows."""
         starts = columns.starts
         of_rows = None if settings.lines is None else _numbers(settings.lines, columns.rows, "rows")
         named = settings.answer_lines
@@ -66,7 +67,7 @@ def _numbers(path: Path, count: int, what: str) -> Numbers:
 
 
 CHUNK = 4 * 2**20
-"""Bytes of a chunk, but for the rest of its last line."""
+"""Bytes of a chunk, without the rest of its last line."""
 
 
 def cut_into_chunks(path: Path) -> list[Chunk]:

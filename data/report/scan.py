@@ -43,7 +43,7 @@ class Scanner:
         self._sets = lru_cache(_KEPT)(self._read_sets)
 
     def scan(self, chunk: Chunk) -> Scanned:
-        """Raises UnreadableRows, naming the line, for a row that the trainer would refuse."""
+        """The columns of a chunk. Raises UnreadableRows, which names the line, for a row that the trainer would refuse."""
         items, offsets, lines = self._items(chunk)
         found = Scanned()
         found.arrays["offset"] = np.array(offsets, np.uint64)
@@ -67,11 +67,11 @@ class Scanner:
         return [similar_rows(self._sets(one), self._sets(other)) for one, other in pairs]
 
     def tokenizer_facts(self, _: None) -> TokenizerFacts | None:
-        """None without a model."""
+        """The properties of the tokenizer, or None without a model."""
         return self._facts
 
     def _items(self, chunk: Chunk) -> tuple[list[Item], list[int], list[int]]:
-        """The rows, where each begins in the file, and which line of the chunk it is. Blank lines are no rows."""
+        """Each row with its offset in the file and its line in the chunk. Blank lines are skipped."""
         items, offsets, lines = [], [], []
         offset = chunk.offset
         with self.path.open("rb") as file:

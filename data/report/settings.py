@@ -34,8 +34,10 @@ class ReportSettings(BaseModel):
     """The same for each answer, row after row, where each answer was a record. None: answers have their row's line."""
 
     labelled: bool = False
-    """Whether the sides of each row are in the order in which they were judged, with a label. False: where A always wins, it may
-    be the chosen answer by definition."""
+    """Whether the sides of each row are in the order in which they were judged, with a label.
+
+    False: in a file where A always wins, A may be the chosen answer by definition.
+    """
 
 
 @dataclass(frozen=True)
@@ -71,5 +73,5 @@ class RowTokenizer(Protocol):
 
 
 LoadTokenizer = Callable[[], tuple[RowTokenizer | None, TokenizerFacts]]
-"""Loads the tokenizer in each process of a report, so it must be picklable. None where it has no EOS. Raises
-TokenizerFailed."""
+"""Loads the tokenizer. Each process of a report calls it, so it must be picklable. Its first value is None if the
+tokenizer has no EOS. Raises TokenizerFailed."""

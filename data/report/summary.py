@@ -70,7 +70,7 @@ def _steps(columns: Columns, settings: ReportSettings, fits: Fitting, trained: F
 
 
 def ties(columns: Columns) -> tuple[int, int]:
-    """The number of rows whose answers all have the same rank, and of rows with a verdict."""
+    """The number of rows whose answers all have one rank, and the number of rows with a verdict."""
     judged = columns.arrays["judged"]
     return int((judged & (_worst(columns) == 0)).sum()), int(judged.sum())
 
@@ -101,7 +101,7 @@ _TITLES = {
 
 
 def build_histogram(name: str, title: str, unit: str, lengths: npt.NDArray[np.uint32], limit: int | None) -> Histogram:
-    """Bins of equal width, a round number, over 99 % of the texts. The last bin takes the longest hundredth."""
+    """Bins of equal, round width over 99 % of the texts. The last bin also includes the longest 1 %."""
     ordered = np.sort(lengths)
     common = _quantile(ordered, 0.99)
     width = _round_up(common // BINS + 1)
@@ -123,12 +123,12 @@ def build_histogram(name: str, title: str, unit: str, lengths: npt.NDArray[np.ui
 
 
 def _quantile(ordered: npt.NDArray[np.uint32], share: float) -> int:
-    """The value with this share of the values before it, as in trainer/preflight."""
+    """The quantile: the value with this share of the values before it, as in trainer/preflight."""
     return int(ordered[min(len(ordered) - 1, int(share * len(ordered)))])
 
 
 def _round_up(width: int) -> int:
-    """The next 1, 2 or 5 times a power of ten."""
+    """The least 1, 2 or 5 times a power of ten that is at least `width`."""
     scale: int = 10 ** (len(str(width)) - 1)
     return min(step * scale for step in (1, 2, 5, 10) if step * scale >= width)
 

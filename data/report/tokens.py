@@ -1,4 +1,4 @@
-"""Findings of what the job's tokenizer, template and lengths make of the rows."""
+"""Findings about the rows after tokenizing: the tokenizer, the chat template and the length limits."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -16,23 +16,23 @@ from data.rows import Prompt
 
 @dataclass(frozen=True)
 class Fitting:
-    """Of each row, unless it says of each answer."""
+    """Whether rows and answers fit into the limits. Arrays have one value for each row, except `whole`."""
 
     long_prompt: Flags
     usable_prompt: Flags
-    """Not too long, and the chat template takes it."""
+    """The prompt is not too long, and the chat template accepts it."""
     long_answer: Flags
-    """An answer that is cut, and has no EOS then."""
+    """An answer is cut, and so has no EOS."""
     eos_alone_missing: Flags
-    """The longest answer is whole, but there is no room for its EOS."""
+    """The longest answer is not cut, but has no room for its EOS."""
     whole: Flags
-    """Of each answer: there is room for its EOS."""
+    """For each answer: it has room for its EOS."""
     pairs: Rows
-    """How many pairs of the row's answers are two whole ones that are not the same tokens."""
+    """Number of pairs of uncut answers with different tokens."""
 
 
 def fit_rows(columns: Columns, settings: ReportSettings) -> Fitting:
-    """Of a report with a model's tokens; without one, everything fits."""
+    """Which rows fit. Without a model's tokens, everything fits."""
     none = np.zeros(columns.rows, bool)
     if not columns.has_tokens():
         counts = columns.arrays["answers"].astype(np.int64)
@@ -53,7 +53,7 @@ def fit_rows(columns: Columns, settings: ReportSettings) -> Fitting:
 
 
 def _pairs(columns: Columns, whole: Flags) -> Rows:
-    """All pairs of whole answers, less those of answers that are the same."""
+    """The number of pairs of uncut answers, without pairs of equal answers."""
     row_of = columns.row_of[whole]
     counts = np.bincount(row_of, minlength=columns.rows)
     alike, sizes = np.unique(row_of * 256 + columns.arrays["first_alike"][whole], return_counts=True)
@@ -63,7 +63,7 @@ def _pairs(columns: Columns, whole: Flags) -> Rows:
 
 
 def left(columns: Columns, fits: Fitting, settings: ReportSettings) -> Flags:
-    """Rows that a run can learn from: a run that is left with none of them ends before it begins."""
+    """Rows that a run can learn from. A run without any such row ends before training."""
     if settings.kind == "preferences":
         judged = columns.arrays["judged"]
         return (
@@ -76,18 +76,18 @@ def left(columns: Columns, fits: Fitting, settings: ReportSettings) -> Flags:
 
 @dataclass
 class EncodedRows:
-    """Of each row, as the job would have it. Lengths are those before anything is cut, without the EOS."""
+    """Token counts of the rows as the job would tokenize them. Lengths are those before cutting, without EOS."""
 
     prompts: list[int] = field(default_factory=list)
-    """Tokens of each row's prompt; 0 without one, or where the chat template refuses it."""
+    """Tokens of each row's prompt; 0 without a prompt, or where the chat template refuses it."""
     answers: list[int] = field(default_factory=list)
     """Tokens of each answer, row after row."""
     firsts: list[int] = field(default_factory=list)
-    """Of each answer the place in its row of the first one with the same tokens, cut and closed as the job does it."""
+    """For each answer, the position in its row of the first answer with the same tokens, after cutting and closing."""
     same: list[int] = field(default_factory=list)
-    """Of each row the first answer that has the tokens of one before it, or NO_ANSWER."""
+    """For each row, the first answer whose tokens repeat an earlier answer's, or NO_ANSWER."""
     refused: dict[int, str] = field(default_factory=dict)
-    """Rows whose prompt the chat template refuses, and what it says."""
+    """Rows whose prompt the chat template refuses, with the template's message."""
 
 
 def encode_rows(items: Sequence[Item], tokenizer: RowTokenizer) -> EncodedRows:
@@ -145,17 +145,17 @@ def rewrites(tokenizer: RowTokenizer, prompt: Prompt, answer: str) -> bool:
 def token_findings(
     columns: Columns, facts: TokenizerFacts, settings: ReportSettings, fits: Fitting, kept: Flags | None, texts: Texts
 ) -> Iterator[Found]:
-    """`kept`: rows that are held out; none where nothing can be."""
+    """Findings about the tokenizer, its chat template and the limits. `kept` marks the rows that are held out; None if no row can be."""
     if not facts.has_eos:
-        detail = "Without one no response could ever end. Set `eos_token` in its tokenizer_config.json."
+        detail = "Without an EOS token no response ends. Set `eos_token` in its tokenizer_config.json."
         yield Found("no_eos_token", detail)
         return
     yield from _lengths(columns, fits, settings, texts)
     yield from _template(columns, facts)
     if "same_after_truncation" in columns.marks:
         detail = (
-            f"With {settings.max_completion_tokens} tokens (`data.max_completion_tokens`) for an answer and its EOS, nothing "
-            "tells them apart: the loss is ln 2 and the gradient zero, whatever the label says."
+            f"With {settings.max_completion_tokens} tokens (`data.max_completion_tokens`) for an answer and its EOS, the "
+            "answers are equal: the loss is ln 2 and the gradient zero, whatever the label is."
         )
         yield mark_finding(columns, "same_after_truncation", detail)
     if kept is not None:
@@ -167,9 +167,9 @@ def _nothing_left(usable: Flags, kept: Flags, settings: ReportSettings) -> Itera
     if settings.kind != "prompts":
         raise_ = "Raise `data.max_prompt_tokens` and `data.max_completion_tokens`."
     if not usable[~kept].any():
-        yield Found("nothing_left", f"Of the rows that would be trained on none is left. {raise_}")
+        yield Found("nothing_left", f"No row to train on is left. {raise_}")
     elif settings.kind == "prompts" and kept.any() and not usable[kept].any():
-        yield Found("nothing_left", f"Of the prompts that would be held out none is left. {raise_}")
+        yield Found("nothing_left", f"No held-out prompt is left. {raise_}")
 
 
 def _lengths(columns: Columns, fits: Fitting, settings: ReportSettings, texts: Texts) -> Iterator[Found]:
@@ -187,23 +187,26 @@ def _lengths(columns: Columns, fits: Fitting, settings: ReportSettings, texts: T
         detail = f"They have more tokens than {limit}: {cut}."
         yield Found("completion_too_long", detail, rows, _samples(rows, texts, texts.answers), _longest(columns, rows))
         rows = np.flatnonzero(fits.eos_alone_missing)
-        detail = f"They have just as many tokens as {limit}, and none is left for the EOS: {cut}."
+        detail = f"They have exactly as many tokens as {limit}, without room for the EOS: {cut}."
         yield Found("no_eos_room", detail, rows, _samples(rows, texts, texts.answers), _longest(columns, rows))
 
 
 def _longest(columns: Columns, rows: Rows) -> Rows:
-    """Which answer of each row has the most tokens."""
+    """The number of the longest answer of each row, in tokens."""
     tokens, starts = columns.arrays["answer_tokens"], columns.starts
     return np.array([tokens[starts[row] : starts[row + 1]].argmax() for row in rows.tolist()], np.int64)
 
 
 def _template(columns: Columns, facts: TokenizerFacts) -> Iterator[Found]:
     for code, detail in (
-        ("template_refuses", "Each is shown with what the template says. Its roles or their order do not suit it."),
+        (
+            "template_refuses",
+            "The template refuses their roles or the order of the roles. The samples show its message.",
+        ),
         (
             "template_rewrites",
-            "Of the rows looked at. The trainer keeps to what the prompt alone becomes, which is what the policy sees when it "
-            "answers; who trains on whole rendered conversations would train on another text.",
+            "Only some rows were examined. The trainer uses the rendering of the prompt alone, which is also what the policy "
+            "sees when it generates. Training on whole rendered conversations would use another text.",
         ),
     ):
         if code in columns.marks:
@@ -215,8 +218,8 @@ def _template(columns: Columns, facts: TokenizerFacts) -> Iterator[Found]:
         yield Found("template_ends_otherwise", detail)
     if not facts.templated and columns.conversations:
         detail = (
-            f"{columns.conversations} prompts have several messages; without a template they are joined by line breaks, and "
-            "who says them is lost."
+            f"{columns.conversations} prompts have several messages. Without a template they are joined by line breaks, and "
+            "their roles are lost."
         )
         yield Found("no_chat_template", detail)
 

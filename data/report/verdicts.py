@@ -1,4 +1,4 @@
-"""Findings of what was preferred, by whom, and whether something else than quality tells it."""
+"""Findings about preferences: contradictions, cycles, annotators, ties, and bias by length or position."""
 
 from collections.abc import Iterator, Sequence
 
@@ -13,15 +13,15 @@ from data.report.rows_file import Texts
 from data.statistics import wilson_interval
 
 _BY_CHANCE = 10
-"""Decided pairs below which all of them may say A by chance: of ten that were drawn by lot, once in a thousand times."""
+"""Least number of decided pairs that show a bias: ten random pairs all prefer A once in a thousand cases."""
 
 
 def drawn_sides(columns: Columns) -> Flags:
-    """Of each row, whether its sides say nothing of who won by themselves.
+    """Whether the order of each row's sides is independent of the verdict.
 
-    In files of chosen and rejected answers A is the chosen one by definition. So sources whose decided pairs all say A do not
-    count, nor does a file without a single B. Of one source, rows with and without an annotator are two: those that a round
-    of annotation adds to a file keep the source of what was judged.
+    In files of chosen and rejected answers, A is the chosen one by definition. So sources whose decided pairs all
+    prefer A do not count, nor does a file without a single B. Rows of one source with and without an annotator count
+    as two sources, because rows that an annotation round adds keep the source.
     """
     pairs, difference = _pairs(columns)
     sources = columns.arrays["source"] & ~np.uint64(1) | (columns.arrays["annotator"] > 0)
@@ -33,7 +33,7 @@ def drawn_sides(columns: Columns) -> Flags:
 
 
 def measure_positions(columns: Columns, sides: Flags) -> Positions | None:
-    """Over the rows whose sides count; None where there are none."""
+    """The positions over the rows in `sides`, or None without a decided pair."""
     chosen, differences = _pairs(columns)
     difference = differences[sides[chosen]]
     a, b = int(np.sum(difference > 0)), int(np.sum(difference < 0))
@@ -47,7 +47,7 @@ def measure_positions(columns: Columns, sides: Flags) -> Positions | None:
 
 
 def _pairs(columns: Columns) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Labelled rows of two answers, with how much better A is in each."""
+    """Labelled rows of two answers, and the rank of B minus the rank of A in each."""
     chosen = np.flatnonzero((columns.arrays["answers"] == 2) & columns.arrays["judged"])
     begins = columns.starts[:-1][chosen]
     ranks = columns.arrays["rank"].astype(np.int64)
@@ -58,7 +58,7 @@ Lengths = npt.NDArray[np.int64]
 
 
 def measure_length_bias(preferred: Lengths, other: Lengths, unit: str) -> LengthBias | None:
-    """None where no pair is decided, or all are of one length."""
+    """The length bias, or None if no pair is decided or all answers have the same length."""
     difference = preferred - other
     apart = difference[difference != 0]
     if not len(apart):
@@ -84,8 +84,8 @@ def measure_length_bias(preferred: Lengths, other: Lengths, unit: str) -> Length
 def best_rule(apart: Lengths, unit: str) -> tuple[float, str]:
     """The most accurate rule of the form "the longer one wins, unless it is longer by more than t", or its opposite.
 
-    A logistic regression on the difference decides by its sign, which is the same with t = ∞: swapping the sides must swap
-    the verdict, so it can have no intercept.
+    A logistic regression on the difference decides by its sign, which is this rule with t = ∞: swapping the sides
+    must swap the verdict, so it has no intercept.
     """
     size = np.abs(apart)
     order = np.argsort(size, kind="stable")
@@ -108,7 +108,7 @@ def _told(side: str, threshold: int, at: int, ends: Lengths, unit: str) -> str:
 
 
 def decided(columns: Columns, lengths: npt.NDArray[np.uint32]) -> tuple[Lengths, Lengths]:
-    """Lengths of the preferred and of the other answer of each decided row; of a ranking, of its best and its worst."""
+    """Lengths of the preferred and of the other answer of each decided row; for a ranking, of its best and its worst."""
     counts, ranks = columns.arrays["answers"].astype(np.int64), columns.arrays["rank"].astype(np.int64)
     row_of = np.repeat(np.arange(columns.rows), counts)
     worst = np.zeros(columns.rows, np.int64)
@@ -121,7 +121,7 @@ def decided(columns: Columns, lengths: npt.NDArray[np.uint32]) -> tuple[Lengths,
 
 
 def _first(holds: npt.NDArray[np.bool_], row_of: Lengths, rows: int) -> Lengths:
-    """Of each row, the place of the first of its answers for which it holds; 0 where it holds for none."""
+    """For each row, the position of the first answer for which `holds` is true; 0 if there is none."""
     found = np.zeros(rows, np.int64)
     places = np.flatnonzero(holds)[::-1]  # so that the first one is written last
     found[row_of[places]] = places
@@ -129,12 +129,12 @@ def _first(holds: npt.NDArray[np.bool_], row_of: Lengths, rows: int) -> Lengths:
 
 
 _TELLING = 0.6
-"""Accuracy of a rule without understanding that is worth a warning, once its interval lies above."""
+"""Accuracy of a rule by length alone that gives a warning if its interval is above."""
 _SIDE = 0.05
-"""How far from one half the share of A may be before it is worth a warning, once its interval leaves one half out."""
+"""Distance of the share of A from one half that gives a warning if its interval excludes one half."""
 _MOST_TIES = 0.5
 _LOW_ALPHA = 0.4
-"""Below it, agreement is poor even for preferences, where 63 to 77 % of the verdicts are usually shared."""
+"""Agreement below this value is poor even for preferences, where 63 to 77 % of the verdicts usually agree."""
 
 
 def verdict_findings(
@@ -144,20 +144,20 @@ def verdict_findings(
         (
             "contradictions",
             opinions.contradicting,
-            "The same prompt and the same two answers, and once the one is preferred, once the other, by the same annotator, or "
-            "one of the two times by an unknown annotator. Together they teach that neither is better.",
+            "For the same prompt and two answers, one annotator preferred each of them once. An unknown annotator may be the "
+            "same one. Together the rows teach that neither is better.",
         ),
         (
             "cycles",
             opinions.in_circles,
-            "Of one prompt's answers A is preferred to B, B to C, and C to A, by whatever number of steps and people. No score "
-            "that a reward model could give agrees with all of them.",
+            "Answer A is preferred to B, B to C, and C to A, in any number of steps and by any annotators. No scores of a "
+            "reward model agree with all of them.",
         ),
         (
             "annotators_disagree",
             opinions.disagreeing,
-            "Several annotators judged the same two answers, and more than half of them said something else (of each the first "
-            "verdict counts). Where no verdict has a majority, all are named.",
+            "Several annotators judged the same two answers, and more than half of them gave another verdict. The first "
+            "verdict of each counts. If no verdict has a majority, all rows are listed.",
         ),
     ):
         yield _rows(code, detail, rows, texts)
@@ -165,8 +165,8 @@ def verdict_findings(
     if alpha is not None and alpha < _LOW_ALPHA and len(opinions.units) >= ENOUGH:
         yield Found(
             "low_agreement",
-            f"Krippendorff's α is {alpha:.2f}; 1 is full agreement, 0 what chance would give. Below {_LOW_ALPHA} a reward "
-            "model has little to learn that holds beyond one person.",
+            f"Krippendorff's α is {alpha:.2f}; 1 is full agreement, 0 is chance. Below {_LOW_ALPHA} a reward "
+            "model learns little that holds for other annotators.",
         )
 
 
@@ -179,7 +179,9 @@ def _people(columns: Columns, people: Sequence[AnnotatorAgreement], texts: Texts
         numbers = [at for at, name in enumerate(columns.annotators, 1) if name in names]
         rows = set(np.flatnonzero(np.isin(columns.arrays["annotator"], numbers)).tolist())
         told = ", ".join(f"{one.annotator} ({one.agreement:.0%} of {one.compared})" for one in odd[:5])
-        yield _rows("outlier_annotator", f"Less than half of their verdicts are the others': {told}.", rows, texts)
+        yield _rows(
+            "outlier_annotator", f"They agree with less than half of the others' verdicts: {told}.", rows, texts
+        )
 
 
 def tie_findings(tied: int, judged: int) -> Iterator[Found]:
@@ -196,14 +198,14 @@ def bias_findings(length: LengthBias | None, side: Positions | None) -> Iterator
             f"“{length.rule[:1].upper()}{length.rule[1:]}” is right for {length.length_only_accuracy:.1%} of {length.pairs} "
             f"pairs (95 %: {length.accuracy_low:.1%} to {length.accuracy_high:.1%}). The longer answer wins "
             f"{length.longer_wins:.1%}; the preferred one is {abs(length.mean_difference):.1f} {length.unit} "
-            f"{'longer' if length.mean_difference > 0 else 'shorter'} on average. Expect a reward model that measures length, "
-            "and a policy that finds out.",
+            f"{'longer' if length.mean_difference > 0 else 'shorter'} on average. A reward model may measure length, "
+            "and the policy may exploit that.",
         )
     if side is not None and abs(side.a_of_decided - 0.5) > _SIDE and not side.low <= 0.5 <= side.high:
         yield Found(
             "position_bias",
-            f"A is preferred in {side.a_of_decided:.1%} of the decided pairs (95 %: {side.low:.1%} to {side.high:.1%}). Sides "
-            "that were drawn by lot would give one half: the annotators lean to one side, or the file is sorted.",
+            f"A is preferred in {side.a_of_decided:.1%} of the decided pairs (95 %: {side.low:.1%} to {side.high:.1%}). Random "
+            "sides would give one half: the annotators prefer one side, or the file is sorted.",
         )
 
 

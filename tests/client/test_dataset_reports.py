@@ -37,7 +37,7 @@ def test_a_report_is_read_and_what_it_found_is_fixed(
     up: Up, client: Client, dataset_id: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told = proximal(up, monkeypatch, "datasets", "report", dataset_id).output
-    assert "Rows that are there twice  [duplicate_rows]" in told
+    assert "Duplicate rows  [duplicate_rows]" in told
     assert "1 rows (33.33%), lines 3" in told and "Behind the church.[/b]</s>" in told
     assert f"proximal datasets fix {dataset_id} duplicate_rows special_tokens" in told
     fixed = proximal(up, monkeypatch, "datasets", "fix", dataset_id, "duplicate_rows", "special_tokens").output

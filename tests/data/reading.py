@@ -1,4 +1,4 @@
-"""Reads a file as an import does, into a list."""
+"""Reads a file as an import does, and returns the results as lists."""
 
 import io
 import json
@@ -34,20 +34,20 @@ class Kept:
 
 @dataclass(frozen=True)
 class Read:
-    """What became of a file."""
+    """The detection, plan and rows of a file."""
 
     detection: Detection
     plan: Plan
     rows: list[Row]
     lines: list[int]
-    """Of each row."""
+    """The line of each row."""
     answer_lines: list[int]
-    """Of each answer, row after row, where those were records of their own."""
+    """The line of each answer, row after row, if each was a record."""
     converted: Converted
 
     @property
     def found(self) -> dict[str, list[int]]:
-        """The lines of each finding, but those that only tell how the file was read."""
+        """The lines of each finding, without those that only describe how the file was read."""
         told = {finding["code"]: finding["lines"] for finding in self.converted.findings}
         return {code: lines for code, lines in told.items() if code not in ("columns_ignored", "read_as")}
 
@@ -68,7 +68,7 @@ def read(
     encoding: str | None = None,
     **plan: Any,
 ) -> Read:
-    """`plan`: format, kind, mapping, where they are not to be detected."""
+    """`plan` gives format, kind or mapping that are not to be detected."""
     within = limits or Limits()
     detection = detect(lambda: io.BytesIO(content), name, within, scratch, encoding)
     chosen, out = make_plan(detection, **plan), Kept()
@@ -77,12 +77,12 @@ def read(
 
 
 def rows_of(*records: Row, **plan: Any) -> list[Row]:
-    """What becomes of records in JSON Lines."""
+    """The rows of records in JSON Lines."""
     return read(jsonl(*records), **plan).rows
 
 
 def refusal(content: bytes, name: str = "file.jsonl", **options: Any) -> UnusableFile:
-    """Why a file is refused as a whole, or by its first bad record."""
+    """The error of a file that is refused as a whole, or for its first bad record."""
     with pytest.raises(UnusableFile) as refused:
         read(content, name, **options).converted.refuse()
     return refused.value

@@ -164,7 +164,10 @@ def test_argilla_contradicting_questions_are_named_with_the_used() -> None:
     )
     assert [row["label"] for row in found.rows] == ["a", "b"]
     assert found.found == {"questions_disagree": [1]}
-    assert found.finding("questions_disagree")["detail"] == "`truth` says otherwise than `helpful`, which was used."
+    assert (
+        found.finding("questions_disagree")["detail"]
+        == "`truth` prefers another answer than `helpful`, which was used."
+    )
 
 
 def test_argilla_answer_list_is_an_order_only_for_ranking() -> None:

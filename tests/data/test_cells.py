@@ -38,7 +38,7 @@ def packed(rows: list[Row]) -> bytes:
 
 
 def values(content: bytes) -> list[Any]:
-    """Of each record, what its cells hold."""
+    """The contents of each record's cells."""
     with opened(lambda: io.BytesIO(content), "x.csv", Limits()) as found:
         return [str(one) if isinstance(one, RowError) else list(one.values()) for _, one, _ in found.records(None)]
 

@@ -1,4 +1,4 @@
-"""What is said of a file before it is imported, and who has to say more."""
+"""Detection: the format of a file before the import, and the questions that the user must answer."""
 
 import io
 from typing import Any

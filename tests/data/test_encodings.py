@@ -11,7 +11,7 @@ from data.errors import InvalidOption
 from data.files.encodings import _NAMED, checked, likely
 from tests.data.reading import Row, errors, read
 
-GERMAN = "Die Straße ist heute überflutet – “schön” ist es nicht, fragte Jürgen."
+GERMAN = "Die Straße ist heute überflutet \u2013 “schön” ist es nicht, fragte Jürgen."
 FRENCH = "Où est le garçon ? Il est déjà parti à l’école, très tôt."
 TEXTS = {
     "cp1252": [GERMAN, FRENCH],

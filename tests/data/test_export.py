@@ -141,7 +141,7 @@ def rankings(draw: st.DrawFn) -> Row:
 
 
 def preferred(row: Row) -> tuple[Any, ...]:
-    """What a pair says, whichever side is called a; a text and one message of the user's are the same prompt."""
+    """The meaning of a pair in either order of its sides. A text and one user message have the same meaning."""
     first, second = (row["a"], row["b"]) if row["label"] == "a" else (row["b"], row["a"])
     return prompt_key(row["prompt"]), first, second, row.get("margin"), row.get("annotator"), row.get("time")
 

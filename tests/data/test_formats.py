@@ -1,4 +1,4 @@
-"""Every format: what becomes of its records, worked out by hand, and that it is found without being named."""
+"""Every format: the rows of its example, worked out by hand, and its detection."""
 
 import random
 from typing import Any
@@ -16,7 +16,7 @@ from data.record_to_rows import records_to_rows
 from data.schema import DatasetKind
 from tests.data.reading import Row, jsonl, read, rows_of, talk
 
-SKY = "What colour is the sky?"
+SKY = "Which colour is the sky?"
 PAIR = {"prompt": SKY, "a": "Blue, by day.", "b": "Green.", "label": "a"}
 RANKED = {"prompt": "The sky is", "completions": [" blue.", " green."], "ranks": [1, 2]}
 EXPECTED: dict[str, list[Row]] = {
@@ -38,7 +38,7 @@ EXPECTED: dict[str, list[Row]] = {
             "label": "a",
         }
     ],
-    "openai_reinforcement": [{"prompt": talk("What is 6 × 12?"), "answer": "72"}],
+    "openai_reinforcement": [{"prompt": talk("How much is 6 × 12?"), "answer": "72"}],
     "hh_rlhf": [PAIR | {"prompt": talk(SKY)}],
     "ultrafeedback_binarized": [
         {"prompt": talk(SKY), "a": "It is blue.", "b": "It is green.", "label": "a", "margin": 2.5}
@@ -106,12 +106,12 @@ EXPECTED: dict[str, list[Row]] = {
     "prompt_completion": [{"prompt": "The sky is", "completion": " blue."}],
     "alpaca": [{"prompt": "Translate into French.\nGood morning.", "completion": "Bonjour."}],
     "ms_swift": [PAIR | {"prompt": talk(SKY)}],
-    "verl": [{"prompt": talk("What is 6 times 12?"), "answer": "72", "source": "openai/gsm8k"}],
-    "nemo_rl": [{"prompt": talk("What is 6 times 12?"), "answer": "72", "source": "math"}],
-    "openrlhf": [{"prompt": "What is 6 times 12?", "answer": "72", "source": "gsm8k"}],
-    "prompts": [{"prompt": "What is 6 × 12?", "answer": 72}, {"prompt": talk(SKY)}],
-    "gsm8k": [{"prompt": "What is 6 times 12?", "answer": "72"}],
-    "question_answer": [{"prompt": "What is 6 times 12?", "completion": "72"}],
+    "verl": [{"prompt": talk("How much is 6 times 12?"), "answer": "72", "source": "openai/gsm8k"}],
+    "nemo_rl": [{"prompt": talk("How much is 6 times 12?"), "answer": "72", "source": "math"}],
+    "openrlhf": [{"prompt": "How much is 6 times 12?", "answer": "72", "source": "gsm8k"}],
+    "prompts": [{"prompt": "How much is 6 × 12?", "answer": 72}, {"prompt": talk(SKY)}],
+    "gsm8k": [{"prompt": "How much is 6 times 12?", "answer": "72"}],
+    "question_answer": [{"prompt": "How much is 6 times 12?", "completion": "72"}],
     "text": [{"text": "Once upon a time, there was a reward."}],
     "custom": [{"prompt": "The sky is", "a": " blue.", "b": " green.", "label": "a"}],
 }  # fmt: skip
@@ -137,16 +137,16 @@ OTHER_KINDS = [
     (
         "gsm8k",
         DatasetKind.SFT,
-        [{"prompt": "What is 6 times 12?", "completion": "6 times 12 is <<6*12=72>>72.\n#### 72"}],
+        [{"prompt": "How much is 6 times 12?", "completion": "6 times 12 is <<6*12=72>>72.\n#### 72"}],
     ),
     ("trl_unpaired", DatasetKind.SFT, [{"prompt": "The sky is", "completion": " blue."}]),
     ("llama_factory_kto", DatasetKind.SFT, [{"prompt": talk("The sky?"), "completion": "Blue."}]),
     (
         "nemo_rl",
         DatasetKind.SFT,
-        [{"prompt": talk("What is 6 times 12?"), "completion": "72", "source": "math"}],
+        [{"prompt": talk("How much is 6 times 12?"), "completion": "72", "source": "math"}],
     ),
-    ("question_answer", DatasetKind.PROMPTS, [{"prompt": "What is 6 times 12?", "answer": "72"}]),
+    ("question_answer", DatasetKind.PROMPTS, [{"prompt": "How much is 6 times 12?", "answer": "72"}]),
 ]
 
 

@@ -141,7 +141,7 @@ def test_many_prompts_wait_in_a_file(count: int, tmp_path: Path) -> None:
 
 
 def test_grouping_full_disk_is_reported_and_leaves_no_file(tmp_path: Path) -> None:
-    """A limit on the size of files stands for it: the system says the same of both."""
+    """A limit on the size of files simulates a full disk: both raise the same error."""
     content = jsonl(*(thumb(f"p{n}", "x" * 9000, True) for n in range(500)))
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, before[1]))

@@ -1,4 +1,4 @@
-"""What the values of a label mean: what the mapping says, what is suggested, and what says nothing by itself."""
+"""The meaning of label values: by the mapping, by a suggestion, and values without a meaning."""
 
 import io
 from typing import Any
@@ -71,7 +71,7 @@ def test_suggested_mapping_reads_the_file() -> None:
 def test_labels_numbers_have_no_meaning_without_mapping() -> None:
     found = read(jsonl(*(SIDES | {"choice": value} for value in (0, 1, "left"))), mapping={"fields": FIELDS})
     assert found.found == {"bad_label": [1, 2]}
-    assert "is a number: say in the mapping's labels" in found.finding("bad_label")["detail"]
+    assert "is a number: give the values" in found.finding("bad_label")["detail"]
 
 
 def test_labels_common_value_mapped_to_null_is_a_bad_label() -> None:
@@ -79,7 +79,7 @@ def test_labels_common_value_mapped_to_null_is_a_bad_label() -> None:
     content = jsonl(*(SIDES | {"choice": value} for value in ("tie", "left", "B")))
     found = read(content, mapping={"fields": FIELDS, "labels": {"tie": None, "left": "a"}})
     assert ([row["label"] for row in found.rows], found.found) == (["a", "b"], {"bad_label": [1]})
-    assert "mapping says that the label 'tie' is not usable" in found.finding("bad_label")["detail"]
+    assert "mapping marks the label 'tie' as not usable" in found.finding("bad_label")["detail"]
 
 
 def test_true_and_spaces_are_looked_up_as_they_are_shown() -> None:

@@ -1,4 +1,4 @@
-"""Files of particular projects whose columns are easily taken for something else, and what comes back from an export."""
+"""Files of particular projects that are easily mistaken for another format, and exports that are imported again."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""Files that nobody here wrote: found, mapped, and their defects named with the right lines."""
+"""Published files: their formats, rows, and the lines of their defects."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The same records are the same rows whatever container they lie in, and a format reads no column that it does not declare."""
+"""The same records give the same rows in every container, and a format reads only the columns that it declares."""
 
 import contextlib
 import csv
@@ -102,7 +102,7 @@ def has_types(records: list[Row]) -> bool:
 
 
 def flat(records: list[Row]) -> list[Row]:
-    """As a table of texts can hold them: without lists beside, and with reference answers as text."""
+    """Records that a table of texts can hold: without lists, and with reference answers as text."""
     kept = [{name: value for name, value in record.items() if name not in ("history", "images")} for record in records]
     return [record | ({"answer": str(record["answer"])} if "answer" in record else {}) for record in kept]
 

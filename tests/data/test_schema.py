@@ -1,4 +1,4 @@
-"""What rows become before they are stored, and that the trainer reads the same."""
+"""The canonical form of rows. The trainer reads the same rows."""
 
 import json
 from typing import Any

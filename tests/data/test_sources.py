@@ -1,4 +1,4 @@
-"""What particular sources hold beside prompt and answers: people, times, margins, tools, defects."""
+"""Annotators, times, margins, tools and defects of particular datasets."""
 
 import json
 

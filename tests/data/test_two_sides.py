@@ -1,4 +1,4 @@
-"""Formats that hold the whole of both sides: where the prompt ends, and pairs that share none."""
+"""Formats of two whole texts or conversations: the end of the prompt, and pairs without a common prompt."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Files that say which answers are good: the bad ones must not be imitated, and what says nothing of the kind is in nobody's way."""
+"""Files that rate their answers: bad answers must not be imitated, and unknown ratings must be reported."""
 
 from typing import Any
 

@@ -19,7 +19,7 @@ from tests.data.report.tools import pair, plain_pairs, report
 
 
 def test_alpha_by_hand() -> None:
-    # Units aa, ab, bb, bb: of 8 values 3 are a and 5 b; observed 2 of 8, by chance 2 · 3 · 5 of 8 · 7: 1 − (2/8) ÷ (30/56).
+    # Units aa, ab, bb, bb: of 8 values 3 are a and 5 are b. Observed: 2 of 8. By chance: 2 · 3 · 5 of 8 · 7: 1 − (2/8) ÷ (30/56).
     units = [(2, 0, 0), (1, 1, 0), (0, 2, 0), (0, 2, 0)]
     assert krippendorff_alpha(units) == pytest.approx(1 - (2 / 8) / (30 / 56))
 
@@ -50,7 +50,7 @@ def test_three_annotators_who_disagree(tmp_path: Path) -> None:
     ]
     made = report(tmp_path, rows)
     assert made.rows("annotators_disagree") == [3, 4, 5]
-    assert made.rows("contradictions") == []  # nobody contradicts themselves
+    assert made.rows("contradictions") == []  # no annotator contradicts their own verdicts
     assert made.result["agreement"]["items"] == 2
     people = {one["annotator"]: one for one in made.result["agreement"]["annotators"]}
     # of q, ann's others disagree with each other, and so do bob's; cem's agree, and not with cem; of r each has one other
@@ -84,7 +84,7 @@ def test_agreement_of_one_annotator_is_reported_as_unknown(tmp_path: Path) -> No
 def test_contradictions_need_one_unnamed_or_the_same_annotator(tmp_path: Path) -> None:
     """Different named annotators disagree but do not contradict each other."""
     rows = [
-        pair("q", "x", "y", "a"),  # nobody named
+        pair("q", "x", "y", "a"),  # unknown annotator
         pair("q", "x", "y", "b", annotator="kim"),
         pair("q", "x", "y", "a", annotator="ann"),
         pair("r", "x", "y", "a", annotator="ann"),

@@ -15,7 +15,7 @@ def test_each_finding_is_explained_with_its_severity_and_fix() -> None:
         cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
         if len(cells) == 4 and cells[0].startswith("`"):
             told |= {code: (cells[1], cells[3].split()[0]) for code in re.findall(r"`(\w+)`", cells[0])}
-    expected = {code: (kind.severity, kind.fix[0] if kind.fix else "–") for code, kind in KINDS.items()}
+    expected = {code: (kind.severity, kind.fix[0] if kind.fix else "\u2013") for code, kind in KINDS.items()}
     assert {code: (severity, fix.rstrip(":")) for code, (severity, fix) in told.items()} == expected
 
 

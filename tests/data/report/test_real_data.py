@@ -1,4 +1,4 @@
-"""The report on data that nobody here wrote."""
+"""The report on published datasets."""
 
 import json
 from collections import Counter
@@ -52,7 +52,7 @@ def test_pandalms_three_annotators(tmp_path: Path, shared_data: Path) -> None:
 
 
 def _votes(rows: list[dict[str, Any]]) -> list[str]:
-    """As seen from the first row's sides."""
+    """The labels, with the sides of the first row."""
     turned = {"a": "b", "b": "a", "tie": "tie"}
     return [row["label"] if row["a"] == rows[0]["a"] else turned[row["label"]] for row in rows]
 

@@ -49,13 +49,13 @@ def test_contradictions_and_circles(tmp_path: Path) -> None:
         pair("q", "x", "y", "a"),
         *plain_pairs(2),
         pair("q", "y", "x", "a"),  # row 4 contradicts row 1
-        pair("q", "x", "y", "tie"),  # says neither
+        pair("q", "x", "y", "tie"),  # prefers neither
         pair("r", "x", "y", "a"),  # rows 6, 7 and 8: x > y > z > x
         pair("r", "y", "z", "a"),
         pair("r", "x", "z", "b"),
         pair("r", "x", "w", "a"),
         pair("s", "x", "y", None),
-        pair("s", "y", "x", None),  # nobody has judged either
+        pair("s", "y", "x", None),  # not judged
     ]
     made = report(tmp_path, rows)
     assert made.rows("contradictions") == [1, 4]
