@@ -18,6 +18,7 @@ from tests.api.problem_checks import problem
 from tests.security.conftest import Thief, same, save_model, weights_of
 from trainer import allowed_paths
 from trainer.cli import main
+from trainer.errors import SpecError
 from trainer.spec import path_rules
 from trainer.spec.path_rules import PathRules, is_hub_id
 
@@ -157,7 +158,7 @@ def test_files_of_an_allowed_folder_must_not_lead_out_of_it(tmp_path: Path) -> N
         assert allowed_paths.permitted_folder(model) == model
         (model / "model.safetensors").unlink()
         (model / "model.safetensors").symlink_to(secret / "model.safetensors")
-        with pytest.raises(allowed_paths.SpecError, match="its operator allows"):
+        with pytest.raises(SpecError, match="its operator allows"):
             allowed_paths.permitted_folder(model)
 
 
