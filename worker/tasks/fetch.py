@@ -97,7 +97,7 @@ def _refuse_size(task: TaskContext, source: RemoteFile) -> None:
     if source.size is not None and source.size > task.settings.max_upload_bytes:
         raise _too_large(task)
     if source.size is not None and free is not None and source.size > free:
-        raise DiskFull(f"The file has {source.size} bytes; the platform's disk has room for {free}.")
+        raise DiskFull(f"The file has {source.size} bytes. The platform's disk has room for {free}.")
 
 
 def _store(task: TaskContext, upload: Upload, source: RemoteFile) -> tuple[int, str]:

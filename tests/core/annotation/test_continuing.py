@@ -213,5 +213,5 @@ def test_continue_refuses_a_spec_that_a_posted_job_would_fail(
 
 
 def test_a_round_that_is_not_closed_is_nothing_to_go_on_with(session: Session, job: Job, settings: Settings) -> None:
-    with pytest.raises(RoundOpen, match="is open; close it first"):
+    with pytest.raises(RoundOpen, match=r"is open\. Close it first"):
         continuation.continue_job(session, make_round(session, job.owner_id), job.id, settings)
