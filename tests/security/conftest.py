@@ -1,4 +1,4 @@
-"""A platform with two keys on one machine: the victim has a private model, the thief can only submit jobs."""
+"""A platform with two keys on one machine: the victim has a private model, the attacker can only submit jobs."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -55,7 +55,7 @@ def same(one: dict[str, Tensor], other: dict[str, Tensor]) -> bool:
 
 
 @dataclass(frozen=True)
-class Thief:
+class Attacker:
     """The second key, and what it does over REST."""
 
     client: TestClient
@@ -113,19 +113,19 @@ def private(session: Session, settings: Settings, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def key(session: Session) -> tuple[ApiKey, str]:
-    made = keys.create_key(session, "thief")
+    made = keys.create_key(session, "attacker")
     session.commit()
     return made
 
 
 @pytest.fixture
-def thief(models: Path, session: Session, key: tuple[ApiKey, str]) -> Iterator[Thief]:
+def attacker(models: Path, session: Session, key: tuple[ApiKey, str]) -> Iterator[Attacker]:
     dataset = make_dataset(session, key[0].id, DatasetKind.SFT).id
     session.commit()
     app = create_app()
     app.state.settings = get_settings()
     with TestClient(app, headers={"Authorization": f"Bearer {key[1]}"}) as client:
-        yield Thief(client, dataset, get_settings())
+        yield Attacker(client, dataset, get_settings())
 
 
 Submit = Callable[[str], str]

@@ -264,12 +264,12 @@ def test_server_file_that_is_no_file_is_reported(settings: Settings, tmp_path: P
     folder = tmp_path / "folder"
     (folder / "deeper").mkdir(parents=True)
     os.mkfifo(folder / "pipe")
-    for name, told in {
+    for name, message in {
         "deeper": "is not a regular file",
         "pipe": "is not a regular file",
         "absent": "No such file",
     }.items():
-        with pytest.raises(FetchFailed, match=told), open_remote_file(ServerFile(folder / name), settings):
+        with pytest.raises(FetchFailed, match=message), open_remote_file(ServerFile(folder / name), settings):
             pass
 
 
