@@ -13,7 +13,7 @@ from torch import Tensor
 from api.app import create_app
 from core.access import keys
 from core.blobs import LocalBlobs, blob_store
-from core.jobs.checkpoints import File, checkpoint_prefix, record_checkpoint
+from core.jobs.checkpoints import CheckpointFile, checkpoint_prefix, record_checkpoint
 from core.models import ApiKey
 from core.settings import Settings, get_settings
 from data.schema import DatasetKind
@@ -101,7 +101,7 @@ def private(session: Session, settings: Settings, tmp_path: Path) -> Path:
     job = make_job(session, keys.create_key(session, "victim")[0].id)
     running(session, job)
     prefix = checkpoint_prefix(job.id, 1, 0, "checkpoints/sft")
-    files: list[File] = []
+    files: list[CheckpointFile] = []
     for file in sorted(source.iterdir()):
         blobs.put_file(f"{prefix}/{file.name}", file)
         files.append({"path": file.name, "bytes": file.stat().st_size, "sha256": "0" * 64})
