@@ -76,7 +76,7 @@ def test_fix_of_unfixable_findings_is_refused(
 
 
 def test_without_a_report_there_is_nothing_to_fix(session: Session, version: DatasetVersion) -> None:
-    with pytest.raises(InvalidRequest, match="it can fix nothing"):
+    with pytest.raises(InvalidRequest, match="It can fix nothing"):
         apply(session, version, "cycles")
 
 
