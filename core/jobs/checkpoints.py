@@ -15,7 +15,7 @@ from trainer.events import CheckpointSaved
 
 
 class CheckpointFile(TypedDict):
-    """A file of a checkpoint. `path` is a posix path relative to the folder of the checkpoint."""
+    """A stored file: its posix path in the folder of the checkpoint, its size in bytes and its hash."""
 
     path: str
     bytes: int
