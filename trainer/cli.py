@@ -24,12 +24,12 @@ def main(argv: list[str] | None = None) -> int:
     arguments = _parser().parse_args(argv)
     try:
         with allowed_paths.confined_to(allowed_paths.read_rules(getattr(arguments, "local_paths", None))):
-            return _obey(arguments)
+            return _run_command(arguments)
     except SpecError as error:
         return _complain(error)
 
 
-def _obey(arguments: argparse.Namespace) -> int:
+def _run_command(arguments: argparse.Namespace) -> int:
     if arguments.command == "schema":
         print(json.dumps(JobSpec.model_json_schema(), indent=2))  # noqa: T201 this command's output
         return 0
@@ -91,7 +91,7 @@ def _launch(arguments: argparse.Namespace, resources: ResourcesSpec) -> int:
 
 
 class InvalidSpec(SpecError):
-    """A spec that can be read but is not valid, with everything that is wrong."""
+    """A spec that can be read but is not valid, with all its problems."""
 
     def __init__(self, message: str, problems: list[Problem]) -> None:
         super().__init__(message)
@@ -119,7 +119,7 @@ def load_spec(path: Path) -> JobSpec:
 
 
 def _resolved(spec: JobSpec, base: Path) -> JobSpec:
-    """Datasets and word lists are files beside the spec; what names a model is a folder there, or else a hub id."""
+    """Relative paths of datasets and word lists are relative to the spec's folder. A model is a folder there, or a hub id."""
     data = {name: str(base / value) for name in DATASETS if (value := getattr(spec.data, name))}
     places = {
         named.at: str(base / named.value)

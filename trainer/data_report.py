@@ -25,37 +25,37 @@ if TYPE_CHECKING:  # it imports torch, which only a report with a model needs
 
 
 def add_to(commands: Any) -> None:
-    """`commands`: what argparse's `add_subparsers` answers."""
+    """Add the command to `commands`, the result of argparse's `add_subparsers`."""
     command = commands.add_parser(
         "report",
-        help="say what is good and bad about a dataset",
-        description="Look at every row: duplicates, contradictions, lengths, bias, agreement; with a model in the settings, as "
-        "its tokenizer sees them. Progress goes to standard output, a JSON object a line. Exit status: 0 it is written; 2 bad "
-        "settings; 3 rows that cannot be read; 4 a tokenizer that cannot be loaded.",
+        help="write a report about the quality of a dataset",
+        description="Check every row for duplicates, contradictions, length, bias and agreement. With a model in the settings, "
+        "lengths are those of its tokenizer. Progress is printed as one JSON object a line. Exit status 0 is success. Errors: "
+        "2 settings, 3 rows that cannot be read, 4 a tokenizer that cannot be loaded.",
     )
     command.add_argument("rows", type=Path, help="JSONL file of rows, as `python -m trainer run` takes it")
     command.add_argument("--settings", type=Path, required=True, help="JSON file: kind, and model and lengths of a job")
     command.add_argument("--out", type=Path, required=True, help="file for the report, as JSON")
     command.add_argument("--rows-dir", type=Path, required=True, help="folder for <code>.u64: the rows of each finding")
-    command.add_argument("--processes", type=int, help="at most; left out: one for each core, up to 8")
-    command.add_argument("--nice", type=int, default=0, help="how far behind other processes it stands, up to 19")
+    command.add_argument("--processes", type=int, help="processes at most (default: one for each core, up to 8)")
+    command.add_argument("--nice", type=int, default=0, help="niceness of the process, up to 19")
     allowed_paths.add_option_to(command)
     command.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Make and write it. Trouble is raised, and told to who reads the lines, too."""
+    """Write the report. An error is printed as a JSON line and raised."""
     try:
         _run(arguments)
     except TrainerError as error:
-        _say({"error": {"code": error.code, "message": str(error)}})
+        _print_line({"error": {"code": error.code, "message": str(error)}})
         raise
 
 
 def _run(arguments: argparse.Namespace) -> None:
     settings = read_settings(arguments.settings)
     os.nice(arguments.nice)
-    report = make(arguments.rows, settings, arguments.rows_dir, _tell, arguments.processes)
+    report = make(arguments.rows, settings, arguments.rows_dir, _print_progress, arguments.processes)
     draft = arguments.out.with_name(f".{arguments.out.name}.new")
     draft.write_text(json.dumps(report, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
     draft.replace(arguments.out)
@@ -65,7 +65,7 @@ def make(
     path: Path,
     settings: ReportSettings,
     rows_dir: Path,
-    tell: Callable[[float, str], None],
+    report_progress: Callable[[float, str], None],
     processes: int | None = None,
 ) -> dict[str, Any]:
     """The report on the rows at `path`; `data.report.build.make` describes it.
@@ -82,7 +82,7 @@ def make(
     load = None if settings.model is None else partial(load_tokenizer, settings, allowed_paths.current())
     with data_errors():
         try:
-            return make(path, settings, rows_dir, tell, Job(_steps, load), processes)
+            return make(path, settings, rows_dir, report_progress, Job(_steps, load), processes)
         except TokenizerFailed as failed:
             raise failed.error from failed
 
@@ -170,9 +170,9 @@ def read_settings(path: Path) -> ReportSettings:
         raise SpecError(f"{path} holds no valid settings of a report:\n{problems}") from error
 
 
-def _tell(progress: float, note: str) -> None:
-    _say({"progress": round(progress, 4), "note": note})
+def _print_progress(progress: float, note: str) -> None:
+    _print_line({"progress": round(progress, 4), "note": note})
 
 
-def _say(line: dict[str, Any]) -> None:
+def _print_line(line: dict[str, Any]) -> None:
     print(json.dumps(line), flush=True)  # noqa: T201 this command's output

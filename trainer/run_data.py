@@ -66,10 +66,10 @@ def load(
     turns: Literal["last", "all"] = "last",
     loss: RewardModelLoss = "pairwise",
 ) -> Data:
-    """Read the files that `spec` names and split each by prompt. SFT takes `turns` of each conversation; `loss` is the
-    reward model's, which decides whether it needs comparisons or thumbs.
+    """Read the files that `spec` names and split each by prompt.
 
-    Raises DataError, naming file and line, for what cannot be read or used, and when one of `stages` has no data.
+    `turns`: the turns of a conversation that SFT learns. `loss`: the reward model's, which decides whether it needs
+    comparisons or thumbs. Raises DataError with file and line for a row that cannot be used, and for a stage without data.
     """
     comparisons = [pair for pairs in read_rows(spec.preferences, rows.comparisons) for pair in pairs]
     thumbs = list(read_rows(spec.thumbs, lambda row, _: rows.thumb(row)))
@@ -108,12 +108,12 @@ def load(
 
 
 def _counted(items: Mapping[str, Sequence[Any]], keys: Collection[str]) -> Counter[str]:
-    """How many of the items have one of these prompts, by name; names without any are left out."""
+    """The number of items with one of these prompts, by name. Names without any are left out."""
     return Counter(name for name, found in items.items() for item in found if prompt_key(item.prompt) in keys)
 
 
 def _preferred(comparisons: list[Comparison]) -> list[Demonstration]:
-    """The preferred side of each pair, and the best of each ranking; where nothing was preferred, nothing."""
+    """The preferred side of each pair, and the best answers of each ranking. A tie gives none."""
     found: list[Demonstration] = []
     rankings: dict[int, list[Comparison]] = defaultdict(list)
     for pair in comparisons:
@@ -129,7 +129,7 @@ def _preferred(comparisons: list[Comparison]) -> list[Demonstration]:
 
 
 def _require(data: Data, stages: Collection[StageName], spec: DataSpec, loss: RewardModelLoss) -> None:
-    """Raise DataError where a stage has nothing to learn from. Data that no stage reads is not looked at."""
+    """Raise DataError for a stage without data. Data that no stage reads is not checked."""
     left = {
         "demonstrations": data.demonstrations.train,
         "comparisons": data.comparisons.train,
@@ -169,5 +169,5 @@ def _require_both_thumbs(data: Data, needed: Collection[str], spec: DataSpec) ->
     if "thumbs" in needed and len(verdicts) == 1:
         which = "up" if verdicts.pop() else "down"
         raise DataError(
-            f"{spec.thumbs}: every thumb that is trained on is {which}: there is nothing to tell apart. Bring rows of both."
+            f"{spec.thumbs}: every thumb that is trained on is {which}: a model cannot learn the difference. Bring rows of both."
         )

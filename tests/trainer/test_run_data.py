@@ -181,7 +181,7 @@ def test_run_data_thumbs_with_preferences_skip_sft_and_ppo(tmp_path: Path) -> No
 
 def test_run_data_thumbs_of_one_kind_are_refused(tmp_path: Path) -> None:
     down = DataSpec(thumbs=file_of(tmp_path, thumbs(30, down=1)))
-    with pytest.raises(DataError, match="every thumb that is trained on is down: there is nothing to tell apart"):
+    with pytest.raises(DataError, match="every thumb that is trained on is down: a model cannot learn the difference"):
         run_data.load(down, ["kto"])
     with pytest.raises(DataError, match="every thumb that is trained on is down"):
         run_data.load(down, ["reward_model"], loss="pointwise")

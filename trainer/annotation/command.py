@@ -39,18 +39,20 @@ def _complete(arguments: argparse.Namespace) -> None:
     from trainer.annotation.complete import complete
 
     request = CompletionRequest.read(arguments.request)
-    _guarded(arguments.nice, lambda: complete(request, arguments.request.resolve().parent, arguments.out, _tell))
+    _guarded(
+        arguments.nice, lambda: complete(request, arguments.request.resolve().parent, arguments.out, _print_progress)
+    )
 
 
 def _judge(arguments: argparse.Namespace) -> None:
     from trainer.annotation.judge import judge
 
     request = JudgeRequest.read(arguments.request)
-    _guarded(arguments.nice, lambda: judge(request, arguments.request.resolve().parent, arguments.out, _tell))
+    _guarded(arguments.nice, lambda: judge(request, arguments.request.resolve().parent, arguments.out, _print_progress))
 
 
 def _guarded(niceness: int, work: Callable[[], None]) -> None:
-    """Behind other processes, as far as is wanted. Trouble is told to who reads the lines, too."""
+    """Run the command at the priority of `--nice`. An error is printed as a JSON line and raised."""
     os.nice(niceness)
     import torch
 
@@ -59,17 +61,17 @@ def _guarded(niceness: int, work: Callable[[], None]) -> None:
             work()
         except torch.OutOfMemoryError as error:
             raise OutOfMemory(
-                "The device ran out of memory, even for one text at a time. Shorten the texts, or try again when no job is "
-                "at work beside it."
+                "The device ran out of memory, even for one text at a time. Shorten the texts, or try again when no job "
+                "runs on this device."
             ) from error
     except TrainerError as error:
-        _say({"error": {"code": error.code, "message": str(error)}})
+        _print_line({"error": {"code": error.code, "message": str(error)}})
         raise
 
 
-def _tell(fraction: float, note: str) -> None:
-    _say({"progress": round(fraction, 4), "note": note})
+def _print_progress(fraction: float, note: str) -> None:
+    _print_line({"progress": round(fraction, 4), "note": note})
 
 
-def _say(line: dict[str, Any]) -> None:
+def _print_line(line: dict[str, Any]) -> None:
     print(json.dumps(line), flush=True)  # noqa: T201 this command's output

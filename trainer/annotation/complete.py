@@ -13,7 +13,7 @@ import torch
 
 from data.rows import Prompt
 from trainer.annotation import requests
-from trainer.annotation.computing import AsManyAsFit, context_of, maker, place_of, spare_threads
+from trainer.annotation.computing import ShrinkingBatches, context_length, limit_threads, model_builder, resolve_path
 from trainer.annotation.requests import CompletionRequest, Policy
 from trainer.errors import ModelError
 from trainer.models import Model, load_stops, load_tokenizer
@@ -23,7 +23,7 @@ from trainer.sampling import Response, SamplingOptions, sample_with, uniforms
 from trainer.spec import DataSpec
 from trainer.text.codec import Codec
 
-Tell = Callable[[float, str], None]
+ReportProgress = Callable[[float, str], None]
 
 
 @dataclass(frozen=True)
@@ -42,10 +42,10 @@ class Answer:
     policy: int
     text: str
     finished: bool
-    """It ended with a stop of the policy's; else it was cut off at `max_new_tokens`."""
+    """Whether it ended with a stop of the policy. Otherwise it was cut off at `max_new_tokens`."""
 
 
-def complete(request: CompletionRequest, base: Path, out: Path, tell: Tell) -> None:
+def complete(request: CompletionRequest, base: Path, out: Path, report_progress: ReportProgress) -> None:
     """Write `{"completions", "policies", "finished"}` for each prompt: all answers of the first policy, then of the next.
 
     A prompt that is too long for one of the policies gets none. Raises DataError or ModelError.
@@ -53,18 +53,18 @@ def complete(request: CompletionRequest, base: Path, out: Path, tell: Tell) -> N
     prompts = requests.prompts(base / request.prompts)
     answers: list[list[Answer]] = [[] for _ in prompts]
     for number in range(len(request.policies)):
-        told = _share(tell, number, len(request.policies))
-        found = _answers(request, number, base, prompts, told)
+        report_share = _share(report_progress, number, len(request.policies))
+        found = _answers(request, number, base, prompts, report_share)
         for own, theirs in zip(answers, found, strict=True):
             own.extend(theirs)
-        gc.collect()  # before the next policy comes
+        gc.collect()  # frees the policy before the next one is loaded
     whole = len(request.policies) * request.completions
     requests.write(out, (_row(own if len(own) == whole else []) for own in answers))
 
 
-def _share(tell: Tell, policy: int, policies: int) -> Callable[[float], None]:
+def _share(report_progress: ReportProgress, policy: int, policies: int) -> Callable[[float], None]:
     """Progress of one policy, as a part of all."""
-    return lambda done: tell((policy + done) / policies, f"Policy {policy + 1} of {policies}")
+    return lambda done: report_progress((policy + done) / policies, f"Policy {policy + 1} of {policies}")
 
 
 def _row(answers: Sequence[Answer]) -> dict[str, object]:
@@ -77,18 +77,22 @@ def _row(answers: Sequence[Answer]) -> dict[str, object]:
 
 @torch.no_grad()
 def _answers(
-    request: CompletionRequest, number: int, base: Path, prompts: Sequence[Prompt], tell: Callable[[float], None]
+    request: CompletionRequest,
+    number: int,
+    base: Path,
+    prompts: Sequence[Prompt],
+    report_progress: Callable[[float], None],
 ) -> list[list[Answer]]:
-    """By prompt; none where it is too long."""
+    """The answers of one policy by prompt; none for a prompt that is too long."""
     policy = request.policies[number]
-    path = place_of(base, policy.path)
-    model = maker(policy, path).policy("policy", path, "frozen")
-    spare_threads(model)
+    path = resolve_path(base, policy.path)
+    model = model_builder(policy, path).policy("policy", path, "frozen")
+    limit_threads(model)
     check_sampling(model)
     codec = _codec(policy, path, model, request.max_new_tokens)
     encoded = [codec.prompt(prompt) for prompt in prompts]
     wanted = [Wanted(ids, row, copy) for row, ids in enumerate(encoded) if ids for copy in range(request.completions)]
-    wanted.sort(key=lambda one: (len(one.ids), one.row, one.copy))  # like lengths together: less padding
+    wanted.sort(key=lambda one: (len(one.ids), one.row, one.copy))  # similar lengths together, for less padding
 
     def sampled(batch: Sequence[Wanted]) -> list[Response]:
         draws = [generator(request.seed, "completions", number, one.row, one.copy) for one in batch]
@@ -99,23 +103,23 @@ def _answers(
             SamplingOptions(codec.stops, codec.pad_id, request.temperature, model.device),
         )
 
-    tell(0.0)
+    report_progress(0.0)
     found: list[list[Answer]] = [[] for _ in prompts]
-    responses = AsManyAsFit(request.batch_size).map(sampled, wanted)
+    responses = ShrinkingBatches(request.batch_size).map(sampled, wanted)
     for done, (one, response) in enumerate(zip(wanted, responses, strict=True), 1):
         found[one.row].append(Answer(number, codec.response(response.ids, response.finished)[0], response.finished))
         if done % request.batch_size == 0:
-            tell(done / len(wanted))
+            report_progress(done / len(wanted))
     return found
 
 
 def _codec(policy: Policy, path: str, model: Model, max_new_tokens: int) -> Codec:
     """For prompts that leave room for the answer."""
-    room = min(policy.max_prompt_tokens, context_of(model) - max_new_tokens)
+    room = min(policy.max_prompt_tokens, context_length(model) - max_new_tokens)
     if room < 1:
         raise ModelError(
             f"{path}: `max_new_tokens` ({max_new_tokens}) leaves no room for a prompt: the model's context is "
-            f"{context_of(model)} tokens."
+            f"{context_length(model)} tokens."
         )
     tokenizer, limits = load_tokenizer(path), DataSpec(chat_template=policy.chat_template, max_prompt_tokens=room)
     return Codec.for_tokenizer(tokenizer, limits, load_stops(tokenizer, path))

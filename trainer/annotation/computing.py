@@ -1,4 +1,4 @@
-"""Models for looking only: on the device, with all that their architecture needs."""
+"""Frozen models for annotation: their builder, context length, batches and threads."""
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -16,14 +16,14 @@ T = TypeVar("T")
 Result = TypeVar("Result")
 
 
-class AsManyAsFit:
-    """Work on rows, so many at a time; on half as many from the moment that the device has no memory for them."""
+class ShrinkingBatches:
+    """Maps rows in batches. The batch size is halved each time that the device runs out of memory."""
 
     def __init__(self, most: int) -> None:
         self._size = most
 
     def map(self, work: Callable[[Sequence[T]], Sequence[Result]], rows: Sequence[T]) -> Iterator[Result]:
-        """The result of `work` for each row. Raises OutOfMemoryError where one alone is too much."""
+        """Yield the result of `work` for each row. Raises torch.OutOfMemoryError if a single row does not fit."""
         done = 0
         while done < len(rows):
             found = self._tried(work, rows[done : done + self._size])
@@ -42,23 +42,23 @@ class AsManyAsFit:
         return None
 
 
-def maker(settings: ModelSettings, path: str) -> ModelBuilder:
-    """For a frozen model."""
+def model_builder(settings: ModelSettings, path: str) -> ModelBuilder:
+    """The builder of a frozen model on the device of the settings."""
     wanted = settings.device != "cpu" and torch.cuda.is_available()
     device = torch.device("cuda" if wanted else "cpu")
     return builder_for(ModelSpec(path=path, dtype=settings.dtype), device, lambda part: 0)
 
 
-def place_of(base: Path, value: str) -> str:
-    """A folder beside the request, or else what it is: a path of its own, or a hub id."""
+def resolve_path(base: Path, value: str) -> str:
+    """A folder below `base` if it exists, else `value` itself: a path or a hub id."""
     return str(base / value) if (base / value).is_dir() else value
 
 
-def context_of(model: Model) -> int:
-    """How many tokens it can read."""
+def context_length(model: Model) -> int:
+    """The number of tokens that the model can read; sys.maxsize if its architecture has no limit."""
     return getattr(model.config.get_text_config(), "max_position_embeddings", None) or sys.maxsize
 
 
-def spare_threads(model: Model) -> None:
-    """For a small model a second thread only costs."""
+def limit_threads(model: Model) -> None:
+    """Set the number of CPU threads by the model's size, because a second thread slows a small model down."""
     torch.set_num_threads(cpu_threads.threads_for(model.num_parameters()))

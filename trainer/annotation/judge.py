@@ -1,4 +1,4 @@
-"""A reward model's scores of completions, to be held against what people say."""
+"""Scores completions with a reward model, for a comparison with people's answers."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -9,7 +9,7 @@ import torch
 
 from data.rows import Prompt
 from trainer.annotation import requests
-from trainer.annotation.computing import AsManyAsFit, context_of, maker, place_of, spare_threads
+from trainer.annotation.computing import ShrinkingBatches, context_length, limit_threads, model_builder, resolve_path
 from trainer.annotation.requests import JudgeRequest
 from trainer.models import load_tokenizer
 from trainer.rewards.models import TokenScorer, check_vocabulary
@@ -17,7 +17,7 @@ from trainer.spec import DataSpec
 from trainer.text.codec import Codec
 
 _ROWS = 32
-"""Between two signs of progress."""
+"""Rows between two lines of progress."""
 
 
 @dataclass(frozen=True)
@@ -31,30 +31,30 @@ class Text:
 
 
 @torch.no_grad()
-def judge(request: JudgeRequest, base: Path, out: Path, tell: Callable[[float, str], None]) -> None:
-    """Write `{"scores"}` for each row, one score for each completion; null where it is too long to be read whole.
+def judge(request: JudgeRequest, base: Path, out: Path, report_progress: Callable[[float, str], None]) -> None:
+    """Write `{"scores"}` for each row, one score for each completion; null for one that is too long.
 
     Raises DataError or ModelError.
     """
     rows = requests.answered(base / request.rows)
-    path = place_of(base, request.model)
-    model = maker(request, path).scorer("reward_model", path, "frozen")
-    spare_threads(model)
+    path = resolve_path(base, request.model)
+    model = model_builder(request, path).scorer("reward_model", path, "frozen")
+    limit_threads(model)
     tokenizer = load_tokenizer(path)
     check_vocabulary(path, model, tokenizer)
     limits = {"max_prompt_tokens": request.max_prompt_tokens, "max_completion_tokens": request.max_completion_tokens}
     codec = Codec.for_tokenizer(tokenizer, DataSpec.model_validate({"chat_template": request.chat_template, **limits}))
-    scorer, batches = TokenScorer(model, codec.pad_id, request.batch_size), AsManyAsFit(request.batch_size)
+    scorer, batches = TokenScorer(model, codec.pad_id, request.batch_size), ShrinkingBatches(request.batch_size)
 
     def scored(batch: Sequence[Text]) -> list[float]:
         return scorer.score_ids([one.prompt for one in batch], [one.completion for one in batch])
 
     scores: list[list[float | None]] = [[None] * len(completions) for _, completions in rows]
     for first in range(0, len(rows), _ROWS):
-        tell(first / len(rows), "Scoring")
+        report_progress(first / len(rows), "Scoring")
         chosen = enumerate(rows[first : first + _ROWS], first)
         texts = [text for number, row in chosen for text in _texts(codec, number, *row)]
-        fits = [one for one in texts if len(one.prompt) + len(one.completion) <= context_of(model)]
+        fits = [one for one in texts if len(one.prompt) + len(one.completion) <= context_length(model)]
         for one, value in zip(fits, batches.map(scored, fits), strict=True):
             scores[one.row][one.place] = value if math.isfinite(value) else None
     requests.write(out, ({"scores": one} for one in scores))

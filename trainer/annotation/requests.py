@@ -27,11 +27,11 @@ class ModelSettings(Section):
     dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
     """As `model.dtype` of a job."""
     device: Literal["auto", "cpu"] = "auto"
-    """`auto` takes a GPU where there is one."""
+    """`auto` uses a GPU if there is one."""
 
 
 class Policy(ModelSettings):
-    """One that is asked."""
+    """A policy that answers the prompts."""
 
     path: str
     """Its folder (relative to the request) or hub id."""
@@ -67,7 +67,7 @@ class CompletionRequest(_Request):
     temperature: Annotated[float, Field(gt=0)] = 1.0
     """Sampling temperature."""
     seed: Annotated[int, Field(ge=0)] = 0
-    """With the policy's place, the prompt's line and the answer's number it decides what is drawn."""
+    """The draws depend on it, the policy's position, the prompt's line and the answer's number."""
 
 
 class JudgeRequest(_Request, ModelSettings):

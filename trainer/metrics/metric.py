@@ -1,7 +1,8 @@
 """The row type of the metric table."""
 
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 from trainer.spec import StageName
 
@@ -36,6 +37,15 @@ class Metric:
     """The unit; empty for a number without one."""
     chart: Chart | None = None
     """None for a metric that is only in the dashboard's list of all metrics."""
+
+
+def held_out(training: Sequence[Metric], name: str, meaning: str, **changes: Any) -> Metric:
+    """The training metric `name` on held-out prompts, as `eval/<name>`. Its chart line follows that of training."""
+    metric = next(metric for metric in training if metric.name == name)
+    label = metric.label if metric.label.isupper() else f"{metric.label[0].lower()}{metric.label[1:]}"
+    chart = metric.chart and replace(metric.chart, order=metric.chart.order + 1, line="held out")
+    found = replace(metric, name=f"eval/{name}", label=f"Held-out {label}", formula=f"as {name}", chart=chart)
+    return replace(found, **{"meaning": meaning, "healthy": None, "advice": "", **changes})
 
 
 def optimizer_metrics(stage: StageName, charts: bool = True) -> list[Metric]:

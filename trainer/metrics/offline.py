@@ -1,6 +1,6 @@
 """Metrics of SFT, DPO and KTO, which learn from a dataset."""
 
-from trainer.metrics.metric import Chart, Metric, optimizer_metrics
+from trainer.metrics.metric import Chart, Metric, held_out, optimizer_metrics
 
 SFT = [
     Metric(
@@ -34,7 +34,7 @@ SFT = [
     *optimizer_metrics("sft"),
 ]
 
-DPO = [
+_DPO = [
     Metric(
         "dpo",
         "loss",
@@ -81,55 +81,25 @@ DPO = [
         unit="nats",
         chart=Chart("Implied rewards", 31, "other"),
     ),
-    Metric(
-        "dpo",
-        "eval/loss",
-        "Held-out loss",
-        "as loss",
-        "The loss on pairs whose prompts were held out.",
-        unit="nats per pair",
-        chart=Chart("Loss", 11, "held out"),
-    ),
-    Metric(
-        "dpo",
-        "eval/accuracy",
-        "Held-out accuracy",
-        "as accuracy",
+]
+
+DPO = [
+    *_DPO,
+    held_out(_DPO, "loss", "The loss on pairs whose prompts were held out."),
+    held_out(
+        _DPO,
+        "accuracy",
         "Accuracy on pairs whose prompts were held out.",
         healthy=(0.55, 1.0),
         advice="Near 0.5: the policy learnt the pairs by heart, or nothing. More pairs, or fewer epochs.",
-        unit="share",
-        chart=Chart("Accuracy", 21, "held out"),
     ),
-    Metric(
-        "dpo",
-        "eval/margin",
-        "Held-out margin",
-        "as margin",
-        "The margin on pairs whose prompts were held out.",
-        unit="nats",
-        chart=Chart("Margin", 41, "held out"),
-    ),
-    Metric(
-        "dpo",
-        "eval/rewards/chosen",
-        "Held-out reward of the preferred",
-        "as rewards/chosen",
-        "The implied reward of preferred answers to held-out prompts.",
-        unit="nats",
-    ),
-    Metric(
-        "dpo",
-        "eval/rewards/rejected",
-        "Held-out reward of the other",
-        "as rewards/rejected",
-        "The implied reward of the others to held-out prompts.",
-        unit="nats",
-    ),
+    held_out(_DPO, "margin", "The margin on pairs whose prompts were held out."),
+    held_out(_DPO, "rewards/chosen", "The implied reward of preferred answers to held-out prompts.", chart=None),
+    held_out(_DPO, "rewards/rejected", "The implied reward of the others to held-out prompts.", chart=None),
     *optimizer_metrics("dpo"),
 ]
 
-KTO = [
+_KTO = [
     Metric(
         "kto",
         "loss",
@@ -185,60 +155,28 @@ KTO = [
         unit="nats",
         chart=Chart("Implied rewards", 21, "thumbs down"),
     ),
-    Metric(
-        "kto",
-        "eval/loss",
-        "Held-out loss",
-        "as loss",
-        "The loss on rows whose prompts were held out, with one reference point for all of them.",
-        chart=Chart("Loss", 11, "held out"),
-    ),
-    Metric(
-        "kto",
-        "eval/kl",
-        "Held-out reference point",
-        "as kl",
-        "The reference point over all held-out rows.",
-        unit="nats",
-        chart=Chart("Reference point", 41, "held out"),
-    ),
-    Metric(
-        "kto",
-        "eval/auc",
-        "Held-out AUC",
-        "as auc, over all held-out rows",
+]
+
+KTO = [
+    *_KTO,
+    held_out(_KTO, "loss", "The loss on rows whose prompts were held out, with one reference point for all of them."),
+    held_out(_KTO, "kl", "The reference point over all held-out rows."),
+    held_out(
+        _KTO,
+        "auc",
         "AUC on rows whose prompts were held out.",
         healthy=(0.55, 1.0),
         advice="Near 0.5: the policy learnt the rows by heart, or nothing. More rows, or fewer epochs.",
-        unit="share",
-        chart=Chart("AUC", 51, "held out"),
+        formula="as auc, over all held-out rows",
     ),
-    Metric(
-        "kto",
-        "eval/margin",
-        "Held-out margin",
-        "as margin",
+    held_out(
+        _KTO,
+        "margin",
         "The margin on rows whose prompts were held out.",
         healthy=(0.0, None),
         advice="Below 0: the policy prefers what people disliked. Look for wrong labels, or lower the learning rate.",
-        unit="nats",
-        chart=Chart("Margin", 31, "held out"),
     ),
-    Metric(
-        "kto",
-        "eval/rewards/chosen",
-        "Held-out reward of thumbs up",
-        "as rewards/chosen",
-        "The implied reward of good completions of held-out prompts.",
-        unit="nats",
-    ),
-    Metric(
-        "kto",
-        "eval/rewards/rejected",
-        "Held-out reward of thumbs down",
-        "as rewards/rejected",
-        "The implied reward of bad completions of held-out prompts.",
-        unit="nats",
-    ),
+    held_out(_KTO, "rewards/chosen", "The implied reward of good completions of held-out prompts.", chart=None),
+    held_out(_KTO, "rewards/rejected", "The implied reward of bad completions of held-out prompts.", chart=None),
     *optimizer_metrics("kto"),
 ]

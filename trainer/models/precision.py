@@ -45,7 +45,7 @@ def recorded(run_dir: Path, device: str) -> Dtype:
     return found
 
 
-def told(dtype: Dtype, device: str) -> str:
+def describe_dtype(dtype: Dtype, device: str) -> str:
     """The message about the type that was chosen for "auto"."""
     usual = auto(device)
     if dtype == usual:

@@ -22,7 +22,7 @@ class PlainAdamW(torch.optim.AdamW):
     def tensors(self) -> dict[str, Tensor]:
         return flat(self.state_dict()["state"])
 
-    def put_back(self, tensors: dict[str, Tensor]) -> None:
+    def load_tensors(self, tensors: dict[str, Tensor]) -> None:
         self.load_state_dict({"state": nested(tensors), "param_groups": self.state_dict()["param_groups"]})
 
 
@@ -117,7 +117,7 @@ class TensorwiseAdamW(torch.optim.Optimizer):
         return flat({number: self.state[parameter] for number, parameter in enumerate(self._ours)})
 
     @torch.no_grad()
-    def put_back(self, tensors: dict[str, Tensor]) -> None:
+    def load_tensors(self, tensors: dict[str, Tensor]) -> None:
         for number, entry in nested(tensors).items():
             parameter = self._ours[number]
             stays = {"step"} if in_eight_bits(entry) else set()  # which stays in host memory
@@ -169,7 +169,7 @@ class Optimizer(Protocol):
         """Moments, step counts and masters as flat tensors by `<parameter>.<name>`, for safetensors."""
         ...
 
-    def put_back(self, tensors: dict[str, Tensor]) -> None:
+    def load_tensors(self, tensors: dict[str, Tensor]) -> None:
         """Restore a state that `tensors` returned."""
         ...
 

@@ -88,7 +88,7 @@ class Learner:
         if self.world.sharded:
             weights = [weight for group in self.optimizer.param_groups for weight in group["params"]]
             tensors = {key: slice_of(value, weights[int(key.split(".")[0])]) for key, value in tensors.items()}
-        self.optimizer.put_back(tensors)
+        self.optimizer.load_tensors(tensors)
 
 
 def require_finite(loss: Tensor, name: str) -> None:

@@ -96,7 +96,7 @@ class HealthCallback:
         self._history.rate_factor *= _RATE_CUT
         self._history.monitor.rearm()
         numbers = {"step": done, "seconds": loop.seconds, "course": self._history.to_json()}
-        self._session.put_back(loop.stage, source, done, numbers)
+        self._session.restore(loop.stage, source, done, numbers)
         factor = self._history.rate_factor
         self._session.emit(RolledBack(stage=loop.stage, step=done, to_step=to_step, learning_rate_factor=factor))
         self._session.stop_if_asked()

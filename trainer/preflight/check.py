@@ -52,15 +52,15 @@ def check(spec: JobSpec, options: CheckOptions | None = None) -> Report:
     """Check a valid spec. Problems become findings; none is raised."""
     options, draft, device = options or CheckOptions(), _Draft(), _device(spec)
     spec = precision.resolved(spec, device)
-    found = own_model.look(spec, device, elsewhere=options.device_memory is not None)
+    found = own_model.read_model(spec, device, elsewhere=options.device_memory is not None)
     loaded = _loaded(spec, draft)
     tokenizer = _tokenizer(spec, found, loaded)
     codec = _codec(spec, tokenizer, found)
     if tokenizer is not None:
-        own_model.fit(found, spec, tokenizer, device)
+        own_model.check_architecture(found, spec, tokenizer, device)
     sizes = None
     if loaded is not None and codec is not None:
-        sizes = _look_at_sizes(spec, loaded, codec, found, draft, options)
+        sizes = _measure(spec, loaded, codec, found, draft, options)
     example = None if loaded is None or codec is None else scorers.example_of(loaded, codec)
     encoded = None if sizes is None else sizes.encoded
     inputs = ScoringInputs(_context(spec, codec), encoded, ask=options.ask_endpoints, example=example)
@@ -116,7 +116,7 @@ def _context(spec: JobSpec, codec: Codec | None) -> RewardContext | None:
     return RewardContext(codec, torch.device("cpu"), None, spec.ppo.micro_batch_size, lambda text: None)
 
 
-def _look_at_sizes(
+def _measure(
     spec: JobSpec, loaded: run_data.Data, codec: Codec, found: Found, draft: _Draft, options: CheckOptions
 ) -> Sizes | None:
     try:
@@ -127,7 +127,7 @@ def _look_at_sizes(
         )
         return None
     draft.datasets = datasets.describe(loaded, sizes)
-    draft.findings += datasets.look(spec, loaded, codec, sizes)
+    draft.findings += datasets.data_findings(spec, loaded, codec, sizes)
     if found.config is not None:
         draft.findings += own_model.context_findings(spec, found.config, sizes.encoded)
     if not any(finding.code == "nothing_left" for finding in draft.findings):
@@ -138,7 +138,7 @@ def _look_at_sizes(
     return sizes
 
 
-def _memory(spec: JobSpec, codec: Codec, found: Found, sizes: Sizes, wished: int | None) -> MemoryReport:
+def _memory(spec: JobSpec, codec: Codec, found: Found, sizes: Sizes, device_memory: int | None) -> MemoryReport:
     """The memory of all phases, and changes that lower it if they do not fit."""
     blueprint = found.blueprint
     assert blueprint is not None  # the caller has checked it
@@ -166,7 +166,7 @@ def _memory(spec: JobSpec, codec: Codec, found: Found, sizes: Sizes, wished: int
         detail = f"The offloaded optimizer keeps {show_bytes(host)} in host memory{per}."
         found.findings.append(own_model.finding("info", "host_memory", "#/ppo/offload_optimizer", detail))
     here = blueprint.device == "cpu" or torch.cuda.is_available()
-    memory = wished if wished is not None else _available(spec, blueprint.device) if here else None
+    memory = device_memory if device_memory is not None else _available(spec, blueprint.device) if here else None
     suggestions = [] if memory is None else advice.suggest(spec, estimate, memory - RUNTIME[blueprint.device])
     return MemoryReport(
         device=blueprint.device,

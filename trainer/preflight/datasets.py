@@ -1,4 +1,4 @@
-"""Findings about the data: what is used, what is left out, and what has an unexpected effect."""
+"""Findings about the data: the rows that are used, those that are left out, and unexpected effects."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -39,15 +39,15 @@ _POINTERS = {
     "texts": "pretraining",
 }
 _LONG_SHARE = 0.05
-"""Share of demonstrations that may be longer than `ppo.max_new_tokens` before it is worth a warning."""
+"""Largest share of demonstrations longer than `ppo.max_new_tokens` that gives no warning."""
 _UNBALANCED = 0.8
-"""Share of the more frequent thumb beyond which the balance is worth a warning."""
+"""Largest share of the more frequent thumb that gives no warning."""
 _FEW_HELD_OUT = 32
 """Below this the 95 % interval of a win rate of ½ is wider than ± 0.17."""
 
 
 def describe(loaded: Data, sizes: Sizes) -> list[DatasetReport]:
-    """Each dataset that the run has, as it would use it."""
+    """A report of each dataset of the run."""
     demonstrations, pairs, prompts = loaded.demonstrations, loaded.comparisons, loaded.prompts
     reports = [
         DatasetReport(
@@ -98,8 +98,8 @@ def describe(loaded: Data, sizes: Sizes) -> list[DatasetReport]:
     return [report for report in reports if report.rows]
 
 
-def look(spec: JobSpec, loaded: Data, codec: Codec, sizes: Sizes) -> list[Finding]:
-    """Every finding about the data, the serious ones first."""
+def data_findings(spec: JobSpec, loaded: Data, codec: Codec, sizes: Sizes) -> list[Finding]:
+    """All findings about the data."""
     found = [
         *nothing_left(spec, sizes.encoded),
         *_left_out(spec, sizes),
@@ -180,7 +180,7 @@ def _cut(sizes: Sizes) -> Iterator[Finding]:
 
 
 def _response_limit(spec: JobSpec, sizes: Sizes) -> Iterator[Finding]:
-    """A policy that learnt longer answers than PPO lets it give is cut off, and punished for it."""
+    """A finding if PPO's length limit cuts off answers as long as the demonstrations. PPO penalises a cut answer."""
     answers, limit = sorted(sizes.answers), spec.ppo.max_new_tokens
     if "ppo" not in spec.stages or not answers:
         return
@@ -229,7 +229,7 @@ def _unused(spec: JobSpec) -> Iterator[Finding]:
 
 
 def _balance(spec: JobSpec, sizes: Sizes) -> Iterator[Finding]:
-    """How many thumbs are up and down, where a stage learns from them, and what that asks of KTO's weights."""
+    """Findings about the balance of thumbs up and down, and KTO's weights for it, if a stage learns from them."""
     verdicts = sizes.encoded.verdicts
     if not verdicts or not learns_from(spec, "thumbs"):
         return
@@ -237,7 +237,7 @@ def _balance(spec: JobSpec, sizes: Sizes) -> Iterator[Finding]:
     down = len(verdicts) - up
     counted = f"{up} of the {len(verdicts)} thumbs that are trained on are up, {down} down"
     if not up or not down:
-        detail = f"{counted}: there is nothing to tell apart."
+        detail = f"{counted}: a model cannot learn the difference."
         yield _finding("error", "one_thumb_only", "#/data/thumbs", detail, "Bring rows with both thumbs.")
         return
     share = max(up, down) / len(verdicts)
@@ -287,7 +287,7 @@ def _held_out(spec: JobSpec, sizes: Sizes) -> Iterator[Finding]:
 
 
 def _batches(spec: JobSpec, sizes: Sizes) -> Iterator[Finding]:
-    """A batch larger than its data is smaller than configured, or sees a row several times."""
+    """A warning for each batch size that is larger than its data."""
     rewarded = len(sizes.thumbs) if spec.reward_model.loss == "pointwise" else sizes.rankings
     for stage, batch, count in (
         ("sft", spec.sft.batch_size, len(sizes.examples)),
@@ -305,7 +305,7 @@ def _batches(spec: JobSpec, sizes: Sizes) -> Iterator[Finding]:
 
 
 def _repeats(loaded: Data) -> Iterator[Finding]:
-    """Rows that say the same twice, and pairs that contradict each other."""
+    """Repeated demonstrations, and pairs and thumbs with contradictory labels."""
     shown = Counter((prompt_key(d.prompt), d.completion) for d in loaded.demonstrations.train)
     again = sum(count - 1 for count in shown.values())
     if again:

@@ -8,7 +8,7 @@ from trainer.models.rounding import slack
 from trainer.preflight.own_model import context_findings, vocabulary_and_head
 from trainer.preflight.report import raise_first
 from trainer.sampling import SamplingOptions, sample
-from trainer.sampling.cache import keeps_in_place, let_grow
+from trainer.sampling.cache import keeps_in_place, use_growing_cache
 from trainer.session.session import Session
 from trainer.stages.tokenize import TokenizedData
 from trainer.text.codec import Codec
@@ -31,23 +31,23 @@ def check_fit(session: Session, model: Model, codec: Codec, encoded: TokenizedDa
 
 
 def check_sampling(model: Model) -> None:
-    """A model that is not sampled right with the cache that is written in place is sampled with its own, if that goes."""
+    """Test sampling with the in-place cache, and fall back to transformers' own cache. Raises ModelError if both fail."""
     try:
         _try_sampling(model)
     except ModelError:
         if not keeps_in_place(model):
             raise
-        let_grow(model.config.model_type)
+        use_growing_cache(model.config.model_type)
         try:
             _try_sampling(model)
         except ModelError:
-            let_grow(model.config.model_type, False)
+            use_growing_cache(model.config.model_type, False)
             raise
 
 
 @torch.no_grad()
 def _try_sampling(model: Model) -> None:
-    """A ragged, left-padded batch with a cache must give what each row gives alone without one."""
+    """Raise ModelError if a left-padded batch with a cache draws other tokens than each row alone without one."""
     vocabulary = model.config.get_text_config().vocab_size
     prompts = [[token % vocabulary for token in prompt] for prompt in _PROBE]
     kind = model.config.model_type

@@ -47,7 +47,7 @@ def finding(level: Level, code: str, where: str, detail: str, fix: str | None = 
     return Finding(level=level, area="model", code=code, where=where, detail=detail, fix=fix)
 
 
-def look(spec: JobSpec, device: Device, elsewhere: bool = False) -> Found:
+def read_model(spec: JobSpec, device: Device, elsewhere: bool = False) -> Found:
     """Check the model's folder, its tokenizer, the machine and the libraries, before the data is read.
 
     `elsewhere`: the run is for another machine, so a part that is missing here is a warning and no error.
@@ -88,7 +88,7 @@ def check_config(spec: ModelSpec) -> None:
             raise ModelError(f"`model.config` has an unknown field {key!r}{_nearest(key, sorted(known))}")
 
 
-def fit(found: Found, spec: JobSpec, tokenizer: Tokenizer, device: Device) -> None:
+def check_architecture(found: Found, spec: JobSpec, tokenizer: Tokenizer, device: Device) -> None:
     """Check the model's sizes, heads and adapters with the tokenizer, and add the findings to `found`."""
     try:
         config = found.config if spec.model.path is not None else _new_config(spec.model, tokenizer)

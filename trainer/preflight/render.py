@@ -86,7 +86,7 @@ def _verdict(report: Report) -> str:
 
 
 def _table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Words to the left, numbers to the right, the last column as it is where it is text."""
+    """Align text left and numbers right. A last column of text is not padded."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     for row in rows:
         cells = [row[0].ljust(max(widths[0], 12))]

@@ -26,10 +26,10 @@ class _Part(BaseModel):
 
 
 class Finding(_Part):
-    """One thing worth knowing before the run starts."""
+    """One result of the check."""
 
     level: Level
-    """`error`: the run would fail; `warning`: it would run, but hardly as meant; `info`: good to know."""
+    """`error`: the run would fail. `warning`: it would run, but probably not as intended. `info`: a note."""
     area: Area
     """Its subject; an error's area decides the exit status."""
     code: str
@@ -69,7 +69,7 @@ class DatasetReport(_Part):
 
 
 class StageEstimate(_Part):
-    """How much work a stage is."""
+    """The amount of work of a stage."""
 
     stage: StageName
     steps: int
@@ -79,7 +79,7 @@ class StageEstimate(_Part):
     responses: int = 0
     """Responses sampled."""
     tokens: int
-    """Expected tokens that are learnt from, prompts and all, once for every epoch; in the evaluation, those looked at."""
+    """Expected tokens of the training passes, with prompts, once for every epoch; in the evaluation, tokens read."""
     generated: int = 0
     """Expected tokens sampled, from the lengths of the demonstrations."""
     generated_max: int = 0
@@ -99,7 +99,7 @@ class ModelReport(_Part):
     layers: int
     hidden_size: int
     dtype: str
-    """In which it would compute; what `model.dtype` = "auto" stands for on the device in question."""
+    """The type in which it would compute, after `model.dtype` = "auto" is resolved for the device."""
 
 
 class PhaseMemory(_Part):
@@ -109,11 +109,11 @@ class PhaseMemory(_Part):
     low: int
     """With sequences of average length."""
     expected: int
-    """With the longest sequences that the data and the limits lead one to expect in the run's worst batch."""
+    """With the longest sequences that are expected in the run's worst batch, by the data and the limits."""
     high: int
-    """With every sequence as long as allowed, and what the allocator may lose in gaps."""
+    """With every sequence as long as allowed, and the allocator's fragmentation."""
     parts: dict[str, int]
-    """Bytes of the expected peak by use: weights, gradients, optimizer, activations, kv_cache, and of sharded models what is gathered."""
+    """Bytes of the expected peak by use: weights, gradients, optimizer, activations, kv_cache, and the gathered parts of sharded models."""
 
 
 class Suggestion(_Part):
@@ -134,7 +134,7 @@ class MemoryReport(_Part):
     available: int | None
     """Bytes of the device (in RAM: of each process' part of the machine's); None where they are not known."""
     runtime: int
-    """Bytes of the process itself, beside the phases': Python and its libraries, or the CUDA context."""
+    """Bytes of the process itself, in addition to the phases: Python and its libraries, or the CUDA context."""
     phases: list[PhaseMemory]
     suggestions: list[Suggestion] = []
     """Only where the expected peak does not fit, the cheapest first."""
@@ -144,7 +144,7 @@ class MemoryReport(_Part):
 
 
 class Report(_Part):
-    """Everything that can be known without training."""
+    """The result of a check without training."""
 
     findings: list[Finding] = []
     datasets: list[DatasetReport] = []
@@ -166,7 +166,7 @@ class Report(_Part):
         return [finding for finding in self.findings if finding.level == "error"]
 
     def exit_status(self) -> int:
-        """0 where the spec is runnable, else that of the first thing the run would stumble over."""
+        """0 if the spec is runnable, else the smallest status of its errors."""
         return min((EXIT_STATUS[finding.area] for finding in self.errors()), default=0)
 
 

@@ -1,6 +1,6 @@
-"""Checks of the models, rewards and judges that a spec names beside its own model.
+"""Checks of the models, rewards and judges that a spec names besides its own model.
 
-No model is loaded. Endpoints are called only where the caller asks for it.
+No model is loaded. Endpoints are called only with `ScoringInputs.ask`.
 """
 
 import math
@@ -50,7 +50,7 @@ class ScoringInputs:
 
 
 def check_scorers(spec: JobSpec, inputs: ScoringInputs) -> Iterator[Finding]:
-    """Findings about every model that the spec names beside its own, every reward and every judge."""
+    """Findings about every model that the spec names besides its own, every reward and every judge."""
     unusable = set()
     for named in named_paths(spec):
         if named.kind != "file" and named.pointer != "#/model/path" and _is_used(spec, named.pointer):
@@ -170,7 +170,7 @@ def _scorers(spec: JobSpec) -> Iterator[tuple[str, str, Scorer | str]]:
 
 
 def _scorer(where: str, name: str, scorer: Scorer | str, spec: JobSpec, inputs: ScoringInputs) -> Iterator[Finding]:
-    """Findings about one reward or judge. Raises TrainerError for what the run would raise."""
+    """Findings about one reward or judge. Raises the TrainerError that the run would raise."""
     if isinstance(scorer, str):
         load_entry_point(judges.GROUP, scorer, "judge")
         return

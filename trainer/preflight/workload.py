@@ -89,7 +89,7 @@ def plan(spec: JobSpec, sizes: Sizes) -> list[StageEstimate]:
 
 
 def expected_response(sizes: Sizes, limit: int) -> float:
-    """Mean length of a response in tokens: that of the demonstrations, cut to `limit`; the limit where there are none."""
+    """Expected mean length of a response in tokens: that of the demonstrations, cut to `limit`, or `limit` without any."""
     return mean([min(length, limit) for length in sizes.answers]) if sizes.answers else float(limit)
 
 
@@ -104,7 +104,7 @@ def _sft(spec: SFTSpec, sizes: Sizes) -> StageEstimate:
 
 
 def _on_pairs(stage: StageName, spec: RewardModelSpec | DPOSpec, count: int, sizes: Sizes) -> StageEstimate:
-    """Each side of a pair is a sequence of its own; the answers of a ranking are counted once for each pair."""
+    """Each side of a pair is a sequence. The answers of a ranking are counted once for each pair."""
     tokens = spec.epochs * sum(2 * pair.prompt + pair.a + pair.b for pair in sizes.pairs)
     steps = total_steps(count, spec)
     return StageEstimate(stage=stage, steps=steps, optimizer_steps=steps, tokens=tokens)
@@ -117,7 +117,7 @@ def _reward_model(spec: RewardModelSpec, sizes: Sizes) -> StageEstimate:
 
 
 def _on_thumbs(stage: StageName, spec: RewardModelSpec | KTOSpec, sizes: Sizes) -> StageEstimate:
-    """KTO's mismatched pairs are not counted: no gradient is taken of them."""
+    """KTO's mismatched pairs are not counted, because they have no gradient."""
     tokens = spec.epochs * sum(thumb.prompt + thumb.completion for thumb in sizes.thumbs)
     steps = total_steps(len(sizes.thumbs), spec)
     return StageEstimate(stage=stage, steps=steps, optimizer_steps=steps, tokens=tokens)
@@ -145,7 +145,7 @@ def _ppo(spec: JobSpec, sizes: Sizes) -> StageEstimate:
 
 
 def _evaluation(spec: JobSpec, sizes: Sizes) -> StageEstimate:
-    """Both policies answer every prompt, and so does PPO's best checkpoint, which is as a rule not the last."""
+    """Both policies answer every prompt, and so does PPO's best checkpoint, which is usually not the last."""
     sides = 3 if "ppo" in spec.stages and spec.evaluation.keep_best else 2
     responses = sides * min(spec.evaluation.prompts, len(sizes.encoded.held_out_prompts))
     limit = spec.evaluation.max_new_tokens or spec.ppo.max_new_tokens

@@ -1,4 +1,4 @@
-"""A whole run: its stages in their order, each begun with what the ones before left, and skipped if its result is there."""
+"""Runs the stages of a job in their order. Each starts from the results of earlier stages; one with a result is skipped."""
 
 import gc
 import time
@@ -49,9 +49,9 @@ class Job:
 
 
 def run(session: Session) -> dict[str, float]:
-    """Take the run from wherever it stands to its end; return the summary of its last stage.
+    """Run the stages that remain, and return the summary of the last stage.
 
-    Raises TrainerError: DataError and ModelError before any training, Diverged, and Stopped when asked to stop.
+    Raises TrainerError: DataError and ModelError before any training, Diverged, and Stopped after a request to stop.
     """
     transformers_logging.set_verbosity_error()
     transformers_logging.disable_progress_bar()
@@ -59,7 +59,9 @@ def run(session: Session) -> dict[str, float]:
     job = _prepared(session)
     for stage in session.spec.stages:
         while session.checkpoints.result(stage) is None:
-            with suppress(RolledBackError):  # then once more, with the models of what is now the newest checkpoint
+            with suppress(
+                RolledBackError
+            ):  # the loop starts the stage again from the checkpoint that is the newest now
                 _STAGES[stage](job)
             _free_memory(job.parameters)
         session.stop_if_asked()
@@ -70,7 +72,7 @@ def run(session: Session) -> dict[str, float]:
 
 
 def _prepared(session: Session) -> Job:
-    """Read and check everything before any training: data, tokenizer, models and rewards; then announce the plan."""
+    """Read and check data, tokenizer, models and rewards before any training, and emit the plan."""
     spec = session.spec
     raise_first(settings(spec, "cuda" if session.device.type == "cuda" else "cpu"))
     loaded = run_data.load(spec.data, spec.stages, spec.sft.turns, spec.reward_model.loss)
@@ -87,12 +89,12 @@ def _prepared(session: Session) -> Job:
     return job
 
 
-def _fine_tune(job: Job) -> None:
+def _sft(job: Job) -> None:
     encoded, policy = job.encoded, job.models.policy("sft")
     sft.train(job.session, job.session.spec.sft, policy, job.codec, encoded.examples, encoded.held_out_examples)
 
 
-def _learn_rewards(job: Job) -> None:
+def _reward_model(job: Job) -> None:
     encoded, scorer, spec = job.encoded, job.models.reward_model(), job.session.spec.reward_model
     shared = (job.session, spec, scorer, job.codec)
     if spec.loss == "pointwise":
@@ -101,18 +103,18 @@ def _learn_rewards(job: Job) -> None:
         train_on_pairs(*shared, encoded.pairs, encoded.held_out_pairs, encoded.references)
 
 
-def _optimise_directly(job: Job) -> None:
+def _dpo(job: Job) -> None:
     encoded, (policy, reference) = job.encoded, job.models.policy_and_reference("dpo")
     dpo.train(job.session, job.session.spec.dpo, policy, reference, job.codec, encoded.pairs, encoded.held_out_pairs)
 
 
-def _optimise_on_thumbs(job: Job) -> None:
+def _kto(job: Job) -> None:
     encoded, (policy, reference) = job.encoded, job.models.policy_and_reference("kto")
     spec, verdicts = job.session.spec.kto, encoded.verdicts
     kto.train(job.session, spec, policy, reference, job.codec, verdicts, encoded.held_out_verdicts)
 
 
-def _optimise(job: Job) -> None:
+def _ppo(job: Job) -> None:
     spec, encoded, ppo_models = job.session.spec, job.encoded, job.models.ppo_models()
     judge = job.models.judge(spec.evaluation.judge, ppo_models.reward_model)
     feedback = None
@@ -129,7 +131,7 @@ def _optimise(job: Job) -> None:
 
 
 def _pair(session: Session, ppo_models: PPOModels) -> PairedExecutor:
-    """How the policy and a critic of its own share the time of this machine's cores."""
+    """The executor that runs the policy's and a separate critic's passes, in turn or at the same time."""
     runtime, world = session.spec.runtime, session.world
     own = ppo_models.critic is not None and underlying(ppo_models.critic) is not underlying(ppo_models.policy)
     return cpu_threads.choose_pairing(
@@ -142,7 +144,7 @@ def _pair(session: Session, ppo_models: PPOModels) -> PairedExecutor:
     )
 
 
-def _evaluate(job: Job) -> None:
+def _evaluation(job: Job) -> None:
     spec, compared = job.session.spec, job.models.evaluated_models()
     judge = job.models.judge(spec.evaluation.judge, compared.models.reward_model)
     held_out = HeldOut(job.encoded.held_out_prompts[: spec.evaluation.prompts], judge, spec.evaluation)
@@ -152,12 +154,12 @@ def _evaluate(job: Job) -> None:
 
 
 _STAGES = {
-    "sft": _fine_tune,
-    "reward_model": _learn_rewards,
-    "dpo": _optimise_directly,
-    "kto": _optimise_on_thumbs,
-    "ppo": _optimise,
-    "evaluation": _evaluate,
+    "sft": _sft,
+    "reward_model": _reward_model,
+    "dpo": _dpo,
+    "kto": _kto,
+    "ppo": _ppo,
+    "evaluation": _evaluation,
 }
 
 
@@ -173,7 +175,7 @@ def _tokenizer(session: Session, loaded: run_data.Data) -> Tokenizer:
 
 
 def _check_model(factory: ModelFactory, encoded: TokenizedData) -> int:
-    """Look at the policy that the next stage begins with, and settle on how many threads to compute; its parameters."""
+    """Check the policy that the next stage starts from, set the number of threads, and return its number of parameters."""
     session, codec, stage = factory.session, factory.codec, _next_stage(factory.session)
     if stage is None:
         return 0
@@ -191,7 +193,7 @@ def _next_stage(session: Session) -> StageName | None:
 
 
 def _announce(job: Job) -> None:
-    """Say what the run will do, and from where it goes on."""
+    """Emit the plan of the run, and the step that it resumes after."""
     session, spec, encoded = job.session, job.session.spec, job.encoded
     pointwise = spec.reward_model.loss == "pointwise"
     rewarded = len(encoded.verdicts) if pointwise else len(rankings(encoded.pairs))
@@ -220,8 +222,10 @@ def _announce(job: Job) -> None:
 
 
 def _free_memory(parameters: int) -> None:
-    """Let go of a stage's models before the next one's come. They refer to themselves in circles, which only the collector
-    unties; it takes half a second, so small ones may wait."""
+    """Free a stage's models before the next stage. They are in reference cycles, which only the garbage collector frees.
+
+    A collection takes half a second and is left out for small models.
+    """
     if parameters >= cpu_threads.ONE_THREAD_BELOW:
         gc.collect()
     if torch.cuda.is_available():

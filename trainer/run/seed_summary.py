@@ -46,7 +46,7 @@ _MOST_FINISHED = 0.5
 
 
 def collapse(summary: Mapping[str, float], entropy_limit: float, failure: str | None = None) -> str | None:
-    """How the run collapsed, in a sentence; None where it did not. `summary` is that of the evaluation.
+    """How the run collapsed, in a sentence; None if it did not. `summary` is that of the evaluation.
 
     Two of the four 1B seeds of the N+ study (Huang et al. 2024) ended below the SFT model that they started from, although
     their reward-model scores rose. So the score is not considered. These rules are, in this order:

@@ -130,7 +130,7 @@ def keeps_in_place(model: Model) -> bool:
     return model.config.model_type not in _GROWING and _known(_layer_kinds(model))
 
 
-def let_grow(model_type: str, grow: bool = True) -> None:
+def use_growing_cache(model_type: str, grow: bool = True) -> None:
     """Sample models of this type with transformers' own cache from now on, or (`grow` False) with the in-place one again."""
     (_GROWING.add if grow else _GROWING.discard)(model_type)
 

@@ -157,7 +157,7 @@ class Kept:
 
 
 @dataclass
-class Trouble:
+class CaptureFailures:
     """Failed captures of one model."""
 
     never: bool = False
@@ -185,7 +185,7 @@ class Trouble:
 
 
 _KEPT: WeakKeyDictionary[Any, Kept] = WeakKeyDictionary()
-_TROUBLE: WeakKeyDictionary[Any, Trouble] = WeakKeyDictionary()
+_FAILURES: WeakKeyDictionary[Any, CaptureFailures] = WeakKeyDictionary()
 
 
 class FixedSteps:
@@ -312,20 +312,20 @@ class GraphDecoding:
         if not self._captures(model, device) or not takes_ready_masks(model, progress.cache):
             _KEPT.pop(model, None)
             return plain
-        trouble = _TROUBLE.setdefault(model, Trouble())
-        trouble.next_batch()
+        failures = _FAILURES.setdefault(model, CaptureFailures())
+        failures.next_batch()
         capture = partial(captured_on_cuda, device) if self._capture is None else self._capture(device)
         graphs = FixedSteps(model, progress, capture, self._kept(model, progress))
         torch.clear_autocast_cache()  # the casts of reading the prompts, which the graphs do not use
 
         def step(tokens_B: Tensor) -> Tensor:
             shape = graphs.shape()
-            if not graphs.captured(shape) and not trouble.allows(*shape):
+            if not graphs.captured(shape) and not failures.allows(*shape):
                 return plain(tokens_B)
             try:
                 return graphs(tokens_B)
             except RuntimeError as error:
-                self._note(error, trouble, shape)
+                self._note(error, failures, shape)
                 return plain(tokens_B)
 
         return step
@@ -333,7 +333,7 @@ class GraphDecoding:
     def _captures(self, model: Model, device: torch.device) -> bool:
         if self._decode == "eager" or (device.type != "cuda" and self._capture is None):
             return False
-        known = _TROUBLE.get(model)
+        known = _FAILURES.get(model)
         # a gathered model's weights have other addresses each time, and its layers' hooks use other streams
         return not is_sharded(model) and not (known is not None and known.never)
 
@@ -347,17 +347,17 @@ class GraphDecoding:
             del _KEPT[model]
         return kept
 
-    def _note(self, error: RuntimeError, trouble: Trouble, shape: tuple[int, int]) -> None:
+    def _note(self, error: RuntimeError, failures: CaptureFailures, shape: tuple[int, int]) -> None:
         if isinstance(error, torch.OutOfMemoryError):
             rows, columns = shape
-            if not trouble.failures:
+            if not failures.failures:
                 self._notify(
                     f"Decoding goes on without a CUDA graph of {rows} rows and {columns} columns, because memory is short. "
                     "Later iterations try it again."
                 )
-            trouble.out_of_memory(rows, columns)
+            failures.out_of_memory(rows, columns)
             return
-        trouble.never = True
+        failures.never = True
         self._notify(f"Decoding goes on without CUDA graphs: {error}")
 
 

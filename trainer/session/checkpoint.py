@@ -121,7 +121,7 @@ class Checkpoints:
                 state.save(folder / STATE, self.world)
         return path
 
-    def put_back(self, stage: StageName, source: Path, step: int, numbers: Mapping[str, Any]) -> Path:
+    def restore(self, stage: StageName, source: Path, step: int, numbers: Mapping[str, Any]) -> Path:
         """Make an earlier checkpoint the newest one, at `step`, with some of its `numbers` replaced."""
         path = self.folder / f"{stage}-{step:06d}"
         with _publishing(path, self.world) as folder:

@@ -66,7 +66,7 @@ class Session:
         if self._given.model.dtype == "auto":
             dtype = self.world.from_main(lambda: precision.recorded(self.run_dir, device.type))
             self.spec = precision.resolved(self._given, device.type, dtype)
-            self.log(precision.told(dtype, device.type), warning=dtype != precision.auto(device.type))
+            self.log(precision.describe_dtype(dtype, device.type), warning=dtype != precision.auto(device.type))
 
     def emit(self, event: Event) -> None:
         if self._log is not None:
@@ -133,10 +133,10 @@ class Session:
             )
         )
 
-    def put_back(self, stage: StageName, source: Path, step: int, numbers: Mapping[str, Any]) -> None:
+    def restore(self, stage: StageName, source: Path, step: int, numbers: Mapping[str, Any]) -> None:
         """Make an earlier checkpoint the newest one, at `step`, and emit its event."""
         self.check_lease()
-        path = self.checkpoints.put_back(stage, source, step, numbers)
+        path = self.checkpoints.restore(stage, source, step, numbers)
         self.emit(CheckpointSaved(stage=stage, step=step, path=str(path.relative_to(self.run_dir)), final=False))
 
     def finish(

@@ -92,7 +92,7 @@ def test_a_resumed_optimizer_goes_on_with_the_same_bits(make: Make, dtype: torch
     saved = {name: value.clone() for name, value in before.tensors().items()}
     second = copy.deepcopy(first)
     after = make(second)
-    after.put_back(saved)
+    after.load_tensors(saved)
     assert all(map(torch.equal, advance(second, after, range(4, 8)), expected))
     forgetful = copy.deepcopy(first)
     assert not all(map(torch.equal, advance(forgetful, make(forgetful), range(4, 8)), expected))

@@ -70,7 +70,7 @@ def test_put_back_makes_a_newest_copy_and_keeps_the_original(tmp_path: Path) -> 
     checkpoints = Checkpoints(tmp_path, keep_last=1)
     best = checkpoints.save_best("ppo", 10, llama(), TOKENIZER, {"win_rate": 0.7}, state(10))
     checkpoints.save("ppo", 30, llama(1), TOKENIZER, state(30))
-    path = checkpoints.put_back("ppo", best, 34, {"step": 34, "halved": 1})
+    path = checkpoints.restore("ppo", best, 34, {"step": 34, "halved": 1})
     assert checkpoints.newest("ppo") == (path, 34) and not (tmp_path / "ppo-000030").exists()
     assert load_numbers(path) == {"step": 34, "halved": 1}
     assert load_optimizer(path, "optimizer")["0.exp_avg"].tolist() == [1.5, 10.0]

@@ -10,7 +10,7 @@ from trainer.spec import JobSpec
 
 Estimate = Callable[[JobSpec], list[PhaseMemory]]
 _WORTH = 0.97
-"""A change that leaves more than this share of a phase's peak is not worth proposing."""
+"""A change that leaves more than this share of a phase's peak is not suggested."""
 _STAGES: dict[Phase, str] = {
     "sft": "sft",
     "reward_model": "reward_model",

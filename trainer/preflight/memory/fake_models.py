@@ -36,13 +36,13 @@ _FACTORIES = {
     _aten.full.default, _aten.ones.default, _aten.zeros.default,
 }  # fmt: skip
 _LARGEST = 1 << 24
-"""Numbers in a tensor whose values are kept."""
+"""Largest number of elements in a tensor whose values are kept."""
 
 
 class KnownNumbers(FakeTensorMode):
     """A fake tensor mode in which integers and booleans on the CPU keep their values.
 
-    The trainer's forward passes branch on lengths, masks and positions, never on what a model computes. So its own code
+    The trainer's forward passes branch on lengths, masks and positions, never on a model's outputs. Its own code therefore
     runs unchanged on fake floating-point tensors and known small integer tensors.
     """
 

@@ -82,7 +82,7 @@ class Widths:
 
 T = TypeVar("T", bound="Grows")
 DEEP = 8
-"""Layers beyond which a model is counted from shallow ones: what each further layer adds is the same."""
+"""Layers beyond which a model is extrapolated from shallow ones, because each further layer adds the same."""
 _SHALLOW = (2, 4)
 Pass = Literal["logprobs", "logprobs_and_entropy", "values", "scores"]
 """The output of a pass: of a policy the first two, of a scalar head a value for each token or a score for each row."""

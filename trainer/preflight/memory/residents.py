@@ -41,7 +41,7 @@ def resident(spec: JobSpec, phase: Phase, blueprint: Blueprint, scorers: NamedSc
 
 
 def planned_in(spec: JobSpec, phase: Phase, scorers: NamedScorers) -> list[PlannedModel]:
-    """The models in memory in `phase`. Those of the evaluation are of PPO, which evaluates too, and of its own stage."""
+    """The models in memory in `phase`. For "evaluation" these are PPO's, which evaluates too, and those of its own stage."""
     return [model for stage in _stages(spec, phase) for model in planned_models(spec, stage, scorers.critic_start)]
 
 

@@ -38,7 +38,7 @@ class Shape:
 
     @property
     def counted(self) -> int:
-        """Tokens whose log-probability is taken."""
+        """Tokens whose log-probability is computed."""
         return sum(self.completions)
 
 
