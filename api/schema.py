@@ -3,18 +3,13 @@
 from datetime import datetime
 from typing import Any, Generic, Literal, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
+
+from data.findings import Described
 
 
-class Schema(BaseModel):
-    """Base of all schemas. Instances are made from rows. The docstring of a field is its description in OpenAPI."""
-
-    model_config = ConfigDict(
-        from_attributes=True,
-        use_attribute_docstrings=True,
-        json_schema_serialization_defaults_required=True,
-        ser_json_inf_nan="null",
-    )
+class Schema(Described):
+    """Base of the schemas that only the API has. Instances are made from rows."""
 
 
 T = TypeVar("T")

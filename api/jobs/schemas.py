@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, PlainSerializer, WrapValidator
 
 from api.schema import ListOf, Schema, Timestamp
+from core.jobs.progress import Progress
 from core.models.jobs import JobStatus
 from trainer.events import Sample
 from trainer.spec import JobSpec, StageName
@@ -12,29 +13,6 @@ from trainer.spec import JobSpec, StageName
 # A stored spec may come from an older version. OpenAPI describes it by the current model, and no validation is done.
 StoredSpec = Annotated[JobSpec, WrapValidator(lambda stored, _: stored), PlainSerializer(lambda stored: stored)]
 """A dict that the API returns unchanged, with the schema of a spec."""
-
-
-class Progress(Schema):
-    """Progress of a job."""
-
-    stage: str
-    """The current stage."""
-    step: int
-    """Completed steps of the stage."""
-    total_steps: int
-    """Steps of the stage."""
-    stage_index: int
-    """Index of the stage, from 0."""
-    stage_count: int
-    """Number of stages of the run."""
-    fraction: float
-    """Completed share of the whole run, 0 to 1. Stages are weighted roughly by their duration."""
-    eta_seconds: float | None
-    """Seconds until the end of the current stage; null while unknown."""
-    seeds_done: int
-    """Finished seeds of a job with several seeds. Stage and step are those of the first seed."""
-    seed_count: int
-    """Number of seeds of the job."""
 
 
 class JobError(Schema):

@@ -1,9 +1,9 @@
 """The progress of a job, computed from its events."""
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from core.models import Job
+from data.findings import Described
 from trainer.events import Event, Metrics, RunStarted, SeedFinished, StageFinished, StageStarted
 from trainer.spec import StageName
 
@@ -45,22 +45,27 @@ def _count_step(job: Job, event: Metrics) -> None:
     job.stage, job.step, job.total_steps, job.step_at = event.stage, event.step, event.total_steps, at
 
 
-@dataclass(frozen=True)
-class Progress:
-    """`fraction` is that of the whole job, from 0 to 1. `eta_seconds` is that of the present stage, None while unknown.
-
-    In a job with several seeds, only the first seed has events of stages and steps. After it, finished seeds are counted.
-    """
+class Progress(Described):
+    """Progress of a job."""
 
     stage: str
+    """The current stage."""
     step: int
+    """Completed steps of the stage."""
     total_steps: int
+    """Steps of the stage."""
     stage_index: int
+    """Index of the stage, from 0."""
     stage_count: int
+    """Number of stages of the run."""
     fraction: float
+    """Completed share of the whole run, 0 to 1. Stages are weighted roughly by their duration."""
     eta_seconds: float | None
+    """Seconds until the end of the current stage; null while unknown."""
     seeds_done: int
+    """Finished seeds of a job with several seeds. Stage and step are those of the first seed."""
     seed_count: int
+    """Number of seeds of the job."""
 
 
 def progress(job: Job) -> Progress | None:
