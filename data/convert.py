@@ -56,20 +56,20 @@ def convert(
     `progress` receives the number of source bytes that were read. Raises UnusableFile for a file that is cut off,
     broken or beyond the limits, and for one without a good row or with ties only.
     """
-    findings, learnt = Findings(), _Learnt()
+    findings, signal = Findings(), _TrainingSignal()
     with opened(open_, filename, limits, progress, scratch, plan.encoding) as found:
-        counted = _Counted(found.records(plan.columns.hands_out), plan, found)
+        counted = _Counted(found.records(plan.columns.passes), plan, found)
         for unit in records_to_rows(counted.records(), plan, findings, scratch):
             if isinstance(unit.row, RowError):
                 findings.refuse(unit.line, unit.row, unit.text)
             else:
-                learnt.see(unit.row)
+                signal.see(unit.row)
                 out.add(unit.line, unit.row, unit.answer_lines)
         notes = found.notes
-    _require(learnt, findings, plan)
+    _require(signal, findings, plan)
     for note in notes:
         findings.note("read_as", 1, note.rstrip("."))
-    counted.tell_unused(findings, DatasetKind(plan.kind))
+    counted.note_unused(findings, DatasetKind(plan.kind))
     left_out = findings.error_count
     return Converted(findings.as_json(counted.count), left_out, counted.count, findings.errors, findings.error_count)
 
@@ -102,7 +102,7 @@ class _Counted:
                 if not self._used.declares(name) or self._used.is_hidden(name, value):
                     self._unused.setdefault(name[:_NAME], line)
 
-    def tell_unused(self, findings: Findings, kind: DatasetKind) -> None:
+    def note_unused(self, findings: Findings, kind: DatasetKind) -> None:
         """Add findings of unused columns. Columns that look like verdicts or answers get a warning, because their values are lost."""
         missed = {name for name in self._unused if _is_missed(name, kind)}
         for code, names in (("verdicts_ignored", missed), ("columns_ignored", self._unused.keys() - missed)):
@@ -118,7 +118,7 @@ def _is_missed(name: str, kind: DatasetKind) -> bool:
     )
 
 
-class _Learnt:
+class _TrainingSignal:
     """Records whether a reward model could learn from the rows."""
 
     def __init__(self) -> None:
@@ -134,13 +134,13 @@ class _Learnt:
             self.preferred = said in ("a", "b", "") or (isinstance(said, list) and len(set(said)) > 1)
 
 
-def _require(learnt: _Learnt, findings: Findings, plan: Plan) -> None:
-    if not learnt.rows:
+def _require(signal: _TrainingSignal, findings: Findings, plan: Plan) -> None:
+    if not signal.rows:
         if findings.error_count:
             raise refusal(findings.errors, findings.error_count)
         no_rows = {"code": "no_rows", "line": 1, "detail": "the file has no rows"}
         raise refusal([no_rows], 1)
-    if plan.kind == DatasetKind.PREFERENCES and not learnt.preferred and not learnt.waiting:
+    if plan.kind == DatasetKind.PREFERENCES and not signal.preferred and not signal.waiting:
         raise unusable(
             "only_ties", "Nothing but ties: no answer is better than another, so there is nothing to learn.", 1
         )

@@ -1,16 +1,16 @@
 """Errors of the dataset library.
 
-RowError             one record or row cannot be used.
-DatasetError         Base class of the others.
-├── UnusableFile     a file, or the rows in it, cannot be used.
-├── UnclearFormat    several formats fit a file, or none does.
-├── UnusableMapping  a mapping of columns to fields is not valid.
-├── InvalidOption    a format, kind or encoding does not exist, or does not fit the file.
-├── OutOfSpace       the disk has no room for a temporary file.
-├── UnreadableRows   a file of rows cannot be read. The message names the file and the line.
-├── LibraryMissing   an optional Python package is not installed.
-├── TokenizerFailed  the caller's tokenizer cannot be loaded.
-└── ProcessEnded     a process of the data report has ended.
+    RowError             one record or row cannot be used.
+    DatasetError         Base class of the others.
+    ├── UnusableFile     a file, or the rows in it, cannot be used.
+    ├── UnclearFormat    several formats fit a file, or none does.
+    ├── UnusableMapping  a mapping of columns to fields is not valid.
+    ├── InvalidOption    a format, kind or encoding does not exist, or does not fit the file.
+    ├── OutOfSpace       the disk has no room for a temporary file.
+    ├── UnreadableRows   a file of rows cannot be read. The message names the file and the line.
+    ├── LibraryMissing   an optional Python package is not installed.
+    ├── TokenizerFailed  the caller's tokenizer cannot be loaded.
+    └── ProcessEnded     a process of the data report has ended.
 
 `core.errors.platform_error` and `trainer.errors.data_errors` convert them.
 """

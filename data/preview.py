@@ -51,7 +51,7 @@ def preview_rows(
 ) -> list[PreviewRow]:
     """The first rows as they would be stored. Formats that group answers give the rows of the first records alone."""
     with opened(open_, filename, limits, scratch=scratch, encoding=plan.encoding) as found:
-        sample = first_records(found, plan.columns.hands_out, RECORDS if plan.grouped else rows)
+        sample = first_records(found, plan.columns.passes, RECORDS if plan.grouped else rows)
     raw = {record[0]: shown(record, _RAW) for record in sample}
     made = records_to_rows(iter(sample), plan, Findings(), scratch)
     return [_preview_row(unit, raw) for unit in islice(made, rows)]

@@ -30,7 +30,7 @@ def records_to_rows(
     reading = Reading(DatasetKind(plan.kind), findings, plan.mapping or {})
     if not plan.grouped:
         for record in records:
-            yield from _of(record, plan, reading)
+            yield from _record_rows(record, plan, reading)
         return
     answers = _answers(records, plan, reading)
     for group in _runs(answers) if plan.grouped == "consecutive" else spooled(answers, scratch):
@@ -40,7 +40,7 @@ def records_to_rows(
             yield from _ranked(group, known.sided, findings)
 
 
-def _of(record: Record, plan: Plan, reading: Reading) -> Iterator[RowResult]:
+def _record_rows(record: Record, plan: Plan, reading: Reading) -> Iterator[RowResult]:
     line, value, _ = record
     if isinstance(value, RowError):
         yield RowResult(line, value, _sample(record, value))
@@ -77,9 +77,9 @@ def _read(value: Source, plan: Plan, reading: Reading) -> Iterable[Row | Rated]:
     The system message of the record is put before its prompt. Under a mapping, the mapping names the column of the
     system message.
     """
-    record, known = plan.columns.of(value), plan.reads_as
+    record, known = plan.columns.select(value), plan.reads_as
     if reading.kind is not DatasetKind.PROMPTS:
-        chat.pass_over_thoughts(record, reading)
+        chat.note_reasoning(record, reading)
     if known is custom.FORMAT:
         return known.rows(record, reading)
     record = chat.readable(record)
@@ -89,8 +89,8 @@ def _read(value: Source, plan: Plan, reading: Reading) -> Iterable[Row | Rated]:
 
 def _behind(system: Any, row: Row | Rated) -> Row | Rated:
     if isinstance(row, Rated):
-        return replace(row, prompt=chat.told(system, row.prompt))
-    return row | {name: chat.told(system, row[name]) for name in ("prompt", "messages") if row.get(name)}
+        return replace(row, prompt=chat.with_system(system, row.prompt))
+    return row | {name: chat.with_system(system, row[name]) for name in ("prompt", "messages") if row.get(name)}
 
 
 def _checked(line: int, rated: Rated) -> RatedAnswer:

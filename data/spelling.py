@@ -20,7 +20,7 @@ class Names:
 
     def __init__(self, fields: frozenset[str], pattern: re.Pattern[str] | None, known: Mapping[str, str]) -> None:
         self._fields, self._pattern, self._known = fields, pattern, known
-        self._handed_out = lru_cache(maxsize=10_000)(self._find)
+        self._passed = lru_cache(maxsize=10_000)(self._find)
 
     def declares(self, name: str) -> bool:
         """Whether the rows may depend on a column of this name, whatever its case."""
@@ -34,18 +34,18 @@ class Names:
         """Whether the value is lost because the column of the exact name holds one as well."""
         return self.is_respelt(name) and record[name] is not None and record.get(self._spelt(name)) is not None
 
-    def hands_out(self, name: str) -> bool:
+    def passes(self, name: str) -> bool:
         """Whether a reader receives the column. It does if the column is declared, or if its name looks misspelt, so that the
         reader can refuse it."""
-        return self._handed_out(name) is not None
+        return self._passed(name) is not None
 
-    def of(self, record: dict[str, Any]) -> dict[str, Any]:
+    def select(self, record: dict[str, Any]) -> dict[str, Any]:
         """The record as a reader receives it. If two names differ only in case, the exact one is used."""
         if record.keys() <= self._fields:
             return record
         found: dict[str, Any] = {}
         for name, value in record.items():
-            spelt = self._handed_out(name)
+            spelt = self._passed(name)
             if spelt is not None:
                 _put(found, spelt, value, exact=spelt == name)
         return found

@@ -51,12 +51,12 @@ def shape_of(open_rows: Callable[[], BinaryIO]) -> Shape:
             shape.conversational = shape.conversational or b'"prompt":[' in line
             for name in [name for name, key in missing.items() if key in line]:
                 del missing[name]
-            shape.left_out += _says_nothing(line)
+            shape.left_out += _is_undecided(line)
     shape.columns = frozenset(_KEYS.keys() - missing.keys())
     return shape
 
 
-def _says_nothing(line: bytes) -> bool:
+def _is_undecided(line: bytes) -> bool:
     if b'"label":"tie"' in line or b'"label":null' in line or b'"ranks":null' in line:
         return True
     return b'"ranks":[' in line and len(set(orjson.loads(line)["ranks"])) == 1

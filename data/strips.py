@@ -23,13 +23,13 @@ def strips(codes: Sequence[str], tokens: Sequence[str]) -> dict[str, Strip]:
         "special_tokens": lambda row: _texts(row, lambda text: _without(spelt, text)) if tokens else row,
         "prompt_in_answer": _without_prompt,
         "prompt_whitespace": lambda row: _messages(row, str.strip),
-        "leading_whitespace": lambda row: _answers(row, str.lstrip) if _is_talk(row) else row,
+        "leading_whitespace": lambda row: _answers(row, str.lstrip) if _is_conversation(row) else row,
         "trailing_whitespace": lambda row: _answers(row, str.rstrip),
     }
     return {code: strip for code, strip in every.items() if code in codes}
 
 
-def told_apart(row: Row) -> bool:
+def answers_differ(row: Row) -> bool:
     """Whether the row's answers differ in more than the white space around them."""
     texts = row.get("completions") or [row[side] for side in ("a", "b") if side in row]
     return len({text.strip() for text in texts}) == len(texts)
@@ -48,7 +48,7 @@ def _without(spelt: re.Pattern[str], text: str) -> str:
     return ""
 
 
-def _is_talk(row: Row) -> bool:
+def _is_conversation(row: Row) -> bool:
     """Whether the prompt is a conversation. After a prompt of plain text, white space joins the answer to it."""
     return "messages" in row or isinstance(row.get("prompt"), list)
 

@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 from data.errors import RowError
-from data.files.json_records import count_keys, is_talk
+from data.files.json_records import count_keys, is_conversation
 from data.parse import bad_text
 
 _DEPTH = 32
@@ -76,7 +76,7 @@ class Cells:
         if value is None and _PRINTED_TALK.match(cell) and _may_talk(cell):
             detail = "is a conversation as Python or numpy prints it, not JSON: write the column with json.dumps"
             raise RowError(detail, pointer=f"/{name}", code="wrong_type")
-        if value is None or not (structured or _is_talk(value)):
+        if value is None or not (structured or _is_conversation(value)):
             return None
         if printed and _NOTE not in self._notes:
             self._notes.append(_NOTE)
@@ -88,7 +88,7 @@ def unpack(record: dict[str, Any]) -> None:
     for name, value in record.items():
         if type(value) is str and value[:1] in _OPENS and _may_talk(value):
             said = structure(value)
-            if said is not None and _is_talk(said):
+            if said is not None and _is_conversation(said):
                 record[name] = said
 
 
@@ -132,10 +132,10 @@ def _may_talk(text: str) -> bool:
     return any(name in text for name in ('"role"', "'role'", '"from"', "'from'"))
 
 
-def _is_talk(value: Any) -> bool:
+def _is_conversation(value: Any) -> bool:
     if isinstance(value, dict) and isinstance(value.get("messages"), list):
         value = value["messages"]
-    return is_talk(value if isinstance(value, list) else [value])
+    return is_conversation(value if isinstance(value, list) else [value])
 
 
 def _sound(value: Any) -> list[Any] | dict[str, Any] | None:

@@ -43,7 +43,7 @@ def parse_record(line: bytes, limits: Limits, nan: Callable[[], None] | None = N
 def _object(value: Any) -> dict[str, Any]:
     if isinstance(value, dict):
         return value
-    if isinstance(value, list) and is_talk(value):
+    if isinstance(value, list) and is_conversation(value):
         return {"messages": value}
     hint = "; an array is read only if it is a conversation: a list of messages" if isinstance(value, list) else ""
     raise RowError(f"must be a JSON object{hint}", column=1, code="not_an_object")
@@ -53,7 +53,7 @@ _MESSAGES = (("role", "content"), ("from", "value"))
 """The keys of a message in OpenAI's and in ShareGPT's format."""
 
 
-def is_talk(messages: list[Any]) -> bool:
+def is_conversation(messages: list[Any]) -> bool:
     """Whether a list holds messages and nothing else. False for an empty list."""
     return bool(messages) and all(map(is_message, messages))
 

@@ -35,7 +35,7 @@ def _rows(record: Source, reading: Reading) -> Rows:
     if not verdicts:
         reading.note("unlabelled", "no answer is marked as better: the row waits for annotation")
     elif len(questions) > 1:
-        _tell_contradictions(_telling(_comparing(questions, names)), reading)
+        _note_contradictions(_telling(_comparing(questions, names)), reading)
     nobody: Iterable[tuple[None, None]] = [(None, None)]
     for user, ranks in verdicts or nobody:
         yield {"prompt": prompt} | _compared(record, names, ranks) | notes(record, annotator=user)
@@ -45,7 +45,7 @@ def _names(record: Source) -> list[str]:
     return [name for name in record if _ANSWER.fullmatch(name) and record[name] is not None]
 
 
-def _tell_contradictions(telling: dict[str, list[Verdict]], reading: Reading) -> None:
+def _note_contradictions(telling: dict[str, list[Verdict]], reading: Reading) -> None:
     """Note that another question prefers a different answer than the first question, which is used."""
     used, *others = telling or [""]
     for question in others:

@@ -21,7 +21,7 @@ def _chatml(record: Source, reading: Reading) -> Rows:
         prompt = f"{instruction}\n{prompt}"
     # Whole conversations (`.ultra`) hold the question again, and perhaps not the system message.
     prompt, a, b = compared(prompt, field(record, "chosen"), field(record, "rejected"), _SIDES, reading)
-    prompt = chat.told(record.get("system"), prompt)
+    prompt = chat.with_system(record.get("system"), prompt)
     yield {"prompt": prompt, "chosen": a, "rejected": b} | pair_notes(record, reading)
 
 

@@ -74,7 +74,7 @@ def shared(first: list[Message], second: list[Message], pointer: str) -> list[Me
     raise RowError(detail, pointer=pointer, code="prompt_differs")
 
 
-def told(system: Any, prompt: Any) -> Any:
+def with_system(system: Any, prompt: Any) -> Any:
     """The prompt with a system message before it, unless the message is blank or the prompt has its own."""
     if not (isinstance(system, str) and system.strip()):
         return prompt
@@ -84,7 +84,7 @@ def told(system: Any, prompt: Any) -> Any:
 
 def prompt(record: Source, name: str = "prompt") -> Any:
     """The prompt in this column, as text or messages, with the record's system message before it. Raises RowError."""
-    return told(record.get("system"), text_or_messages(field(record, name), f"/{name}"))
+    return with_system(record.get("system"), text_or_messages(field(record, name), f"/{name}"))
 
 
 def text_or_messages(value: Any, pointer: str) -> str | list[Message]:
@@ -109,7 +109,7 @@ def readable(record: Source) -> Source:
     return record
 
 
-def is_talk(value: Any) -> bool:
+def is_conversation(value: Any) -> bool:
     """Whether the value looks like a list of messages. An empty list does."""
     if not isinstance(value, list):
         return False
@@ -124,7 +124,7 @@ def only_asks(value: list[Any]) -> bool:
     return bool(roles) and roles <= {"user", "system"}
 
 
-def pass_over_tools(record: Source, reading: Reading) -> None:
+def note_tools(record: Source, reading: Reading) -> None:
     """Note tool definitions in `tools`, as a list or as JSON text. They are left out."""
     if _filled(record.get("tools")):
         reading.note("tools_dropped", "`tools` defines tools that no message calls; the definitions were left out")
@@ -134,7 +134,7 @@ _BESIDE = ("reasoning_content", "reasoning", "thinking")
 """Keys of reasoning in a message, as DeepSeek, OpenRouter and gpt-oss name them."""
 
 
-def pass_over_thoughts(record: Source, reading: Reading) -> None:
+def note_reasoning(record: Source, reading: Reading) -> None:
     """Note reasoning in a key of an assistant message. It is left out."""
     for value in record.values():
         for turn in _turns(value if isinstance(value, list) else [value]):
@@ -153,7 +153,7 @@ def _filled(value: Any) -> bool:
     return any(value.values()) if isinstance(value, dict) else bool(value)
 
 
-def unlearnt(value: Any) -> list[bool]:
+def untrained_turns(value: Any) -> list[bool]:
     """For each assistant turn, whether the file excludes it from training: `weight` 0 (OpenAI), `loss_weight` 0, `train`
     false (Axolotl), `loss` false (ms-swift)."""
     said = [turn for turn in _turns(value if isinstance(value, list) else [value]) if isinstance(turn, dict)]

@@ -22,14 +22,14 @@ def prompt(record: Source, name: str, inputs: tuple[str, ...] = INPUTS) -> Any:
 
 def asked(record: Source, name: str = "instruction", inputs: tuple[str, ...] = INPUTS) -> Any:
     """The prompt: instruction and input on lines of their own, as LLaMA-Factory joins them."""
-    beside = next((other for other in inputs if other != name and _says(record, other)), None)
-    if beside is not None and not _says(record, name):
+    beside = next((other for other in inputs if other != name and _has_text(record, other)), None)
+    if beside is not None and not _has_text(record, name):
         name, beside = beside, None
     question = text(record, name)
     if beside is not None and not (name == "prompt" and len(record[beside]) > _SHORT and record[beside] in question):
         question = f"{question}\n{record[beside]}"
     before = _history(record.get("history"))
-    told = chat.told(record.get("system"), question)
+    told = chat.with_system(record.get("system"), question)
     if not before:
         return told
     messages = told if isinstance(told, list) else [{"role": "user", "content": told}]
@@ -42,7 +42,7 @@ def several_outputs(record: Source) -> bool:
     return isinstance(output, list) and len(output) > 1
 
 
-def _says(record: Source, name: str) -> bool:
+def _has_text(record: Source, name: str) -> bool:
     return isinstance(record.get(name), str) and bool(record[name].strip())
 
 

@@ -63,7 +63,7 @@ class Values:
             return self._ranking()
         if "messages" in values:
             messages = chat.messages(values["messages"], self._pointer("messages"))
-            return {"messages": chat.told(values.get("system"), messages)}
+            return {"messages": chat.with_system(values.get("system"), messages)}
         if "text" in values:
             return {"text": values["text"]}
         answer = {"answer": values["answer"]} if values.get("answer") is not None else {}
@@ -85,7 +85,7 @@ class Values:
             columns = self._column(sides[0]), self._column(sides[1])
             prompt, a, b = compared(self._prompt(), first, second, columns, self._reading)
         label = "a" if sides[0] == "chosen" else label_of(values["label"]) if "label" in values else None
-        return {"prompt": chat.told(values.get("system"), prompt), "a": a, "b": b, "label": label}
+        return {"prompt": chat.with_system(values.get("system"), prompt), "a": a, "b": b, "label": label}
 
     def _ranking(self) -> Row:
         values = listed(self._values, "completions")
@@ -110,7 +110,7 @@ class Values:
         prompt = chat.text_or_messages(prompt, self._pointer("prompt"))
         if isinstance(prompt, str) and isinstance(extra, str) and extra.strip():
             prompt = f"{prompt}\n{extra}"
-        return chat.told(self._values.get("system"), prompt)
+        return chat.with_system(self._values.get("system"), prompt)
 
     def _score(self) -> float:
         """A number, or a thumb: true is better than false."""
@@ -208,7 +208,7 @@ class Preset:
         if self.refuses_misspelt:
             refuse_misspelt(record, self._declared(reading.kind) | {"system"})
         if self.tools:
-            chat.pass_over_tools(record, reading)
+            chat.note_tools(record, reading)
         values, columns = self._values(record, reading)
 
         def label_of(value: Any) -> str:

@@ -14,7 +14,7 @@ def _rows(record: Source, reading: Reading) -> Rows:
     value = said.get("messages") if isinstance(said, dict) else said
     prompt: Any = value if isinstance(value, str) else chat.messages(value, "/input/messages")
     if isinstance(said, dict):
-        chat.pass_over_tools(said, reading)
+        chat.note_tools(said, reading)
     sides = {name: field(record, name) for name in ("preferred_output", "non_preferred_output")}
     answers = [_answer(value, name) for name, value in sides.items()]
     yield {"prompt": prompt, "a": answers[0], "b": answers[1], "label": "a"} | given(record, reading, *NOTES)

@@ -88,7 +88,7 @@ def _demonstrates(record: Source) -> float:
 
 
 def _is(record: Source, form: tuple[str, ...]) -> bool:
-    if form == ("messages",) and chat.is_talk(record.get("messages")) and chat.only_asks(record["messages"]):
+    if form == ("messages",) and chat.is_conversation(record.get("messages")) and chat.only_asks(record["messages"]):
         return False  # prompts, in OpenAI's way
     return all(record.get(name) is not None or (name in _VERDICTS and name in record) for name in form)
 

@@ -22,20 +22,20 @@ def compared(prompt: Any, chosen: Any, rejected: Any, names: tuple[str, str], re
     said = prompt if prompt is None or isinstance(prompt, str) else chat.messages(prompt, "/prompt")
     if not (_is_conversation(chosen) or _is_conversation(rejected)):
         return said, chat.answer(chosen, f"/{names[0]}"), chat.answer(rejected, f"/{names[1]}")
-    found, a = _told_apart(chosen, f"/{names[0]}")
+    found, a = _cut_answer(chosen, f"/{names[0]}")
     if _is_conversation(rejected) and found and chosen[:-1] == rejected[:-1]:
         b = chat.answer(rejected[-1:], f"/{names[1]}")
     else:
-        second, b = _told_apart(rejected, f"/{names[1]}")
+        second, b = _cut_answer(rejected, f"/{names[1]}")
         found = chat.shared(found, second, f"/{names[1]}") if found and second else found or second
     if isinstance(said, list):
         found = _joined(said, found, names)
-    elif found and isinstance(said, str) and not _told_in(said, found):
+    elif found and isinstance(said, str) and not _overlaps(said, found):
         reading.note("prompt_unlike", "the two conversations do not hold the prompt beside them; their own was used")
     return found or said, a, b
 
 
-def _told_apart(side: Any, pointer: str) -> tuple[list[chat.Message], str]:
+def _cut_answer(side: Any, pointer: str) -> tuple[list[chat.Message], str]:
     """The messages before the last answer, and that answer. A text is an answer without messages."""
     return ([], side) if isinstance(side, str) else chat.prompt_and_answer(side, pointer)
 
@@ -53,7 +53,7 @@ def _joined(said: list[chat.Message], found: list[chat.Message], names: tuple[st
     return said + found  # the sides go on where the prompt ends
 
 
-def _told_in(text: str, found: list[chat.Message]) -> bool:
+def _overlaps(text: str, found: list[chat.Message]) -> bool:
     """Whether the prompt contains a message, or a message contains it. Mixed datasets repeat the first or last turn, or all turns in a template."""
     contents = [content for message in found if (content := message["content"].strip())]
     return any(text.strip() in content or content in text for content in contents)

@@ -76,7 +76,9 @@ def _is_sharegpt_pair(record: Source) -> bool:
 
 def _is_swift_pair(record: Source) -> bool:
     rejected = record.get(first_named(record, _REJECTED) or "")
-    return chat.is_talk(record.get("messages")) and (isinstance(rejected, str) or chat.is_talk(rejected))
+    return chat.is_conversation(record.get("messages")) and (
+        isinstance(rejected, str) or chat.is_conversation(rejected)
+    )
 
 
 def _is_autotrain(record: Source) -> bool:
@@ -103,14 +105,14 @@ def _is_reinforcement(record: Source) -> bool:
     """A reference answer that is text or a number. An answer in parts belongs to a grader that is not available here."""
     talk, answer = record.get("messages"), record.get("reference_answer")
     plain = isinstance(answer, str | int | float) and not isinstance(answer, bool)
-    return plain and isinstance(talk, list) and chat.is_talk(talk) and chat.only_asks(talk)
+    return plain and isinstance(talk, list) and chat.is_conversation(talk) and chat.only_asks(talk)
 
 
 def _is_openrlhf(record: Source) -> bool:
     """`datasource` is the only fixed column name. The published prompts have `context_messages`."""
     talk = record.get("context_messages")
     labelled = has(record, "label", "datasource") and ("input" in record or "prompt" in record)
-    asks = isinstance(talk, list) and chat.is_talk(talk) and chat.only_asks(talk)
+    asks = isinstance(talk, list) and chat.is_conversation(talk) and chat.only_asks(talk)
     return asks or (labelled and "completion" not in record)
 
 
@@ -119,7 +121,7 @@ def _is_prompt(record: Source) -> float:
     name = next((name for name in PROMPT_COLUMNS if name in record), None)
     if name is None or (name != "prompt" and "answer" in record):
         return 0
-    if not (record[name] is None or isinstance(record[name], str) or chat.is_talk(record[name])):
+    if not (record[name] is None or isinstance(record[name], str) or chat.is_conversation(record[name])):
         return 0
     known = (*PROMPT_COLUMNS, "system", "source", *EXACT_REFERENCES)
     return 0.5 if says_more(record, known) or says_which(record, known) else 1

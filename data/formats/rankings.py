@@ -15,7 +15,7 @@ _CONTEXT = "context"
 def _prompt(record: Source) -> Any:
     name = first_named(record, RANKING_PROMPTS) or RANKING_PROMPTS[0]
     if hh_rlhf.waits(record.get(name)):  # Nectar's
-        return chat.told(record.get("system"), hh_rlhf.prompt_of(record[name], f"/{name}"))
+        return chat.with_system(record.get("system"), hh_rlhf.prompt_of(record[name], f"/{name}"))
     return instruction.prompt(record, name, ("input",))
 
 
@@ -63,7 +63,7 @@ def _samples(record: Source, reading: Reading) -> Rows:
         evals = sample.get("evals")
         score = evals.get("score") if isinstance(evals, dict) else sample.get("score")
         answers.append((answer, number(score, f"{pointer}/evals/score", reading)))
-    yield ranked(chat.told(record.get("system"), prompt), answers, reading) | notes(record)
+    yield ranked(chat.with_system(record.get("system"), prompt), answers, reading) | notes(record)
 
 
 def _side_by_side(record: Source) -> bool:
@@ -78,7 +78,7 @@ def _side_by_side(record: Source) -> bool:
 def _carries(record: Source) -> bool:
     answers = record.get(first_named(record, ANSWER_LISTS) or "")
     first = answers[0] if isinstance(answers, list) and answers else None
-    asked = "prompt" in record or chat.is_talk(record.get(_CONTEXT))
+    asked = "prompt" in record or chat.is_conversation(record.get(_CONTEXT))
     return asked and isinstance(first, dict) and ("rank" in first or "score" in first)
 
 

@@ -18,10 +18,10 @@ def source(record: Source) -> Row:
 
 def _talk(record: Source, reading: Reading) -> Rows:
     name = first_named(record, CONVERSATIONS) or CONVERSATIONS[0]
-    messages = chat.told(record.get("system"), chat.messages(field(record, name), f"/{name}"))
-    chat.pass_over_tools(record, reading)
+    messages = chat.with_system(record.get("system"), chat.messages(field(record, name), f"/{name}"))
+    chat.note_tools(record, reading)
     if reading.kind is SFT:
-        yield from (row | source(record) for row in _learnt(messages, chat.unlearnt(record[name]), reading))
+        yield from (row | source(record) for row in _learnt(messages, chat.untrained_turns(record[name]), reading))
     else:
         yield {"prompt": _before_the_last_answer(messages, name)} | reference(record) | source(record)
 
@@ -64,7 +64,7 @@ def _answered(record: Source, reading: Reading) -> Rows:
 
 def _conversation(record: Source) -> list[Any] | None:
     found = next((record[name] for name in CONVERSATIONS if name in record), None)
-    return found if chat.is_talk(found) and "chosen" not in record else None
+    return found if chat.is_conversation(found) and "chosen" not in record else None
 
 
 def _trusted(record: Source) -> float:

@@ -30,7 +30,7 @@ def _explicit(record: Source, reading: Reading) -> Rows:
     sides = ("chosen", "rejected")
     said = field(record, "prompt") if whole(record) else whole_prompt(record, "prompt", ("query",))
     prompt, a, b = compared(said, field(record, "chosen"), field(record, "rejected"), sides, reading)
-    prompt = chat.told(record.get("system"), prompt)
+    prompt = chat.with_system(record.get("system"), prompt)
     repeats(prompt, a, b, reading)
     yield {"prompt": prompt, "chosen": a, "rejected": b} | pair_notes(record, reading)
 
@@ -47,7 +47,9 @@ def _conversations(record: Source, reading: Reading) -> Rows:
     prompt, a, b = compared(record.get("prompt"), field(record, "chosen"), field(record, "rejected"), sides, reading)
     if not prompt:
         raise RowError("chosen and rejected hold no prompt before their answers", code="prompt_differs")
-    yield {"prompt": chat.told(record.get("system"), prompt), "chosen": a, "rejected": b} | pair_notes(record, reading)
+    yield {"prompt": chat.with_system(record.get("system"), prompt), "chosen": a, "rejected": b} | pair_notes(
+        record, reading
+    )
 
 
 def _lists(record: Source) -> bool:
@@ -60,7 +62,7 @@ def _fits_implicit(record: Source) -> float:
     if "prompt" in record or not all(side is None or isinstance(side, str) for side in sides):
         return 0
     beside = [(name, value) for name, value in record.items() if not name.startswith(("chosen", "rejected"))]
-    others = {name: value for name, value in beside if isinstance(value, str) or chat.is_talk(value)}
+    others = {name: value for name, value in beside if isinstance(value, str) or chat.is_conversation(value)}
     return 0.5 if any(others.get(name) for name in _ASKED) or says_more(others, _SIDES) else 1
 
 

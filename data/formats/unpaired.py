@@ -30,7 +30,7 @@ def _thumb(record: Source, reading: Reading) -> Rows:
     )
     good = truth(field(record, name), name)
     prompt, answer = _judged(record)
-    yield from _told(Rated(prompt, answer, float(good), usual_notes(record)), reading)
+    yield from _as_kind(Rated(prompt, answer, float(good), usual_notes(record)), reading)
 
 
 def _judged(record: Source) -> tuple[Any, str]:
@@ -44,7 +44,7 @@ def _judged(record: Source) -> tuple[Any, str]:
     prompt, answer = chat.prompt_and_answer(record[whole], f"/{whole}")
     if whole == said and (not prompt or prompt[0]["role"] == "assistant"):
         raise RowError("begins with an answer of the assistant's", pointer=f"/{whole}", code="several_turns")
-    return chat.told(record.get("system"), prompt), answer
+    return chat.with_system(record.get("system"), prompt), answer
 
 
 def _first(record: Source, names: tuple[str, ...]) -> str | None:
@@ -52,10 +52,10 @@ def _first(record: Source, names: tuple[str, ...]) -> str | None:
 
 
 def _is_conversation(value: Any) -> bool:
-    return isinstance(value, list) and len(value) > 1 and chat.is_talk(value)
+    return isinstance(value, list) and len(value) > 1 and chat.is_conversation(value)
 
 
-def _told(rated: Rated, reading: Reading) -> Rows:
+def _as_kind(rated: Rated, reading: Reading) -> Rows:
     """The rated answer for a ranking, a thumb, or a demonstration if the answer is good."""
     if reading.kind is THUMBS:
         thumb = "up" if rated.score else "down"
@@ -85,19 +85,21 @@ def _suggests(records: Sequence[Source]) -> DatasetKind:
 def _is_thumb(record: Source) -> float:
     """1 if `label` holds a verdict and not a name."""
     asked = any(name in record for name in (*_QUESTIONS, *_TALKS)) or _is_conversation(record.get("completion"))
-    return asked and "completion" in record and _says(record, ("label",))
+    return asked and "completion" in record and _verdict_score(record, ("label",))
 
 
 def _is_factory(record: Source) -> float:
     if ("completion" in record and "label" in record) or "chosen" in record:
         return 0
     said = record.get(_first(record, DEMONSTRATION_ANSWERS) or "")
-    answered = isinstance(said, str | dict) or chat.is_talk(said)
+    answered = isinstance(said, str | dict) or chat.is_conversation(said)
     asked = any(name in record for name in _QUESTIONS) and answered
-    return (asked or any(chat.is_talk(record.get(name)) for name in _TALKS)) and _says(record, THUMB_TAGS)
+    return (asked or any(chat.is_conversation(record.get(name)) for name in _TALKS)) and _verdict_score(
+        record, THUMB_TAGS
+    )
 
 
-def _says(record: Source, tags: tuple[str, ...]) -> float:
+def _verdict_score(record: Source, tags: tuple[str, ...]) -> float:
     """1 if one of these columns holds a verdict, 0.9 if one is empty, otherwise 0."""
     if any(judges(record.get(name)) for name in tags):
         return 1

@@ -32,7 +32,7 @@ def _nemo(record: Source, reading: Reading) -> Rows:
     if record.get("messages") is None:
         prompt, said = chat.prompt(record, "input"), field(record, "output")
     else:
-        chat.pass_over_tools(record, reading)
+        chat.note_tools(record, reading)
         prompt, said = chat.prompt_and_answer(record["messages"], "/messages")
     name = "completion" if reading.kind is SFT else "answer"
     yield {"prompt": prompt, name: said} | _source(record, "task_name")
@@ -40,7 +40,7 @@ def _nemo(record: Source, reading: Reading) -> Rows:
 
 def _is_nemo(record: Source) -> bool:
     talk = record.get("messages")
-    if chat.is_talk(talk):
+    if chat.is_conversation(talk):
         return "task_name" in record and not chat.only_asks(talk)  # type: ignore[arg-type]  # it is a list
     others = ("instruction", "prompt", "question", "messages", "label", "chosen")
     return (

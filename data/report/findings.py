@@ -121,7 +121,7 @@ class Writer:
         if rows is None:
             return finding
         (rows + 1).astype("<u8").tofile(self._folder / f"{found.code}.u64")
-        lines = self._lines.of(rows, found.answers)
+        lines = self._lines.numbers(rows, found.answers)
         finding.lines = lines[np.sort(np.unique(lines, return_index=True)[1])[:LISTED]].tolist()
         places = np.searchsorted(rows, [row for row, _ in found.samples[:SHOWN]])
         finding.samples = [

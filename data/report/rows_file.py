@@ -34,7 +34,7 @@ class Lines:
         named = settings.answer_lines
         return cls(of_rows, None if named is None else _numbers(named, int(starts[-1]), "answers"), starts)
 
-    def of(self, rows: Rows, answers: Rows | None = None) -> Rows:
+    def numbers(self, rows: Rows, answers: Rows | None = None) -> Rows:
         """The line of each row, or of the answer that `answers` names (NO_ANSWER: the row)."""
         found: Rows = rows + 1 if self._of_rows is None else self._of_rows[rows].astype(np.int64)
         if self._of_answers is not None and answers is not None:
@@ -44,7 +44,7 @@ class Lines:
 
     def row(self, row: int) -> int:
         """The line of one row."""
-        return int(self.of(np.array([row]))[0])
+        return int(self.numbers(np.array([row]))[0])
 
     def apart(self, rows: Rows) -> list[int]:
         """The first SHOWN rows with different lines, for samples: a record may have become several rows."""

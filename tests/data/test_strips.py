@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from data.strips import strips, told_apart
+from data.strips import answers_differ, strips
 
 TALK = [{"role": "user", "content": " hi "}]
 
@@ -79,4 +79,4 @@ def test_strips_keep_leading_space_of_an_answer_to_plain_text() -> None:
     ],
 )
 def test_answers_differ_only_by_more_than_white_space(row: dict[str, Any], apart: bool) -> None:
-    assert told_apart(row) == apart
+    assert answers_differ(row) == apart

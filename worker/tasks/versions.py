@@ -18,7 +18,7 @@ from core.uploads.reading import opener
 from data.errors import RowError
 from data.plan import Plan
 from data.schema import DatasetKind, Row, canonical
-from data.strips import WHITE_SPACE, Strip, strips, told_apart
+from data.strips import WHITE_SPACE, Strip, answers_differ, strips
 from worker.tasks.context import TaskContext
 
 _NUMBERS_PER_READ = 65536
@@ -158,6 +158,6 @@ def _changed(row: Row, mark: int, changes: dict[str, Strip], kind: DatasetKind) 
         if mark & _DROPPED << at or code in WHITE_SPACE:
             row = change(row)
     try:
-        return canonical(kind, row) if told_apart(row) else None
+        return canonical(kind, row) if answers_differ(row) else None
     except RowError:
         return None
