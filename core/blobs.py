@@ -24,7 +24,7 @@ _ABANDONED_SECONDS = 24 * 3600
 log = logging.getLogger(__name__)
 
 
-class Draft(Protocol):
+class BlobDraft(Protocol):
     """A blob that is being written. Every method raises DiskFull when the disk is full."""
 
     def write(self, data: bytes) -> None:
@@ -46,7 +46,7 @@ class BlobStore(Protocol):
     def put_file(self, key: str, source: Path) -> None:
         """Store a copy of a file. An earlier blob of the key is replaced. Raises DiskFull."""
 
-    def draft(self, key: str) -> AbstractContextManager[Draft]:
+    def draft(self, key: str) -> AbstractContextManager[BlobDraft]:
         """A draft to write a blob piece by piece. A draft that was not kept is deleted at the end of the block."""
 
     def free_bytes(self) -> int | None:
@@ -86,7 +86,7 @@ class LocalBlobs:
             draft.keep()
 
     @contextmanager
-    def draft(self, key: str) -> Iterator[Draft]:
+    def draft(self, key: str) -> Iterator[BlobDraft]:
         target = self._path(key)
         with disk_full_raises(DiskFull):
             target.parent.mkdir(parents=True, exist_ok=True)

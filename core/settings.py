@@ -19,7 +19,7 @@ from core.errors import SettingsError
 from trainer.spec.path_rules import PathRules
 
 Seconds = Annotated[float, Field(gt=0)]
-Kind = TypeVar("Kind", bound=BaseSettings)
+SettingsClass = TypeVar("SettingsClass", bound=BaseSettings)
 _HOST_AND_PORT = re.compile(r"\S+:\d+")
 
 
@@ -234,7 +234,7 @@ def get_machine_settings() -> MachineSettings:
     return _read(MachineSettings)
 
 
-def _read(kind: type[Kind]) -> Kind:
+def _read(kind: type[SettingsClass]) -> SettingsClass:
     try:
         return kind()
     except ValidationError as error:

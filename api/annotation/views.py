@@ -11,7 +11,7 @@ from core import models
 from core.annotation import results, scores, shuffle
 from core.annotation.figures import Figures
 from core.annotation.queue import Assignment, QueueProgress
-from core.annotation.results import Counts
+from core.annotation.results import RoundCounts
 from core.models.annotation import RoundStatus
 from core.models.tasks import TaskStatus
 
@@ -68,7 +68,7 @@ def result_of(item: models.AnnotationItem, answers: Sequence[models.Annotation])
     return schemas.AnnotationResult.model_validate({name: getattr(item, name) for name in fields} | {"answers": given})
 
 
-def _round(session: Session, round_: models.AnnotationRound, counts: Counts) -> schemas.AnnotationRound:
+def _round(session: Session, round_: models.AnnotationRound, counts: RoundCounts) -> schemas.AnnotationRound:
     shown: dict[str, object] = {name: getattr(round_, name) for name in _STORED}
     task = session.get(models.DataTask, round_.task_id) if round_.task_id and round_.status in _WAITING else None
     shown |= {"dataset": round_.dataset_id, "progress": task and _progress(task)}

@@ -102,7 +102,7 @@ def _wanted(form: FormData) -> Import:
     filename = checked_filename(file.filename or "upload")
     source = Source(_opener(file.file), filename)
     reading = Reading(_text(form, "kind"), _text(form, "format"), _mapping(form), _text(form, "encoding"))
-    return Import(source, _text(form, "name") or versions.name_of(filename), reading, _bad_rows(form))
+    return Import(source, _text(form, "name") or versions.default_name(filename), reading, _bad_rows(form))
 
 
 def _text(form: FormData, name: str) -> str | None:

@@ -126,7 +126,7 @@ def get_dataset(dataset: DatasetDep, session: SessionDep) -> Dataset:
 def change_dataset(dataset: DatasetDep, body: ChangeDataset, session: SessionDep) -> Dataset:
     """Rename a dataset, or set when it expires."""
     if body.name is not None:
-        dataset.name = versions.fit_name(body.name)
+        dataset.name = versions.checked_name(body.name)
     if "expires_at" in body.model_fields_set:
         retention.keep_until(dataset, body.expires_at)
     return _dataset(session, dataset)
@@ -181,7 +181,7 @@ def _wanted(session: Session, blobs: BlobStore, principal: Principal, body: Impo
     upload = store.take(session, principal.key_id, body.upload)
     source = Source(opener(blobs, upload), upload.filename, upload.id, upload.url)
     reading = Reading(body.kind and body.kind.value, body.format, body.mapping, body.encoding)
-    return Import(source, body.name or versions.name_of(upload.filename), reading, body.bad_rows)
+    return Import(source, body.name or versions.default_name(upload.filename), reading, body.bad_rows)
 
 
 def _dataset(session: Session, dataset: models.Dataset) -> Dataset:

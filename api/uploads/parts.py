@@ -13,7 +13,7 @@ from starlette.requests import ClientDisconnect
 
 from api.deps import BlobsDep, PrincipalDep, SettingsDep
 from api.problems import BadRequest
-from core.blobs import Draft
+from core.blobs import BlobDraft
 from core.db import session_scope
 from core.errors import ChecksumMismatch, InvalidRequest
 from core.uploads import store
@@ -49,7 +49,7 @@ async def _receive(
     wanted: Annotated[int, Depends(_wanted)],
     blobs: BlobsDep,
     content_digest: ContentDigest = None,
-) -> AsyncIterator[Draft]:
+) -> AsyncIterator[BlobDraft]:
     """Yield the received part as a draft. It is deleted afterwards, unless the route keeps it."""
     announced = _announced(content_digest)
     length = request.headers.get("content-length", "")
@@ -67,13 +67,13 @@ async def _receive(
         yield draft
 
 
-PartDraft = Annotated[Draft, Depends(_receive)]
+PartDraft = Annotated[BlobDraft, Depends(_receive)]
 
 
 class _Writing:
     """A part that is being received, with the bytes that are not written yet."""
 
-    def __init__(self, draft: Draft, with_sum: bool) -> None:
+    def __init__(self, draft: BlobDraft, with_sum: bool) -> None:
         self._draft, self._with_sum = draft, with_sum
         self.sum = hashlib.sha256()
         self.received = 0

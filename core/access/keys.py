@@ -76,7 +76,7 @@ def authenticate_session(session: Session, token: str) -> Principal:
     alive = (BrowserSession.expires_at > datetime.now(UTC), ApiKey.revoked_at.is_(None))
     found = session.execute(query.where(BrowserSession.sha256 == _sha256(token), *alive)).one_or_none()
     if found is None:
-        raise NotSignedIn("The session has ended; sign in again.")
+        raise NotSignedIn("The session has ended. Sign in again.")
     browser, key = found
     return Principal(key.id, key.name, by_cookie=True, expires_at=browser.expires_at)
 

@@ -60,7 +60,7 @@ def owned_checkpoint(session: Session, owner_id: str, named: NamedPath) -> Check
     stages = _ALLOWED_STAGES[named.kind]
     if checkpoint.stage not in stages:
         takes = " or ".join(stages) or "no checkpoint, but a file"
-        detail = f"{named.value} is of the stage {checkpoint.stage}; {named.param} takes {takes}"
+        detail = f"{named.value} is of the stage {checkpoint.stage}. {named.param} takes {takes}"
         errors = [{"pointer": named.pointer, "detail": detail}]
         raise WrongCheckpoint(f"{detail}.", param=named.param, errors=errors)
     return checkpoint

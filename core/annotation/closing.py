@@ -122,7 +122,7 @@ def _dataset_of_failed_close(session: Session, round_: AnnotationRound, name: st
     )
     found = session.scalars(query.with_for_update(of=Dataset, key_share=True)).first()
     if found is not None and name is not None:
-        found.name = versions.fit_name(name)
+        found.name = versions.checked_name(name)
     return found
 
 

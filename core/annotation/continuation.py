@@ -169,7 +169,7 @@ def _refitted(reward: dict[str, Any], basis: ContinuationBasis) -> dict[str, Any
 
 def _version(session: Session, round_: AnnotationRound) -> DatasetVersion:
     if round_.status != RoundStatus.CLOSED:
-        raise RoundOpen(f"{round_.id} is {round_.status}; close it first.")
+        raise RoundOpen(f"{round_.id} is {round_.status}. Close it first.")
     if round_.dataset_id is None:
         raise NotFound("The dataset that the round was closed into has been deleted.")
     return versions.usable(session, round_.owner_id, f"{round_.dataset_id}@{round_.version}")

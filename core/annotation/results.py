@@ -14,8 +14,8 @@ from core.models.annotation import AnnotationStatus
 
 
 @dataclass(frozen=True)
-class Counts:
-    """Counts of a round. `items` excludes gold questions. `complete` items have all answers that the round asks for.
+class RoundCounts:
+    """RoundCounts of a round. `items` excludes gold questions. `complete` items have all answers that the round asks for.
 
     `cut_off` items have a completion that reached the longest length.
     """
@@ -28,7 +28,7 @@ class Counts:
     annotators: int = 0
 
 
-def counts(session: Session, rounds: Sequence[AnnotationRound]) -> dict[str, Counts]:
+def counts(session: Session, rounds: Sequence[AnnotationRound]) -> dict[str, RoundCounts]:
     """The counts of each round, by id. Two queries for any number of rounds."""
     ids = [round_.id for round_ in rounds]
     plain = AnnotationItem.gold.is_(None)
@@ -44,8 +44,8 @@ def counts(session: Session, rounds: Sequence[AnnotationRound]) -> dict[str, Cou
     people = select(Annotation.round_id, func.count(Annotation.annotator.distinct()))
     people = people.where(Annotation.round_id.in_(ids), Annotation.status != AnnotationStatus.OPEN)
     names = dict(session.execute(people.group_by(Annotation.round_id)).all())
-    by_id = {row[0]: Counts(*row[1:5], int(row[5]), names.get(row[0], 0)) for row in found}
-    return dict.fromkeys(ids, Counts()) | by_id
+    by_id = {row[0]: RoundCounts(*row[1:5], int(row[5]), names.get(row[0], 0)) for row in found}
+    return dict.fromkeys(ids, RoundCounts()) | by_id
 
 
 def figures_of(session: Session, round_: AnnotationRound) -> Figures:

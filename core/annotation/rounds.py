@@ -35,7 +35,7 @@ def create(session: Session, owner_id: str, spec: NewRound, settings: Settings |
         sources.owned_reward_model(session, owner_id, spec.reward_model)
     plain = spec.model_dump(include={"kind", "instructions", "gold_share", "overlap", "reservation_minutes"})
     round_ = AnnotationRound(id=new_id("ann"), owner_id=owner_id, status=RoundStatus.PREPARING.value, **plain)
-    round_.name = versions.fit_name(spec.name or found.name)
+    round_.name = versions.checked_name(spec.name or found.name)
     round_.source, round_.policies, round_.gold = found.source, found.policies, found.gold
     round_.left_out, round_.jobs, round_.reward_model = 0, [], spec.reward_model
     round_.task_id = tasks.enqueue(session, owner_id, ITEMS_TASK, {"round": round_.id}).id
@@ -116,7 +116,7 @@ def change(session: Session, round_: AnnotationRound, changes: RoundChanges) -> 
     given = changes.model_dump(exclude_none=True)
     _refuse_bad_text(given)
     if "name" in given:
-        versions.fit_name(given["name"])
+        versions.checked_name(given["name"])
     round_ = locked(session, round_.id)
     if "overlap" in given or "status" in given:
         refuse_unless_ready(round_)

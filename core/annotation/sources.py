@@ -72,7 +72,7 @@ def _version(session: Session, owner_id: str, name: str, param: str, *kinds: Dat
         error.extras.setdefault("param", param)
         raise
     if version.dataset.kind not in kinds:
-        detail = f"{name} holds {version.dataset.kind}; {param} takes {' or '.join(kinds)}."
+        detail = f"{name} holds {version.dataset.kind}. {param} takes {' or '.join(kinds)}."
         raise WrongDatasetKind(detail, param=param)
     return version
 

@@ -73,7 +73,7 @@ def _requested_fixes(version: DatasetVersion, codes: Sequence[str], report: Data
         can = [
             finding["code"] for finding in (result or {}).get("findings", ()) if finding["fix"] is not None
         ] + imported
-        raise _unfit(f"has no fix for {', '.join(unfit)}; it can fix {', '.join(can) or 'nothing'}")
+        raise _unfit(f"has no fix for {', '.join(unfit)}. It can fix {', '.join(can) or 'nothing'}")
     return _RequestedFixes(left_out, reported, report if reported else None)
 
 

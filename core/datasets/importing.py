@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from core import tasks
 from core.blobs import BlobStore
 from core.datasets import publish, versions
-from core.datasets.row_store import Draft, drafting
+from core.datasets.row_store import RowsDraft, drafting
 from core.errors import TooLarge
 from core.models import DatasetVersion
 from core.settings import Settings
@@ -103,7 +103,7 @@ class Import:
 class Imported:
     """Rows in a scratch folder, with the findings of the import."""
 
-    draft: Draft
+    draft: RowsDraft
     converted: Converted
     bad_rows: BadRows
 
@@ -146,7 +146,7 @@ def import_now(
 
     Raises UnusableFile, without storing anything, and TooLarge for a file that exceeds `limits` after decompression.
     """
-    versions.fit_name(wanted.name)
+    versions.checked_name(wanted.name)
     try:
         plan = wanted.reading.plan(wanted.source, limits, scratch)
         with imported(wanted.source, plan, wanted.bad_rows, limits, scratch) as found:

@@ -32,7 +32,7 @@ _PER_BAND = 4
 
 
 @dataclass(frozen=True)
-class Place:
+class OverlapRow:
     """A row: its number from 1, its line in the source, and the beginning of its prompt."""
 
     row_number: int
@@ -41,16 +41,16 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Sample:
+class OverlapSample:
     """The first row of each dataset with the shared prompt, or with two near duplicates."""
 
-    row: Place
-    other: Place
+    row: OverlapRow
+    other: OverlapRow
     similarity: float = 1.0
 
 
 @dataclass(frozen=True)
-class Shared:
+class SharedPrompts:
     """Prompts of one dataset that the other one holds."""
 
     prompts: int
@@ -59,7 +59,7 @@ class Shared:
     """Number of rows with these prompts."""
     other_rows: int | None
     """Number of the other dataset's rows with these prompts. None for near duplicates."""
-    samples: list[Sample]
+    samples: list[OverlapSample]
     complete: bool = True
     """False if there may be more than were found."""
 
@@ -68,8 +68,8 @@ class Shared:
 class Overlap:
     """`near` excludes equal prompts. It is None if the rows of either were indexed without bands."""
 
-    exact: Shared
-    near: Shared | None
+    exact: SharedPrompts
+    near: SharedPrompts | None
 
 
 def add_prompts(
@@ -104,7 +104,7 @@ def compare(session: Session, blobs: BlobStore, version: DatasetVersion, other: 
     prompts, counts = _exact_counts(session, one, two)
     places = session.execute(_joined(one, two).order_by("first").limit(SAMPLES)).all()
     samples = _samples(blobs, (version, other), [(place.first, place.other_first, 1.0) for place in places])
-    return Overlap(Shared(prompts, *counts, samples), _near(session, blobs, version, other))
+    return Overlap(SharedPrompts(prompts, *counts, samples), _near(session, blobs, version, other))
 
 
 def shared_prompts(session: Session, content: DatasetContent, other: DatasetContent) -> int | None:
@@ -151,7 +151,7 @@ _CANDIDATES = text(
 )
 
 
-def _near(session: Session, blobs: BlobStore, version: DatasetVersion, other: DatasetVersion) -> Shared | None:
+def _near(session: Session, blobs: BlobStore, version: DatasetVersion, other: DatasetVersion) -> SharedPrompts | None:
     one, two = rows.content_of(version), rows.content_of(other)
     if not all(has_bands(session, content) for content in (one, two)):
         return None
@@ -166,7 +166,7 @@ def _near(session: Session, blobs: BlobStore, version: DatasetVersion, other: Da
     similar = list(_similar([((own[a], theirs[b])) for a, b in pairs], *texts))
     places = [(first, other_first, similarity) for (first, _), other_first, similarity in similar]
     samples = _samples(blobs, (version, other), sorted(places)[:SAMPLES])
-    return Shared(
+    return SharedPrompts(
         len(similar), sum(count for (_, count), _, _ in similar), None, samples, complete=len(found) <= MOST_CANDIDATES
     )
 
@@ -212,13 +212,15 @@ def _similar(
 
 def _samples(
     blobs: BlobStore, versions: tuple[DatasetVersion, DatasetVersion], places: Sequence[tuple[int, int, float]]
-) -> list[Sample]:
+) -> list[OverlapSample]:
     own = _places(blobs, versions[0], [row for row, _, _ in places])
     theirs = _places(blobs, versions[1], [other for _, other, _ in places])
-    return [Sample(own[row], theirs[other], round(similarity, 4)) for row, other, similarity in places]
+    return [OverlapSample(own[row], theirs[other], round(similarity, 4)) for row, other, similarity in places]
 
 
-def _places(blobs: BlobStore, version: DatasetVersion, numbers: Sequence[int]) -> dict[int, Place]:
+def _places(blobs: BlobStore, version: DatasetVersion, numbers: Sequence[int]) -> dict[int, OverlapRow]:
     ordered = sorted(set(numbers))
     texts, lines = _texts(blobs, version, ordered), rows.lines(blobs, version, ordered)
-    return {number: Place(number, line, texts[number][:_EXCERPT]) for number, line in zip(ordered, lines, strict=True)}
+    return {
+        number: OverlapRow(number, line, texts[number][:_EXCERPT]) for number, line in zip(ordered, lines, strict=True)
+    }

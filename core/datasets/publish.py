@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from core.blobs import BlobStore
 from core.datasets import reports, row_store, search, versions
-from core.datasets.row_store import Draft
+from core.datasets.row_store import RowsDraft
 from core.datasets.rows import answer_lines_key, lines_key
 from core.errors import NotFound
 from core.models import Dataset, DatasetContent, DatasetVersion
@@ -23,7 +23,7 @@ def publish_version(
     session: Session,
     blobs: BlobStore,
     version_id: str,
-    draft: Draft,
+    draft: RowsDraft,
     *,
     findings: Sequence[dict[str, Any]] = (),
     left_out: int = 0,

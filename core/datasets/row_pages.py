@@ -176,6 +176,6 @@ def _read_rows(
         size += len(orjson.dumps(stored.row))
         if shown and size > _MOST_BYTES:
             break
-        side = None if rule is None else rule.of(splits.stored_hash(kind, stored.row))
+        side = None if rule is None else rule.side_of(splits.stored_hash(kind, stored.row))
         shown.append(ShownRow(stored, side))
     return shown

@@ -35,7 +35,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Draft:
+class RowsDraft:
     """Rows in a scratch folder, not yet stored."""
 
     folder: Path
@@ -98,13 +98,13 @@ class RowWriter:
         self._sha256.update(data)
         self._out.write(data)
 
-    def finish(self) -> Draft:
+    def finish(self) -> RowsDraft:
         """Close the files. Returns the draft, which may have no rows."""
         for numbers in (self._index, self._lines, self._answer_lines):
             numbers.flush()
         self.close()
         own = self._own_lines, self._own_answer_lines
-        return Draft(self._folder, self.rows, self.bytes, self._sha256.hexdigest(), *own)
+        return RowsDraft(self._folder, self.rows, self.bytes, self._sha256.hexdigest(), *own)
 
     def close(self) -> None:
         for file in self._files:
@@ -124,7 +124,7 @@ def drafting(scratch: Path) -> Iterator[RowWriter]:
             out.close()
 
 
-def put(session: Session, blobs: BlobStore, draft: Draft) -> DatasetContent:
+def put(session: Session, blobs: BlobStore, draft: RowsDraft) -> DatasetContent:
     """Store the draft's rows. Returns their content, which may exist already.
 
     It holds the lock of the hash until the end of the transaction, so call it late. Raises DiskFull.
@@ -143,7 +143,7 @@ def put(session: Session, blobs: BlobStore, draft: Draft) -> DatasetContent:
     return content
 
 
-def _put(blobs: BlobStore, draft: Draft, key: str) -> None:
+def _put(blobs: BlobStore, draft: RowsDraft, key: str) -> None:
     """Write the blobs of a draft. They are removed again if the disk is full.
 
     After other failures, the sweeper removes them: the lock may have been lost with the database connection, and then another

@@ -10,7 +10,7 @@ import orjson
 from core.blobs import BlobStore
 from core.datasets import u64
 from core.datasets.row_store import index_key
-from core.datasets.versions import why_not
+from core.datasets.versions import not_ready_error
 from core.errors import NotFound
 from core.models import DatasetContent, DatasetVersion
 
@@ -89,7 +89,7 @@ def lines(blobs: BlobStore, version: DatasetVersion, numbers: Sequence[int]) -> 
 def content_of(version: DatasetVersion) -> DatasetContent:
     """The content of a version. Raises DatasetNotReady or DatasetFailed for a version without rows."""
     if version.content is None:
-        raise why_not(version)
+        raise not_ready_error(version)
     return version.content
 
 

@@ -48,7 +48,7 @@ class Split:
     least: int
     most: int
 
-    def of(self, stored: int | None) -> SplitName | None:
+    def side_of(self, stored: int | None) -> SplitName | None:
         """The side of a row with this hash; None without a prompt."""
         if stored is None:
             return None

@@ -21,27 +21,31 @@ from data.parse import storable
 from data.schema import DatasetKind
 
 LONGEST_NAME = 200
-_UNFIT = frozenset({"Cc", "Cs"})
+_REFUSED_CATEGORIES = frozenset({"Cc", "Cs"})
 """Unicode categories: control characters and lone surrogates. Joiners and unusual spaces occur in file names."""
 
 
 def new_dataset(session: Session, owner_id: str, name: str, kind: str) -> Dataset:
     """Store a dataset without a version. Raises InvalidRequest for an invalid name."""
-    dataset = Dataset(id=new_id("ds"), owner_id=owner_id, name=fit_name(name), kind=DatasetKind(kind).value)
+    dataset = Dataset(id=new_id("ds"), owner_id=owner_id, name=checked_name(name), kind=DatasetKind(kind).value)
     session.add(dataset)
     session.flush()
     return dataset
 
 
-def fit_name(name: str) -> str:
+def checked_name(name: str) -> str:
     """Returns the name unchanged. Raises InvalidRequest if it is not valid."""
-    if not name.strip() or len(name) > LONGEST_NAME or _UNFIT.intersection(map(unicodedata.category, name)):
+    if (
+        not name.strip()
+        or len(name) > LONGEST_NAME
+        or _REFUSED_CATEGORIES.intersection(map(unicodedata.category, name))
+    ):
         detail = f"must have at most {LONGEST_NAME} characters, and at least one, and no control character"
         raise InvalidRequest(f"The name {detail}.", param="name", errors=[{"pointer": "#/name", "detail": detail}])
     return name
 
 
-def name_of(filename: str) -> str:
+def default_name(filename: str) -> str:
     """The default name of a dataset that is made from a file: the file name, shortened to the longest name."""
     return filename[:LONGEST_NAME].rstrip()
 
@@ -86,7 +90,7 @@ def usable(session: Session, owner_id: str, reference: str, *, keep: bool = Fals
     found = _matching_versions(session, owner_id, reference, keep)
     ready = next((version for version in found if version.status == VersionStatus.READY), None)
     if ready is None:
-        raise why_not(found[0])
+        raise not_ready_error(found[0])
     return ready
 
 
@@ -109,7 +113,7 @@ def newest(session: Session, dataset_ids: Sequence[str]) -> dict[str, DatasetVer
     return {version.dataset_id: version for version in session.scalars(query)}
 
 
-def why_not(version: DatasetVersion) -> DatasetNotReady | DatasetBlocked | DatasetFailed:
+def not_ready_error(version: DatasetVersion) -> DatasetNotReady | DatasetBlocked | DatasetFailed:
     """The error that explains why a version is not ready and what to do."""
     which = f"Version {version.number} of {version.dataset_id}"
     if version.status == VersionStatus.IMPORTING:

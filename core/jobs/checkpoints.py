@@ -14,8 +14,8 @@ from core.models.base import new_id
 from trainer.events import CheckpointSaved
 
 
-class File(TypedDict):
-    """A file of a checkpoint. `path` is a posix path relative to the folder of the checkpoint."""
+class CheckpointFile(TypedDict):
+    """A stored file: its posix path in the folder of the checkpoint, its size in bytes and its hash."""
 
     path: str
     bytes: int
@@ -28,7 +28,12 @@ def checkpoint_prefix(job_id: str, attempt: int, number: int, path: str) -> str:
 
 
 def record_checkpoint(
-    session: Session, job_id: str, attempt: int, saved: CheckpointSaved, files: Sequence[File], blob_prefix: str
+    session: Session,
+    job_id: str,
+    attempt: int,
+    saved: CheckpointSaved,
+    files: Sequence[CheckpointFile],
+    blob_prefix: str,
 ) -> Checkpoint:
     """Store the row of an uploaded checkpoint. An earlier checkpoint of the same folder loses its path.
 
@@ -111,7 +116,7 @@ def _unused(session: Session, ids: Sequence[str]) -> set[str]:
     return found
 
 
-def _as_dict(file: File) -> dict[str, Any]:
+def _as_dict(file: CheckpointFile) -> dict[str, Any]:
     return {"path": file["path"], "bytes": file["bytes"], "sha256": file["sha256"]}
 
 

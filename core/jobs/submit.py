@@ -81,7 +81,7 @@ def _versions(session: Session, owner_id: str, spec: JobSpec) -> dict[str, Datas
             error.extras["param"] = param
             raise
         if version.dataset.kind != kind:
-            detail = f"{version.dataset_id} holds {version.dataset.kind}; data.{role} takes {kind}."
+            detail = f"{version.dataset_id} holds {version.dataset.kind}. data.{role} takes {kind}."
             raise WrongDatasetKind(detail, param=param)
         used[role] = version
     return used

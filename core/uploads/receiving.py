@@ -11,7 +11,7 @@ from typing import BinaryIO
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from core.blobs import BlobStore, Draft
+from core.blobs import BlobDraft, BlobStore
 from core.errors import ChecksumMismatch, NotFound, PartDiffers, PartsMissing, UploadNotOpen
 from core.models import Upload, UploadPart
 from core.models.uploads import UploadStatus
@@ -33,7 +33,7 @@ def expected_bytes(upload: Upload, number: int) -> int:
     return size
 
 
-def keep_part(session: Session, blobs: BlobStore, upload: Upload, number: int, draft: Draft) -> UploadPart:
+def keep_part(session: Session, blobs: BlobStore, upload: Upload, number: int, draft: BlobDraft) -> UploadPart:
     """Store a whole part; the caller has locked `upload`. The same bytes again change nothing.
 
     Raises PartDiffers for other bytes, and UploadNotOpen.

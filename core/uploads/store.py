@@ -39,7 +39,7 @@ def create(
         raise TooLarge(f"An upload may have at most {settings.max_upload_bytes} bytes.")
     free = blobs.free_bytes()
     if free is not None and size > free:
-        raise DiskFull(f"The file has {size} bytes; the platform's disk has room for {free}.")
+        raise DiskFull(f"The file has {size} bytes. The platform's disk has room for {free}.")
     upload = Upload(id=new_id("up"), owner_id=owner_id, filename=checked_filename(filename), bytes=size, sha256=sha256)
     upload.part_bytes = part_bytes_for(size, settings.upload_part_bytes)
     upload.status = UploadStatus.OPEN.value
@@ -72,7 +72,7 @@ def take(session: Session, owner_id: str, upload_id: str) -> Upload:
     """
     upload = get(session, owner_id, upload_id, lock=True)
     if upload.status != UploadStatus.COMPLETE:
-        raise UploadNotComplete(f"{upload_id} is {upload.status}; a dataset can be made of it once it is complete.")
+        raise UploadNotComplete(f"{upload_id} is {upload.status}. A dataset can be made of it once it is complete.")
     postpone_expiry(upload)
     return upload
 

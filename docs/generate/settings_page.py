@@ -58,7 +58,14 @@ def _shown(default: Any) -> str:
         return f"Default: `{default.relative_to(ROOT).as_posix()}` beside the code."
     if default is None:
         return "Default: left out."
+    if isinstance(default, int) and default >= 1024**2:
+        return f"Default: `{default}` ({_binary_size(default)})."
     return f"Default: `{default}`." if default not in ("", []) else "Default: empty."
+
+
+def _binary_size(count: int) -> str:
+    """A number of bytes in GiB or MiB."""
+    return f"{count // 1024**3} GiB" if count % 1024**3 == 0 else f"{count // 1024**2} MiB"
 
 
 def _plain(default: Any) -> str:

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 
 from api.app import create_app
 from core.blobs import blob_store
-from core.jobs.checkpoints import File, record_checkpoint
+from core.jobs.checkpoints import CheckpointFile, record_checkpoint
 from core.jobs.events import append_events
 from core.models import ApiKey, Checkpoint, Job
 from core.settings import Settings
@@ -160,7 +160,7 @@ FILES = {"config.json": b"{}", "model.safetensors": b"w" * 300_000, "trainer_sta
 
 @pytest.fixture
 def checkpoint(session: Session, job: Job, settings: Settings, tmp_path: Path) -> Checkpoint:
-    files: list[File] = []
+    files: list[CheckpointFile] = []
     for name, content in FILES.items():
         (tmp_path / "file").write_bytes(content)
         blob_store(settings).put_file(f"prefix/{name}", tmp_path / "file")

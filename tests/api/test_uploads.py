@@ -177,7 +177,7 @@ def test_a_name_that_is_a_path_leads_nowhere(client: TestClient, settings: Setti
 
 
 def test_a_body_that_is_wrong(client: TestClient) -> None:
-    bodies = {
+    bodies: dict[str, list[dict[str, object]]] = {
         "#/bytes": [{"bytes": 0}, {"bytes": "many"}, {"bytes": None}],
         "#/sha256": [{"sha256": "abc"}],
         "#/filename": [{"filename": ".."}, {"filename": "a\x00b"}, {"filename": None}],

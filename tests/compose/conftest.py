@@ -17,7 +17,7 @@ from sqlalchemy.engine import make_url
 from tests.compose import packages
 from tests.compose.compose_file import ROOT
 from tests.compose.dockerfile import copies, extras
-from tests.compose.service import House
+from tests.compose.service import ComposedPlatform
 
 
 @dataclass(frozen=True)
@@ -65,8 +65,10 @@ def empty_database(postgres_url: str) -> Iterator[str]:
 
 
 @pytest.fixture
-def house(empty_database: str, redis_url: str, images: dict[str, Image], tmp_path: Path) -> Iterator[House]:
+def composed(
+    empty_database: str, redis_url: str, images: dict[str, Image], tmp_path: Path
+) -> Iterator[ComposedPlatform]:
     """The services of docker-compose.yml, at the tests' own servers."""
-    house = House(images, empty_database, redis_url, tmp_path)
-    yield house
-    house.stop()
+    composed = ComposedPlatform(images, empty_database, redis_url, tmp_path)
+    yield composed
+    composed.stop()

@@ -15,7 +15,7 @@ class Image(Protocol):
     home: Path
 
 
-class House:
+class ComposedPlatform:
     """`database_url` and `redis_url` lead to real servers; every container's /blobs, /data and /models are in `folder`."""
 
     def __init__(self, images: dict[str, Any], database_url: str, redis_url: str, folder: Path) -> None:

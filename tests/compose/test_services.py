@@ -14,55 +14,55 @@ from client.sdk import Client
 from core import child
 from core.embedded.server import postgres_program, valkey_program
 from tests.compose.compose_file import FILLED_IN, ROOT, example, services
-from tests.compose.service import House, free_port
+from tests.compose.service import ComposedPlatform, free_port
 from tests.waiting import eventually
 
 
-def client(house: House) -> Client:
+def client(composed: ComposedPlatform) -> Client:
     """A client with a key that is created as docs/how-to/deploy.md describes."""
-    key = house.run("api", "python", "-m", "core", "keys", "create", "admin").stdout.strip()
-    return Client(f"http://127.0.0.1:{house.port}", key)
+    key = composed.run("api", "python", "-m", "core", "keys", "create", "admin").stdout.strip()
+    return Client(f"http://127.0.0.1:{composed.port}", key)
 
 
-def is_ready(house: House) -> bool:
+def is_ready(composed: ComposedPlatform) -> bool:
     try:
-        with Client(f"http://127.0.0.1:{house.port}", key="nobody") as anybody:
+        with Client(f"http://127.0.0.1:{composed.port}", key="nobody") as anybody:
             return anybody.is_ready()["status"] == "ok"
     except ClientError:
         return False
 
 
-def test_migrate_may_run_twice(house: House) -> None:
+def test_migrate_may_run_twice(composed: ComposedPlatform) -> None:
     for _ in range(2):
-        done = house.run("migrate")
+        done = composed.run("migrate")
         assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.slow
-def test_compose_services_start_become_healthy_and_stop(house: House) -> None:
-    assert house.run("migrate").returncode == 0
+def test_compose_services_start_become_healthy_and_stop(composed: ComposedPlatform) -> None:
+    assert composed.run("migrate").returncode == 0
     for name in ("api", "sweeper", "worker", "data-worker"):
-        assert not house.is_healthy(name), f"{name} is called healthy before it has started"
-        house.start(name)
-    eventually(lambda: is_ready(house), 30)
-    with client(house) as platform:
+        assert not composed.is_healthy(name), f"{name} is called healthy before it has started"
+        composed.start(name)
+    eventually(lambda: is_ready(composed), 30)
+    with client(composed) as platform:
         eventually(platform.list_workers, 30)
     for name in ("api", "sweeper", "worker", "data-worker"):
-        eventually(lambda name=name: house.is_healthy(name), 30)  # type: ignore[misc]
+        eventually(lambda name=name: composed.is_healthy(name), 30)  # type: ignore[misc]
     # uvicorn closes everything in order and then sends itself the signal once more.
-    assert house.stop() == {"api": -signal.SIGTERM, "sweeper": 0, "worker": 0, "data-worker": 0}
-    assert "Application shutdown complete" in house.log("api").read_text()
-    assert not house.is_healthy("worker")
+    assert composed.stop() == {"api": -signal.SIGTERM, "sweeper": 0, "worker": 0, "data-worker": 0}
+    assert "Application shutdown complete" in composed.log("api").read_text()
+    assert not composed.is_healthy("worker")
 
 
 @pytest.mark.slow
-def test_a_job_goes_from_the_api_to_a_trainer_and_back(house: House) -> None:
+def test_a_job_goes_from_the_api_to_a_trainer_and_back(composed: ComposedPlatform) -> None:
     """With no package but those that each image has."""
-    house.run("migrate")
-    house.start("api")
-    house.start("worker")
-    eventually(lambda: is_ready(house), 30)
-    with client(house) as platform:
+    composed.run("migrate")
+    composed.start("api")
+    composed.start("worker")
+    eventually(lambda: is_ready(composed), 30)
+    with client(composed) as platform:
         spec = tomllib.loads((ROOT / "examples" / "tiny.toml").read_text())
         dataset = platform.upload_dataset(ROOT / "examples" / "tiny" / "preferences.jsonl", "preferences")
         spec["data"] = {"preferences": dataset["id"]}

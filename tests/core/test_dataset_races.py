@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from core.blobs import blob_store
 from core.datasets import retention, row_store
-from core.datasets.row_store import Draft, drafting
+from core.datasets.row_store import RowsDraft, drafting
 from core.db import session_scope
 from core.errors import DatasetInUse, NotFound
 from core.jobs.submit import submit_job
@@ -92,14 +92,14 @@ def test_a_dataset_whose_job_is_being_created_stays(session: Session, dataset: D
 
 
 @pytest.fixture
-def draft(tmp_path: Path) -> Iterator[Draft]:
+def draft(tmp_path: Path) -> Iterator[RowsDraft]:
     with drafting(tmp_path / "scratch") as out:
         out.add(1, {"prompt": "of two at once"})
         yield out.finish()
 
 
 def test_race_second_put_of_the_same_rows_reuses_the_first(
-    session: Session, draft: Draft, meanwhile: Meanwhile
+    session: Session, draft: RowsDraft, meanwhile: Meanwhile
 ) -> None:
     blobs = blob_store(get_settings())
     mine = row_store.put(session, blobs, draft)
@@ -110,7 +110,9 @@ def test_race_second_put_of_the_same_rows_reuses_the_first(
     assert blobs.exists(mine.blob_key)
 
 
-def test_race_put_during_release_stores_the_rows_again(session: Session, draft: Draft, meanwhile: Meanwhile) -> None:
+def test_race_put_during_release_stores_the_rows_again(
+    session: Session, draft: RowsDraft, meanwhile: Meanwhile
+) -> None:
     blobs = blob_store(get_settings())
     row_store.put(session, blobs, draft)
     session.commit()

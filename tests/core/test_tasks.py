@@ -42,7 +42,7 @@ def importing(session: Session, owner: str) -> DatasetVersion:
     return versions.new_version(session, versions.new_dataset(session, owner, "d", "sft"), {"type": "upload"})
 
 
-def knocks(settings: Settings) -> int:
+def waiting_messages(settings: Settings) -> int:
     with Redis.from_url(settings.redis_url) as broker:
         return int(broker.llen("data"))
 
@@ -50,9 +50,9 @@ def knocks(settings: Settings) -> int:
 def test_new_task_wakes_a_worker_after_the_commit(settings: Settings) -> None:
     with session_scope() as session:
         made = tasks.enqueue(session, make_key(session).id, "import", {"upload": "up_x"})
-        assert knocks(settings) == 0
+        assert waiting_messages(settings) == 0
     assert (made.status, made.args, made.attempt) == ("queued", {"upload": "up_x"}, 0)
-    assert knocks(settings) == 1
+    assert waiting_messages(settings) == 1
 
 
 def test_claim_takes_oldest_task_and_background_tasks_last(session: Session, owner: str) -> None:
@@ -187,4 +187,4 @@ def test_sweeper_wakes_workers_once_for_waiting_tasks(session: Session, owner: s
     session.commit()
     for _ in range(3):
         sweep_data(settings)
-    assert knocks(settings) == 1
+    assert waiting_messages(settings) == 1

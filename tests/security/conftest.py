@@ -1,4 +1,4 @@
-"""A platform with two keys on one machine: the victim has a private model, the thief can only submit jobs."""
+"""A platform with two keys on one machine: the victim has a private model, the attacker can only submit jobs."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from torch import Tensor
 from api.app import create_app
 from core.access import keys
 from core.blobs import LocalBlobs, blob_store
-from core.jobs.checkpoints import File, checkpoint_prefix, record_checkpoint
+from core.jobs.checkpoints import CheckpointFile, checkpoint_prefix, record_checkpoint
 from core.models import ApiKey
 from core.settings import Settings, get_settings
 from data.schema import DatasetKind
@@ -55,7 +55,7 @@ def same(one: dict[str, Tensor], other: dict[str, Tensor]) -> bool:
 
 
 @dataclass(frozen=True)
-class Thief:
+class Attacker:
     """The second key, and what it does over REST."""
 
     client: TestClient
@@ -101,7 +101,7 @@ def private(session: Session, settings: Settings, tmp_path: Path) -> Path:
     job = make_job(session, keys.create_key(session, "victim")[0].id)
     running(session, job)
     prefix = checkpoint_prefix(job.id, 1, 0, "checkpoints/sft")
-    files: list[File] = []
+    files: list[CheckpointFile] = []
     for file in sorted(source.iterdir()):
         blobs.put_file(f"{prefix}/{file.name}", file)
         files.append({"path": file.name, "bytes": file.stat().st_size, "sha256": "0" * 64})
@@ -113,19 +113,19 @@ def private(session: Session, settings: Settings, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def key(session: Session) -> tuple[ApiKey, str]:
-    made = keys.create_key(session, "thief")
+    made = keys.create_key(session, "attacker")
     session.commit()
     return made
 
 
 @pytest.fixture
-def thief(models: Path, session: Session, key: tuple[ApiKey, str]) -> Iterator[Thief]:
+def attacker(models: Path, session: Session, key: tuple[ApiKey, str]) -> Iterator[Attacker]:
     dataset = make_dataset(session, key[0].id, DatasetKind.SFT).id
     session.commit()
     app = create_app()
     app.state.settings = get_settings()
     with TestClient(app, headers={"Authorization": f"Bearer {key[1]}"}) as client:
-        yield Thief(client, dataset, get_settings())
+        yield Attacker(client, dataset, get_settings())
 
 
 Submit = Callable[[str], str]

@@ -24,7 +24,7 @@ from transformers import CONFIG_MAPPING
 from api.dashboard import Dashboard
 from core.settings import Settings
 from tests.api.problem_checks import problem
-from tests.security.conftest import SIZES, Thief, save_model
+from tests.security.conftest import SIZES, Attacker, save_model
 from tests.trainer.rewards.tools import answer, context, serving
 from trainer import allowed_paths
 from trainer.errors import DataError, ModelError, RewardError, SpecError
@@ -171,9 +171,11 @@ def test_a_configuration_that_is_nested_without_end_is_refused(model: Path) -> N
         "quantization_config", "_name_or_path", "architectures", "torch_dtype", "text_config", "use_kernels",
     ],
 )  # fmt: skip
-def test_new_model_config_accepts_only_size_keys(thief: Thief, field: str) -> None:
+def test_new_model_config_accepts_only_size_keys(attacker: Attacker, field: str) -> None:
     model = {"config": SIZES | {field: "attacker/kernel"}, "tokenizer": {"vocab_size": 300}}
-    document = problem(thief.client.post("/v1/jobs", json=thief.body("x") | {"model": model}), 422, "invalid_spec")
+    document = problem(
+        attacker.client.post("/v1/jobs", json=attacker.body("x") | {"model": model}), 422, "invalid_spec"
+    )
     assert document["errors"][0]["pointer"] == "#/model/config" and repr(field) in document["errors"][0]["detail"]
 
 
@@ -282,49 +284,49 @@ def test_reward_response_is_never_unpickled(tmp_path: Path) -> None:
 # The API
 
 
-def test_many_ranges_of_a_file_cost_no_more_than_their_number(thief: Thief, tmp_path: Path) -> None:
+def test_many_ranges_of_a_file_cost_no_more_than_their_number(attacker: Attacker, tmp_path: Path) -> None:
     """CVE-2025-62727: 20,000 ranges took starlette minutes, quadratic in their number. Headers of h11 end earlier."""
     folder = tmp_path / "dist"
     folder.mkdir()
     for name in ("index.html", "a.js"):
         (folder / name).write_bytes(b"x" * 100_000)
-    thief.client.app.router.default = Dashboard(folder)  # type: ignore[attr-defined]
+    attacker.client.app.router.default = Dashboard(folder)  # type: ignore[attr-defined]
     ranges = ",".join(f"{first}-{first}" for first in range(0, 40_000, 2))
     began = perf_counter()
-    reply = thief.client.get("/a.js", headers={"Range": f"bytes={ranges}"})
+    reply = attacker.client.get("/a.js", headers={"Range": f"bytes={ranges}"})
     assert reply.status_code in (200, 206, 400, 416) and perf_counter() - began < 60
 
 
 @pytest.mark.parametrize("name", ["../../../evil.jsonl", "/tmp/evil.jsonl", "..\\evil.jsonl", "....//evil.jsonl"])
-def test_an_upload_s_file_name_is_no_path(thief: Thief, tmp_path: Path, name: str) -> None:
+def test_an_upload_s_file_name_is_no_path(attacker: Attacker, tmp_path: Path, name: str) -> None:
     """CVE-2026-24486: python-multipart kept such names when it wrote files."""
     before = set(tmp_path.rglob("*evil*"))
-    reply = thief.client.post(
+    reply = attacker.client.post(
         "/v1/datasets", files={"file": (name, b'{"prompt": "p"}\n')}, data={"kind": "prompts", "name": "n"}
     )
     assert reply.status_code in (201, 422)
     assert set(tmp_path.rglob("*evil*")) == before and not Path("/tmp/evil.jsonl").exists()
 
 
-def test_a_foreign_host_gains_nothing(thief: Thief) -> None:
+def test_a_foreign_host_gains_nothing(attacker: Attacker) -> None:
     """Another site whose name is made to point to this machine (DNS rebinding), or a cache that is to be poisoned."""
     foreign = {"Host": "evil.example", "Origin": "http://evil.example"}
     without_key = {**foreign, "Authorization": ""}
-    assert thief.client.get("/v1/jobs", headers=without_key).status_code == 401
+    assert attacker.client.get("/v1/jobs", headers=without_key).status_code == 401
     for path in ("/v1/jobs/", "/docs/", "/healthz/", "/v1/jobs", "/docs", "/openapi.json", "/nothing"):
-        reply = thief.client.get(path, headers=foreign, follow_redirects=False)
+        reply = attacker.client.get(path, headers=foreign, follow_redirects=False)
         assert "evil.example" not in reply.text + str(reply.headers), path
 
 
-def test_a_cookie_is_not_taken_from_a_foreign_origin(thief: Thief, key: tuple[Any, str]) -> None:
-    del thief.client.headers["Authorization"]
+def test_a_cookie_is_not_taken_from_a_foreign_origin(attacker: Attacker, key: tuple[Any, str]) -> None:
+    del attacker.client.headers["Authorization"]
     own = {"Host": "127.0.0.1:8000", "Origin": "http://127.0.0.1:8000"}
-    signed_in = thief.client.post("/v1/session", json={"token": key[1]}, headers=own)
+    signed_in = attacker.client.post("/v1/session", json={"token": key[1]}, headers=own)
     assert signed_in.status_code < 300, signed_in.text
     assert "domain=" not in signed_in.headers["set-cookie"].lower()
     foreign = own | {"Origin": "http://evil.example"}
-    assert thief.client.post("/v1/jobs", json=thief.body("x/y"), headers=foreign).status_code == 403
-    assert thief.client.post("/v1/jobs", json=thief.body("x/y"), headers=own).status_code == 201
+    assert attacker.client.post("/v1/jobs", json=attacker.body("x/y"), headers=foreign).status_code == 403
+    assert attacker.client.post("/v1/jobs", json=attacker.body("x/y"), headers=own).status_code == 201
 
 
 # Versions

@@ -15,44 +15,49 @@ from sqlalchemy.orm import Session
 from core.models import Job
 from core.settings import Settings
 from tests.api.problem_checks import problem
-from tests.security.conftest import Thief, same, save_model, weights_of
+from tests.security.conftest import Attacker, same, save_model, weights_of
 from trainer import allowed_paths
 from trainer.cli import main
+from trainer.errors import SpecError
 from trainer.spec import path_rules
 from trainer.spec.path_rules import PathRules, is_hub_id
 
 
-def refusal(thief: Thief, model: str) -> str:
+def refusal(attacker: Attacker, model: str) -> str:
     """The detail of the error for a job with this model, which must be refused."""
-    document = problem(thief.client.post("/v1/jobs", json=thief.body(model)), 422, "invalid_spec")
+    document = problem(attacker.client.post("/v1/jobs", json=attacker.body(model)), 422, "invalid_spec")
     assert document["param"] == "model.path"
     return str(document["detail"])
 
 
-def failed(thief: Thief, job_id: str, tmp_path: Path) -> str:
+def failed(attacker: Attacker, job_id: str, tmp_path: Path) -> str:
     """The error of a job that must fail without a result."""
-    thief.work()
-    job = thief.client.get(f"/v1/jobs/{job_id}").json()
-    assert (job["status"], thief.loot(job_id, tmp_path / "loot")) == ("failed", None)
+    attacker.work()
+    job = attacker.client.get(f"/v1/jobs/{job_id}").json()
+    assert (job["status"], attacker.loot(job_id, tmp_path / "loot")) == ("failed", None)
     return str(job["error"]["message"])
 
 
-def test_the_model_of_another_key_is_refused_by_its_path(thief: Thief, private: Path) -> None:
-    assert "its operator allows" in refusal(thief, str(private))
+def test_the_model_of_another_key_is_refused_by_its_path(attacker: Attacker, private: Path) -> None:
+    assert "its operator allows" in refusal(attacker, str(private))
 
 
-def test_link_changed_after_submission_is_refused(thief: Thief, models: Path, private: Path, tmp_path: Path) -> None:
+def test_link_changed_after_submission_is_refused(
+    attacker: Attacker, models: Path, private: Path, tmp_path: Path
+) -> None:
     """The real worker and the real trainer: the link passes the API's check, and leads elsewhere when the job runs."""
     link = models / "mine"
     link.symlink_to(save_model(models / "good"))
-    answer = thief.client.post("/v1/jobs", json=thief.body(str(link)))
+    answer = attacker.client.post("/v1/jobs", json=attacker.body(str(link)))
     assert answer.status_code == 201
     link.unlink()
     link.symlink_to(private)
-    assert "its operator allows" in failed(thief, answer.json()["id"], tmp_path)
+    assert "its operator allows" in failed(attacker, answer.json()["id"], tmp_path)
 
 
-def test_adapter_with_base_of_another_key_is_refused(thief: Thief, models: Path, private: Path, tmp_path: Path) -> None:
+def test_adapter_with_base_of_another_key_is_refused(
+    attacker: Attacker, models: Path, private: Path, tmp_path: Path
+) -> None:
     """The real trainer: only it reads the file that names the base."""
     adapter = models / "adapter"
     adapter.mkdir()
@@ -61,38 +66,38 @@ def test_adapter_with_base_of_another_key_is_refused(thief: Thief, models: Path,
     layer = "base_model.model.model.layers.0.self_attn.q_proj"  # zeros: merged into its base it changes nothing
     zeros = {f"{layer}.lora_A.weight": torch.zeros(1, 8), f"{layer}.lora_B.weight": torch.zeros(8, 1)}
     save_file(zeros, adapter / "adapter_model.safetensors")
-    answer = thief.client.post("/v1/jobs", json=thief.body(str(adapter)))
+    answer = attacker.client.post("/v1/jobs", json=attacker.body(str(adapter)))
     assert answer.status_code == 201
-    assert "its operator allows" in failed(thief, answer.json()["id"], tmp_path)
+    assert "its operator allows" in failed(attacker, answer.json()["id"], tmp_path)
 
 
-def test_a_model_in_the_allowed_folder_can_be_used(thief: Thief, models: Path, tmp_path: Path) -> None:
+def test_a_model_in_the_allowed_folder_can_be_used(attacker: Attacker, models: Path, tmp_path: Path) -> None:
     """And so can a checkpoint of one's own, which the worker itself puts into the run folder."""
     model = save_model(models / "good")
-    first = thief.client.post("/v1/jobs", json=thief.body(str(model))).json()["id"]
-    thief.work()
-    loot = thief.loot(first, tmp_path / "first")
+    first = attacker.client.post("/v1/jobs", json=attacker.body(str(model))).json()["id"]
+    attacker.work()
+    loot = attacker.loot(first, tmp_path / "first")
     assert loot is not None and same(loot, weights_of(model))
-    (checkpoint,) = thief.client.get(f"/v1/jobs/{first}/checkpoints").json()["data"]
-    second = thief.client.post("/v1/jobs", json=thief.body(checkpoint["id"])).json()["id"]
-    thief.work()
-    loot = thief.loot(second, tmp_path / "second")
+    (checkpoint,) = attacker.client.get(f"/v1/jobs/{first}/checkpoints").json()["data"]
+    second = attacker.client.post("/v1/jobs", json=attacker.body(checkpoint["id"])).json()["id"]
+    attacker.work()
+    loot = attacker.loot(second, tmp_path / "second")
     assert loot is not None and same(loot, weights_of(model))
 
 
 def test_a_job_that_was_queued_before_the_rule_fails_too(
-    thief: Thief, session: Session, private: Path, models: Path, tmp_path: Path
+    attacker: Attacker, session: Session, private: Path, models: Path, tmp_path: Path
 ) -> None:
-    job_id = thief.client.post("/v1/jobs", json=thief.body(str(models / "any"))).json()["id"]
+    job_id = attacker.client.post("/v1/jobs", json=attacker.body(str(models / "any"))).json()["id"]
     job = session.get_one(Job, job_id)
     job.spec = job.spec | {"model": job.spec["model"] | {"path": str(private)}}
     session.commit()
-    assert "its operator allows" in failed(thief, job_id, tmp_path)
+    assert "its operator allows" in failed(attacker, job_id, tmp_path)
 
 
 @pytest.mark.parametrize("below", ["data", "data/blobs", "data/runs/x", "elsewhere", "models/../data", "models/link"])
 def test_refusal_is_the_same_whether_the_file_exists_or_not(
-    thief: Thief, models: Path, tmp_path: Path, below: str
+    attacker: Attacker, models: Path, tmp_path: Path, below: str
 ) -> None:
     (models / "link").symlink_to(tmp_path / "elsewhere")
     folder = tmp_path / below
@@ -101,11 +106,11 @@ def test_refusal_is_the_same_whether_the_file_exists_or_not(
     else:
         folder.resolve().mkdir()
     (folder / "there").mkdir()
-    assert refusal(thief, str(folder / "there")) == refusal(thief, str(folder / "not_there"))
+    assert refusal(attacker, str(folder / "there")) == refusal(attacker, str(folder / "not_there"))
 
 
 def test_a_path_outside_is_refused_without_a_look_at_the_disk(
-    thief: Thief, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    attacker: Attacker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Not even the time of the answer depends on what is there."""
     asked: list[str] = []
@@ -117,14 +122,14 @@ def test_a_path_outside_is_refused_without_a_look_at_the_disk(
             return _real(path, *rest, **options)
 
         monkeypatch.setattr(os, name, noted)
-    refusal(thief, str(tmp_path / "elsewhere" / "secret"))
+    refusal(attacker, str(tmp_path / "elsewhere" / "secret"))
     monkeypatch.undo()
     assert not [path for path in asked if "elsewhere" in path]
 
 
 @pytest.mark.parametrize("name", ["./good", "good/../good", "~/good", "a/b/c", "..", "a/..", "/", "models\\x", "c:\\x"])
-def test_a_path_must_be_absolute_and_plain(thief: Thief, models: Path, name: str) -> None:
-    refusal(thief, name)
+def test_a_path_must_be_absolute_and_plain(attacker: Attacker, models: Path, name: str) -> None:
+    refusal(attacker, name)
 
 
 def test_path_rules_allow_all_still_refuse_own_folders(private: Path, settings: Settings, tmp_path: Path) -> None:
@@ -157,7 +162,7 @@ def test_files_of_an_allowed_folder_must_not_lead_out_of_it(tmp_path: Path) -> N
         assert allowed_paths.permitted_folder(model) == model
         (model / "model.safetensors").unlink()
         (model / "model.safetensors").symlink_to(secret / "model.safetensors")
-        with pytest.raises(allowed_paths.SpecError, match="its operator allows"):
+        with pytest.raises(SpecError, match="its operator allows"):
             allowed_paths.permitted_folder(model)
 
 

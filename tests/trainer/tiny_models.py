@@ -35,7 +35,7 @@ def gpt2_scorer(seed: int = 1) -> Model:
 
 
 def _llama_config() -> LlamaConfig:
-    return LlamaConfig(
+    return LlamaConfig(  # type: ignore[call-arg]
         vocab_size=VOCABULARY,
         hidden_size=16,
         intermediate_size=24,
@@ -52,7 +52,7 @@ def _llama_config() -> LlamaConfig:
 
 
 def _gpt2_config() -> GPT2Config:
-    return GPT2Config(
+    return GPT2Config(  # type: ignore[call-arg]
         vocab_size=VOCABULARY, n_positions=64, n_embd=16, n_layer=2, n_head=4, num_labels=1,
         initializer_range=0.3, bos_token_id=1, eos_token_id=1, pad_token_id=1,
     )  # fmt: skip

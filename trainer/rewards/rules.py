@@ -87,7 +87,7 @@ class JsonSchema:
 
 def _validator(schema: dict[str, Any]) -> Any:
     try:
-        from jsonschema import Draft202012Validator, SchemaError  # type: ignore[import-untyped]
+        from jsonschema import Draft202012Validator, SchemaError
         from referencing import Registry
     except ImportError as error:
         raise SpecError(

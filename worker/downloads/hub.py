@@ -37,7 +37,7 @@ def find_hub_file(wanted: HubFile, settings: Settings) -> HubFile:
         base = f"hf://datasets/{wanted.dataset}{revision}/"
         more = " and others" if len(found) > _MOST_LISTED else ""
         listed = ", ".join(f"{base}{path}" for path in found[:_MOST_LISTED]) + more
-        raise FetchFailed(f"The dataset {wanted.dataset} has {len(found)} files; name one of them: {listed}.")
+        raise FetchFailed(f"The dataset {wanted.dataset} has {len(found)} files. Name one of them: {listed}.")
     file = replace(wanted, path=chosen[0])
     if (reason := import_refusal(file, settings.import_urls)) is not None:
         raise ImportRefused(f"{reason[0].upper()}{reason[1:]}.", param="url")
@@ -56,7 +56,7 @@ def _paths(wanted: HubFile, settings: Settings) -> list[str]:
                 raise FetchFailed(f"The hub returned {response.status} {response.reason}.")
             if 'rel="next"' in response.getheader("Link", ""):
                 base = f"hf://datasets/{wanted.dataset}"
-                raise FetchFailed(f"The dataset {wanted.dataset} has too many files to list; name one: {base}/….")
+                raise FetchFailed(f"The dataset {wanted.dataset} has too many files to list. Name one: {base}/….")
             text = response.read(_LARGEST_LISTING)
         listed: Any = json.loads(text)
     except (OSError, HTTPException, ValueError) as error:

@@ -7,7 +7,7 @@ from pathlib import Path, PurePosixPath
 
 from core.blobs import BlobStore
 from core.errors import NotFound
-from core.jobs.checkpoints import File
+from core.jobs.checkpoints import CheckpointFile
 
 BEST = "best.json"
 """The file in the folder of a stage's best checkpoint that names its step."""
@@ -15,7 +15,7 @@ TRAINER_STATE = "trainer_state"
 """The part of a checkpoint that only a resume needs: the optimizers, the critic."""
 
 
-def upload(blobs: BlobStore, folder: Path, prefix: str) -> list[File]:
+def upload(blobs: BlobStore, folder: Path, prefix: str) -> list[CheckpointFile]:
     """Store every file of a folder under `prefix/`. Returns their paths, sizes and hashes.
 
     Raises FileNotFoundError if the trainer removes or replaces the folder meanwhile.
@@ -52,7 +52,7 @@ def download(blobs: BlobStore, prefix: str, target: Path, *, model_only: bool = 
     draft.rename(target)
 
 
-def _upload_file(blobs: BlobStore, path: Path, folder: Path, prefix: str) -> File:
+def _upload_file(blobs: BlobStore, path: Path, folder: Path, prefix: str) -> CheckpointFile:
     relative = path.relative_to(folder).as_posix()
     with path.open("rb") as file:
         sha256 = hashlib.file_digest(file, "sha256").hexdigest()

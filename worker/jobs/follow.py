@@ -7,7 +7,7 @@ from core.blobs import BlobStore
 from core.db import session_scope
 from core.errors import LeaseLost
 from core.jobs.attempts import Claim
-from core.jobs.checkpoints import File, checkpoint_prefix, prune_checkpoints, record_checkpoint
+from core.jobs.checkpoints import CheckpointFile, checkpoint_prefix, prune_checkpoints, record_checkpoint
 from core.jobs.events import append_events, stored_offset
 from trainer.events import CheckpointSaved, Event, RunFailed, RunFinished, RunStopped, read
 from worker.jobs import checkpoints
@@ -26,7 +26,7 @@ class Follower:
         self._blobs = blobs
         self._offset = 0
         self._commit_unknown = False
-        self._uploaded: tuple[str, list[File]] | None = None
+        self._uploaded: tuple[str, list[CheckpointFile]] | None = None
         self.finished: RunFinished | None = None
         self.failed: RunFailed | None = None
         self.stopped: RunStopped | None = None
@@ -89,7 +89,7 @@ class Follower:
         for old in stale:
             self._blobs.delete_prefix(old)
 
-    def _upload(self, event: CheckpointSaved, prefix: str) -> list[File]:
+    def _upload(self, event: CheckpointSaved, prefix: str) -> list[CheckpointFile]:
         """Upload once, however often the record is retried. Empty if the trainer has already pruned or replaced it."""
         if self._uploaded and self._uploaded[0] == prefix:
             return self._uploaded[1]

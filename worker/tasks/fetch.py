@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from sqlalchemy.orm import Session
 
 from core.access.import_urls import BucketFile, HubFile, ImportSource, ServerFile, WebFile
-from core.blobs import Draft
+from core.blobs import BlobDraft
 from core.db import session_scope
 from core.errors import DiskFull, FetchFailed, LeaseLost, NotFound, PlatformError, TooLarge
 from core.models import Upload
@@ -97,7 +97,7 @@ def _refuse_size(task: TaskContext, source: RemoteFile) -> None:
     if source.size is not None and source.size > task.settings.max_upload_bytes:
         raise _too_large(task)
     if source.size is not None and free is not None and source.size > free:
-        raise DiskFull(f"The file has {source.size} bytes; the platform's disk has room for {free}.")
+        raise DiskFull(f"The file has {source.size} bytes. The platform's disk has room for {free}.")
 
 
 def _store(task: TaskContext, upload: Upload, source: RemoteFile) -> tuple[int, str]:
@@ -133,7 +133,7 @@ class _PartReader:
         self.ended = False
         self.sha256 = hashlib.sha256()
 
-    def fill(self, draft: Draft, most: int) -> int:
+    def fill(self, draft: BlobDraft, most: int) -> int:
         """Write up to `most` bytes into the draft. Returns their number."""
         filled = 0
         while filled < most:

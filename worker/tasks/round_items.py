@@ -32,7 +32,7 @@ class ItemDrafts:
 
 
 @dataclass(frozen=True)
-class Sample:
+class RowSample:
     """Row numbers of a version."""
 
     version: DatasetVersion
@@ -93,7 +93,7 @@ def _gold(task: TaskContext, round_: AnnotationRound, asked: ItemDrafts) -> Iter
 
 def _drawn(
     task: TaskContext, round_: AnnotationRound, name: str, limit: int, labelled: bool | None, but: Iterable[int] = ()
-) -> Sample:
+) -> RowSample:
     """A sample of rows that can be items, one for each question, and the number of rankings that are too long.
 
     A question is unlabelled if no row labels it, and labelled if all of its labels agree.
@@ -113,17 +113,17 @@ def _drawn(
         question = row_question_hash(row)
         return None if question in others else shuffle.sample_key(seed, question)
 
-    return Sample(version, items.draw(task.version_rows(version), key, limit), seen["too long"])
+    return RowSample(version, items.draw(task.version_rows(version), key, limit), seen["too long"])
 
 
-def _read(task: TaskContext, sample: Sample, first: int, *, gold: bool = False) -> Iterator[ItemDraft]:
+def _read(task: TaskContext, sample: RowSample, first: int, *, gold: bool = False) -> Iterator[ItemDraft]:
     """Items with the numbers of the sample, in the order of the file."""
     position = {number: at for at, number in enumerate(sample.numbers, first)}
     for number, row in _ordered(task, sample):
         yield items.item_from_row(number, position[number], row, gold=gold)
 
 
-def _ordered(task: TaskContext, sample: Sample) -> Iterator[tuple[int, Row]]:
+def _ordered(task: TaskContext, sample: RowSample) -> Iterator[tuple[int, Row]]:
     ordered = sorted(sample.numbers)
     return zip(ordered, rows.read(task.blobs, rows.content_of(sample.version), ordered), strict=True)
 

@@ -29,7 +29,11 @@ def test_alpha_is_1_if_all_agree_and_none_if_nothing_varies() -> None:
 
 def test_alpha_equals_that_of_the_library_if_installed() -> None:
     krippendorff = pytest.importorskip("krippendorff", reason="the library of the report extra is not installed")
-    data = [["a", "b", "tie", "a", None], ["a", "a", "tie", "b", "b"], [None, "b", "a", "a", "b"]]
+    data: list[list[str | None]] = [
+        ["a", "b", "tie", "a", None],
+        ["a", "a", "tie", "b", "b"],
+        [None, "b", "a", "a", "b"],
+    ]
     table = [["" if label is None else label for label in row] for row in data]
     found = [[label for label in labels if label is not None] for labels in zip(*data, strict=True)]
     numbers = [[{"a": 0.0, "b": 1.0, "tie": 2.0, "": float("nan")}[label] for label in row] for row in table]

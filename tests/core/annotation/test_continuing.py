@@ -31,10 +31,10 @@ def spec(**changes: Any) -> JobSpec:
     return JobSpec.model_validate(whole | {"ppo": {"steps": 30, "kl": {"coef": 0.1}}} | changes)
 
 
-def after(base: JobSpec, anchor: str | None = "ckpt_sft", **told: Any) -> JobSpec:
+def after(base: JobSpec, anchor: str | None = "ckpt_sft", **changes: Any) -> JobSpec:
     """The spec of the next job."""
-    basis = ContinuationBasis(base, "ckpt_ppo", told.pop("reward_model", "ckpt_rm"), anchor)
-    return JobSpec.model_validate(next_spec(basis, "ds_new@2", "Second", **told))
+    basis = ContinuationBasis(base, "ckpt_ppo", changes.pop("reward_model", "ckpt_rm"), anchor)
+    return JobSpec.model_validate(next_spec(basis, "ds_new@2", "Second", **changes))
 
 
 def test_next_job_refits_reward_model_and_starts_from_policy() -> None:
@@ -148,17 +148,17 @@ def test_a_job_that_there_is_nothing_in_to_go_on_from(session: Session, job: Job
 
 
 @pytest.mark.parametrize(
-    ("rewards", "says"),
+    ("rewards", "message"),
     [
         ([{"type": "regex", "pattern": "x"}], "its rewards are rules"),
         ([{"type": "model", "path": "a/b"}, {"type": "model", "path": "c/d"}], "names 2 reward models"),
     ],
 )
-def test_rewards_that_cannot_learn_from_answers(session: Session, rewards: list[Any], says: str) -> None:
+def test_rewards_that_cannot_learn_from_answers(session: Session, rewards: list[Any], message: str) -> None:
     job = make_job(session, stages=["ppo"], rewards=rewards)
     running(session, job)
     saved(session, job, "ppo")
-    with pytest.raises(CannotContinue, match=says):
+    with pytest.raises(CannotContinue, match=message):
         continuation.basis_of(session, job.owner_id, job.id)
 
 
@@ -213,5 +213,5 @@ def test_continue_refuses_a_spec_that_a_posted_job_would_fail(
 
 
 def test_a_round_that_is_not_closed_is_nothing_to_go_on_with(session: Session, job: Job, settings: Settings) -> None:
-    with pytest.raises(RoundOpen, match="is open; close it first"):
+    with pytest.raises(RoundOpen, match=r"is open\. Close it first"):
         continuation.continue_job(session, make_round(session, job.owner_id), job.id, settings)

@@ -170,7 +170,7 @@ def test_rankings_are_stored_in_true_positions(session: Session) -> None:
 
 
 @pytest.mark.parametrize(
-    ("k", "given", "says"),
+    ("k", "given", "message"),
     [
         (2, AnswerInput("3"), "must be one of 1, 2, tie, skip"),
         (2, AnswerInput("a"), "must be one of 1, 2, tie, skip"),
@@ -184,10 +184,10 @@ def test_rankings_are_stored_in_true_positions(session: Session) -> None:
         (3, AnswerInput("skip", [1, 2, 3]), "must be given in a ranking"),
     ],
 )
-def test_answer_of_invalid_form_is_refused(session: Session, k: int, given: AnswerInput, says: str) -> None:
+def test_answer_of_invalid_form_is_refused(session: Session, k: int, given: AnswerInput, message: str) -> None:
     round_ = make_round(session, count=1, k=k)
     (item,) = next_ids(session, round_, "kim")
-    with pytest.raises(InvalidRequest, match=says):
+    with pytest.raises(InvalidRequest, match=message):
         answers.answer(session, round_, item, "kim", given)
 
 
@@ -195,12 +195,12 @@ def test_answer_requires_an_item_that_was_handed_out(session: Session) -> None:
     round_, other = make_round(session, count=2), make_round(session, count=1)
     (item,) = next_ids(session, round_, "kim")
     (elsewhere,) = next_ids(session, other, "kim")
-    for annotator, item_id, says in (
+    for annotator, item_id, message in (
         ("lee", item, "was not assigned to 'lee'"),
         ("kim", elsewhere, "There is no item"),
         ("kim", "item_nope", "There is no item"),
     ):
-        with pytest.raises(NotFound, match=says):
+        with pytest.raises(NotFound, match=message):
             answers.answer(session, round_, item_id, annotator, AnswerInput("1"))
 
 

@@ -18,8 +18,8 @@ def models(session: Session) -> list[Checkpoint]:
     """Two reward models of a job."""
     job = make_job(session)
     running(session, job)
-    told = [CheckpointSaved(stage="reward_model", step=n, path=f"checkpoints/rm-{n}", final=True) for n in (1, 2)]
-    return [record_checkpoint(session, job.id, 1, one, [], f"at/{one.step}") for one in told]
+    events = [CheckpointSaved(stage="reward_model", step=n, path=f"checkpoints/rm-{n}", final=True) for n in (1, 2)]
+    return [record_checkpoint(session, job.id, 1, one, [], f"at/{one.step}") for one in events]
 
 
 def task_statuses(session: Session) -> list[str]:

@@ -10,7 +10,7 @@ from trainer.spec.validation_errors import explain
 
 
 @pytest.mark.parametrize(
-    ("changes", "pointer", "says"),
+    ("changes", "pointer", "message"),
     [
         ({"source": None}, "#/source", "must be an object"),
         ({"source": {"type": "datset"}}, "#/source/type", "did you mean 'dataset'?"),
@@ -26,8 +26,8 @@ from trainer.spec.validation_errors import explain
         ({"source": {"type": "checkpoints", "checkpoints": [], "prompts": "DS"}}, "#/source/checkpoints", "must not be empty"),
     ],
 )  # fmt: skip
-def test_a_round_that_is_described_wrongly(changes: dict[str, Any], pointer: str, says: str) -> None:
+def test_a_round_that_is_described_wrongly(changes: dict[str, Any], pointer: str, message: str) -> None:
     with pytest.raises(ValidationError) as refusal:
         NewRound.model_validate({"source": {"type": "dataset", "dataset": "ds_x"}} | changes)
     first = explain(refusal.value, NewRound)[0]
-    assert (first.pointer, says in first.detail) == (pointer, True), first
+    assert (first.pointer, message in first.detail) == (pointer, True), first

@@ -37,8 +37,8 @@ def make_round(
     drafts = [
         ItemDraft(n, f"p{n}", [f"answer {m} of {n}" for m in range(k)], row=n) for n in range(1, count + gold + 1)
     ]
-    told = [draft if draft.number <= count else ItemDraft(**{**vars(draft), "gold": known}) for draft in drafts]
-    items.store(session, round_.id, told, left_out=0)
+    marked = [draft if draft.number <= count else ItemDraft(**{**vars(draft), "gold": known}) for draft in drafts]
+    items.store(session, round_.id, marked, left_out=0)
     session.commit()
     return round_
 

@@ -61,7 +61,7 @@ def test_a_fix_is_a_new_version_with_its_lineage(session: Session, version: Data
 @pytest.mark.parametrize(
     ("codes", "said"),
     [
-        (["length_bias"], "has no fix for length_bias; it can fix cycles"),
+        (["length_bias"], "has no fix for length_bias. It can fix cycles"),
         (["cycles", "nope"], "has no fix for nope"),
         (["leave_out"], "has no fix for leave_out"),
         (["all"], "would leave no row: all names them all"),
@@ -76,7 +76,7 @@ def test_fix_of_unfixable_findings_is_refused(
 
 
 def test_without_a_report_there_is_nothing_to_fix(session: Session, version: DatasetVersion) -> None:
-    with pytest.raises(InvalidRequest, match="it can fix nothing"):
+    with pytest.raises(InvalidRequest, match="It can fix nothing"):
         apply(session, version, "cycles")
 
 

@@ -38,8 +38,8 @@ def test_reports_failed_one_is_made_again(session: Session, version: DatasetVers
     tasks.end(session, task, TaskStatus.FAILED, {"code": "x", "message": "y"})
     again = reports.request(session, version)
     assert again.id == report.id and again.task_id != task.id
-    told = reports.get(session, version.dataset_id, report.id)
-    assert (told.task.status, told.version.id) == ("queued", version.id)
+    details = reports.get(session, version.dataset_id, report.id)
+    assert (details.task.status, details.version.id) == ("queued", version.id)
 
 
 def test_the_newest_finished_one_counts(session: Session, version: DatasetVersion) -> None:

@@ -16,7 +16,7 @@ from sqlalchemy.orm import Session
 from core.blobs import LocalBlobs, blob_store
 from core.datasets import row_store, u64
 from core.datasets.orphans import remove_orphans
-from core.datasets.row_store import Draft, drafting
+from core.datasets.row_store import RowsDraft, drafting
 from core.db import session_scope
 from core.errors import DiskFull
 from core.models import DatasetContent
@@ -35,7 +35,7 @@ def blobs() -> LocalBlobs:
 
 
 @contextmanager
-def drafted(folder: Path, rows: list[tuple[int, dict[str, Any]]]) -> Iterator[Draft]:
+def drafted(folder: Path, rows: list[tuple[int, dict[str, Any]]]) -> Iterator[RowsDraft]:
     with drafting(folder) as out:
         for line, row in rows:
             out.add(line, row)

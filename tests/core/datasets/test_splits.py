@@ -38,7 +38,7 @@ def test_split_of_each_row_equals_that_of_the_trainer(
     split = Split(held_out_below(eval_fraction) - 2**63, min(known), max(known))
     for row, number in zip(rows, hashes, strict=True):
         key = prompt_key(row["prompt"] if "prompt" in row else row["messages"][:-1])
-        assert split.of(number) == ("eval" if key in held_out else "train"), json.dumps(row)
+        assert split.side_of(number) == ("eval" if key in held_out else "train"), json.dumps(row)
 
 
 def test_a_prompt_as_text_and_as_a_message_is_the_same() -> None:
@@ -47,11 +47,11 @@ def test_a_prompt_as_text_and_as_a_message_is_the_same() -> None:
 
 def test_a_text_has_no_prompt_and_no_side() -> None:
     assert stored_hash("pretraining", {"text": "t"}) is None
-    assert Split(0, -5, 5).of(None) is None
+    assert Split(0, -5, 5).side_of(None) is None
 
 
 def test_one_prompt_alone_is_trained_on() -> None:
-    assert Split(2**63 - 1, 7, 7).of(7) == "train"
+    assert Split(2**63 - 1, 7, 7).side_of(7) == "train"
 
 
 @given(st.floats(0, 1, exclude_min=True, exclude_max=True))

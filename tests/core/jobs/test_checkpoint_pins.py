@@ -87,7 +87,7 @@ def test_another_key_s_checkpoint_is_as_absent_as_none(
 def test_a_checkpoint_of_another_stage_is_refused(
     session: Session, source: Job, stage: StageName, spec: dict[str, Any], param: str
 ) -> None:
-    with pytest.raises(WrongCheckpoint, match=f"is of the stage {stage}; {param} takes") as refusal:
+    with pytest.raises(WrongCheckpoint, match=f"is of the stage {stage}. {param} takes") as refusal:
         make_job(session, source.owner_id, **put(spec, saved(session, source, stage).id))
     assert refusal.value.extras["param"] == param
 

@@ -201,8 +201,8 @@ def test_a_very_long_message_keeps_its_beginning_and_its_end(session: Session) -
     said = f"It began so. {'x' * 1_000_000} The cause."
     attempts.finish(session, job.id, 1, JobStatus.FAILED, said, error={"code": "trainer_crashed", "message": said})
     assert job.error is not None
-    for told in (job.status_reason, job.error["message"]):
-        assert told.startswith("It began so.") and told.endswith("The cause.") and len(told) < 2100
+    for stored in (job.status_reason, job.error["message"]):
+        assert stored.startswith("It began so.") and stored.endswith("The cause.") and len(stored) < 2100
 
 
 def test_finish_reason_with_unstorable_characters_is_cleaned(session: Session) -> None:

@@ -39,7 +39,7 @@ def test_submit_requires_an_existing_dataset_of_the_owner(session: Session) -> N
 def test_a_dataset_must_be_of_the_right_kind(session: Session) -> None:
     owner = make_key(session).id
     preferences, sft = make_dataset(session, owner), make_dataset(session, owner, DatasetKind.SFT)
-    with pytest.raises(WrongDatasetKind, match=r"holds sft; data\.prompts takes prompts") as refusal:
+    with pytest.raises(WrongDatasetKind, match=r"holds sft\. data\.prompts takes prompts") as refusal:
         submit_job(session, owner, _spec(preferences=preferences.id, prompts=sft.id))
     assert refusal.value.extras == {"param": "data.prompts"}
 
@@ -48,7 +48,7 @@ def test_submit_evaluation_prompts_are_a_pinned_prompts_dataset(session: Session
     """A dataset of another kind is refused."""
     owner = make_key(session).id
     preferences, prompts = make_dataset(session, owner), make_dataset(session, owner, DatasetKind.PROMPTS)
-    with pytest.raises(WrongDatasetKind, match=r"holds preferences; data\.evaluation_prompts takes prompts"):
+    with pytest.raises(WrongDatasetKind, match=r"holds preferences\. data\.evaluation_prompts takes prompts"):
         submit_job(session, owner, _spec(preferences=preferences.id, evaluation_prompts=preferences.id))
     job = submit_job(session, owner, _spec(preferences=preferences.id, evaluation_prompts=prompts.id))
     assert job.spec["data"]["evaluation_prompts"].startswith(f"{prompts.id}@sha256:")

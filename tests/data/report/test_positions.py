@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 
 from data.report.columns import Columns
-from data.report.verdicts import Positions, drawn_sides, measure_positions
+from data.report.result import Positions
+from data.report.verdicts import drawn_sides, measure_positions
 from tests.data.report.test_length_bias import columns
 
 A, B, TIE = [0, 1], [1, 0], [0, 0]

@@ -27,7 +27,7 @@ def tokenizer() -> Tokenizer:
 def saved(folder: Path, tokenizer: Tokenizer, seed: int, kind: Any = LlamaForCausalLM) -> Any:
     """A tiny model in that folder."""
     torch.manual_seed(seed)
-    config = LlamaConfig(
+    config = LlamaConfig(  # type: ignore[call-arg]
         vocab_size=len(tokenizer), hidden_size=16, intermediate_size=24, num_hidden_layers=1, num_attention_heads=2,
         max_position_embeddings=CONTEXT, initializer_range=0.5, num_labels=1, pad_token_id=None, bos_token_id=None,
         eos_token_id=tokenizer.eos_token_id, score_bias=0.5, tie_word_embeddings=False,

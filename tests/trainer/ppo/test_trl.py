@@ -35,7 +35,7 @@ def trl_gae(rewards: Tensor, values: Tensor, gamma: float, lam: float) -> Tensor
         delta = rewards[:, t] + gamma * following - values[:, t]
         last = delta + gamma * lam * last
         reversed_.append(last)
-    return torch.stack(reversed_[::-1], axis=1)
+    return torch.stack(reversed_[::-1], axis=1)  # type: ignore[call-arg]
 
 
 def test_rewards() -> None:

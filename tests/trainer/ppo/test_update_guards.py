@@ -67,7 +67,9 @@ def test_lr_cut_applies_to_policy_and_critic_for_its_steps() -> None:
     learners, rates = Learners.build(cast, spec), []
     assert learners.critic is not None
     for learner in (learners.policy, learners.critic):
-        learner.optimizer.register_step_pre_hook(lambda optimizer, *_: rates.append(optimizer.param_groups[0]["lr"]))
+        learner.optimizer.register_step_pre_hook(  # type: ignore[attr-defined]
+            lambda optimizer, *_: rates.append(optimizer.param_groups[0]["lr"])
+        )
     updated = update(context_of(cast, spec), experience, learners, KLCoefficients(0.05, 1.0), 0, cut_steps_left=3)
     assert rates == [0.0025] * 6 + [0.01] * 2  # three of the four steps, policy and critic
     assert updated.cut_steps_left == 0 and updated.rate_factor == 1.0

@@ -56,7 +56,7 @@ def norm(model: Model, loss: Tensor) -> float:
 def test_every_epoch_takes_one_step_per_minibatch() -> None:
     _, _, policy, critic = updated(four_models(), PROMPTS, epochs=3, minibatches=2)
     for learner in (policy, critic):
-        taken = {int(entry["step"]) for entry in learner.optimizer.state_dict()["state"].values()}
+        taken = {int(entry["step"]) for entry in learner.optimizer.state_dict()["state"].values()}  # type: ignore[attr-defined]
         assert taken == {6}
 
 

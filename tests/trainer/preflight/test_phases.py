@@ -37,11 +37,11 @@ from trainer.stages.tokenized_rows import TokenizedDemonstration, TokenizedPair,
 from trainer.text.codec import TokenizedPrompt
 
 PROMPT, ANSWER = 12, 14
-LLAMA = LlamaConfig(
+LLAMA = LlamaConfig(  # type: ignore[call-arg]
     vocab_size=900, hidden_size=48, intermediate_size=128, num_hidden_layers=3, num_attention_heads=4,
     num_key_value_heads=2, tie_word_embeddings=False, pad_token_id=0, bos_token_id=None, eos_token_id=1, num_labels=1,
 )  # fmt: skip
-GPT2 = GPT2Config(
+GPT2 = GPT2Config(  # type: ignore[call-arg]
     vocab_size=900, n_embd=48, n_layer=3, n_head=4, n_positions=64, bos_token_id=1, eos_token_id=1, pad_token_id=1,
     num_labels=1,
 )  # fmt: skip

@@ -38,7 +38,7 @@ TEMPLATE = (
 def saved(folder: Path, tokenizer: Tokenizer, context_length: int = 64) -> Model:
     """A reward model with that tokenizer, in `folder`."""
     torch.manual_seed(5)
-    config = LlamaConfig(
+    config = LlamaConfig(  # type: ignore[call-arg]
         vocab_size=len(tokenizer), hidden_size=16, intermediate_size=24, num_hidden_layers=2, num_attention_heads=4,
         max_position_embeddings=context_length, initializer_range=0.3, num_labels=1, pad_token_id=None,
         bos_token_id=None, eos_token_id=tokenizer.eos_token_id, score_bias=0.5,
@@ -176,7 +176,7 @@ def tokenizer(pad: str | None = "<|pad|>") -> Tokenizer:
 
 
 def decoder(labels: dict[int, str] = LABELS, pad: int | None = None) -> Model:
-    config = GPT2Config(
+    config = GPT2Config(  # type: ignore[call-arg]
         vocab_size=270, n_positions=64, n_embd=16, n_layer=2, n_head=4, initializer_range=0.3, bos_token_id=1,
         eos_token_id=1, pad_token_id=pad, id2label=labels, label2id={name: n for n, name in labels.items()},
     )  # fmt: skip

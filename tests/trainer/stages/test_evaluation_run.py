@@ -13,6 +13,7 @@ from tests import tolerance
 from tests.trainer.running import events_of
 from tests.trainer.stage_tools import context_of, four_models, logprobs_alone, new_codec, scores_alone, session_in
 from tests.trainer.tiny_models import llama
+from trainer import sampling
 from trainer.errors import Stopped
 from trainer.events import Message, Sample, Samples
 from trainer.models import Model
@@ -253,7 +254,7 @@ def test_best_checkpoint_is_evaluated_again_with_separate_draws(tmp_path: Path) 
 def test_best_checkpoint_draws_differ_from_selection_draws(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """On either side: a checkpoint is chosen for beating certain responses of the initial policy, too."""
     drawn: list[list[float]] = []
-    uniforms = evaluation.uniforms
+    uniforms = sampling.uniforms
 
     def noted(*args: Any) -> torch.Tensor:
         found = uniforms(*args)

@@ -102,7 +102,7 @@ def test_database_commit_with_lost_response_is_not_repeated(
         store(self, pending, end)  # type: ignore[arg-type]
         if pending and not lost:
             # The commit succeeds, then the connection breaks: the worker cannot know the outcome.
-            lost, self._offset, self._unsure = 1, before, True
+            lost, self._offset, self._commit_unknown = 1, before, True
 
     monkeypatch.setattr(Follower, "_store", lose_the_first_answer)
     job_id = queue("begin steps finish")

@@ -60,8 +60,8 @@ def test_handler_data_error_is_stored_with_its_message(do: Do) -> None:
         raise InvalidDataset("Line 3: is empty.", errors=errors, error_count=1, param="file")
 
     failed = do(handler)
-    told = {"code": "invalid_dataset", "message": "Line 3: is empty.", "errors": errors, "error_count": 1}
-    assert (failed.status, failed.error) == ("failed", told)
+    expected = {"code": "invalid_dataset", "message": "Line 3: is empty.", "errors": errors, "error_count": 1}
+    assert (failed.status, failed.error) == ("failed", expected)
 
 
 def test_handler_full_disk_fails_the_task(do: Do) -> None:

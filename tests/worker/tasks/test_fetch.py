@@ -101,7 +101,7 @@ def test_parts_end_where_they_should(session: Session, owner: ApiKey, web: Files
 
 
 @pytest.mark.parametrize(
-    ("file", "code", "told"),
+    ("file", "code", "message"),
     [
         (File(statuses=[404]), "fetch_failed", "returned 404"),
         (File(b""), "fetch_failed", "empty"),
@@ -113,12 +113,19 @@ def test_parts_end_where_they_should(session: Session, owner: ApiKey, web: Files
     ],
 )
 def test_fetch_error_is_reported_and_leaves_no_file(
-    session: Session, owner: ApiKey, web: Files, blobs: BlobStore, settings: Settings, file: File, code: str, told: str
+    session: Session,
+    owner: ApiKey,
+    web: Files,
+    blobs: BlobStore,
+    settings: Settings,
+    file: File,
+    code: str,
+    message: str,
 ) -> None:
     web.files["/x"] = file
     upload = after(session, begun(session, owner, f"{web.url}/x"), blobs)
     assert upload.status == "failed" and upload.error is not None
-    assert upload.error["code"] == code and told in upload.error["message"]
+    assert upload.error["code"] == code and message in upload.error["message"]
     assert task(session).status == "failed" and (task(session).error or {})["code"] == code
     assert files(settings) == [] and received_parts(session, [upload.id]) == {}
 

@@ -2,6 +2,7 @@
 
 import os
 import socket
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -15,7 +16,6 @@ from core.errors import FetchFailed, ImportRefused
 from core.settings import Settings
 from tests.worker.tasks.file_server import File, Files, serving_files
 from worker.downloads import connection
-from worker.downloads import web as web_source
 from worker.downloads.connection import http_get, is_public
 from worker.downloads.hub import find_hub_file
 from worker.downloads.web import download
@@ -85,7 +85,7 @@ def test_web_source_slow_server_fails_despite_reconnects(
     def passes(seconds: float) -> None:
         clock[0] += seconds
 
-    monkeypatch.setattr(web_source.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
     with (
         pytest.raises(FetchFailed, match="too slow: 121 bytes in 121 seconds"),
         download(WebFile(f"{web.url}/a"), settings, passes) as source,
@@ -264,12 +264,12 @@ def test_server_file_that_is_no_file_is_reported(settings: Settings, tmp_path: P
     folder = tmp_path / "folder"
     (folder / "deeper").mkdir(parents=True)
     os.mkfifo(folder / "pipe")
-    for name, told in {
+    for name, message in {
         "deeper": "is not a regular file",
         "pipe": "is not a regular file",
         "absent": "No such file",
     }.items():
-        with pytest.raises(FetchFailed, match=told), open_remote_file(ServerFile(folder / name), settings):
+        with pytest.raises(FetchFailed, match=message), open_remote_file(ServerFile(folder / name), settings):
             pass
 
 

@@ -13,6 +13,7 @@ from sqlalchemy.orm import Session
 from api.app import create_app
 from core import tasks
 from core.access.keys import create_key
+from core.datasets import search
 from core.datasets.importing import Imported
 from core.db import after_commit, session_scope
 from core.models import DatasetPrompt, DatasetVersion, DataTask
@@ -144,7 +145,7 @@ def test_index_resumes_where_its_worker_was_lost(
 ) -> None:
     monkeypatch.setattr(index, "_MOST_ROWS", 1000)
     monkeypatch.setattr("worker.process.StopRequest.pause", lambda self, seconds: None)
-    add = index.search.add
+    add = search.add
     calls: list[int] = []
 
     def lost_at_the_second(*arguments: Any) -> bool:
@@ -153,7 +154,7 @@ def test_index_resumes_where_its_worker_was_lost(
             raise OSError("lost")
         return add(*arguments)
 
-    monkeypatch.setattr(index.search, "add", lost_at_the_second)
+    monkeypatch.setattr(search, "add", lost_at_the_second)
     made = imported(client, settings, jsonl(PAIRS))
     assert calls == [1, 1001, 1001, 2001]
     found = client.get(f"/v1/datasets/{made['id']}/rows", params={"search": "question"}).json()
@@ -164,7 +165,7 @@ def test_index_yields_to_foreground_tasks(
     client: TestClient, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     done: list[str] = []
-    add = index.search.add
+    add = search.add
 
     def asked_for_meanwhile(*arguments: Any) -> bool:
         done.append(f"rows from {arguments[3]}")
@@ -175,7 +176,7 @@ def test_index_yields_to_foreground_tasks(
                 tasks.enqueue(session, owner, "urgent", {})
         return add(*arguments)
 
-    monkeypatch.setattr(index.search, "add", asked_for_meanwhile)
+    monkeypatch.setattr(search, "add", asked_for_meanwhile)
     monkeypatch.setitem(attempt.HANDLERS, "urgent", lambda task: done.append("urgent"))
     imported(client, settings, jsonl(PAIRS))
     assert done == ["rows from 1", "urgent", "rows from 1001", "rows from 2001"]
