@@ -3,6 +3,7 @@ import { BrowserRouter, Link, Route, Routes, useLocation } from "react-router";
 import { Shell } from "@/app/shell";
 import { Button } from "@/components/button";
 import { Notice } from "@/components/notice";
+import { PageHeader } from "@/components/page-header";
 import { JobsPage } from "@/features/jobs/ui/jobs-page";
 import { paths } from "@/lib/address";
 
@@ -41,7 +42,7 @@ const PAGES = [
   },
 ];
 
-/** The pages by address. The browser's address changes at once; `useAddress` depends on it. */
+/** The pages by address. */
 export function Router() {
   return (
     <BrowserRouter>
@@ -103,10 +104,14 @@ function Crash({ error }: { error: unknown }) {
 
 function NotFound() {
   return (
-    <Notice title="There is no such page">
-      <p>
-        Go to the <Link to={paths.jobs}>jobs</Link> or to the <Link to={paths.datasets}>datasets</Link>.
-      </p>
-    </Notice>
+    <>
+      <PageHeader title="Page not found" />
+      <Notice title="The dashboard has no page at this address">
+        <p>
+          Go to the <Link to={paths.jobs}>jobs</Link>, the <Link to={paths.datasets}>datasets</Link> or the{" "}
+          <Link to={paths.rounds}>annotation rounds</Link>.
+        </p>
+      </Notice>
+    </>
   );
 }

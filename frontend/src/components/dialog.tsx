@@ -1,7 +1,8 @@
-import { Dialog as Primitive, DialogHeading } from "@ariakit/react";
-import { type ReactNode, type RefObject, useRef } from "react";
+import { lazy, type ReactNode, type RefObject, Suspense, useRef, useState } from "react";
 import { Button } from "@/components/button";
 import styles from "./overlay.module.css";
+
+const Modal = lazy(async () => ({ default: (await import("@/components/overlay")).Modal }));
 
 interface DialogProps {
   open: boolean;
@@ -13,12 +14,14 @@ interface DialogProps {
 }
 
 /** A modal dialog. Its content exists only while it is open. Escape and a click outside close it. */
-export function Dialog({ title, children, ...options }: DialogProps) {
+export function Dialog(props: DialogProps) {
+  const [used, setUsed] = useState(props.open);
+  if (props.open && !used) setUsed(true);
+  if (!used) return null;
   return (
-    <Primitive {...options} unmountOnHide className={styles.dialog} backdrop={<div className={styles.backdrop} />}>
-      <DialogHeading>{title}</DialogHeading>
-      {children}
-    </Primitive>
+    <Suspense fallback={null}>
+      <Modal {...props} />
+    </Suspense>
   );
 }
 

@@ -1,7 +1,8 @@
-import { Popover as Primitive, PopoverDisclosure, PopoverProvider } from "@ariakit/react";
-import type { ReactNode } from "react";
+import { lazy, type ReactNode, Suspense, useRef, useState } from "react";
 import { buttonClass } from "@/components/button";
 import styles from "./overlay.module.css";
+
+const PopoverBox = lazy(async () => ({ default: (await import("@/components/overlay")).PopoverBox }));
 
 interface PopoverProps {
   /** Content of the button that opens the popover. */
@@ -15,15 +16,30 @@ interface PopoverProps {
 
 /** A button that opens a box beside it. Escape and a click elsewhere close the box. */
 export function Popover({ button, label, buttonLabel, className = buttonClass(), children }: PopoverProps) {
+  /** Null until the box is opened for the first time. */
+  const [open, setOpen] = useState<boolean | null>(null);
+  const anchor = useRef<HTMLButtonElement>(null);
   return (
-    <PopoverProvider placement="bottom-start">
-      <PopoverDisclosure className={className} aria-label={buttonLabel}>
+    <>
+      <button
+        ref={anchor}
+        type="button"
+        className={className}
+        aria-label={buttonLabel}
+        aria-haspopup="dialog"
+        aria-expanded={open === true}
+        onClick={() => setOpen(!open)}
+      >
         {button}
-      </PopoverDisclosure>
-      <Primitive portal unmountOnHide gutter={6} overflowPadding={16} aria-label={label} className={styles.popover}>
-        {children}
-      </Primitive>
-    </PopoverProvider>
+      </button>
+      {open !== null && (
+        <Suspense fallback={null}>
+          <PopoverBox button={anchor} label={label} open={open} setOpen={setOpen}>
+            {children}
+          </PopoverBox>
+        </Suspense>
+      )}
+    </>
   );
 }
 

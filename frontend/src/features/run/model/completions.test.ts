@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { sorted, toggled } from "@/features/run/model/completions";
-import type { SampleRow } from "@/features/run/model/event";
+import type { Sample } from "@/lib/api/types";
 
-const row = (response: string, score: number | null): SampleRow => ({
+const row = (response: string, score: number | null): Sample => ({
   prompt: "p",
   response,
   score,
@@ -15,7 +15,7 @@ const row = (response: string, score: number | null): SampleRow => ({
   reference_judge: null,
 });
 const rows = [row("none", null), row("low", -1), row("high", 2)];
-const names = (list: readonly SampleRow[]) => list.map((one) => one.response);
+const names = (list: readonly Sample[]) => list.map((one) => one.response);
 
 test("greatest first, least first; what has no figure is last either way", () => {
   expect(names(sorted(rows, { key: "score", descending: true }))).toEqual(["high", "low", "none"]);

@@ -1,4 +1,4 @@
-import type { SampleRow } from "@/features/run/model/event";
+import type { Sample } from "@/lib/api/types";
 
 export type SortKey = "score" | "judge" | "kl" | "tokens";
 
@@ -7,30 +7,30 @@ export interface Sorting {
   readonly descending: boolean;
 }
 
-/** By one column; rows that lack the figure come last either way. Without a sorting the order is the run's. */
-export function sorted(rows: readonly SampleRow[], sorting: Sorting | null): readonly SampleRow[] {
+/** The rows sorted by a column. Rows without a value come last. Without a sorting, the run's order is kept. */
+export function sorted(rows: readonly Sample[], sorting: Sorting | null): readonly Sample[] {
   if (!sorting) return rows;
   const { key, descending } = sorting;
   return rows.toSorted((a, b) => {
-    const [x, y] = [a[key], b[key]];
+    const [x, y] = [a[key] ?? null, b[key] ?? null];
     if (x === null || y === null) return Number(x === null) - Number(y === null);
     return descending ? y - x : x - y;
   });
 }
 
-/** A click on a column: greatest first, then least first, then as it was. */
+/** The sorting after a click on a column: descending, then ascending, then none. */
 export function toggled(sorting: Sorting | null, key: SortKey): Sorting | null {
   if (sorting?.key !== key) return { key, descending: true };
   return sorting.descending ? { key, descending: false } : null;
 }
 
 /**
- * Which answer is better: by the judge where the job has one (unknown, if it only compares), else by its rewards, as the
- * win rate counts.
+ * The better answer: by the judge's score if the job has a judge, otherwise by the rewards. The win rate counts the same
+ * way. Null without scores, such as those of a judge that only compares.
  */
-export function winner(row: SampleRow, judged: boolean): "before" | "after" | "tie" | null {
-  const after = judged ? row.judge : row.score;
-  const before = judged ? row.reference_judge : row.reference_score;
+export function winner(row: Sample, judged: boolean): "before" | "after" | "tie" | null {
+  const after = (judged ? row.judge : row.score) ?? null;
+  const before = (judged ? row.reference_judge : row.reference_score) ?? null;
   if (after === null || before === null) return null;
   if (after === before) return "tie";
   return after > before ? "after" : "before";

@@ -1,16 +1,17 @@
 import { expect, test } from "vitest";
 import { describe, levelOf } from "@/features/run/model/describe";
-import type { RunEvent } from "@/features/run/model/event";
+import type { JobEvent } from "@/lib/api/types";
 
-const event = (type: string, data: Record<string, unknown>): RunEvent => ({
-  seq: 1,
-  type,
-  created_at: "",
-  attempt: 1,
-  stage: null,
-  step: null,
-  data,
-});
+const event = (type: string, data: Record<string, unknown>) =>
+  ({
+    seq: 1,
+    type,
+    created_at: "",
+    attempt: 1,
+    stage: data.stage ?? null,
+    step: data.step ?? null,
+    data,
+  }) as JobEvent;
 
 test.each([
   ["status_changed", { from: "queued", to: "starting", reason: "claimed" }, "queued → starting: claimed"],
@@ -32,7 +33,7 @@ test.each([
   [
     "rolled_back",
     { stage: "ppo", step: 7, to_step: 4, learning_rate_factor: 0.5 },
-    "PPO goes on from the weights of step 4, learning rates × 0.5",
+    "PPO continues from the weights of step 4, learning rates × 0.5",
   ],
   ["curve", { stage: "ppo", points: [{}, {}] }, "Over-optimisation curve of 2 evaluations"],
   ["report_card", { stage: "reward_model" }, "Reward model: report card on the held-out rows"],

@@ -1,83 +1,99 @@
-import { type RunEvent, stageOf, stepOf } from "@/features/run/model/event";
+import type { EventOf, JobEvent } from "@/lib/api/types";
 import { count, duration, number, NO_VALUE } from "@/lib/format";
 import { stageShort } from "@/lib/states";
 
 type Level = "info" | "warning" | "error";
 
-const text = (value: unknown): string => (typeof value === "string" ? value : "");
-const stage = (event: RunEvent): string => stageShort(stageOf(event) ?? "");
-
-/** An event in a sentence, for the log. */
-export function describe(event: RunEvent): string {
-  const { data } = event;
+/** An event as a sentence, for the log. */
+export function describe(event: JobEvent): string {
+  const stage = stageShort(event.stage ?? "");
+  const step = event.step ?? NO_VALUE;
   switch (event.type) {
     case "status_changed":
-      return `${data.from ? `${text(data.from)} → ` : ""}${text(data.to)}${data.reason ? `: ${text(data.reason)}` : ""}`;
+      return changed(event.data);
     case "run_started":
-      return started(event);
+      return started(event.data);
     case "stage_started":
-      return `${stage(event)} begins${Number(data.start_step) ? ` again after step ${Number(data.start_step)}` : ""}, ${count(Number(data.total_steps), "step")}`;
+      return begun(stage, event.data);
     case "checkpoint_saved":
-      return `${seed(data.seed)}${stage(event)} step ${stepOf(event) ?? NO_VALUE} saved${saved(data)}`;
+      return `${seed(event.data.seed)}${stage} step ${step} saved${saved(event.data)}`;
     case "health":
-      return `${text(data.rule).replaceAll("_", " ")} at step ${stepOf(event) ?? NO_VALUE}: ${text(data.cause)} ${text(data.suggestion)}`;
+      return `${event.data.rule.replaceAll("_", " ")} at step ${step}: ${event.data.cause} ${event.data.suggestion}`;
     case "rolled_back":
-      return `${stage(event)} goes on from the weights of step ${Number(data.to_step)}, learning rates × ${number(Number(data.learning_rate_factor))}`;
+      return `${stage} continues from the weights of step ${event.data.to_step}, learning rates × ${number(event.data.learning_rate_factor)}`;
     case "curve":
-      return `Over-optimisation curve of ${count(lengthOf(data.points), "evaluation")}`;
+      return `Over-optimisation curve of ${count(event.data.points.length, "evaluation")}`;
     case "report_card":
-      return `${stage(event)}: report card on the held-out rows`;
+      return `${stage}: report card on the held-out rows`;
     case "seed_finished":
-      return `Seed ${Number(data.seed)} (${Number(data.number)} of ${Number(data.of)}) ${ended(data)}`;
+      return `Seed ${event.data.seed} (${event.data.number} of ${event.data.of}) ${ended(event.data)}`;
     case "stage_finished":
-      return `${stage(event)} done in ${duration(Number(data.seconds))}${figures(data.summary)}`;
+      return `${stage} done in ${duration(event.data.seconds)}${figures(event.data.summary)}`;
     case "message":
-      return text(data.text);
+      return event.data.text;
     case "run_finished":
-      return `The run is complete after ${duration(Number(data.seconds))}`;
+      return `The run is complete after ${duration(event.data.seconds)}`;
     case "run_failed":
-      return `${text(data.code)}: ${text(data.message)}`;
+      return `${event.data.code}: ${event.data.message}`;
     case "run_stopped":
-      if (data.reason === "health") return text(data.message) || "Paused by a health rule, saved";
-      return data.reason === "lease_lost"
-        ? "Stopped: the worker lost its claim on this job"
-        : `Stopped after ${stage(event)} step ${stepOf(event) ?? NO_VALUE}, saved, can go on from there`;
+      return stopped(event, `${stage} step ${step}`);
     default:
-      return JSON.stringify(data);
+      return JSON.stringify(event.data);
   }
 }
 
-function started(event: RunEvent): string {
-  const { device, resumed_stage: resumed, resumed_step: step } = event.data;
-  const where = typeof device === "string" ? ` on ${device}` : "";
-  const from = typeof resumed === "string" ? `, resuming ${stageShort(resumed)} after step ${Number(step ?? 0)}` : "";
+function changed({ from, to, reason }: EventOf<"status_changed">["data"]): string {
+  return `${from ? `${from} → ` : ""}${to}${reason ? `: ${reason}` : ""}`;
+}
+
+function started({ device, resumed_stage: stage, resumed_step: step }: EventOf<"run_started">["data"]): string {
+  const where = device ? ` on ${device}` : "";
+  const from = stage ? `, resuming ${stageShort(stage)} after step ${step ?? 0}` : "";
   return `The trainer is ready${where}${from}`;
 }
 
-const seed = (value: unknown): string => (typeof value === "number" ? `Seed ${value}: ` : "");
-const lengthOf = (value: unknown): number => (Array.isArray(value) ? value.length : 0);
+function begun(stage: string, data: EventOf<"stage_started">["data"]): string {
+  const from = data.start_step ? ` again after step ${data.start_step}` : "";
+  return `${stage} begins${from}, ${count(data.total_steps, "step")}`;
+}
 
-function saved(data: RunEvent["data"]): string {
+const seed = (value: number | null | undefined): string => (typeof value === "number" ? `Seed ${value}: ` : "");
+
+function saved(data: EventOf<"checkpoint_saved">["data"]): string {
   return data.final ? ", the stage's result" : data.best ? ", the best so far" : "";
 }
 
-function ended(data: RunEvent["data"]): string {
-  const why = text(data.why);
-  return data.collapsed ? `collapsed${why && `: ${why}`}` : `done${figures(data.summary)}`;
+function ended({ collapsed, why, summary }: EventOf<"seed_finished">["data"]): string {
+  return collapsed ? `collapsed${why ? `: ${why}` : ""}` : `done${figures(summary)}`;
 }
 
-function figures(summary: unknown): string {
-  const entries = Object.entries(summary ?? {}).filter(
-    (entry): entry is [string, number] => typeof entry[1] === "number",
-  );
+function stopped({ data }: EventOf<"run_stopped">, place: string): string {
+  if (data.reason === "health") return data.message || "A health rule paused the run. It is saved.";
+  if (data.reason === "lease_lost") return "Stopped: the worker lost its claim on this job";
+  return `Stopped and saved after ${place}. The run can continue from there.`;
+}
+
+function figures(summary: Readonly<Record<string, number>>): string {
+  const entries = Object.entries(summary);
   return entries.length ? ` (${entries.map(([name, value]) => `${name} ${number(value)}`).join(", ")})` : "";
 }
 
-const WORRYING = new Set(["run_stopped", "health", "rolled_back"]);
-
-export function levelOf(event: RunEvent): Level {
-  if (event.type === "run_failed" || event.data.to === "failed" || event.data.level === "error") return "error";
-  if (event.data.level === "warning" || WORRYING.has(event.type) || event.data.collapsed === true) return "warning";
-  // Back in the queue after having run: a worker was lost, or gave the job back.
-  return event.type === "status_changed" && event.data.to === "queued" && event.data.from ? "warning" : "info";
+export function levelOf(event: JobEvent): Level {
+  switch (event.type) {
+    case "run_failed":
+      return "error";
+    case "message":
+      return event.data.level;
+    case "seed_finished":
+      return event.data.collapsed ? "warning" : "info";
+    case "status_changed":
+      // A job that returns to the queue lost its worker, or was given back.
+      return event.data.to === "failed" ? "error" : event.data.to === "queued" && event.data.from ? "warning" : "info";
+    case "run_stopped":
+    case "health":
+    case "rolled_back":
+      return "warning";
+    default:
+      return "info";
+  }
 }

@@ -1,103 +1,44 @@
-/** An event of the stream. `data` is the trainer's or the platform's event; its shape depends on `type`. */
-export interface RunEvent {
-  readonly seq: number;
-  readonly type: string;
-  readonly created_at: string;
-  readonly attempt: number | null;
-  readonly stage?: string | null;
-  readonly step?: number | null;
-  readonly data: Readonly<Record<string, unknown>>;
-}
+import type { JobEvent, JobEventType } from "@/lib/api/types";
 
-/** A completion as the stream carries it. */
-export interface SampleRow {
-  readonly prompt: string;
-  readonly response: string;
-  readonly score: number | null;
-  readonly kl: number | null;
-  readonly tokens: number | null;
-  readonly finished: boolean | null;
-  readonly judge: number | null;
-  readonly reference: string | null;
-  readonly reference_score: number | null;
-  readonly reference_judge: number | null;
-}
+/** Whether events of a type appear in the log. Metrics and completions have tabs of their own. */
+const IN_LOG: Record<JobEventType, boolean> = {
+  run_started: true,
+  stage_started: true,
+  metrics: false,
+  samples: false,
+  checkpoint_saved: true,
+  health: true,
+  rolled_back: true,
+  curve: true,
+  report_card: true,
+  seed_finished: true,
+  stage_finished: true,
+  message: true,
+  run_finished: true,
+  run_failed: true,
+  run_stopped: true,
+  status_changed: true,
+};
 
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
+const isType = (name: string): name is JobEventType => name in IN_LOG;
 
-const asNumber = (value: unknown): number | null => (typeof value === "number" ? value : null);
-const asText = (value: unknown): string | null => (typeof value === "string" ? value : null);
+/** All types of events. EventSource delivers only the types that have a listener. */
+export const EVENT_TYPES: readonly JobEventType[] = Object.keys(IN_LOG).filter(isType);
 
-/** Reads one SSE `data:` line; null where it is no event of ours. */
-export function parseEvent(text: string): RunEvent | null {
-  let value: unknown;
+export const LOG_TYPES: readonly JobEventType[] = EVENT_TYPES.filter((type) => IN_LOG[type]);
+
+/** The event of an SSE message; null for text that is not an event. The server's schema defines the fields of each type. */
+export function parseEvent(text: string): JobEvent | null {
   try {
-    value = JSON.parse(text);
+    const value: unknown = JSON.parse(text);
+    return isEvent(value) ? value : null;
   } catch {
     return null;
   }
-  if (!isRecord(value) || typeof value.seq !== "number" || typeof value.type !== "string") return null;
-  return {
-    seq: value.seq,
-    type: value.type,
-    created_at: asText(value.created_at) ?? "",
-    attempt: asNumber(value.attempt),
-    stage: asText(value.stage),
-    step: asNumber(value.step),
-    data: isRecord(value.data) ? value.data : {},
-  };
 }
 
-export const stageOf = (event: RunEvent): string | null => event.stage ?? asText(event.data.stage);
-export const stepOf = (event: RunEvent): number | null => event.step ?? asNumber(event.data.step);
-
-/** The numbers of a `metrics` event. */
-export function valuesOf(event: RunEvent): [string, number][] {
-  if (!isRecord(event.data.values)) return [];
-  return Object.entries(event.data.values).filter((entry): entry is [string, number] => typeof entry[1] === "number");
+function isEvent(value: unknown): value is JobEvent {
+  if (typeof value !== "object" || value === null || !("seq" in value && "type" in value && "data" in value))
+    return false;
+  return typeof value.seq === "number" && typeof value.type === "string" && isType(value.type);
 }
-
-/** The rows of a `samples` event. */
-export function rowsOf(event: RunEvent): SampleRow[] {
-  const rows = event.data.rows;
-  return Array.isArray(rows) ? rows.filter(isRecord).map(toSample) : [];
-}
-
-function toSample(row: Record<string, unknown>): SampleRow {
-  return {
-    prompt: asText(row.prompt) ?? "",
-    response: asText(row.response) ?? "",
-    score: asNumber(row.score),
-    kl: asNumber(row.kl),
-    tokens: asNumber(row.tokens),
-    finished: typeof row.finished === "boolean" ? row.finished : null,
-    judge: asNumber(row.judge),
-    reference: asText(row.reference),
-    reference_score: asNumber(row.reference_score),
-    reference_judge: asNumber(row.reference_judge),
-  };
-}
-
-/** The names under which the stream sends its events. EventSource hears only those it was told of. */
-export const EVENT_TYPES = [
-  "run_started",
-  "stage_started",
-  "metrics",
-  "samples",
-  "checkpoint_saved",
-  "health",
-  "rolled_back",
-  "curve",
-  "report_card",
-  "seed_finished",
-  "stage_finished",
-  "message",
-  "run_finished",
-  "run_failed",
-  "run_stopped",
-  "status_changed",
-] as const;
-
-/** Those of the log: all but the numbers and the completions, which have pages of their own. */
-export const LOG_TYPES = EVENT_TYPES.filter((type) => type !== "metrics" && type !== "samples");

@@ -1,5 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { type Connection, EventFeed, type Recovery, type Source } from "@/features/run/model/feed";
+import type { EventOf } from "@/lib/api/types";
+
+const metrics = (seq: number) => ({ seq, type: "metrics", data: {} }) as EventOf<"metrics">;
 
 class FakeSource implements Source {
   readyState = 0;
@@ -20,7 +23,7 @@ class FakeSource implements Source {
     this.onopen?.(new Event("open"));
   }
   send(seq: number): void {
-    this.listeners.get("metrics")?.(new MessageEvent("metrics", { data: JSON.stringify({ seq, type: "metrics" }) }));
+    this.listeners.get("metrics")?.(new MessageEvent("metrics", { data: JSON.stringify(metrics(seq)) }));
   }
   finish(): void {
     this.listeners.get("done")?.(new MessageEvent("done", { data: "" }));
@@ -88,14 +91,13 @@ describe("EventFeed", () => {
     latest().fail(2);
     await vi.advanceTimersByTimeAsync(1000 + 2000 + 4000);
     expect([recover.mock.calls.length, sources.length]).toEqual([3, 1]);
-    answer = { events: [{ seq: 8, type: "metrics", created_at: "", attempt: 1, data: {} }], ended: false };
+    answer = { events: [metrics(8)], ended: false };
     await vi.advanceTimersByTimeAsync(8000);
     expect([seen, latest().after]).toEqual([[8], 8]);
   });
 
   test("a run that ended while the server was away ends with its last events", async () => {
-    const last = { seq: 8, type: "metrics", created_at: "", attempt: 1, data: {} };
-    const { latest, seen, states, sources } = setUp(() => Promise.resolve({ events: [last], ended: true }));
+    const { latest, seen, states, sources } = setUp(() => Promise.resolve({ events: [metrics(8)], ended: true }));
     latest().fail(2);
     await vi.advanceTimersByTimeAsync(60_000);
     expect([seen, states, sources.length]).toEqual([[8], ["ended"], 1]);
@@ -110,7 +112,7 @@ describe("EventFeed", () => {
     expect([states, sources.length, latest().readyState]).toEqual([["live", "ended"], 1, 2]);
   });
 
-  test("a resting feed holds no connection, and goes on behind the last event it saw", async () => {
+  test("a resting feed holds no connection, and continues after the last event it received", async () => {
     const { feed, latest, sources, seen } = setUp();
     latest().open();
     latest().send(8);

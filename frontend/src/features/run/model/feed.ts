@@ -1,4 +1,5 @@
-import { parseEvent, type RunEvent } from "@/features/run/model/event";
+import { parseEvent } from "@/features/run/model/event";
+import type { JobEvent } from "@/lib/api/types";
 
 export type Connection = "connecting" | "live" | "reconnecting" | "ended";
 
@@ -15,7 +16,7 @@ interface FeedOptions {
   /** Opens a stream of the events after `seq`. */
   open: (seq: number) => Source;
   types: readonly string[];
-  onEvent: (event: RunEvent) => void;
+  onEvent: (event: JobEvent) => void;
   onConnection: (connection: Connection) => void;
   /**
    * Asked when the server refuses the stream: what came after `seq`, and whether the run has ended. Rejects while the
@@ -25,7 +26,7 @@ interface FeedOptions {
 }
 
 export interface Recovery {
-  readonly events: readonly RunEvent[];
+  readonly events: readonly JobEvent[];
   readonly ended: boolean;
 }
 
@@ -92,7 +93,7 @@ export class EventFeed {
     if (event) this.receive(event);
   }
 
-  private receive(event: RunEvent): void {
+  private receive(event: JobEvent): void {
     if (event.seq <= this.seq) return;
     this.seq = event.seq;
     this.options.onEvent(event);

@@ -1,25 +1,26 @@
 import { expect, test } from "vitest";
-import type { RunEvent } from "@/features/run/model/event";
 import { findings, remarks } from "@/features/run/model/findings";
+import type { JobEvent } from "@/lib/api/types";
 
 let seq = 0;
-const event = (type: string, data: Record<string, unknown>): RunEvent => ({
-  seq: ++seq,
-  type,
-  created_at: "",
-  attempt: 1,
-  stage: "ppo",
-  step: typeof data.step === "number" ? data.step : null,
-  data,
-});
+const event = (type: string, data: Record<string, unknown>) =>
+  ({
+    seq: ++seq,
+    type,
+    created_at: "",
+    attempt: 1,
+    stage: "ppo",
+    step: typeof data.step === "number" ? data.step : null,
+    data,
+  }) as JobEvent;
 const health = (rule: string, step: number) =>
   event("health", {
     rule,
     step,
     action: "warn",
     cause: `cause ${step}`,
-    suggestion: "turn the knob",
-    evidence: [{ metric: "objective/kl", step, value: 61.5 }, { metric: "no number" }],
+    suggestion: "lower the rate",
+    evidence: [{ metric: "objective/kl", step, value: 61.5 }],
   });
 
 test("a rule that fires again is shown once, as it stands now, the newest first", () => {
@@ -30,7 +31,7 @@ test("a rule that fires again is shown once, as it stands now, the newest first"
   ]);
   expect(found[0]).toMatchObject({
     cause: "cause 9",
-    suggestion: "turn the knob",
+    suggestion: "lower the rate",
     evidence: [{ metric: "objective/kl", step: 9, value: 61.5 }],
   });
 });

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { RunEvent } from "@/features/run/model/event";
 import { reportCard } from "@/features/run/model/report-card";
+import type { JobEvent } from "@/lib/api/types";
 
 const slice = (accuracy: number, confidence: number | null = null) => ({
   pairs: 20,
@@ -9,15 +9,16 @@ const slice = (accuracy: number, confidence: number | null = null) => ({
   high: accuracy + 0.1,
   confidence,
 });
-const event = (seq: number, card: unknown): RunEvent => ({
-  seq,
-  type: "report_card",
-  created_at: "",
-  attempt: 1,
-  stage: "reward_model",
-  step: 5,
-  data: { stage: "reward_model", step: 5, card },
-});
+const event = (seq: number, card: unknown) =>
+  ({
+    seq,
+    type: "report_card",
+    created_at: "",
+    attempt: 1,
+    stage: "reward_model",
+    step: 5,
+    data: { stage: "reward_model", step: 5, card },
+  }) as JobEvent;
 const card = {
   overall: slice(0.7, 0.75),
   by_source: { web: slice(0.6) },

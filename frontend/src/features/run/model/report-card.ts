@@ -1,6 +1,6 @@
-import { type RunEvent, stageOf } from "@/features/run/model/event";
+import type { JobEvent } from "@/lib/api/types";
 
-/** Some of the held-out pairs or thumbs, and how the reward model does on them. */
+/** A group of held-out pairs or thumbs, with the accuracy of the reward model on it. */
 interface CardRow {
   readonly group: string;
   readonly name: string;
@@ -24,13 +24,13 @@ export interface ReportCard {
   readonly of: "pairs" | "thumbs";
   readonly rows: readonly CardRow[];
   readonly calibration: readonly Bin[];
-  /** The figures that stand alone, in words and as numbers. */
+  /** Labels and values of the other figures. */
   readonly figures: readonly (readonly [string, number])[];
 }
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Where the slices lie, what they are called, and in which order they come: the database keeps none. */
+/** Key and name of each group of slices, and the order of its slices, which JSONB does not keep. */
 const GROUPS: readonly (readonly [string, string, readonly string[]])[] = [
   ["by_thumb", "thumb", ["up", "down"]],
   ["by_source", "source", []],
@@ -50,8 +50,9 @@ const FIGURES: readonly (readonly [string, string])[] = [
 ];
 
 /** The newest card of a stage; null where there is none. */
-export function reportCard(log: readonly RunEvent[], stage: string): ReportCard | null {
-  const event = log.findLast((one) => one.type === "report_card" && stageOf(one) === stage);
+export function reportCard(log: readonly JobEvent[], stage: string): ReportCard | null {
+  const cards = log.filter((one) => one.type === "report_card");
+  const event = cards.findLast((one) => one.stage === stage);
   const card = event && fields(event.data.card);
   if (!card) return null;
   const of = card.loss === "pointwise" ? "thumbs" : "pairs";

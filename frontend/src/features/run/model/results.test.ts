@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { RunEvent } from "@/features/run/model/event";
 import { bestCheckpoint, seedViews } from "@/features/run/model/results";
+import type { JobEvent } from "@/lib/api/types";
 
 const last = { win_rate: 0.75, kl: 1.4 };
 
@@ -20,13 +20,14 @@ test.each([last, { ...last, best_step: 4 }])("without a figure there is nothing 
   expect(bestCheckpoint(summary)).toBeNull(),
 );
 
-const done = (seq: number, data: Record<string, unknown>): RunEvent => ({
-  seq,
-  type: "seed_finished",
-  created_at: "",
-  attempt: 1,
-  data,
-});
+const done = (seq: number, data: Record<string, unknown>) =>
+  ({
+    seq,
+    type: "seed_finished",
+    created_at: "",
+    attempt: 1,
+    data,
+  }) as JobEvent;
 
 test("seeds come in order, each as it ended last", () => {
   const views = seedViews([

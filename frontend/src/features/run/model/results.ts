@@ -1,4 +1,4 @@
-import type { RunEvent } from "@/features/run/model/event";
+import type { JobEvent } from "@/lib/api/types";
 import { percent } from "@/lib/format";
 
 /** A sentence about the checkpoint with the best held-out win rate; null where the run kept none. */
@@ -13,32 +13,24 @@ export function bestCheckpoint(summary: Readonly<Record<string, number>>): strin
   return `Best checkpoint (step ${step}): ${percent(rate, 1)}${interval}. Its completions were sampled again for this figure.`;
 }
 
-/** One seed of several that has come to an end. */
+/** A finished seed of a job with several seeds. */
 export interface SeedView {
   readonly seed: number;
-  readonly seconds: number | null;
+  readonly seconds: number;
   readonly winRate: number | null;
   readonly kl: number | null;
   readonly collapsed: boolean;
   readonly why: string | null;
 }
 
-/** The seeds that are done, in order; one that was done again, after a lost machine, counts as it ended last. */
-export function seedViews(log: readonly RunEvent[]): SeedView[] {
+/** The finished seeds in order. A seed that ran again, after a lost machine, has its last result. */
+export function seedViews(log: readonly JobEvent[]): SeedView[] {
   const bySeed = new Map<number, SeedView>();
-  for (const { type, data } of log) {
-    if (type !== "seed_finished" || typeof data.seed !== "number") continue;
-    const summary: object = typeof data.summary === "object" && data.summary !== null ? data.summary : {};
-    bySeed.set(data.seed, {
-      seed: data.seed,
-      seconds: asNumber(data.seconds),
-      winRate: "win_rate" in summary ? asNumber(summary.win_rate) : null,
-      kl: "kl" in summary ? asNumber(summary.kl) : null,
-      collapsed: data.collapsed === true,
-      why: typeof data.why === "string" ? data.why : null,
-    });
+  for (const event of log) {
+    if (event.type !== "seed_finished") continue;
+    const { seed, seconds, summary, collapsed, why } = event.data;
+    const { win_rate: winRate = null, kl = null } = summary;
+    bySeed.set(seed, { seed, seconds, winRate, kl, collapsed, why: why ?? null });
   }
   return [...bySeed.values()].sort((a, b) => a.seed - b.seed);
 }
-
-const asNumber = (value: unknown): number | null => (typeof value === "number" ? value : null);

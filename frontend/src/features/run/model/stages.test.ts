@@ -1,15 +1,19 @@
 import { expect, test } from "vitest";
-import type { RunEvent } from "@/features/run/model/event";
 import { stageViews } from "@/features/run/model/stages";
+import type { EventOf } from "@/lib/api/types";
+import type { Stage } from "@/lib/states";
 
-const finished = (seq: number, stage: string, seconds: number): RunEvent => ({
-  seq,
-  type: "stage_finished",
-  created_at: "",
-  attempt: 1,
-  stage,
-  data: { stage, seconds, summary: { "eval/loss": 1.5 } },
-});
+const finished = (seq: number, stage: Stage, seconds: number) =>
+  ({
+    object: "job.event",
+    seq,
+    type: "stage_finished",
+    created_at: "",
+    attempt: 1,
+    stage,
+    step: null,
+    data: { stage, seconds, summary: { "eval/loss": 1.5 } },
+  }) satisfies EventOf<"stage_finished">;
 
 const FOUR = ["sft", "reward_model", "ppo", "evaluation"] as const;
 const states = (...args: Parameters<typeof stageViews>) => stageViews(...args).map((view) => view.state);

@@ -1,5 +1,5 @@
 import { lastValue, type Series } from "@/charts/series";
-import { type RunEvent, stageOf } from "@/features/run/model/event";
+import type { JobEvent } from "@/lib/api/types";
 import { measured, percent } from "@/lib/format";
 import type { Stage } from "@/lib/states";
 
@@ -16,13 +16,13 @@ export interface StageView {
 
 /** The stages of a job, from its log. `present` is its current stage; `ended` is true when the job has ended. */
 export function stageViews(
-  log: readonly RunEvent[],
+  log: readonly JobEvent[],
   stages: readonly Stage[],
   present: string | null,
   ended: boolean,
 ): StageView[] {
   const finished = new Map(
-    log.filter((event) => event.type === "stage_finished").map((event) => [stageOf(event), event.data]),
+    log.filter((event) => event.type === "stage_finished").map((event) => [event.stage, event.data]),
   );
   return stages.map((stage) => {
     const data = finished.get(stage);
@@ -31,17 +31,10 @@ export function stageViews(
     return {
       stage,
       state: data ? "done" : open,
-      seconds: typeof data?.seconds === "number" ? data.seconds : null,
-      summary: numbers(data?.summary),
+      seconds: data?.seconds ?? null,
+      summary: data?.summary ?? {},
     };
   });
-}
-
-function numbers(value: unknown): Record<string, number> {
-  const entries = Object.entries(value ?? {}).filter(
-    (entry): entry is [string, number] => typeof entry[1] === "number",
-  );
-  return Object.fromEntries(entries);
 }
 
 interface Figure {
@@ -57,7 +50,7 @@ interface Wanted {
 
 const asPercent = (value: number): string => percent(value, 1);
 
-/** The one or two figures to judge a stage by; each with what stands in for it until it is known. */
+/** One or two figures for each stage, each with its alternatives in order of preference. */
 const WANTED: Record<string, readonly (readonly Wanted[])[]> = {
   sft: [
     [

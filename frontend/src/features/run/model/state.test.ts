@@ -1,14 +1,17 @@
 import { describe, expect, test } from "vitest";
-import type { RunEvent } from "@/features/run/model/event";
 import { emptyRun, fromSnapshot, needsFreshSeries, reduce } from "@/features/run/model/state";
+import type { JobEvent } from "@/lib/api/types";
 
-const event = (seq: number, type: string, data: Record<string, unknown>): RunEvent => ({
-  seq,
-  type,
-  created_at: "2026-01-01T00:00:00Z",
-  attempt: 1,
-  data,
-});
+const event = (seq: number, type: string, data: Record<string, unknown>) =>
+  ({
+    seq,
+    type,
+    created_at: "2026-01-01T00:00:00Z",
+    attempt: 1,
+    stage: data.stage,
+    step: data.step,
+    data,
+  }) as JobEvent;
 const metrics = (seq: number, step: number, values: Record<string, number>, stage = "ppo") =>
   event(seq, "metrics", { stage, step, values });
 const samples = (seq: number, step: number, ...responses: string[]) =>

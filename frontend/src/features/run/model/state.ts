@@ -1,5 +1,5 @@
 import { emptySeries, type Point, type Series, upsert } from "@/charts/series";
-import { rowsOf, type RunEvent, type SampleRow, stageOf, stepOf, valuesOf } from "@/features/run/model/event";
+import type { EventOf, JobEvent, Sample } from "@/lib/api/types";
 
 type ByName = Readonly<Record<string, Series>>;
 
@@ -9,9 +9,9 @@ export interface RunState {
   readonly series: Readonly<Record<string, ByName>>;
   readonly sampleSteps: Readonly<Record<string, readonly number[]>>;
   /** Completions that arrived live, by `sampleKey`; older steps are fetched when they are looked at. */
-  readonly samples: Readonly<Record<string, readonly SampleRow[]>>;
+  readonly samples: Readonly<Record<string, readonly Sample[]>>;
   /** Every event but metrics and samples, ascending. */
-  readonly log: readonly RunEvent[];
+  readonly log: readonly JobEvent[];
 }
 
 export const emptyRun: RunState = { lastSeq: 0, series: {}, sampleSteps: {}, samples: {}, log: [] };
@@ -22,7 +22,7 @@ export const sampleKey = (stage: string, step: number): string => `${stage}/${st
 const MAX_POINTS = 4000;
 
 /** Events in, new state out. Events at or before `lastSeq` are repeats and change nothing. */
-export function reduce(state: RunState, events: readonly RunEvent[]): RunState {
+export function reduce(state: RunState, events: readonly JobEvent[]): RunState {
   const fresh = inOrder(events, state.lastSeq);
   const last = fresh.at(-1);
   if (!last) return state;
@@ -43,13 +43,13 @@ export function reduce(state: RunState, events: readonly RunEvent[]): RunState {
   };
 }
 
-function inOrder(events: readonly RunEvent[], lastSeq: number): RunEvent[] {
-  const bySeq = new Map<number, RunEvent>();
+function inOrder(events: readonly JobEvent[], lastSeq: number): JobEvent[] {
+  const bySeq = new Map<number, JobEvent>();
   for (const event of events) if (event.seq > lastSeq) bySeq.set(event.seq, event);
   return [...bySeq.values()].sort((a, b) => a.seq - b.seq);
 }
 
-function withMetrics(series: RunState["series"], events: readonly RunEvent[]): RunState["series"] {
+function withMetrics(series: RunState["series"], events: readonly EventOf<"metrics">[]): RunState["series"] {
   const next: Record<string, Record<string, Series>> = {};
   for (const [stage, points] of pointsByStage(events)) {
     next[stage] = { ...series[stage] };
@@ -58,15 +58,15 @@ function withMetrics(series: RunState["series"], events: readonly RunEvent[]): R
   return events.length ? { ...series, ...next } : series;
 }
 
-function pointsByStage(events: readonly RunEvent[]): Map<string, Map<string, Point[]>> {
+function pointsByStage(events: readonly EventOf<"metrics">[]): Map<string, Map<string, Point[]>> {
   const stages = new Map<string, Map<string, Point[]>>();
   for (const event of events) {
-    const stage = stageOf(event);
-    const step = stepOf(event);
+    const stage = event.stage;
+    const step = event.step;
     if (stage === null || step === null) continue;
     const names = stages.get(stage) ?? new Map<string, Point[]>();
     stages.set(stage, names);
-    for (const [name, value] of valuesOf(event)) {
+    for (const [name, value] of Object.entries(event.data.values)) {
       const points = names.get(name) ?? [];
       names.set(name, points);
       points.push({ step, value });
@@ -75,15 +75,18 @@ function pointsByStage(events: readonly RunEvent[]): Map<string, Map<string, Poi
   return stages;
 }
 
-function withSamples(state: RunState, events: readonly RunEvent[]): Pick<RunState, "sampleSteps" | "samples"> {
+function withSamples(
+  state: RunState,
+  events: readonly EventOf<"samples">[],
+): Pick<RunState, "sampleSteps" | "samples"> {
   const sampleSteps = { ...state.sampleSteps };
   const samples = { ...state.samples };
   for (const event of events) {
-    const stage = stageOf(event);
-    const step = stepOf(event);
+    const stage = event.stage;
+    const step = event.step;
     if (stage === null || step === null) continue;
     sampleSteps[stage] = sortedUnion(sampleSteps[stage] ?? [], [step]);
-    samples[sampleKey(stage, step)] = rowsOf(event);
+    samples[sampleKey(stage, step)] = event.data.rows;
   }
   return events.length ? { sampleSteps, samples } : { sampleSteps: state.sampleSteps, samples: state.samples };
 }
@@ -93,7 +96,7 @@ function sortedUnion(a: readonly number[], b: readonly number[]): number[] {
 }
 
 /** Merges log entries by sequence number. */
-function withLog(log: readonly RunEvent[], events: readonly RunEvent[]): readonly RunEvent[] {
+function withLog(log: readonly JobEvent[], events: readonly JobEvent[]): readonly JobEvent[] {
   if (!events.length) return log;
   const bySeq = new Map([...log, ...events].map((event) => [event.seq, event]));
   return [...bySeq.values()].sort((a, b) => a.seq - b.seq);
@@ -129,7 +132,7 @@ interface SentSeries {
 export interface Snapshot {
   readonly series: readonly SentSeries[];
   readonly lastSeq: number;
-  readonly log: readonly RunEvent[];
+  readonly log: readonly JobEvent[];
   readonly sampleSteps: Readonly<Record<string, readonly number[]>>;
 }
 

@@ -16,7 +16,7 @@ class Stream implements Source {
   }
   point(seq: number, step: number): void {
     const data = { stage: "ppo", step, values: { kl: step / 10 } };
-    const text = JSON.stringify({ seq, type: "metrics", created_at: "", attempt: 1, data });
+    const text = JSON.stringify({ seq, type: "metrics", created_at: "", attempt: 1, stage: "ppo", step, data });
     this.listeners.get("metrics")?.(new MessageEvent("metrics", { data: text }));
   }
 }

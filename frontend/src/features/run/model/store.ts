@@ -1,4 +1,3 @@
-import type { RunEvent } from "@/features/run/model/event";
 import { type Connection, EventFeed, type Recovery, type Source } from "@/features/run/model/feed";
 import {
   emptyRun,
@@ -8,6 +7,7 @@ import {
   type RunState,
   type Snapshot,
 } from "@/features/run/model/state";
+import type { JobEvent } from "@/lib/api/types";
 
 export interface RunView {
   readonly run: RunState;
@@ -21,7 +21,7 @@ export interface RunServer {
   open: (seq: number) => Source;
   recover: (seq: number) => Promise<Recovery>;
   /** Called with each batch, so that what is derived elsewhere (status, checkpoints) can be fetched again. */
-  onEvents: (events: readonly RunEvent[]) => void;
+  onEvents: (events: readonly JobEvent[]) => void;
   types: readonly string[];
 }
 
@@ -34,7 +34,7 @@ export class RunStore {
   private view: RunView = { run: emptyRun, connection: "connecting", loaded: false, error: null };
   private readonly listeners = new Set<() => void>();
   private feed: EventFeed | null = null;
-  private buffer: RunEvent[] = [];
+  private buffer: JobEvent[] = [];
   private timer: ReturnType<typeof setTimeout> | null = null;
   /** Counts loads, so that an answer to an older one is dropped. */
   private load = 0;
@@ -94,7 +94,7 @@ export class RunStore {
     this.set({ connection });
   }
 
-  private receive(event: RunEvent): void {
+  private receive(event: JobEvent): void {
     this.buffer.push(event);
     this.timer ??= setTimeout(() => this.flush(), FLUSH_MS);
   }

@@ -2,10 +2,11 @@ import { type QueryClient, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useMemo, useSyncExternalStore } from "react";
 import { checkpointsQuery, jobQuery } from "@/features/jobs/api";
 import { fetchEvents, fetchMetrics, fetchSampleSteps, streamAddress } from "@/features/run/api";
-import { EVENT_TYPES, LOG_TYPES, type RunEvent } from "@/features/run/model/event";
+import { EVENT_TYPES, LOG_TYPES } from "@/features/run/model/event";
 import type { Snapshot } from "@/features/run/model/state";
 import { type RunServer, RunStore, type RunView } from "@/features/run/model/store";
 import { watchPage } from "@/features/run/model/wake";
+import type { JobEvent } from "@/lib/api/types";
 import { hasEnded } from "@/lib/states";
 
 /** The run's state, live while the page is open. */
@@ -45,7 +46,7 @@ async function fetchSnapshot(id: string): Promise<Snapshot> {
   return { series: metrics.series, lastSeq: metrics.last_seq, log, sampleSteps };
 }
 
-function refresh(id: string, client: QueryClient, events: readonly RunEvent[]): void {
+function refresh(id: string, client: QueryClient, events: readonly JobEvent[]): void {
   const types = new Set(events.map((event) => event.type));
   const isNews = [...types].some((type) => type !== "metrics" && type !== "samples");
   if (isNews) void client.invalidateQueries({ queryKey: jobQuery(id).queryKey, exact: true });

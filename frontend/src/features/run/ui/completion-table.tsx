@@ -1,7 +1,7 @@
 import { useState } from "react";
 import { Table } from "@/components/table";
 import { sorted, type Sorting, type SortKey, toggled } from "@/features/run/model/completions";
-import type { SampleRow } from "@/features/run/model/event";
+import type { Sample } from "@/lib/api/types";
 import { fixed, NO_VALUE } from "@/lib/format";
 import styles from "./completions.module.css";
 
@@ -12,9 +12,9 @@ const COLUMNS: readonly { key: SortKey; label: string; decimals: number }[] = [
   { key: "tokens", label: "Tokens", decimals: 0 },
 ];
 
-export function CompletionTable({ rows }: { rows: readonly SampleRow[] }) {
+export function CompletionTable({ rows }: { rows: readonly Sample[] }) {
   const [sorting, setSorting] = useState<Sorting | null>(null);
-  const columns = COLUMNS.filter(({ key }) => rows.some((row) => row[key] !== null));
+  const columns = COLUMNS.filter(({ key }) => rows.some((row) => typeof row[key] === "number"));
   const head = [
     "Prompt",
     "Response",
@@ -43,7 +43,7 @@ export function CompletionTable({ rows }: { rows: readonly SampleRow[] }) {
             </td>
           ))}
           <td data-label="Ended" className={styles.ended}>
-            <Ended finished={row.finished} />
+            <Ended finished={row.finished ?? null} />
           </td>
         </tr>
       ))}

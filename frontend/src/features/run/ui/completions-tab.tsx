@@ -4,12 +4,11 @@ import { Button } from "@/components/button";
 import { ErrorNotice, Notice } from "@/components/notice";
 import { Skeleton } from "@/components/status";
 import { samplesQuery } from "@/features/run/api";
-import type { SampleRow } from "@/features/run/model/event";
 import { hasJudge, sidesOf } from "@/features/run/model/spec";
 import { type RunState, sampleKey } from "@/features/run/model/state";
 import { CompletionTable } from "@/features/run/ui/completion-table";
 import { SideBySide } from "@/features/run/ui/side-by-side";
-import type { Job } from "@/lib/api/types";
+import type { Job, Sample } from "@/lib/api/types";
 import { type Stage, stageShort } from "@/lib/states";
 import styles from "./completions.module.css";
 
@@ -37,7 +36,7 @@ interface StepProps {
   job: Job;
   stage: Stage;
   step: number;
-  live: readonly SampleRow[] | undefined;
+  live: readonly Sample[] | undefined;
 }
 
 /** Completions of one step: those received live, or else fetched. */

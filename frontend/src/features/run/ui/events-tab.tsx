@@ -2,14 +2,15 @@ import { useState } from "react";
 import { Button } from "@/components/button";
 import { Prose } from "@/components/text";
 import { describe, levelOf } from "@/features/run/model/describe";
-import { LOG_TYPES, type RunEvent } from "@/features/run/model/event";
+import { LOG_TYPES } from "@/features/run/model/event";
+import type { JobEvent } from "@/lib/api/types";
 import { absolute, clock } from "@/lib/format";
 import styles from "./events.module.css";
 
 const AT_ONCE = 200;
 
 /** Events of the job, newest first. Metrics and completions have tabs of their own. */
-export function EventsTab({ log }: { log: readonly RunEvent[] }) {
+export function EventsTab({ log }: { log: readonly JobEvent[] }) {
   const [type, setType] = useState("");
   const [troubleOnly, setTroubleOnly] = useState(false);
   const [shown, setShown] = useState(AT_ONCE);
@@ -47,7 +48,7 @@ export function EventsTab({ log }: { log: readonly RunEvent[] }) {
   );
 }
 
-function Line({ event }: { event: RunEvent }) {
+function Line({ event }: { event: JobEvent }) {
   return (
     <li className={styles[levelOf(event)]}>
       <time dateTime={event.created_at} title={absolute(event.created_at)}>
@@ -57,7 +58,7 @@ function Line({ event }: { event: RunEvent }) {
       <span className={styles.text}>
         <Prose text={describe(event)} />
       </span>
-      <span className={styles.attempt} title={`Event ${event.seq} of attempt ${event.attempt ?? 0}`}>
+      <span className={styles.attempt} title={`Event ${event.seq} of attempt ${event.attempt}`}>
         #{event.seq}
       </span>
     </li>

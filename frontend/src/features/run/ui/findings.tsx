@@ -1,12 +1,12 @@
 import { Prose } from "@/components/text";
-import type { RunEvent } from "@/features/run/model/event";
 import { type Finding, findings, remarks } from "@/features/run/model/findings";
+import type { JobEvent } from "@/lib/api/types";
 import { count, measured } from "@/lib/format";
 import { stageShort } from "@/lib/states";
 import styles from "./findings.module.css";
 
 /** Findings of the health rules with cause, evidence and remedy, and the run's warnings. */
-export function Findings({ log }: { log: readonly RunEvent[] }) {
+export function Findings({ log }: { log: readonly JobEvent[] }) {
   const found = findings(log);
   const said = remarks(log);
   if (!found.length && !said.length) return null;

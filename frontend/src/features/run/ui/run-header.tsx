@@ -7,11 +7,10 @@ import { Fact, Facts, PageHeader } from "@/components/page-header";
 import { StatusBadge } from "@/components/status";
 import { TimeAgo, useNow } from "@/components/text";
 import { cancelJob, jobQuery, jobsKey } from "@/features/jobs/api";
-import type { RunEvent } from "@/features/run/model/event";
 import type { Connection } from "@/features/run/model/feed";
 import { processesOf, seedsOf } from "@/features/run/model/spec";
 import { paths } from "@/lib/address";
-import type { Job } from "@/lib/api/types";
+import type { Job, JobEvent } from "@/lib/api/types";
 import { duration, secondsBetween } from "@/lib/format";
 import { canCancel } from "@/lib/states";
 import styles from "./run.module.css";
@@ -19,7 +18,7 @@ import styles from "./run.module.css";
 interface RunHeaderProps {
   job: Job;
   connection: Connection;
-  log: readonly RunEvent[];
+  log: readonly JobEvent[];
 }
 
 export function RunHeader({ job, connection, log }: RunHeaderProps) {
@@ -47,9 +46,9 @@ export function RunHeader({ job, connection, log }: RunHeaderProps) {
   );
 }
 
-function RunFacts({ job, log }: { job: Job; log: readonly RunEvent[] }) {
+function RunFacts({ job, log }: { job: Job; log: readonly JobEvent[] }) {
   const now = useNow();
-  const started = log.findLast((event) => event.type === "run_started")?.data;
+  const started = log.filter((event) => event.type === "run_started").at(-1)?.data;
   const [first, last] = seedsOf(job.spec);
   const processes = processesOf(job.spec);
   const end = job.finished_at ? Date.parse(job.finished_at) : now;

@@ -1,14 +1,13 @@
 import { Card, Note } from "@/components/card";
 import { Table } from "@/components/table";
 import { Prose } from "@/components/text";
-import type { RunEvent } from "@/features/run/model/event";
 import { type SeedView, seedViews } from "@/features/run/model/results";
-import type { Job } from "@/lib/api/types";
+import type { Job, JobEvent } from "@/lib/api/types";
 import { count, duration, measured, percent } from "@/lib/format";
 import styles from "./results.module.css";
 
 /** Result of each seed, and their mean, for a job with several seeds. */
-export function Seeds({ job, log }: { job: Job; log: readonly RunEvent[] }) {
+export function Seeds({ job, log }: { job: Job; log: readonly JobEvent[] }) {
   const seeds = seedViews(log);
   if (!seeds.length) return null;
   const collapsed = seeds.filter((seed) => seed.collapsed).length;

@@ -1,16 +1,16 @@
 import { useState } from "react";
 import { Button } from "@/components/button";
 import { winner } from "@/features/run/model/completions";
-import type { SampleRow } from "@/features/run/model/event";
 import type { Sides } from "@/features/run/model/spec";
 import { LongText } from "@/features/run/ui/completion-table";
+import type { Sample } from "@/lib/api/types";
 import { fixed } from "@/lib/format";
 import styles from "./completions.module.css";
 
 const AT_ONCE = 10;
 
 interface Props {
-  rows: readonly SampleRow[];
+  rows: readonly Sample[];
   sides: Sides;
   judged: boolean;
 }
@@ -35,14 +35,14 @@ export function SideBySide({ rows, sides, judged }: Props) {
   );
 }
 
-function tally(rows: readonly SampleRow[], { before, after }: Sides, judged: boolean): string {
+function tally(rows: readonly Sample[], { before, after }: Sides, judged: boolean): string {
   const won = rows.map((row) => winner(row, judged));
   if (won.every((one) => one === null)) return `${rows.length} prompts.`;
   const count = (side: ReturnType<typeof winner>) => won.filter((one) => one === side).length;
   return `${rows.length} prompts: ${after} better on ${count("after")}, ${before} better on ${count("before")}, even on ${count("tie")}.`;
 }
 
-function Pair({ row, sides, judged }: { row: SampleRow; sides: Sides; judged: boolean }) {
+function Pair({ row, sides, judged }: { row: Sample; sides: Sides; judged: boolean }) {
   const better = winner(row, judged);
   return (
     <li className={styles.pair}>
@@ -72,21 +72,21 @@ interface AnswerProps {
   name: string;
   better: boolean;
   text: string;
-  score: number | null;
-  judge: number | null;
-  kl?: number | null;
+  score: number | null | undefined;
+  judge: number | null | undefined;
+  kl?: number | null | undefined;
 }
 
-function Answer({ name, better, text, score, judge, kl = null }: AnswerProps) {
+function Answer({ name, better, text, score, judge, kl }: AnswerProps) {
   return (
     <div className={`${styles.answer} ${better ? styles.better : ""}`}>
       <p className={styles.who}>
         <b>{name}</b>
         {better && <span className={styles.mark}>better</span>}
         <span className={styles.scores}>
-          {judge !== null && <span>judge {fixed(judge)}</span>}
-          {score !== null && <span>score {fixed(score)}</span>}
-          {kl !== null && <span>KL {fixed(kl)}</span>}
+          {typeof judge === "number" && <span>judge {fixed(judge)}</span>}
+          {typeof score === "number" && <span>score {fixed(score)}</span>}
+          {typeof kl === "number" && <span>KL {fixed(kl)}</span>}
         </span>
       </p>
       <LongText text={text} />
