@@ -101,7 +101,7 @@ def test_a_bad_upload_is_explained_line_by_line(new_page: NewPage, tmp_path: Pat
     file.write_text('{"prompt": "p", "chosen": "a", "rejected": "b"}\n{"prompt": "p", "chosen" "a"}\n')
     page = new_page()
     look_at(page, file)
-    page.get_by_role("radio", name="Store nothing at all").check()
+    page.get_by_role("radio", name="Store no rows").check()
     confirm(page)
     status(page, "failed")
     expect(page.get_by_role("alert")).to_contain_text("line 2, column")

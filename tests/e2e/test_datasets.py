@@ -68,7 +68,7 @@ def test_blocked_dataset_is_fixed_into_a_second_version(new_page: NewPage, clien
     status(page, "ready")
     expect(page).to_have_url(re.compile("version=2"))
     page.get_by_role("tab", name="Versions (2)").click()
-    expect(page.get_by_text("Made of version 1")).to_be_visible()
+    expect(page.get_by_text("Made from version 1")).to_be_visible()
     assert len(rows_of(client, dataset_id)) == 7
 
 
@@ -79,7 +79,7 @@ def test_unknown_columns_are_mapped_in_a_form_beside_the_rows(
     file.write_text("frage,links,rechts,urteil\nWhy?,Because.,No idea.,L\nHow?,Somehow.,Like this.,R\nSo?,Yes.,No.,=\n")
     page = new_page()
     choose(page, file)
-    page.get_by_role("radio", name=re.compile("Say which column is what")).check()
+    page.get_by_role("radio", name=re.compile("Map columns to fields")).check()
     form = page.get_by_role("region", name="Columns")
     form.get_by_label("Each record is").select_option(label="Two answers, and which is better")
     for field, column in {
@@ -117,13 +117,13 @@ def test_label_value_late_in_the_file_can_be_given_a_meaning(new_page: NewPage, 
     rows = [{"q": f"Question {n}?", "x": f"Yes {n}.", "y": f"No {n}.", "verdict": "1"} for n in range(1, 260)]
     page = new_page()
     choose(page, written(tmp_path / "votes.jsonl", [*rows, {**rows[0], "q": "The last?", "verdict": "sinister"}]))
-    page.get_by_role("radio", name=re.compile("Say which column is what")).check()
+    page.get_by_role("radio", name=re.compile("Map columns to fields")).check()
     form = page.get_by_role("region", name="Columns")
     form.get_by_label("Each record is").select_option(label="Two answers, and which is better")
     for field, column in {"Prompt": "q", "Answer A": "x", "Answer B": "y", "Which is better": "verdict"}.items():
         form.get_by_label(field, exact=True).select_option(column)
     told = page.get_by_role("region", name="First rows").get_by_role("status")
-    expect(told).to_have_text("Say first what the values of verdict mean.")
+    expect(told).to_have_text("Choose the meaning of the values of verdict.")
     values = form.get_by_role("group", name="Meaning of its values")
     values.get_by_label("1", exact=True).select_option("a")
     values.get_by_label("Another value").fill("sinister")
@@ -263,7 +263,7 @@ def test_datasets_are_searched_by_name_and_kind_and_archived(new_page: NewPage, 
     page.get_by_role("button", name="Archive").click()
     expect(page.get_by_role("button", name="Take out of the archive")).to_be_visible()
     page.goto("/datasets?q=panda")
-    expect(page.get_by_text("No dataset is like that")).to_be_visible()
+    expect(page.get_by_text("No dataset matches the filters")).to_be_visible()
     page.get_by_label(
         "Archived"
     ).click()  # `check` wants the state at once; it is in the address, which a busy machine changes later
@@ -287,7 +287,7 @@ def test_axe_finds_nothing_in_light_and_dark(new_page: NewPage, tmp_path: Path) 
     rows = [pair(number) for number in range(1, 31)]
     file = written(tmp_path / "pairs.jsonl", [*rows, *rows[:5]])
     look_at(page, file)
-    page.get_by_role("radio", name=re.compile("Say which column is what")).check()
+    page.get_by_role("radio", name=re.compile("Map columns to fields")).check()
     assert violations(page) == []
     dataset_id = add(page, file)
     expect(page.get_by_role("region", name=re.compile("^Prompts"))).to_be_visible(timeout=READY_MS)

@@ -21,7 +21,7 @@ def test_sign_in_refuses_a_wrong_key_and_accepts_the_right_one(new_page: NewPage
     page.goto("/datasets")
     page.get_by_label("API key").fill("prx_wrong")
     page.get_by_role("button", name="Sign in").click()
-    expect(page.get_by_role("alert")).to_contain_text("not known here")
+    expect(page.get_by_role("alert")).to_contain_text("does not accept this key")
     page.get_by_label("API key").fill(key_of(platform))
     page.get_by_role("button", name="Sign in").click()
     expect(page.get_by_role("heading", name="Datasets")).to_be_visible()

@@ -58,7 +58,7 @@ export function Combobox({ label, options, none, placeholder, onMore = null, val
         {found.map((option) => (
           <Item key={option.value} option={option} value={value} onChoose={choose} />
         ))}
-        {!found.length && <p className={styles.empty}>{typed ? `Use "${typed.trim()}"` : "Nothing to choose from"}</p>}
+        {!found.length && <p className={styles.empty}>{typed ? `Use "${typed.trim()}"` : "No options"}</p>}
         {onMore && (
           <ComboboxItem className={styles.option} hideOnClick={false} setValueOnClick={false} onClick={onMore}>
             Show older ones

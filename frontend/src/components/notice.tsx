@@ -36,9 +36,13 @@ export function ErrorNotice({ error, doing, onRetry }: ErrorNoticeProps) {
   useRepeated(unreachable ? onRetry : undefined);
   const requestId = error instanceof ApiError ? error.body.request_id : undefined;
   return (
-    <Notice tone="bad" title={unreachable ? "The server does not answer" : `Could not ${doing}`}>
+    <Notice tone="bad" title={unreachable ? "The server does not respond" : `Could not ${doing}`}>
       <p>
-        {unreachable ? "Is the platform running? This page tries again by itself." : <Prose text={error.message} />}
+        {unreachable ? (
+          "Check that the platform is running. This page tries again automatically."
+        ) : (
+          <Prose text={error.message} />
+        )}
       </p>
       {requestId && (
         <p>
@@ -73,7 +77,7 @@ function useRepeated(action: (() => void) | undefined): void {
 export function StaleBanner({ since }: { since: number }) {
   return (
     <p className={styles.banner} role="status">
-      The server does not answer. This is how things stood at {clock(new Date(since).toISOString())}; trying again…
+      The server does not respond. The page shows the state at {clock(new Date(since).toISOString())}. Trying again…
     </p>
   );
 }

@@ -88,7 +88,7 @@ function SignInPage({ refusedLink }: { refusedLink: boolean }) {
         <div id="token-help" className={styles.help}>
           <p>
             <code>make demo</code> and <code>make up</code> print a sign-in link when the platform has started. The key
-            in it begins with <code>prx_</code>; a copy lies in <code>.proximal/api_key</code>.
+            in it begins with <code>prx_</code>. The file <code>.proximal/api_key</code> holds a copy.
           </p>
           <p>On a shared server, ask its operator for a key.</p>
         </div>
@@ -99,7 +99,8 @@ function SignInPage({ refusedLink }: { refusedLink: boolean }) {
 
 function explain(error: Error): string {
   if (!(error instanceof ApiError)) return error.message;
-  if (error.isPassing) return "The server does not answer. Is the platform running?";
-  if (error.status === 401) return "This key is not known here. Check that it was copied whole, from prx_ to its end.";
+  if (error.isPassing) return "The server does not respond. Check that the platform is running.";
+  if (error.status === 401)
+    return "The platform does not accept this key. Check that you copied all of it, from prx_ to its end.";
   return error.message;
 }

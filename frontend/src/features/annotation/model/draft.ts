@@ -112,7 +112,7 @@ export function problemsOf(draft: Draft): Problems {
   };
   if (draft.limit) problems.limit = outside(draft.limit, 1, MOST_ITEMS);
   if (Number(draft.goldShare) > 0 && !draft.gold && !ownGold(draft)) {
-    problems.gold = "Choose the dataset whose labels are known to be right.";
+    problems.gold = "Choose a dataset with correct labels.";
   }
   return Object.fromEntries(Object.entries(problems).filter(([, problem]) => problem));
 }

@@ -51,10 +51,10 @@ test("the values of a label are guessed; one that says nothing is sent as not us
 test("a label none of whose values has a meaning says nothing", () => {
   const pair = { prompt: "q", a: "x", b: "y", label: "w" };
   const graded = fromMapping({ fields: pair }, [{ name: "w", examples: ["1", "2", "3"] }]);
-  expect(lack(graded)).toBe("Say first what the values of w mean.");
+  expect(lack(graded)).toBe("Choose the meaning of the values of w.");
   expect(lack({ ...graded, labels: { ...graded.labels, "3": "a" } })).toBeNull();
   expect(lack(fromMapping({ fields: pair }, []))).toBeNull();
-  expect(lack(withField(graded, "a", "", []))).toBe("Say first which column is: Answer A.");
+  expect(lack(withField(graded, "a", "", []))).toBe("Choose the column of: Answer A.");
 });
 
 test("what a mapping says of its labels counts before any guess", () => {

@@ -73,10 +73,10 @@ export const missing = (draft: Draft): string[] =>
 /** The choice that is missing before records can be read this way; null when the mapping is complete. */
 export function lack(draft: Draft): string | null {
   const fields = missing(draft);
-  if (fields.length) return `Say first which column is: ${fields.join(", ")}.`;
+  if (fields.length) return `Choose the column of: ${fields.join(", ")}.`;
   const sides = draft.fields.label ? Object.values(draft.labels) : [];
   return sides.length && sides.every((side) => side === null)
-    ? `Say first what the values of ${draft.fields.label} mean.`
+    ? `Choose the meaning of the values of ${draft.fields.label}.`
     : null;
 }
 

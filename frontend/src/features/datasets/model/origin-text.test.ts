@@ -8,11 +8,11 @@ test.each([
     "Uploaded from pairs.jsonl.gz, read as trl explicit",
   ],
   [{ type: "upload", url: "hf://datasets/o/n", filename: "n.parquet" }, null, "Fetched from hf://datasets/o/n"],
-  [{ type: "fix", findings: ["exact_duplicates", "ties"] }, 1, "Made of version 1 by mending exact duplicates, ties"],
+  [{ type: "fix", findings: ["exact_duplicates", "ties"] }, 1, "Made from version 1 by fixing exact duplicates, ties"],
   [
     { type: "fix", findings: ["white_space"], dropped: 0, changed: 3 },
     2,
-    "Made of version 2 by mending white space, 3 rows changed",
+    "Made from version 2 by fixing white space, 3 rows changed",
   ],
   [{ type: "annotation", round: "ann_1" }, 2, "Judged by people in round ann_1"],
   [{}, null, "Unknown origin"],

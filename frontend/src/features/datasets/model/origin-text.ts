@@ -26,8 +26,8 @@ function uploaded(origin: Origin): string {
 }
 
 function fixed(findings: readonly string[], before: string): string {
-  if (!findings.length) return `Made of ${before}`;
-  return `Made of ${before} by mending ${findings.map((code) => code.replaceAll("_", " ")).join(", ")}`;
+  if (!findings.length) return `Made from ${before}`;
+  return `Made from ${before} by fixing ${findings.map((code) => code.replaceAll("_", " ")).join(", ")}`;
 }
 
 const changedText = (changed: unknown): string =>

@@ -106,5 +106,5 @@ test("the tally counts kinds of trouble, not rows", () => {
   expect(tally([finding("a", "blocking", 9), finding("b", "warning", 1), finding("c", "info", 1)])).toBe(
     "1 blocking, 1 to look at",
   );
-  expect(tally([finding("c", "info", 1)])).toBe("Nothing to worry about");
+  expect(tally([finding("c", "info", 1)])).toBe("No blocking findings or warnings");
 });

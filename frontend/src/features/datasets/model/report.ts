@@ -121,5 +121,5 @@ export function tally(findings: readonly Pick<Finding, "severity">[]): string {
   const number = (severity: Severity) => findings.filter((one) => one.severity === severity).length;
   const [blocking, warnings] = [number("blocking"), number("warning")];
   const parts = [blocking ? `${blocking} blocking` : "", warnings ? `${warnings} to look at` : ""].filter(Boolean);
-  return parts.join(", ") || "Nothing to worry about";
+  return parts.join(", ") || "No blocking findings or warnings";
 }

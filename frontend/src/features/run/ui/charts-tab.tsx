@@ -74,12 +74,10 @@ export function ChartsTab({ jobId, stage, live, waiting }: ChartsTabProps) {
 
 function NoPoints({ stage, waiting }: { stage: string; waiting: boolean }) {
   return (
-    <Notice
-      title={waiting ? `Nothing measured in ${stageShort(stage)} yet` : `No measurements of ${stageShort(stage)}`}
-    >
+    <Notice title={waiting ? `No measurements of ${stageShort(stage)} yet` : `No measurements of ${stageShort(stage)}`}>
       <p>
         {waiting
-          ? "The charts appear with the first step; this page updates by itself."
+          ? "The charts appear with the first step; this page updates automatically."
           : "The job ended before this stage reported its first step."}
       </p>
     </Notice>

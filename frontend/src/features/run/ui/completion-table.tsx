@@ -58,7 +58,7 @@ function direction(sorting: Sorting | null, key: SortKey): "ascending" | "descen
 
 function Ended({ finished }: { finished: boolean | null }) {
   if (finished === null) return <>{NO_VALUE}</>;
-  if (finished) return <span title="It ended by itself, with an EOS token">by itself</span>;
+  if (finished) return <span title="The response ended with an EOS token">EOS</span>;
   return (
     <span className={styles.cut} title="It reached the longest length without an EOS token">
       cut off

@@ -36,7 +36,7 @@ export function EventsTab({ log }: { log: readonly JobEvent[] }) {
         </label>
       </div>
       {newest.length === 0 && (
-        <p className={styles.none}>{log.length ? "No event is like that." : "Nothing has happened yet."}</p>
+        <p className={styles.none}>{log.length ? "No event matches the filters." : "There are no events yet."}</p>
       )}
       <ol className={styles.log}>
         {newest.slice(0, shown).map((event) => (

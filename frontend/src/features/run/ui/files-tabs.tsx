@@ -25,7 +25,7 @@ export function CheckpointsTab({ job }: { job: Job }) {
         <p>
           {ended
             ? "The job ended before it saved one."
-            : "Each stage saves its model when it is done, and some on the way."}
+            : "Each stage saves its model at its end. Some stages save more often."}
         </p>
       </Notice>
     );

@@ -85,7 +85,7 @@ const TEXTS: Record<Connection, { label: string; title: string }> = {
   live: { label: "live", title: "Events arrive as they happen" },
   reconnecting: {
     label: "reconnecting",
-    title: "The server does not answer. The page goes on from the last event it saw; nothing is lost.",
+    title: "The server does not respond. The page continues from the last event it received.",
   },
   ended: { label: "ended", title: "The run has ended and every event is here" },
 };
@@ -137,8 +137,8 @@ function CancelButton({ job }: { job: Job }) {
       >
         <p>
           {job.status === "queued"
-            ? "It has not started, so nothing is lost."
-            : "It stops after its present step. Checkpoints saved so far stay, but a cancelled job cannot go on."}
+            ? "It has not started yet."
+            : "It stops after the current step. Its checkpoints stay, but a cancelled job cannot be resumed."}
         </p>
       </ConfirmDialog>
     </>

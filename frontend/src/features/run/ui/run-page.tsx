@@ -74,7 +74,7 @@ function Failure({ job }: { job: Job }) {
             .
           </p>
         )}
-        {checkpoints.data && !last && <p>It failed before its first checkpoint, so there is nothing to keep.</p>}
+        {checkpoints.data && !last && <p>It failed before its first checkpoint.</p>}
       </Notice>
     </div>
   );

@@ -12,7 +12,7 @@ interface Props {
 }
 
 const STATES: Record<StageState, string> = {
-  waiting: "to come",
+  waiting: "waiting",
   active: "running",
   done: "done",
   stopped: "stopped",

@@ -24,8 +24,8 @@ export function DatasetFields({ draft, problems, onChange }: FieldsProps) {
           value={draft.rows}
           onChange={(event) => onChange({ rows: event.target.value === "all" ? "all" : "unlabelled" })}
         >
-          <option value="unlabelled">Those without a label</option>
-          <option value="all">All, also those that have one</option>
+          <option value="unlabelled">Rows without a label</option>
+          <option value="all">All rows, labelled or not</option>
         </select>
       </Field>
       <Field label="At most" note="Rows, drawn at random." problem={problems.limit}>

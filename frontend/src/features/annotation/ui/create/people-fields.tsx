@@ -28,7 +28,7 @@ export function PeopleFields({ draft, problems, onChange, job }: Props) {
       </Field>
       <Field
         label="Gold questions, %"
-        note="So many of what each one sees: their answer is known."
+        note="Share of items with a known answer, to check annotators."
         problem={problems.goldShare}
       >
         <input

@@ -39,7 +39,7 @@ export function RoundForm({ start, job }: { start: Draft; job?: JobSummary }) {
         <h2>Answers to compare</h2>
         <div className={styles.choices}>
           <Segmented
-            label="Where the answers come from"
+            label="Source of the completions"
             options={FROM}
             value={draft.from}
             onChange={(from) => fields.onChange({ from })}

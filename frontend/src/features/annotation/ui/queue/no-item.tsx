@@ -25,7 +25,7 @@ export function NoItem(props: Props) {
     return <ErrorNotice error={error} doing="load the next item" onRetry={queue.refresh} />;
   }
   if (status === "open") return <Finished {...props} />;
-  const [title, text] = WORDS[status] ?? [`The round is ${status}`, "There is nothing to answer."];
+  const [title, text] = WORDS[status] ?? [`The round is ${status}`, "There are no items to answer."];
   return (
     <Notice title={title} tone={status === "failed" ? "bad" : "neutral"}>
       <p>{text}</p>
@@ -37,8 +37,8 @@ export function NoItem(props: Props) {
 }
 
 const WORDS: Record<string, readonly [string, string]> = {
-  preparing: ["The round is being prepared", "Its items are being made. This page begins by itself."],
-  paused: ["The round is paused", "Your answers are stored. This page goes on by itself when the round does."],
+  preparing: ["The round is being prepared", "Its items are being made. They appear here when they are ready."],
+  paused: ["The round is paused", "Your answers are stored. This page continues when the round is open again."],
   closing: ["The round is being closed", "Its answers are being written into a dataset. Thank you."],
   closed: ["The round is closed", "Its answers have become a dataset. Thank you."],
   failed: ["The round could not be prepared", "The page of the round shows the reason."],
@@ -50,12 +50,12 @@ function Finished({ round, queue, view, onHelp }: Props) {
     if (command.type === "help") onHelp();
   });
   return (
-    <Notice title={view.done > 0 ? "That was the last one" : "There is nothing for you to answer"}>
+    <Notice title={view.done > 0 ? "That was the last one" : "There are no items for you"}>
       <p>
         {view.done > 0
           ? `You have answered ${count(view.done, "item")} of this round. Thank you.`
           : "Other annotators have answered or are answering what there is."}{" "}
-        Should something come back, it appears here by itself.
+        Items that become free appear here.
       </p>
       <div style={{ display: "flex", flexWrap: "wrap", gap: "0.5rem" }}>
         <Link className={buttonClass()} to={paths.round(round)}>

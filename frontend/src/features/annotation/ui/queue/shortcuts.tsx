@@ -17,7 +17,7 @@ const RANKING: Keys = [
   ["0", "the next one ties with the one before"],
   ["Shift 1 … 9", "the same in one: this one ties"],
   ["Backspace", "take the last rank back"],
-  ["Enter", "submit; the last one left comes last"],
+  ["Enter", "submit; a single unranked completion gets the last rank"],
   ...SHARED,
 ];
 

@@ -57,7 +57,7 @@ function Agreement({ round, progress }: { round: Round; progress: RoundProgress 
       {items > 0 && `over ${count(items, "item")}.`}
       {items === 0 &&
         (round.overlap === 1
-          ? "One answer per item is asked for, so that there is nothing to compare."
+          ? "Each item gets one answer, so agreement cannot be measured."
           : "No item has two answers yet.")}
     </FigureCard>
   );
@@ -69,7 +69,7 @@ function Gold({ progress }: { progress: RoundProgress }) {
     <FigureCard
       title="Gold questions"
       value={of > 0 ? percent(right / of) : NO_VALUE}
-      tip="Items whose right answer is known, mixed in unseen. An annotator who misses many of them may not have understood the instructions."
+      tip="Items with a known answer, mixed in unmarked. An annotator who misses many of them may have misunderstood the instructions."
     >
       {of > 0 ? `${right} of ${count(of, "answer")} right.` : "None answered yet."}
     </FigureCard>

@@ -54,13 +54,13 @@ export function CloseButton({ round }: { round: Round }) {
             <label>
               <input type="radio" name="into" checked={into === "known"} onChange={() => setInto("known")} />
               <span>
-                A new version of <b>{known.name}</b>, its rows and the new ones
+                A new version of <b>{known.name}</b> with its rows and the answers
               </span>
             </label>
           )}
           <label>
             <input type="radio" name="into" checked={!known || into === "new"} onChange={() => setInto("new")} />
-            <span>A dataset of its own, called</span>
+            <span>A new dataset with the name</span>
           </label>
           <input
             type="text"
@@ -143,9 +143,9 @@ export function DeleteButton({ round }: { round: Round }) {
 }
 
 function consequence({ answers, dataset }: Round): string {
-  if (dataset) return "Its answers and figures are gone for good. The dataset version that it became stays.";
+  if (dataset) return "Its answers and figures are deleted permanently. The dataset version made from it stays.";
   return answers > 0
-    ? `Its items and ${count(answers, "answer")} are gone for good; close it first to keep them as a dataset.`
+    ? `Its items and ${count(answers, "answer")} are deleted permanently. Close the round first to keep them as a dataset.`
     : "No answers exist yet, so none is lost.";
 }
 

@@ -34,7 +34,7 @@ export function DropZone({ over, onFiles }: DropZoneProps) {
       <span>
         <b>Choose a file</b> or drop it here
         <small>
-          JSONL, JSON, CSV or Parquet, plain or as .gz or .zst. Nothing becomes a dataset before you confirm it.
+          JSONL, JSON, CSV or Parquet, plain or as .gz or .zst. You confirm the result before it becomes a dataset.
         </small>
       </span>
     </label>

@@ -10,10 +10,8 @@ export function Examples() {
   if (!formats.data) return null;
   return (
     <section className={styles.known} aria-labelledby="known-files">
-      <h2 id="known-files">Files that are known</h2>
-      <p>
-        Whatever it is called, a file is known by its columns. Where they say nothing, you say which column is what.
-      </p>
+      <h2 id="known-files">Known formats</h2>
+      <p>The format is detected from the columns, not from the name. For other columns, you map them to fields.</p>
       {KINDS.map((kind) => (
         <div key={kind.id} className={styles.kind}>
           <h3>{kind.label}</h3>

@@ -55,7 +55,7 @@ export function DatasetsPage() {
       )}
       {isEmpty && !isFiltered && <NoDatasets />}
       {isEmpty && isFiltered && (
-        <Notice title={filter.archived ? "Nothing is archived" : "No dataset is like that"}>
+        <Notice title={filter.archived ? "There are no archived datasets" : "No dataset matches the filters"}>
           <Button onClick={() => change({ search: "", kind: null, archived: false })}>Show all</Button>
         </Notice>
       )}

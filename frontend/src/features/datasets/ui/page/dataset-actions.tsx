@@ -87,7 +87,8 @@ export function DeleteButton({ dataset, versions }: DeleteButtonProps) {
         onClose={() => setAsking(false)}
       >
         <p>
-          {versions.length > 1 ? `All ${count(versions.length, "version")} of it are` : "Its rows are"} gone for good.
+          {versions.length > 1 ? `All ${count(versions.length, "version")} of it are` : "Its rows are"} deleted
+          permanently.
           {jobs.length > 0 && ` ${count(jobs.length, "job")} used it; while one of them has not ended, it is refused.`}
         </p>
         <JobLinks ids={jobs} />

@@ -37,7 +37,7 @@ export function StatePanel({ dataset, version, wanted, go }: Props) {
     return (
       <div className={styles.state}>
         <Problems
-          title="The import failed, nothing was stored"
+          title="The import failed. No rows were stored."
           message={message}
           items={errors as ProblemItem[]}
           total={null}

@@ -94,8 +94,7 @@ function drafted({ plan, candidates, suggested, columns }: UploadPreview): Draft
 const ofDraft = (draft: Draft): Reading | null =>
   lack(draft) ? null : { ...MAPPED, kind: draft.shape.kind, mapping: toMapping(draft) };
 
-const notYet = (reading: Reading): string | null =>
-  reading.format === null ? "Say first how it is to be read." : null;
+const notYet = (reading: Reading): string | null => (reading.format === null ? "Choose how to read the file." : null);
 
 /** The value once it has not changed for a while; compared by content, so that an equal one changes nothing. */
 function useSettled<T>(value: T, delayMs: number): T {

@@ -20,7 +20,7 @@ const BAD_ROWS: readonly { id: BadRows; label: string; note: string }[] = [
     note: "The dataset waits until you leave them out, or upload a mended file.",
   },
   { id: "leave_out", label: "Leave them out", note: "The rest can be used at once; what was left out stays listed." },
-  { id: "refuse", label: "Store nothing at all", note: "" },
+  { id: "refuse", label: "Store no rows", note: "" },
 ];
 
 interface Props {

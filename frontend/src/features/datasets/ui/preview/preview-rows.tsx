@@ -102,7 +102,7 @@ function Shown({ row, view }: { row: PreviewRow; view: View }) {
 
 function told(rows: number, bad: number, isFetching: boolean): string {
   if (isFetching && !rows) return "Reading…";
-  if (!rows) return "There is nothing to show until it is clear how to read it.";
+  if (!rows) return "The rows appear once you choose how to read the file.";
   if (!bad) return `${count(rows, "row")}, all in order.`;
   return `${bad} of ${count(rows, "record")} cannot be used like this.`;
 }

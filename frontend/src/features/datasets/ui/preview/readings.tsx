@@ -49,8 +49,8 @@ export function Readings({ preview, reading, onChoose, onMap, encoding, onDecode
         <label>
           <input type="radio" name={name} checked={reading.format === "custom"} onChange={onMap} />
           <span>
-            <b>Say which column is what</b>
-            <small>For columns that no known format has, or that mean something else here.</small>
+            <b>Map columns to fields</b>
+            <small>For columns of no known format, or with another meaning.</small>
           </span>
         </label>
       </fieldset>

@@ -55,8 +55,8 @@ function Found({ upload }: { upload: Upload }) {
       {upload.dataset !== null && (
         <Notice title="This file is a dataset already">
           <p>
-            <Link to={paths.dataset(upload.dataset)}>Look at it</Link>, or read the file in another way below: that
-            makes another dataset.
+            <Link to={paths.dataset(upload.dataset)}>Open it</Link>, or read the file in another way below: that makes
+            another dataset.
           </p>
         </Notice>
       )}
@@ -77,7 +77,7 @@ function NotYet({ upload }: { upload: Upload }) {
   }
   if (upload.status === "failed") {
     const message = upload.error?.message ?? "The server gave no reason.";
-    return <Problems title="Nothing was stored" message={message} items={[]} total={null} />;
+    return <Problems title="No rows were stored" message={message} items={[]} total={null} />;
   }
   const { bytes: size, bytes_received: here } = upload;
   const fraction = size ? here / size : 0;

@@ -79,7 +79,7 @@ function Length({ length }: { length: NonNullable<ReportResult["length_bias"]> }
         {more < 0 ? "shorter" : "longer"} on average.
       </p>
       <p>
-        Who knew nothing but the lengths would be right in <b>{percent(accuracy, 1)}</b> of them: {rule}.
+        A rule that uses only lengths agrees with <b>{percent(accuracy, 1)}</b> of them: {rule}.
       </p>
     </Card>
   );

@@ -23,7 +23,7 @@ export function FindingList({ dataset, version, found, checked, place, go }: Fin
   if (!found.length) {
     if (!checked) return null;
     return (
-      <Notice title="Nothing wrong was found">
+      <Notice title="No findings">
         <p>All {count(version.rows ?? 0, "row")} passed every check of this report.</p>
       </Notice>
     );

@@ -36,13 +36,13 @@ export function ReportTab({ dataset, version, reports, report, place, go }: Repo
       <FindingList {...{ dataset, version, found, place, go }} checked={result !== null} />
       {result && <Figures result={result} />}
       {version.status === "importing" && (
-        <Notice title="The report comes after the import">
-          <p>It looks at every row: for duplicates, contradictions, lengths, agreement and more.</p>
+        <Notice title="The report follows the import">
+          <p>It checks every row for duplicates, contradictions, lengths, agreement and more.</p>
         </Notice>
       )}
       {canReport && !reports.length && (
         <Notice title="No report on this version yet">
-          <p>It is made by itself after the import. Should none come, ask for one below.</p>
+          <p>The platform makes it after the import. You can also request one below.</p>
         </Notice>
       )}
       {canReport && <ReportForm dataset={dataset} version={version} open={!reports.length} go={go} />}

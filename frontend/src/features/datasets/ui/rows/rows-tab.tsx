@@ -92,7 +92,7 @@ function Trouble({ error, onRetry }: { error: Error; onRetry: () => void }) {
   if (!isIndexing(error)) return <ErrorNotice error={error} doing="load the rows" onRetry={onRetry} />;
   return (
     <Notice title="The search index is being built">
-      <p>Rows in order are there already. This page goes on by itself when the index is done.</p>
+      <p>You can read the rows in order now. Search and filters work once the index is complete.</p>
     </Notice>
   );
 }
