@@ -1,4 +1,4 @@
-"""A run learns before its first stage that it could not score."""
+"""The checks of rewards, judges and named models before the first stage."""
 
 from pathlib import Path
 from typing import Any
