@@ -63,7 +63,7 @@ def online(label_by: Any) -> dict[str, Any]:
         ),
     ],
 )
-def test_places_unavailable_resource_is_refused_by_the_check(
+def test_scorers_unavailable_resource_is_refused_by_the_check(
     tmp_path: Path, changes: dict[str, Any], kind: type[TrainerError], said: str
 ) -> None:
     with pytest.raises(kind, match=said):
@@ -78,7 +78,7 @@ def test_a_label_is_looked_for_without_loading_the_model(tmp_path: Path) -> None
         check(tmp_path, WITH, WITH, rewards=[{"type": "classifier", "path": path, "label": "fine"}])
 
 
-def test_places_checks_only_resources_that_the_stages_use(tmp_path: Path) -> None:
+def test_scorers_checks_only_resources_that_the_stages_use(tmp_path: Path) -> None:
     check(tmp_path, WITH, WITH, rewards=[NUMERIC, {"type": "model"}], evaluation={"judge": NUMERIC})
     check(tmp_path, WITHOUT, WITH, rewards=[NUMERIC], stages=["sft", "evaluation"])
     check(tmp_path, WITHOUT, WITHOUT, rewards=[NUMERIC], stages=["sft"])

@@ -114,7 +114,7 @@ def test_a_reference_that_cannot_serve_is_refused_by_its_field(
     assert finished(tmp_path) == []
 
 
-def test_places_that_cannot_serve_are_refused_before_training(first: Path, tmp_path: Path) -> None:
+def test_scorers_that_cannot_serve_are_refused_before_training(first: Path, tmp_path: Path) -> None:
     sft = str(first / "sft")
     with pytest.raises(ModelError, match=r"Reward `model`: .*, which gives no scores"):
         run(tmp_path / "a", ["sft", "ppo"], rewards=[{"type": "model", "path": sft}])
