@@ -1,4 +1,4 @@
-"""What every step needs: to say what it does and for how long, to be skipped when done, and to fail with advice."""
+"""Helpers of all steps: a step prints its name and its duration, is skipped when done, and fails with advice."""
 
 import hashlib
 import subprocess
@@ -26,7 +26,7 @@ PROGRESS_SECONDS = 5
 
 
 class SetupError(Exception):
-    """Something that the person at the keyboard has to look at; the message says what to do."""
+    """A failure that the user must resolve. The message gives the remedy."""
 
 
 def run(
@@ -55,7 +55,7 @@ def run(
 
 
 def output_of(command: list[str]) -> str:
-    """What a command prints, or nothing when it fails or does not exist."""
+    """The output of a command; empty if the command fails or does not exist."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
     except OSError:

@@ -17,7 +17,7 @@ ALPHABET = (*LETTERS, *DIGITS, *CLOSING, *CLOSING.values(), "+", END)
 """24 characters, each one token; with PAD and EOS 26."""
 MODULUS = 7
 PROMPTS = 1024
-"""Of a task, at most."""
+"""Maximum for one task."""
 
 
 @dataclass(frozen=True)

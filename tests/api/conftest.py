@@ -24,7 +24,7 @@ def _built() -> FastAPI:
 
 @pytest.fixture
 def app(_built: FastAPI, settings: Settings) -> FastAPI:
-    """As new, and with this test's settings, which it finds in the environment too."""
+    """A fresh application with the settings of this test, which are also in the environment."""
     _built.state.settings = settings
     _built.state.digests = RunningDigests()
     _built.router.default = Dashboard(settings.dashboard_dir)

@@ -1,4 +1,4 @@
-"""What every problem document must be."""
+"""Checks of the fields that every problem document has."""
 
 from typing import Any
 

@@ -35,7 +35,7 @@ def create(client: TestClient, dataset: str, **more: Any) -> dict[str, Any]:
 
 
 def answer_all(client: TestClient, round_id: str, annotator: str, choice: str) -> list[dict[str, Any]]:
-    """Everything that there is for somebody, with the same choice; the items as they were seen."""
+    """Answer all items of an annotator with the same choice, and return the items."""
     seen: list[dict[str, Any]] = []
     while True:
         queue = client.post(f"{ROUNDS}/{round_id}/next", json={"annotator": annotator}).json()

@@ -43,7 +43,7 @@ def test_every_error_is_a_documented_problem(method: str, path: str) -> None:
 def _undescribed(shapes: dict[str, Any]) -> Iterator[str]:
     for name, shape in shapes.items():
         for field, schema in shape.get("properties", {}).items():
-            # A field that says the same as the shape it refers to leaves it to the shape.
+            # A field without a description takes that of the schema that it refers to.
             target = shapes.get(schema.get("$ref", "").rpartition("/")[2], {})
             if not (schema.get("description") or target.get("description")):
                 yield f"{name}.{field}"

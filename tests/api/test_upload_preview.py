@@ -1,4 +1,4 @@
-"""What an upload looks like before it is a dataset."""
+"""The preview of an upload, before it becomes a dataset."""
 
 import gzip
 from typing import Any

@@ -31,7 +31,7 @@ def run(up: Up, monkeypatch: pytest.MonkeyPatch) -> Run:
 
 @pytest.fixture(scope="module")
 def dataset(up: Up, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Two pairs and a ranking that nobody has labelled."""
+    """Two pairs and a ranking without labels."""
     file = tmp_path_factory.mktemp("unlabelled") / "unlabelled.jsonl"
     rows = [{"prompt": f"p{n}", "a": "left", "b": "right", "label": None} for n in range(2)]
     ranking = {"prompt": "r", "completions": ["one", "two", "three"], "ranks": None}

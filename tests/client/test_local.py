@@ -1,4 +1,4 @@
-"""`proximal up`: heals what dies, leaves nothing behind, and says what stands in its way."""
+"""`proximal up` restarts processes that die, stops all of them, and reports why it cannot start."""
 
 import os
 import signal
@@ -136,7 +136,7 @@ def test_the_key_is_shown_on_a_terminal_and_kept_out_of_logs(up: Up, tmp_path: P
 
 
 def refused(*options: str) -> str:
-    """What it says when it does not start."""
+    """The error message of a start that fails."""
     command = [sys.executable, "-m", "client.cli", "up", *options]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 1

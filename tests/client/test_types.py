@@ -14,7 +14,7 @@ OPERATIONS = {operation["operationId"]: operation for path in SCHEMA["paths"].va
 
 # Only the dashboard signs in and out; a program sends its key with every request.
 NOT_FOR_PROGRAMS = {"sign_in", "sign_out"}
-# What the SDK writes to a file, or returns in another form than the response has.
+# Methods that write a file, or return another form than the response.
 NO_JSON = {"download_checkpoint", "download_checkpoint_file", "export_dataset", "stream_job_events"}
 
 

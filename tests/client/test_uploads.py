@@ -36,7 +36,7 @@ def one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Hangs(Exception):
-    """What ends a sending here."""
+    """Ends an upload in these tests."""
 
 
 def interrupt(client: Client, file: Path, after: int) -> None:

@@ -1,4 +1,4 @@
-"""What axe-core finds wrong with a page for those who do not see it, or not well, or use no mouse."""
+"""Violations of accessibility rules that axe-core finds on a page."""
 
 from functools import cache
 from pathlib import Path

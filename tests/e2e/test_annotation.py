@@ -24,14 +24,14 @@ Begin = Callable[..., str]
 
 @pytest.fixture
 def pairs(client: Client, tmp_path: Path) -> str:
-    """A dataset of pairs that nobody has labelled."""
+    """A dataset of pairs without labels."""
     rows = [{"prompt": prompt, "a": a, "b": b, "label": None} for prompt, (a, b) in PAIRS.items()]
     return dataset(client, tmp_path / "pairs.jsonl", rows)
 
 
 @pytest.fixture
 def desk(new_page: NewPage) -> Callable[..., Page]:
-    """The queue of a round, as an annotator whose name the browser knows."""
+    """The queue of a round, for an annotator whose name the browser has stored."""
 
     def open_desk(round_id: str, annotator: str = "Ada", width: int = 1280) -> Page:
         page = new_page(width)

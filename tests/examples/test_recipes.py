@@ -44,7 +44,7 @@ def test_a_recipe_wins_most_held_out_comparisons(recipe: str, begun: Path, tmp_p
 
 
 def test_the_recipes_differ_in_their_algorithm_alone() -> None:
-    """What makes it fair to begin them all with the same two stages, and to lay their curves over each other."""
+    """All recipes begin with the same two stages, so that their curves can be compared."""
     specs = [tomllib.loads((EXAMPLES / f"{recipe}.toml").read_text()) for recipe in RECIPES]
     for spec in specs:  # KTO learns from thumbs in place of pairs
         spec["data"].pop("preferences" if "thumbs" not in spec["data"] else "thumbs")

@@ -1,4 +1,4 @@
-"""The from-scratch example against its real server: it learns, and no rule says that the penalty outweighs the reward."""
+"""The from-scratch example against its real server: it learns, and no health rule fires for a penalty above the reward."""
 
 import tomllib
 from pathlib import Path

@@ -3,7 +3,7 @@ import { type Carrier, Transfers } from "@/features/datasets/model/transfers";
 
 type Options = Parameters<Carrier["send"]>[1];
 
-/** A carrier whose transfers end when the test says so. */
+/** A carrier whose transfers end at the test's command. */
 function platform() {
   const sends: { options: Options; finish: () => void; fail: (error: Error) => void }[] = [];
   const discard = vi.fn(() => Promise.resolve());
