@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 GUIDES = ROOT / "docs" / "how-to"
 STEP = re.compile(
     r"^(?:In `(?P<path>[^`]+)`, (?P<action>add before|add after|replace) `(?P<mark>[^`]+)`(?: by)?|Create `(?P<created>[^`]+)`):\n\n"
-    r"```python\n(?P<text>.*?)^```$",
+    r"```(?:python|tsx)\n(?P<text>.*?)^```$",
     re.MULTILINE | re.DOTALL,
 )
 TEST = re.compile(r"^## \d\. Test it$.*?^```python\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -77,6 +77,22 @@ def test_guide_applied_to_a_copy_passes_its_test(name: str, tree: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_guide_of_a_panel_applied_to_a_copy_has_valid_types(tmp_path: Path) -> None:
+    edits = steps((GUIDES / "add-a-panel.md").read_text())
+    assert len(edits) == 5 and len({edit.path for edit in edits}) == 2
+    folder = tmp_path / "frontend"
+    shutil.copytree(ROOT / "frontend" / "src", folder / "src")
+    shutil.copy(ROOT / "frontend" / "tsconfig.json", folder)
+    (folder / "node_modules").symlink_to(ROOT / "frontend" / "node_modules")
+    for edit in edits:
+        edit.apply(tmp_path)
+    node = ROOT / ".venv" / "node" / "bin" / "node"
+    compiler = ROOT / "frontend" / "node_modules" / "typescript" / "bin" / "tsc"
+    program = str(node) if node.exists() else "node"
+    done = subprocess.run([program, str(compiler), "--noEmit"], cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
 
 
 def test_file_names_in_guides_exist() -> None:
