@@ -15,16 +15,16 @@ export function Button({ look = "plain", className = "", type = "button", ...res
 
 /** Copies a text. Browsers offer the clipboard on https and localhost only; elsewhere a selection does it. */
 export function CopyButton({ text, label }: { text: string; label: string }) {
-  const [said, setSaid] = useState<string | null>(null);
+  const [result, setResult] = useState<string | null>(null);
   const copy = async () => {
     // A browser may refuse the clipboard, to a page in the background for example.
     const done = await write(text).catch(() => false);
-    setSaid(done ? "Copied" : "Not copied");
-    setTimeout(() => setSaid(null), 1800);
+    setResult(done ? "Copied" : "Not copied");
+    setTimeout(() => setResult(null), 1800);
   };
   return (
     <Button onClick={() => void copy()} aria-live="polite">
-      {said ?? label}
+      {result ?? label}
     </Button>
   );
 }

@@ -26,11 +26,11 @@ const RETRY_MS = 5000;
 interface ErrorNoticeProps {
   error: Error;
   doing: string;
-  /** Left out where the page asks again by other means. */
+  /** Left out if the page retries by other means. */
   onRetry?: () => void;
 }
 
-/** An error that leaves the page with nothing to show: what failed, why, and what to do. */
+/** An error in place of the content of a page, with its cause and the next step. */
 export function ErrorNotice({ error, doing, onRetry }: ErrorNoticeProps) {
   const unreachable = isPassing(error);
   useRepeated(unreachable ? onRetry : undefined);
@@ -54,7 +54,7 @@ export function ErrorNotice({ error, doing, onRetry }: ErrorNoticeProps) {
   );
 }
 
-/** Every few seconds, and as soon as the network is back. */
+/** Calls `action` every few seconds, and when the network is back. */
 function useRepeated(action: (() => void) | undefined): void {
   const latest = useRef(action);
   useEffect(() => {

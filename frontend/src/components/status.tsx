@@ -34,7 +34,7 @@ export function ProgressBar({ fraction, label, tone = "active" }: ProgressBarPro
   );
 }
 
-/** Grey bars where rows will be. */
+/** Grey bars in place of rows that are loading. */
 export function Skeleton({
   rows = 4,
   height = "1rem",
@@ -53,7 +53,7 @@ export function Skeleton({
   );
 }
 
-/** Said to who does not see the page, whenever it changes. Figures that change all the time do not belong in it. */
+/** Text that screen readers announce when it changes. It must not hold figures that change often. */
 export function Announce({ text }: { text: string }) {
   return (
     <span role="status" className="visually-hidden">

@@ -7,13 +7,13 @@ import { sessionQuery, signIn } from "@/features/auth/api";
 import { ApiError, isPassing, sessionKey } from "@/lib/api/client";
 import styles from "./sign-in.module.css";
 
-/** Shows the pages to who is signed in, and the sign-in page to who is not. */
+/** Shows the pages to a signed-in user, and otherwise the sign-in page. */
 export function SessionGate({ linkToken, children }: { linkToken: string | null; children: ReactNode }) {
   const client = useQueryClient();
   const link = useMutation({
     mutationFn: signIn,
     onSuccess: (session) => client.setQueryData(sessionKey, session),
-    // The address bar has lost the token already: it must survive a server that is just starting.
+    // The address bar no longer holds the token, so the sign-in is repeated while the server starts.
     retry: (_, error) => isPassing(error),
     retryDelay: 2000,
   });

@@ -8,16 +8,16 @@ import styles from "./findings.module.css";
 /** Findings of the health rules with cause, evidence and remedy, and the run's warnings. */
 export function Findings({ log }: { log: readonly JobEvent[] }) {
   const found = findings(log);
-  const said = remarks(log);
-  if (!found.length && !said.length) return null;
+  const messages = remarks(log);
+  if (!found.length && !messages.length) return null;
   return (
     <details className={styles.findings} open={found.length > 0 || undefined}>
-      <summary>{title(found.length, said.length)}</summary>
+      <summary>{title(found.length, messages.length)}</summary>
       <ul>
         {found.map((finding) => (
           <Rule key={finding.rule} finding={finding} />
         ))}
-        {said.map((remark) => (
+        {messages.map((remark) => (
           <li key={remark.text} className={styles[remark.level]}>
             <p className={styles.text}>
               <Prose text={remark.text} />
