@@ -73,7 +73,15 @@ def peer_monitor(run_dir: Path, world: World) -> Iterator[PeerMonitor | None]:
     finally:  # the run is finished or stopped; every process waits here for the others
         with suppress(PeerGone):
             world.barrier()
+            _close_process_group()
         monitor.stop()
+
+
+def _close_process_group() -> None:
+    """End the threads of the collectives. One that still runs when the interpreter ends aborts the process (status -6)."""
+    from accelerate import PartialState
+
+    PartialState().destroy_process_group()
 
 
 def _clear_marks(run_dir: Path, mark: Path) -> None:
