@@ -47,8 +47,8 @@ def test_the_micro_batch_split_changes_nothing_but_rounding(name: str) -> None:
         results.append((update_metrics(updated.history), experience.advantages_BR, weights_of(cast.policy)))
     (metrics, advantages, weights), (other_metrics, other_advantages, other_weights) = results
     for name, value in metrics.items():
-        # A clipped fraction counts tokens. Rounding may move one over the edge of the clip range, in two of the four
-        # updates that are averaged; an update has at least 24 tokens.
+        # A clipped fraction counts tokens. Rounding may move one over the edge of the clip range in two of the
+        # four updates that are averaged. An update has at least 24 tokens.
         margin = 2.5 / (4 * 24) if "clipfrac" in name else 1e-4
         assert other_metrics[name] == pytest.approx(value, rel=1e-2, abs=margin), name
     torch.testing.assert_close(other_advantages, advantages, **tolerance.outputs())
