@@ -6,10 +6,15 @@ from itertools import groupby
 
 
 def wilson_interval(rate: float, count: int, z: float = 1.959964) -> tuple[float, float]:
-    """Wilson's score interval of a proportion (1927), 95 % by default. It is clipped to 0..1, which rounding could exceed."""
+    """Wilson's score interval of a proportion (1927), 95 % by default.
+
+    A bound that is exactly 0 or 1 (`rate` 0 or 1) is returned so, and the interval always contains `rate`.
+    """
     centre = (rate + z * z / (2 * count)) / (1 + z * z / count)
     half = z / (1 + z * z / count) * math.sqrt(rate * (1 - rate) / count + z * z / (4 * count * count))
-    return max(0.0, centre - half), min(1.0, centre + half)
+    low = 0.0 if rate == 0 else max(0.0, centre - half)
+    high = 1.0 if rate == 1 else min(1.0, centre + half)
+    return low, high
 
 
 def pearson(points: Sequence[tuple[float, float]]) -> float | None:

@@ -107,5 +107,5 @@ def test_the_demo_learns(seed: int, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     found = json.loads(figures.read_text())
     assert found["win_rate"] >= 0.8
-    assert found["win_rate_interval"][0] < found["win_rate"] < found["win_rate_interval"][1]
+    assert found["win_rate_interval"][0] < found["win_rate"] <= found["win_rate_interval"][1]
     assert set(found["stage_seconds"]) == {"sft", "reward_model", "ppo", "evaluation"}
