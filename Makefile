@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 JSON ?= out/gpu.json
 
-.PHONY: help setup demo up test test-slow test-rounding check bench gpu format openapi reference docs clean
+.PHONY: help setup demo up test test-unit test-costs test-slow test-rounding check bench gpu format openapi reference docs clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -34,6 +34,12 @@ test: setup ## run the whole default test suite, in a real browser too
 	@$(BIN)/python .setup browser
 	@$(NPM) test --silent
 	@$(BIN)/python -m pytest -m "not slow" -n auto $(ARGS)
+
+test-unit: setup ## run the quick tests that need no server (under 90 seconds)
+	@$(BIN)/python -m pytest -m unit -n auto -q $(ARGS)
+
+test-costs: setup ## run the default suite and record what its tests cost, in tests/costs.json
+	@$(BIN)/python -m pytest -m "not slow" -n auto --costs $(ARGS)
 
 test-slow: setup ## run the tests that take minutes
 	@$(BIN)/python -m pytest -m slow $(ARGS)

@@ -6,10 +6,13 @@ where neither the platform's packages nor pytest-xdist are installed, as on a ba
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
+from tests import costs
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
@@ -21,12 +24,23 @@ _SHARED = ("client", "compose", "docs", "e2e")
 _SCRUBBED = ("PROXIMAL_", "DATABASE_URL", "REDIS_URL", "PG", "CELERY_", "ALEMBIC_")
 
 
-def pytest_configure() -> None:
-    """Register Hypothesis' profile for all tests. Without a deadline, a busy machine fails no example."""
-    from hypothesis import settings
+def pytest_addoption(parser: pytest.Parser) -> None:
+    costs.add_options(parser)
 
-    settings.register_profile("tests", deadline=None)
-    settings.load_profile("tests")
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register Hypothesis' profile for all tests: without a deadline, a busy machine fails no example."""
+    with suppress(ImportError):  # a bare GPU machine may lack it
+        from hypothesis import settings
+
+        settings.register_profile("tests", deadline=None)
+        settings.load_profile("tests")
+    costs.register(config)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    costs.mark_units(items)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -1,0 +1,84 @@
+"""The record of what tests cost, the budgets, and the choice of unit tests."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.costs import Costs
+
+ROOT = Path(__file__).parents[1]
+CONFTEST = """
+from pathlib import Path
+from tests import costs
+
+costs.RECORD, costs.BUDGETS = Path("costs.json"), Path("budgets.toml")
+
+def pytest_addoption(parser): costs.add_options(parser)
+def pytest_configure(config): costs.register(config)
+def pytest_collection_modifyitems(items): costs.mark_units(items)
+"""
+TESTS = """
+import time
+import pytest
+
+def burn():
+    start = time.process_time()
+    while time.process_time() < start + 0.6: pass
+
+@pytest.fixture(scope="module")
+def shared(): burn()
+
+@pytest.fixture
+def postgres_url(): pass
+
+def test_cheap(): pass
+def test_dear(): burn()
+def test_with_shared(shared): pass
+def test_with_server(postgres_url): pass
+@pytest.mark.slow
+def test_slow(): pass
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "conftest.py").write_text(CONFTEST)
+    (tmp_path / "test_five.py").write_text(TESTS)
+    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers =\n    slow:\n    unit:\n")
+    (tmp_path / "costs.json").write_text("{}")
+    (tmp_path / "budgets.toml").write_text('[cpu_seconds]\n"tests" = 1\n')
+    return tmp_path
+
+
+def _pytest(folder: Path, *options: str) -> str:
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q", *options]
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=True).stdout
+
+
+def test_record_names_dear_tests_and_dear_shared_fixtures(folder: Path) -> None:
+    _pytest(folder, "--costs")
+    recorded = json.loads((folder / "costs.json").read_text())
+    assert set(recorded) == {"test_five.py::test_dear", "test_five.py::shared"}
+    assert all(cost >= 0.6 for cost in recorded.values())
+
+
+def test_unit_leaves_out_dear_slow_and_server_tests(folder: Path) -> None:
+    (folder / "costs.json").write_text('{"test_five.py::test_dear": 0.6, "test_five.py::shared": 0.6}')
+    assert _pytest(folder, "-m", "unit", "--collect-only").splitlines()[0] == "test_five.py::test_cheap"
+    assert "1 passed, 4 deselected" in _pytest(folder, "-m", "unit")
+
+
+def test_budget_counts_a_test_for_the_deepest_folder() -> None:
+    costs = Costs({"tests": 10.0, "tests/api": 2.0}, None, enforced=True)
+    costs.seconds = {
+        "tests/api/test_a.py::test_b": 1.5,
+        "tests/api/test_a.py::fixture": 1.0,
+        "tests/test_c.py::test_d": 4.0,
+    }
+    assert costs.by_folder() == {"tests": 4.0, "tests/api": 2.5}
+    assert costs.over_budget() == ["tests/api took 2.5 CPU seconds; its budget is 2"]
