@@ -98,7 +98,7 @@ def test_annotate_quit_keeps_the_item_open(run: Run, client: Client, described: 
 def test_annotate_continue_names_the_obstacle(client: Client, dataset: str) -> None:
     round_id = client.create_annotation_round({"type": "dataset", "dataset": dataset})["id"]
     for verb in (client.get_annotation_continuation, client.continue_job):
-        with pytest.raises(ApiError, match="close it first") as refusal:
+        with pytest.raises(ApiError, match="Close it first") as refusal:
             verb(round_id, "job_x")
         assert refusal.value.code == "round_open"
 
