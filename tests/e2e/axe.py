@@ -7,7 +7,7 @@ from playwright.sync_api import Page
 
 AXE = Path(__file__).parents[2] / "frontend" / "node_modules" / "axe-core" / "axe.min.js"
 _RUN = """async () => {
-    // Colours that are just changing (a reduced motion still takes a moment) are nobody's to read.
+    // Wait until colours have stopped changing. Even a reduced motion takes a moment.
     await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
     const changing = document.getAnimations().filter((one) => one instanceof CSSTransition);
     await Promise.allSettled(changing.map((one) => one.finished));

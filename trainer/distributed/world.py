@@ -29,7 +29,7 @@ _IN_FLIGHT = 3
 """Messages sent at a time, which bounds the memory of their copies."""
 
 
-loss_check_deferred: ContextVar[bool] = ContextVar("told_by_gradients", default=False)
+loss_check_deferred: ContextVar[bool] = ContextVar("loss_check_deferred", default=False)
 """Whether a non-finite loss is reported by the gradient check after the backward pass, not before it."""
 
 

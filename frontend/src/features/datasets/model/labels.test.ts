@@ -13,7 +13,7 @@ test.each([
   ["numbers, which count from 0 or from 1, or are signs", { "0": null, "1": null, "2": null, "-1": null }],
   ["truth values, which may be about either", { true: null, false: null }],
   ["a number and a word", { "1": null, "2": null, tie: "tie" }],
-  ["grades, of which nobody knows which way they go", { "1": null, "2": null, "3": null }],
+  ["grades whose direction is unknown", { "1": null, "2": null, "3": null }],
   ["one number alone", { "1": null }],
   ["what says nothing", { left: "a", "?": null, gewinnt: null }],
 ] as const)("%s", (_, labels) => expect(guessLabels(Object.keys(labels))).toEqual(labels));

@@ -67,7 +67,7 @@ test("the answer that a reward checks is shown", () => {
   expect(readRow({ prompt: "6 × 7", answer: 42 }).extra).toEqual([["answer", "42"]]);
 });
 
-test("a pair that nobody has judged says so, and a ranking without ranks keeps its order", () => {
+test("a pair without a verdict is marked, and a ranking without ranks keeps its order", () => {
   expect(readRow({ prompt: "q", a: "one", b: "two", label: null }).verdict).toBe("unlabelled");
   const ranking = readRow({ prompt: "q", completions: ["one", "two"], ranks: null });
   expect(ranking.answers.map(({ name, preferred }) => [name, preferred])).toEqual([
