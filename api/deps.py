@@ -88,7 +88,7 @@ def refuse_other_sites(request: Request, *, silence_is_fine: bool = False) -> No
 
 def _job(job_id: str, principal: PrincipalDep, session: SessionDep) -> Job:
     """The caller's job. Raises NotFound for another caller's job, too."""
-    job = session.scalars(select(Job).filter_by(id=job_id, owner_id=principal.key_id)).one_or_none()
+    job = session.scalars(select(Job).filter_by(id=job_id, owner_id=principal.owner_id)).one_or_none()
     if job is None:
         raise NotFound(f"There is no job {job_id!r}.")
     return job
@@ -98,7 +98,7 @@ JobDep = Annotated[Job, Depends(_job)]
 
 
 def _dataset(dataset_id: str, principal: PrincipalDep, session: SessionDep) -> Dataset:
-    return versions.dataset_of(session, principal.key_id, dataset_id)
+    return versions.dataset_of(session, principal.owner_id, dataset_id)
 
 
 DatasetDep = Annotated[Dataset, Depends(_dataset)]
@@ -106,7 +106,7 @@ DatasetDep = Annotated[Dataset, Depends(_dataset)]
 
 def _checkpoint(checkpoint_id: str, principal: PrincipalDep, session: SessionDep) -> Checkpoint:
     query = select(Checkpoint).join(Job, Job.id == Checkpoint.job_id)
-    query = query.where(Checkpoint.id == checkpoint_id, Job.owner_id == principal.key_id)
+    query = query.where(Checkpoint.id == checkpoint_id, Job.owner_id == principal.owner_id)
     checkpoint = session.scalars(query).one_or_none()
     if checkpoint is None:
         raise NotFound(f"There is no checkpoint {checkpoint_id!r}.")

@@ -139,7 +139,7 @@ def list_workers(principal: PrincipalDep, session: SessionDep) -> WorkerList:
     """List the workers that are online."""
     present = online_workers(session)
     at_work = [worker.job_id for worker in present]
-    yours = set(session.scalars(select(Job.id).where(Job.id.in_(at_work), Job.owner_id == principal.key_id)))
+    yours = set(session.scalars(select(Job.id).where(Job.id.in_(at_work), Job.owner_id == principal.owner_id)))
     shown = [Worker.model_validate(worker) for worker in present]
     return WorkerList.from_items(
         [one if one.job_id in yours else one.model_copy(update={"job_id": None}) for one in shown]

@@ -60,7 +60,7 @@ WRITES = (BadRequest, NotSignedIn, CrossOrigin, NotFound, TooLarge, WrongMediaTy
 
 
 def _round(round_id: str, principal: PrincipalDep, session: SessionDep) -> models.AnnotationRound:
-    return rounds.get(session, principal.key_id, round_id)
+    return rounds.get(session, principal.owner_id, round_id)
 
 
 RoundDep = Annotated[models.AnnotationRound, Depends(_round)]
@@ -78,7 +78,7 @@ def create_annotation_round(
 
     A data task makes the items: the round is `preparing`, then `open`.
     """
-    round_ = rounds.create(session, principal.key_id, body, settings)
+    round_ = rounds.create(session, principal.owner_id, body, settings)
     session.refresh(round_)
     return views.round_of(session, round_)
 
@@ -93,8 +93,8 @@ def list_annotation_rounds(
     order: OrderBy = "desc",
 ) -> AnnotationRoundList:
     """Your rounds."""
-    rounds.settle_all(session, principal.key_id)
-    query = select(models.AnnotationRound).filter_by(owner_id=principal.key_id)
+    rounds.settle_all(session, principal.owner_id)
+    query = select(models.AnnotationRound).filter_by(owner_id=principal.owner_id)
     if status:
         query = query.where(models.AnnotationRound.status.in_([one.value for one in status]))
     found = page(session, query, models.AnnotationRound, after, limit, order)
@@ -173,7 +173,7 @@ def choose_annotation_reward_model(
     body: ChooseRewardModel, round_: RoundDep, principal: PrincipalDep, session: SessionDep
 ) -> AnnotationProgress:
     """Score the completions with a reward model, to measure how often it agrees with the annotators."""
-    checkpoint = sources.owned_reward_model(session, principal.key_id, body.checkpoint, "checkpoint")
+    checkpoint = sources.owned_reward_model(session, principal.owner_id, body.checkpoint, "checkpoint")
     return views.progress_of(session, scores.request(session, round_, checkpoint.id))
 
 

@@ -43,7 +43,7 @@ def request_report(
 ) -> Report:
     """Request a report on a version. Each version gets one without a model as soon as it has rows. With the model and the
     limits of a job, the report uses that job's tokenizer and template."""
-    version = _version(session, principal.key_id, dataset.id, body.version)
+    version = _version(session, principal.owner_id, dataset.id, body.version)
     made = reports.request(session, version, body.model_dump(exclude={"version"}, exclude_none=True))
     found = reports.get(session, dataset.id, made.id)
     if found.task.status not in (TaskStatus.QUEUED, TaskStatus.RUNNING):
@@ -86,7 +86,7 @@ def apply_fixes(
 ) -> DatasetVersion:
     """Apply the fixes of findings: make a new version without the rows, or with the texts changed. The old version does not
     change."""
-    version = _version(session, principal.key_id, dataset.id, body.version)
+    version = _version(session, principal.owner_id, dataset.id, body.version)
     report = None
     if body.report is not None:
         found = reports.get(session, dataset.id, body.report)

@@ -82,12 +82,12 @@ def upload_dataset(
     scratch = settings.data_dir / "scratch"
     if isinstance(wanted, Form):
         limits = importing.request_limits_of(settings)
-        version = importing.import_now(session, blobs, principal.key_id, wanted.wanted, limits, scratch)
+        version = importing.import_now(session, blobs, principal.owner_id, wanted.wanted, limits, scratch)
     else:
         response.status_code = 202
         body = _wanted(session, blobs, principal, wanted)
-        version = importing.import_later(session, principal.key_id, body, importing.limits_of(settings), scratch)
-    return _dataset(session, versions.dataset_of(session, principal.key_id, version.dataset_id))
+        version = importing.import_later(session, principal.owner_id, body, importing.limits_of(settings), scratch)
+    return _dataset(session, versions.dataset_of(session, principal.owner_id, version.dataset_id))
 
 
 @router.get("", responses=documented(NotSignedIn, InvalidRequest))
@@ -104,7 +104,7 @@ def list_datasets(
     """Your datasets."""
     row = models.Dataset
     put_aside = row.archived_at.is_not(None)
-    query = select(row).filter_by(owner_id=principal.key_id).where(put_aside if archived else ~put_aside)
+    query = select(row).filter_by(owner_id=principal.owner_id).where(put_aside if archived else ~put_aside)
     if kind is not None:
         query = query.filter_by(kind=kind.value)
     if search is not None:
@@ -178,7 +178,7 @@ def cancel_dataset_task(dataset: DatasetDep, task_id: str, session: SessionDep) 
 
 def _wanted(session: Session, blobs: BlobStore, principal: Principal, body: ImportDataset) -> Import:
     """The import of an upload, which is pinned until the import has ended."""
-    upload = store.take(session, principal.key_id, body.upload)
+    upload = store.take(session, principal.owner_id, body.upload)
     source = Source(opener(blobs, upload), upload.filename, upload.id, upload.url)
     reading = Reading(body.kind and body.kind.value, body.format, body.mapping, body.encoding)
     return Import(source, body.name or versions.default_name(upload.filename), reading, body.bad_rows)

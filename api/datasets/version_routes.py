@@ -188,7 +188,7 @@ def compare_datasets(
     found: list[models.DatasetVersion] = []
     for name, reference in (("dataset", dataset), ("other", other)):
         try:
-            found.append(_with_prompts(versions.usable(session, principal.key_id, reference)))
+            found.append(_with_prompts(versions.usable(session, principal.owner_id, reference)))
         except PlatformError as error:
             error.extras.setdefault("param", name)
             raise

@@ -52,7 +52,7 @@ router = APIRouter(prefix="/jobs", tags=["Jobs"], route_class=StrictRoute)
 )
 def create_job(body: JobSpec, principal: PrincipalDep, session: SessionDep, settings: SettingsDep) -> Job:
     """Submit a job. Only `model` and `data.preferences` are required. Datasets are named by id, models also by a checkpoint's id."""
-    job = submit_job(session, principal.key_id, body, settings)
+    job = submit_job(session, principal.owner_id, body, settings)
     after_commit(session, lambda: wake_worker(settings.redis_url))
     return views.job_view(session, job)
 
@@ -67,7 +67,7 @@ def list_jobs(
     order: OrderBy = "desc",
 ) -> JobList:
     """Your jobs, without their specs."""
-    query = select(models.Job).filter_by(owner_id=principal.key_id)
+    query = select(models.Job).filter_by(owner_id=principal.owner_id)
     if status:
         query = query.where(models.Job.status.in_([one.value for one in status]))
     found = page(session, query, models.Job, after, limit, order)

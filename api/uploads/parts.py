@@ -39,7 +39,7 @@ ContentDigest = Annotated[
 def _wanted(upload_id: str, number: PartNumber, principal: PrincipalDep, settings: SettingsDep) -> int:
     """The required size of the part, read in a transaction of its own, so that a slow part holds no connection."""
     with session_scope(settings.database_url) as session:
-        return expected_bytes(store.get(session, principal.key_id, upload_id), number)
+        return expected_bytes(store.get(session, principal.owner_id, upload_id), number)
 
 
 async def _receive(

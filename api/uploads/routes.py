@@ -78,7 +78,7 @@ def create_upload(
     principal: PrincipalDep, body: CreateUpload, session: SessionDep, blobs: BlobsDep, settings: SettingsDep
 ) -> Upload:
     """Start an upload. Then PUT each of its `parts`, in any order and several at a time, and complete it."""
-    row = store.create(session, blobs, settings, principal.key_id, body.filename, body.bytes, body.sha256)
+    row = store.create(session, blobs, settings, principal.owner_id, body.filename, body.bytes, body.sha256)
     return _upload(session, row)
 
 
@@ -91,7 +91,7 @@ def create_upload_from(
     principal: PrincipalDep, body: CreateUploadFrom, session: SessionDep, settings: SettingsDep
 ) -> Upload:
     """Have the platform download a file. `GET /v1/reference/uploads` lists the addresses that its operator allows."""
-    return _upload(session, create_fetched(session, settings, principal.key_id, body.url, body.filename))
+    return _upload(session, create_fetched(session, settings, principal.owner_id, body.url, body.filename))
 
 
 @router.get("/uploads", responses=documented(NotSignedIn, InvalidRequest))
@@ -104,7 +104,7 @@ def list_uploads(
     order: OrderBy = "desc",
 ) -> UploadList:
     """List your uploads that have not expired."""
-    query = select(models.Upload).filter_by(owner_id=principal.key_id)
+    query = select(models.Upload).filter_by(owner_id=principal.owner_id)
     if status is not None:
         query = query.filter_by(status=status.value)
     found = page(session, query, models.Upload, after, limit, order)
@@ -127,7 +127,7 @@ def get_upload_limits(_: PrincipalDep, settings: SettingsDep) -> UploadLimits:
 @router.get("/uploads/{upload_id}", responses=documented(NotSignedIn, NotFound, InvalidRequest))
 def get_upload(upload_id: str, principal: PrincipalDep, session: SessionDep) -> Upload:
     """Return an upload with its received parts."""
-    return _upload(session, store.get(session, principal.key_id, upload_id))
+    return _upload(session, store.get(session, principal.owner_id, upload_id))
 
 
 @router.put(
@@ -156,7 +156,7 @@ def put_upload_part(
     digests: DigestsDep,
 ) -> UploadPart:
     """Send one part as the body. An interrupted part is discarded. The same part again changes nothing."""
-    upload = store.get(session, principal.key_id, upload_id, lock=True)
+    upload = store.get(session, principal.owner_id, upload_id, lock=True)
     part = keep_part(session, blobs, upload, number, draft)
     after_commit(session, lambda: digests.arrived(blobs, upload_id, number))
     return UploadPart(number=number, bytes=part.bytes)
@@ -167,7 +167,7 @@ def get_upload_part(
     upload_id: str, number: PartNumber, principal: PrincipalDep, session: SessionDep, blobs: BlobsDep
 ) -> UploadPartSum:
     """Return a received part with its SHA-256."""
-    upload = store.get(session, principal.key_id, upload_id)
+    upload = store.get(session, principal.owner_id, upload_id)
     part = session.get(models.UploadPart, (upload.id, number))
     if part is None:
         raise NotFound(f"Part {number} of {upload_id} has not been received.")
@@ -179,7 +179,7 @@ def _arrived_sum(
 ) -> str:
     """The SHA-256 of the file. It is computed outside the request's transaction, because it may take long."""
     with session_scope(settings.database_url) as session:
-        upload = store.get(session, principal.key_id, upload_id)
+        upload = store.get(session, principal.owner_id, upload_id)
         if upload.status == UploadStatus.COMPLETE and upload.sha256:
             return upload.sha256
         count = refuse_missing(session, upload)
@@ -208,7 +208,7 @@ def complete_upload(
     body: CompleteUpload = NO_CHECKSUM,
 ) -> Upload:
     """Complete an upload: check that all parts are received, and the checksum of the file. May be repeated."""
-    upload = store.get(session, principal.key_id, upload_id, lock=True)
+    upload = store.get(session, principal.owner_id, upload_id, lock=True)
     receiving.complete(session, upload, arrived, body.sha256)
     after_commit(session, lambda: digests.forget(upload_id))
     return _upload(session, upload)
@@ -223,7 +223,7 @@ def delete_upload(
     upload_id: str, principal: PrincipalDep, session: SessionDep, blobs: BlobsDep, digests: DigestsDep
 ) -> None:
     """Delete an upload and its parts, and stop its download. Datasets made from it stay."""
-    store.delete(session, blobs, principal.key_id, upload_id)
+    store.delete(session, blobs, principal.owner_id, upload_id)
     after_commit(session, lambda: digests.forget(upload_id))
 
 
@@ -252,7 +252,7 @@ def preview_upload(
     Nothing is stored. With `format`, `kind` or `mapping`, the preview reads the records accordingly.
     """
     with session_scope(settings.database_url) as session:  # no connection is held while the file is read
-        upload = store.get(session, principal.key_id, upload_id)
+        upload = store.get(session, principal.owner_id, upload_id)
         open_ = opener(blobs, upload)
     scratch = settings.data_dir / "scratch"
     scratch.mkdir(parents=True, exist_ok=True)

@@ -10,7 +10,7 @@ from sqlalchemy import delete, select, update
 from sqlalchemy.orm import Session
 
 from core.errors import NotFound, NotSignedIn
-from core.models import ApiKey, BrowserSession
+from core.models import ApiKey, BrowserSession, Owner
 from core.models.base import new_id
 
 PREFIX = "prx_"
@@ -19,21 +19,25 @@ _LAST_USED_INTERVAL = timedelta(minutes=1)
 
 @dataclass(frozen=True)
 class Principal:
-    """The key that a request is made with.
+    """The key that a request is made with, and the owner that it acts for.
 
     `by_cookie`: a browser session stands for the key, so the request must come from the dashboard's own pages.
     """
 
     key_id: str
     key_name: str
+    owner_id: str
     by_cookie: bool
     expires_at: datetime | None = None
 
 
 def create_key(session: Session, name: str) -> tuple[ApiKey, str]:
-    """Store a new key. Returns its row, and its text, which is not stored."""
+    """Store a new key with an owner of its own. Returns the key's row, and its text, which is not stored."""
     plaintext = PREFIX + base64.b32encode(secrets.token_bytes(20)).decode().lower()
-    key = ApiKey(id=new_id("key"), name=name, prefix=plaintext[: len(PREFIX) + 4], sha256=_sha256(plaintext))
+    id_, prefix = new_id("key"), plaintext[: len(PREFIX) + 4]
+    session.add(Owner(id=id_, name=name))
+    session.flush()
+    key = ApiKey(id=id_, owner_id=id_, name=name, prefix=prefix, sha256=_sha256(plaintext))
     session.add(key)
     session.flush()
     return key, plaintext
@@ -57,7 +61,7 @@ def authenticate(session: Session, plaintext: str) -> Principal:
     if key is None:
         raise NotSignedIn("This API key is unknown or revoked.")
     _note_use(session, key)
-    return Principal(key.id, key.name, by_cookie=False)
+    return Principal(key.id, key.name, key.owner_id, by_cookie=False)
 
 
 def open_session(session: Session, key_id: str, lifetime: timedelta) -> tuple[str, datetime]:
@@ -78,7 +82,7 @@ def authenticate_session(session: Session, token: str) -> Principal:
     if found is None:
         raise NotSignedIn("The session has ended. Sign in again.")
     browser, key = found
-    return Principal(key.id, key.name, by_cookie=True, expires_at=browser.expires_at)
+    return Principal(key.id, key.name, key.owner_id, by_cookie=True, expires_at=browser.expires_at)
 
 
 def close_session(session: Session, token: str) -> None:

@@ -1,6 +1,6 @@
 """The tables, one a file."""
 
-from core.models.access import ApiKey, BrowserSession
+from core.models.access import ApiKey, BrowserSession, Owner
 from core.models.annotation import Annotation, AnnotationItem, AnnotationPin, AnnotationRound
 from core.models.base import Base
 from core.models.datasets import Dataset, DatasetContent, DatasetPrompt, DatasetReport, DatasetRow, DatasetVersion
@@ -30,6 +30,7 @@ __all__ = [
     "JobDataset",
     "JobEvent",
     "JobMetrics",
+    "Owner",
     "Upload",
     "UploadPart",
     "Worker",

@@ -1,4 +1,4 @@
-"""API keys and browser sessions."""
+"""Owners, their API keys, and browser sessions."""
 
 from datetime import datetime
 
@@ -8,12 +8,24 @@ from sqlalchemy.orm import Mapped, mapped_column
 from core.models.base import Base, CreatedAt
 
 
+class Owner(Base):
+    """The holder of jobs, datasets, uploads and annotation rounds. Everything that one owner has is private to it."""
+
+    __tablename__ = "owners"
+
+    id: Mapped[str] = mapped_column(primary_key=True)
+    """The id of the key that it was made for."""
+    name: Mapped[str]
+    created_at: Mapped[CreatedAt]
+
+
 class ApiKey(Base):
-    """The owner of jobs and datasets. Its text is not stored."""
+    """A credential of an owner. Its text is not stored."""
 
     __tablename__ = "api_keys"
 
     id: Mapped[str] = mapped_column(primary_key=True)
+    owner_id: Mapped[str] = mapped_column(ForeignKey("owners.id"), index=True)
     name: Mapped[str]
     prefix: Mapped[str]
     """The first characters of the key, by which its owner recognises it."""

@@ -140,7 +140,7 @@ class AnnotationRound(Base):
     )
 
     id: Mapped[str] = mapped_column(primary_key=True)
-    owner_id: Mapped[str] = mapped_column(ForeignKey("api_keys.id"))
+    owner_id: Mapped[str] = mapped_column(ForeignKey("owners.id"))
     name: Mapped[str]
     kind: Mapped[str]
     status: Mapped[str]

@@ -23,7 +23,7 @@ class Dataset(Base):
     )
 
     id: Mapped[str] = mapped_column(primary_key=True)
-    owner_id: Mapped[str] = mapped_column(ForeignKey("api_keys.id"))
+    owner_id: Mapped[str] = mapped_column(ForeignKey("owners.id"))
     name: Mapped[str]
     kind: Mapped[str]
     created_at: Mapped[CreatedAt]

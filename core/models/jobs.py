@@ -55,7 +55,7 @@ class Job(LeasedRow, Base):
         Index("ix_jobs_leases", "lease_expires_at", postgresql_where=text(_in(ACTIVE))),
     )
 
-    owner_id: Mapped[str] = mapped_column(ForeignKey("api_keys.id"))
+    owner_id: Mapped[str] = mapped_column(ForeignKey("owners.id"))
     name: Mapped[str]
     spec: Mapped[dict[str, Any]]
     """The spec with every default filled in."""

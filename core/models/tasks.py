@@ -37,7 +37,7 @@ class DataTask(LeasedRow, Base):
         Index("ix_data_tasks_leases", "lease_expires_at", postgresql_where=text("status = 'running'")),
     )
 
-    owner_id: Mapped[str] = mapped_column(ForeignKey("api_keys.id"))
+    owner_id: Mapped[str] = mapped_column(ForeignKey("owners.id"))
     kind: Mapped[str]
     """Selects the handler in the data worker."""
     args: Mapped[dict[str, Any]]

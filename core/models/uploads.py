@@ -41,7 +41,7 @@ class Upload(Base):
     )
 
     id: Mapped[str] = mapped_column(primary_key=True)
-    owner_id: Mapped[str] = mapped_column(ForeignKey("api_keys.id"))
+    owner_id: Mapped[str] = mapped_column(ForeignKey("owners.id"))
     filename: Mapped[str]
     """The name that the user gave it. Shown, and used to detect the format; never a path."""
     bytes: Mapped[int | None]

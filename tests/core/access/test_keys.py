@@ -17,6 +17,11 @@ def test_a_key_opens_and_only_its_hash_is_stored(session: Session) -> None:
     assert plaintext not in stored and plaintext.startswith(key.prefix)
 
 
+def test_authenticate_every_new_key_has_its_own_owner(session: Session) -> None:
+    mine, yours = (keys.authenticate(session, keys.create_key(session, "same name")[1]) for _ in range(2))
+    assert mine.owner_id != yours.owner_id
+
+
 @pytest.mark.parametrize("wrong", ["", "prx_", "prx_x", "\x00", "\udcff", "' OR 1=1"])
 def test_authenticate_wrong_key_is_refused(session: Session, wrong: str) -> None:
     keys.create_key(session, "me")
