@@ -13,10 +13,10 @@ unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 JSON ?= out/gpu.json
 
-.PHONY: help setup demo up test test-unit test-costs test-slow test-rounding check bench gpu format openapi reference docs clean
+.PHONY: help setup demo up test test-unit test-costs test-slow test-rounding check bench bench-platform gpu format openapi reference docs clean
 
 help: ## list these commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo '  Options go into ARGS, as in: make demo ARGS="--port 8001 --seed 3"'
 
 setup: ## install everything into .venv and build the dashboard (idempotent)
@@ -61,6 +61,10 @@ check: setup ## lint, formats, types, import contracts, prose, the documentation
 
 bench: setup ## measure PPO on this machine's CPU, against TRL too (up to 15 minutes)
 	@$(BIN)/python benchmarks/suite.py $(ARGS)
+
+bench-platform: JSON = out/platform.json
+bench-platform: setup ## measure reading, ingest, queue and streams of the platform, figures into JSON=FILE
+	@$(BIN)/python -m benchmarks.platform_suite --json "$(JSON)" $(ARGS)
 
 gpu: ## prove the GPU path with the Python at hand, figures into JSON=FILE (9 minutes; without a GPU a rehearsal)
 	@"$(PYTHON)" -m benchmarks.gpu_suite --json "$(JSON)" $(ARGS)

@@ -1,0 +1,64 @@
+"""The command: `python -m benchmarks.platform_suite --json FILE`, or `make bench-platform JSON=FILE`."""
+
+import argparse
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from benchmarks.gpu_suite.schedule import Outcome, Part, Schedule
+from benchmarks.places import cores, path, processor, say, write_json
+from benchmarks.platform_suite.ingest import ingest
+from benchmarks.platform_suite.reading import read_long_run
+
+MINUTES = 15.0
+PARTS = (
+    Part("reading a long run", read_long_run, 240),
+    Part("ingest", ingest, 180),
+)
+"""Every measurement, with the seconds after which it is ended."""
+
+
+def main(argv: list[str] | None = None) -> dict[str, Any]:
+    """Run the measurements one after another, and write the JSON after each. Returns the content of the JSON."""
+    arguments = _parser().parse_args(argv)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that no part outlives this process
+    wanted = [part for part in PARTS if not arguments.only or part.name in arguments.only]
+    folder = Path(tempfile.mkdtemp(prefix="platform-"))
+    outcomes: list[Outcome] = []
+
+    def ended(outcome: Outcome) -> None:
+        outcomes.append(outcome)
+        say(f"{outcome.status:8} {outcome.seconds:6.1f} s  {outcome.name}: {outcome.reason or outcome.figures}")
+        write_json(figures(outcomes), arguments.json)
+
+    try:
+        schedule = Schedule(folder, time.monotonic() + arguments.minutes * 60, 1, ended)
+        schedule.run(wanted, "cpu", arguments.rehearse)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    return figures(outcomes)
+
+
+def figures(outcomes: list[Outcome]) -> dict[str, Any]:
+    """The figures of all measurements by name, the machine, and how each measurement ended."""
+    found = {name: value for outcome in outcomes for name, value in outcome.figures.items()}
+    machine = {"cores": cores(), "processor": processor()}
+    return found | {"machine": machine, "parts": [outcome.as_json() for outcome in outcomes]}
+
+
+def _parser() -> argparse.ArgumentParser:
+    names = [part.name for part in PARTS]
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.platform_suite", description="Measure the platform.")
+    parser.add_argument("--json", type=path, help="write every figure to this file")
+    parser.add_argument("--minutes", type=float, default=MINUTES, help="limit for all parts together (default 15)")
+    parser.add_argument("--rehearse", action="store_true", help="small sizes, to check that every part works")
+    parser.add_argument("--only", nargs="+", choices=names, help="measure only these parts")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(0 if all(part["status"] == "passed" for part in main()["parts"]) else 1)
