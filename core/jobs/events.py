@@ -12,6 +12,7 @@ from core.db import storable_numbers
 from core.jobs.attempts import held
 from core.jobs.progress import apply_event
 from core.jobs.state import change_status
+from core.live import announce
 from core.models import Job, JobAttempt, JobEvent, JobMetrics
 from core.models.jobs import JobStatus
 from data.parse import storable
@@ -60,6 +61,7 @@ def stored_offset(session: Session, job_id: str, attempt: int) -> int:
 def _insert_events(session: Session, job: Job, events: Sequence[Event]) -> None:
     first = job.last_seq + 1
     session.execute(insert(JobEvent), [_row(job, seq, event) for seq, event in enumerate(events, first)])
+    announce(session, job.id, job.last_seq + len(events))
 
 
 def _row(job: Job, seq: int, event: Event) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from sqlalchemy.orm import Session
 
 from core.db import storable_message
 from core.errors import IllegalTransition
+from core.live import announce
 from core.models import CheckpointPin, Job, JobEvent
 from core.models.jobs import ACTIVE, TERMINAL, JobStatus
 
@@ -65,6 +66,7 @@ def _write(session: Session, job: Job, start: JobStatus | None, to: JobStatus, r
     )
     session.add_all([job, event])
     session.flush()
+    announce(session, job.id, job.last_seq)
 
 
 def request_cancel(session: Session, job: Job) -> None:
