@@ -51,6 +51,7 @@ from core.errors import (
     WrongDatasetKind,
     WrongMediaType,
 )
+from core.jobs.actors import key_of
 from core.models.annotation import RoundStatus
 from core.paging import page
 
@@ -224,8 +225,11 @@ def get_annotation_continuation(
         DatasetBlocked,
     ),
 )
-def continue_job(body: ContinueJob, round_: RoundDep, session: SessionDep, settings: SettingsDep) -> Job:
+def continue_job(
+    body: ContinueJob, round_: RoundDep, principal: PrincipalDep, session: SessionDep, settings: SettingsDep
+) -> Job:
     """Submit a job that continues another: refit its reward model on the closed round, then run PPO from its policy."""
-    job = continuation.continue_job(session, round_, body.job, settings, body.steps, body.name)
+    wanted = continuation.NextJob(body.job, body.steps, body.name)
+    job = continuation.continue_job(session, round_, wanted, settings, key_of(principal))
     after_commit(session, lambda: wake_worker(settings.redis_url))
     return job_view(session, job)

@@ -10,6 +10,7 @@ from pydantic_core import CoreSchema
 
 from api.jobs.schemas import JobError
 from api.schema import ListOf, Schema, Timestamp
+from core.jobs.actors import ActorKind
 from core.models.jobs import JobStatus
 from trainer.events import Event
 
@@ -56,6 +57,17 @@ class JobEventList(ListOf[JobEvent]):
     """Events in order. The cursor is the sequence number."""
 
 
+class Actor(Schema):
+    """The cause of a transition."""
+
+    kind: ActorKind
+    """`api_key`: a request. `worker`: the worker that held the job. `health_rule`: a rule of the trainer. `platform`: the sweeper."""
+    id: str | None
+    """Id of the key or of the worker, or name of the rule; null for the platform."""
+    name: str | None
+    """Name of the key when it acted; null for the others."""
+
+
 class StatusChanged(BaseModel):
     """The platform moved the job to another state."""
 
@@ -70,6 +82,8 @@ class StatusChanged(BaseModel):
     """Why, for people."""
     error: JobError | None
     """Why the job failed; null for other states."""
+    actor: Actor | None = None
+    """Who changed it; absent in events of older versions."""
 
 
 def _variant(event: type[BaseModel]) -> type[BaseModel]:

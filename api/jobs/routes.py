@@ -25,6 +25,7 @@ from core.errors import (
     WrongDatasetKind,
     WrongMediaType,
 )
+from core.jobs.actors import key_of
 from core.jobs.state import request_cancel
 from core.jobs.submit import submit_job
 from core.models.jobs import JobStatus
@@ -52,7 +53,7 @@ router = APIRouter(prefix="/jobs", tags=["Jobs"], route_class=StrictRoute)
 )
 def create_job(body: JobSpec, principal: PrincipalDep, session: SessionDep, settings: SettingsDep) -> Job:
     """Submit a job. Only `model` and `data.preferences` are required. Datasets are named by id, models also by a checkpoint's id."""
-    job = submit_job(session, principal.owner_id, body, settings)
+    job = submit_job(session, principal.owner_id, body, settings, key_of(principal))
     after_commit(session, lambda: wake_worker(settings.redis_url))
     return views.job_view(session, job)
 
@@ -83,7 +84,7 @@ def get_job(job: JobDep, session: SessionDep) -> Job:
 @router.post(
     "/{job_id}/cancel", responses=documented(NotSignedIn, CrossOrigin, NotFound, IllegalTransition, InvalidRequest)
 )
-def cancel_job(job: JobDep, session: SessionDep) -> Job:
+def cancel_job(job: JobDep, principal: PrincipalDep, session: SessionDep) -> Job:
     """End a queued job at once. A running job is `cancelling` until its worker has stopped the run."""
-    request_cancel(session, job)
+    request_cancel(session, job, key_of(principal))
     return views.job_view(session, job)

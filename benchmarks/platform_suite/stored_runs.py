@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from sqlalchemy.orm import Session
 
 from core.jobs import attempts
+from core.jobs.actors import PLATFORM
 from core.jobs.attempts import Claim
 from core.jobs.events import append_events
 from core.jobs.state import write_first_status
@@ -36,7 +37,7 @@ def queued_job(session: Session, owner_id: str) -> Job:
         last_seq=0,
         seeds_done=0,
     )
-    write_first_status(session, job, "Created.")
+    write_first_status(session, job, "Created.", PLATFORM)
     return job
 
 

@@ -7,6 +7,17 @@ from typing import Any, Literal, NotRequired, TypeAlias
 from typing_extensions import TypedDict
 
 
+class Actor(TypedDict):
+    """The cause of a transition."""
+
+    kind: Literal["api_key", "worker", "health_rule", "platform"]
+    """`api_key`: a request. `worker`: the worker that held the job. `health_rule`: a rule of the trainer. `platform`: the sweeper."""
+    id: str | None
+    """Id of the key or of the worker, or name of the rule; null for the platform."""
+    name: str | None
+    """Name of the key when it acted; null for the others."""
+
+
 class AdvantageSpec(TypedDict, closed=True):
     """How much better a token was than expected."""
 
@@ -1874,6 +1885,7 @@ StatusChangedData = TypedDict(
         "to": JobStatus,
         "reason": str,
         "error": JobError | None,
+        "actor": NotRequired[Actor | None],
     },
 )
 

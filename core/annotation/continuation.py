@@ -15,6 +15,7 @@ from core.access.references import is_checkpoint_id
 from core.annotation import results, rounds
 from core.datasets import versions
 from core.errors import CannotContinue, InvalidSpec, NotFound, RoundOpen
+from core.jobs.actors import PLATFORM, Actor
 from core.jobs.submit import submit_job
 from core.models import AnnotationRound, Checkpoint, DatasetVersion, Job
 from core.models.annotation import RoundStatus
@@ -70,6 +71,17 @@ def next_spec(basis: ContinuationBasis, preferences: str, name: str, steps: int 
     return raw
 
 
+@dataclass(frozen=True)
+class NextJob:
+    """The job to continue, and what the next one changes."""
+
+    job_id: str
+    steps: int | None = None
+    """Steps of the next job; None: as many as before."""
+    name: str | None = None
+    """Its name; None: made of the names of the job and of the round."""
+
+
 def plan(
     session: Session, round_: AnnotationRound, job_id: str, steps: int | None = None, name: str | None = None
 ) -> Continuation:
@@ -84,13 +96,13 @@ def plan(
 def continue_job(
     session: Session,
     round_: AnnotationRound,
-    job_id: str,
+    wanted: NextJob,
     settings: Settings,
-    steps: int | None = None,
-    name: str | None = None,
+    actor: Actor = PLATFORM,
 ) -> Job:
     """Queue the next job, and store its id with the round. Raises the errors of `plan` and of `submit_job`."""
-    job = submit_job(session, round_.owner_id, plan(session, round_, job_id, steps, name).spec, settings)
+    spec = plan(session, round_, wanted.job_id, wanted.steps, wanted.name).spec
+    job = submit_job(session, round_.owner_id, spec, settings, actor)
     round_ = rounds.locked(session, round_.id)  # lock order: the dataset, then the round
     round_.jobs = [*round_.jobs, job.id]
     session.flush()

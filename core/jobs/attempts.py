@@ -9,6 +9,8 @@ from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.orm import Session
 
 from core.db import storable_message, storable_numbers
+from core.jobs import actors
+from core.jobs.actors import Actor
 from core.jobs.state import change_status
 from core.leasing import LeasedQueue, SweepResult
 from core.models import Checkpoint, Job, JobAttempt
@@ -48,10 +50,17 @@ class JobQueue(LeasedQueue[Job]):
         return Job.priority.desc()
 
     def start(self, session: Session, row: Job, lease: Mapping[str, Any]) -> None:
-        change_status(session, row, JobStatus.STARTING, f"Claimed by worker {lease['worker_id']}.", **lease)
-        session.add(JobAttempt(job_id=row.id, number=row.attempt, worker_id=lease["worker_id"]))
+        worker_id = lease["worker_id"]
+        change_status(
+            session, row, JobStatus.STARTING, f"Claimed by worker {worker_id}.", actors.worker(worker_id), **lease
+        )
+        session.add(JobAttempt(job_id=row.id, number=row.attempt, worker_id=worker_id))
 
     def take_away(self, session: Session, row: Job, reason: str) -> JobStatus:
+        return self.lose(session, row, reason, actors.PLATFORM)
+
+    def lose(self, session: Session, row: Job, reason: str, actor: Actor) -> JobStatus:
+        """End the attempt as lost. The job fails after too many attempts without a new checkpoint."""
         _end_attempt(session, row, Outcome.LOST)
         lost = _lost_since_checkpoint(session, row)
         limit = get_settings().max_attempts if self._max_attempts is None else self._max_attempts
@@ -59,9 +68,9 @@ class JobQueue(LeasedQueue[Job]):
         if to is JobStatus.QUEUED and lost >= limit:
             text = storable_message(f"{reason} This was attempt {lost} in a row without a new checkpoint.")
             error = {"code": "too_many_attempts", "message": text}
-            change_status(session, row, JobStatus.FAILED, text, error=error)
+            change_status(session, row, JobStatus.FAILED, text, actor, error=error)
             return JobStatus.FAILED
-        change_status(session, row, to, reason)
+        change_status(session, row, to, reason, actor)
         return to
 
 
@@ -103,7 +112,8 @@ def finish(
     job = held(session, job_id, attempt)
     stored_summary = storable_numbers(summary) if summary is not None else None
     stored_error = {name: storable_message(value) for name, value in error.items()} if error else None
-    change_status(session, job, status, reason, error=stored_error, summary=stored_summary)
+    actor = actors.worker(job.worker_id)
+    change_status(session, job, status, reason, actor, error=stored_error, summary=stored_summary)
     _end_attempt(session, job, Outcome.FINISHED)
 
 
@@ -111,7 +121,7 @@ def release(session: Session, job_id: str, attempt: int, reason: str) -> JobStat
     """Give a saved job back. Returns its new status: queued, or cancelled or paused where that was requested."""
     job = held(session, job_id, attempt)
     to = _status_after_release(job)
-    change_status(session, job, to, reason)
+    change_status(session, job, to, reason, actors.worker(job.worker_id))
     _end_attempt(session, job, Outcome.RELEASED)
     return to
 
@@ -121,7 +131,8 @@ def lose(session: Session, job_id: str, attempt: int, reason: str) -> JobStatus:
 
     For a worker that still runs, but whose trainer was killed or whose disk failed.
     """
-    return _QUEUE.take_away(session, held(session, job_id, attempt), reason)
+    job = held(session, job_id, attempt)
+    return _QUEUE.lose(session, job, reason, actors.worker(job.worker_id))
 
 
 def sweep(session: Session, max_attempts: int | None = None) -> SweepResult:

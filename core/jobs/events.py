@@ -9,6 +9,7 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.orm import Session
 
 from core.db import storable_numbers
+from core.jobs import actors
 from core.jobs.attempts import held
 from core.jobs.progress import apply_event
 from core.jobs.state import change_status
@@ -32,7 +33,7 @@ def append_events(
     """
     job = held(session, job_id, attempt)
     if job.status == JobStatus.STARTING and any(isinstance(event, RunStarted) for event in events):
-        change_status(session, job, JobStatus.RUNNING, "The trainer has started.")
+        change_status(session, job, JobStatus.RUNNING, "The trainer has started.", actors.worker(job.worker_id))
     if events:
         _insert_events(session, job, events)
         _upsert_metrics(session, job, [event for event in events if isinstance(event, Metrics)])

@@ -8,6 +8,7 @@ from sqlalchemy.orm import Session
 
 from core.db import storable_message
 from core.errors import IllegalTransition
+from core.jobs.actors import Actor
 from core.live import announce
 from core.models import CheckpointPin, Job, JobEvent
 from core.models.jobs import ACTIVE, TERMINAL, JobStatus
@@ -28,8 +29,8 @@ TRANSITIONS: dict[JobStatus, frozenset[JobStatus]] = {
 }
 
 
-def change_status(session: Session, job: Job, to: JobStatus, reason: str, **columns: Any) -> None:
-    """Change the status, append the event with its reason, and set further `columns`.
+def change_status(session: Session, job: Job, to: JobStatus, reason: str, actor: Actor, **columns: Any) -> None:
+    """Change the status, append the event with its reason and its actor, and set further `columns`.
 
     Only this function changes `Job.status`. It locks and re-reads the row, so concurrent changes see each other. Raises
     IllegalTransition.
@@ -45,17 +46,18 @@ def change_status(session: Session, job: Job, to: JobStatus, reason: str, **colu
         session.execute(delete(CheckpointPin).where(CheckpointPin.job_id == job.id))
     for name, value in columns.items():
         setattr(job, name, value)
-    _write(session, job, start, to, storable_message(reason))
+    _write(session, job, start, to, storable_message(reason), actor)
 
 
-def write_first_status(session: Session, job: Job, reason: str) -> None:
+def write_first_status(session: Session, job: Job, reason: str, actor: Actor) -> None:
     """Set the status `queued` of a new job, and append the event."""
-    _write(session, job, None, S.QUEUED, reason)
+    _write(session, job, None, S.QUEUED, reason, actor)
 
 
-def _write(session: Session, job: Job, start: JobStatus | None, to: JobStatus, reason: str) -> None:
+def _write(session: Session, job: Job, start: JobStatus | None, to: JobStatus, reason: str, actor: Actor) -> None:
     job.status, job.status_reason, job.last_seq = to.value, reason, job.last_seq + 1
-    data = {"from": start and start.value, "to": to.value, "reason": reason, "error": job.error}
+    data: dict[str, Any] = {"from": start and start.value, "to": to.value, "reason": reason, "error": job.error}
+    data["actor"] = actor.as_json()
     event = JobEvent(
         job_id=job.id,
         seq=job.last_seq,
@@ -69,8 +71,8 @@ def _write(session: Session, job: Job, start: JobStatus | None, to: JobStatus, r
     announce(session, job.id, job.last_seq)
 
 
-def request_cancel(session: Session, job: Job) -> None:
+def request_cancel(session: Session, job: Job, actor: Actor) -> None:
     """Cancel a job without a worker at once, otherwise request it from the worker. Raises IllegalTransition after its end."""
     session.refresh(job, with_for_update=True)
     to = JobStatus.CANCELLING if job.status in ACTIVE else JobStatus.CANCELLED
-    change_status(session, job, to, "Cancelled by its owner.")
+    change_status(session, job, to, "Cancelled by its owner.", actor)

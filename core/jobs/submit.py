@@ -9,6 +9,7 @@ from core.datasets import overlap, versions
 from core.datasets.rows import content_of
 from core.datasets.versions import pin
 from core.errors import Conflict, InvalidRequest, InvalidSpec, NotFound, WrongDatasetKind
+from core.jobs.actors import PLATFORM, Actor
 from core.jobs.events import append_event
 from core.jobs.state import write_first_status
 from core.models import CheckpointPin, DatasetVersion, Job, JobDataset
@@ -22,7 +23,9 @@ EVALUATION = "evaluation_prompts"
 """The field of `data` whose prompts are never used for training."""
 
 
-def submit_job(session: Session, owner_id: str, spec: JobSpec, settings: Settings | None = None) -> Job:
+def submit_job(
+    session: Session, owner_id: str, spec: JobSpec, settings: Settings | None = None, actor: Actor = PLATFORM
+) -> Job:
     """Queue a job. Its datasets and checkpoints must belong to the owner and have the kinds that the spec needs.
 
     The stored spec names each dataset by the hash of its rows, so that it always means the same rows. Raises NotFound,
@@ -35,7 +38,7 @@ def submit_job(session: Session, owner_id: str, spec: JobSpec, settings: Setting
     used = _versions(session, owner_id, spec)
     resolved["data"] |= {role: pin(version) for role, version in used.items()}
     job = Job(id=new_id("job"), owner_id=owner_id, name=spec.name, spec=resolved, priority=0, attempt=0, last_seq=0)
-    write_first_status(session, job, "Created.")
+    write_first_status(session, job, "Created.", actor)
     session.add_all(JobDataset(job_id=job.id, role=role, version_id=version.id) for role, version in used.items())
     _warn_of_overlap(session, job, used)
     session.add_all(CheckpointPin(job_id=job.id, field=at, checkpoint_id=found.id) for at, found in needed.items())

@@ -8,6 +8,7 @@ from sqlalchemy.orm import Session
 
 from core.db import session_scope
 from core.jobs import attempts
+from core.jobs.actors import PLATFORM
 from core.jobs.checkpoints import record_checkpoint
 from core.jobs.events import append_events
 from core.jobs.state import request_cancel
@@ -144,7 +145,7 @@ def test_jobs_are_listed_newest_first_by_cursor_and_state(
     client: TestClient, session: Session, owner: tuple[ApiKey, str]
 ) -> None:
     made = [make_job(session, owner[0].id) for _ in range(3)]
-    request_cancel(session, made[1])
+    request_cancel(session, made[1], PLATFORM)
     session.commit()
     ids = [job.id for job in made]
     page = client.get("/v1/jobs?limit=2").json()

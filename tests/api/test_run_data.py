@@ -4,10 +4,12 @@ import hashlib
 import io
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import pytest
 from fastapi.testclient import TestClient
+from sqlalchemy import text
 from sqlalchemy.orm import Session
 
 from api.app import create_app
@@ -60,7 +62,13 @@ def test_events_in_order_by_cursor_and_type(client: TestClient, job: Job) -> Non
         "created_at": "",
         "stage": None,
         "step": None,
-        "data": {"from": None, "to": "queued", "reason": "Created.", "error": None},
+        "data": {
+            "from": None,
+            "to": "queued",
+            "reason": "Created.",
+            "error": None,
+            "actor": {"kind": "platform", "id": None, "name": None},
+        },
     }
     rest = client.get(f"/v1/jobs/{job.id}/events?after=4").json()
     assert [event["seq"] for event in rest["data"]] == list(range(5, job.last_seq + 1)) and not rest["has_more"]
@@ -119,6 +127,24 @@ def test_event_of_each_kind_fits_its_schema(client: TestClient, session: Session
     validator = jsonschema.Draft202012Validator({"$ref": "#/components/schemas/JobEvent", "components": components})
     assert {"status_changed", *(told.type for told in TOLD)} <= {event["type"] for event in shown}
     assert [error.message for event in shown for error in validator.iter_errors(event)] == []
+
+
+def test_transitions_of_a_request_name_its_key(
+    client: TestClient, body: dict[str, Any], owner: tuple[ApiKey, str]
+) -> None:
+    made = client.post("/v1/jobs", json=body).json()["id"]
+    client.post(f"/v1/jobs/{made}/cancel")
+    shown = client.get(f"/v1/jobs/{made}/events?types=status_changed").json()["data"]
+    key = {"kind": "api_key", "id": owner[0].id, "name": "tester"}
+    assert [(event["data"]["to"], event["data"]["actor"]) for event in shown] == [("queued", key), ("cancelled", key)]
+
+
+def test_stored_transition_without_actor_is_returned(client: TestClient, session: Session, job: Job) -> None:
+    """Events of versions before actors existed."""
+    session.execute(text("UPDATE job_events SET data = data - 'actor' WHERE job_id = :job"), {"job": job.id})
+    session.commit()
+    (first, *_) = client.get(f"/v1/jobs/{job.id}/events?types=status_changed").json()["data"]
+    assert first["data"] == {"from": None, "to": "queued", "reason": "Created.", "error": None}
 
 
 def test_token_tables_are_served(client: TestClient, session: Session, job: Job) -> None:

@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 
 from core import live
 from core.db import session_scope
+from core.jobs.actors import PLATFORM
 from core.jobs.events import append_events
 from core.jobs.state import request_cancel
 from core.models import Job
@@ -42,7 +43,7 @@ def test_commit_publishes_one_notice_for_all_jobs(session: Session, notices: Any
     notices()
     with session_scope() as transaction:
         for id_ in (job.id, other.id):
-            request_cancel(transaction, transaction.get_one(Job, id_))
+            request_cancel(transaction, transaction.get_one(Job, id_), PLATFORM)
     assert notices() == [{job.id: 2, other.id: 2}]
 
 
@@ -58,7 +59,7 @@ def test_trainers_events_are_announced_by_their_last_number(session: Session, no
 def test_rollback_publishes_nothing(session: Session, notices: Any) -> None:
     job = make_job(session)
     with pytest.raises(ZeroDivisionError), session_scope() as transaction:
-        request_cancel(transaction, transaction.get_one(Job, job.id))
+        request_cancel(transaction, transaction.get_one(Job, job.id), PLATFORM)
         raise ZeroDivisionError
     assert notices() == []
 

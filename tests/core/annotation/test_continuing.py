@@ -7,7 +7,7 @@ from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
 from core.annotation import continuation
-from core.annotation.continuation import ContinuationBasis, next_spec
+from core.annotation.continuation import ContinuationBasis, NextJob, next_spec
 from core.errors import CannotContinue, InvalidSpec, NotFound, RoundOpen
 from core.jobs.checkpoints import record_checkpoint
 from core.models import AnnotationItem, AnnotationRound, Checkpoint, Job
@@ -166,7 +166,7 @@ def test_continue_queues_a_job_and_stores_it_with_the_round(
     session: Session, job: Job, closed: AnnotationRound, settings: Settings
 ) -> None:
     ids = {stage: saved(session, job, stage).id for stage in ("sft", "reward_model", "ppo")}  # type: ignore[arg-type]
-    made = continuation.continue_job(session, closed, job.id, settings, steps=4)
+    made = continuation.continue_job(session, closed, NextJob(job.id, steps=4), settings)
     assert (made.status, made.spec["model"]["path"], made.spec["ppo"]["steps"]) == ("queued", ids["ppo"], 4)
     assert made.spec["data"]["preferences"].startswith(f"{closed.dataset_id}@sha256:")
     session.refresh(closed)
@@ -209,9 +209,9 @@ def test_continue_refuses_a_spec_that_a_posted_job_would_fail(
     for stage in ("sft", "reward_model", "ppo"):
         saved(session, job, stage)  # type: ignore[arg-type]
     with pytest.raises(InvalidSpec, match="warmup_steps"):
-        continuation.continue_job(session, closed, job.id, settings, steps=10)
+        continuation.continue_job(session, closed, NextJob(job.id, steps=10), settings)
 
 
 def test_a_round_that_is_not_closed_is_nothing_to_go_on_with(session: Session, job: Job, settings: Settings) -> None:
     with pytest.raises(RoundOpen, match=r"is open\. Close it first"):
-        continuation.continue_job(session, make_round(session, job.owner_id), job.id, settings)
+        continuation.continue_job(session, make_round(session, job.owner_id), NextJob(job.id), settings)

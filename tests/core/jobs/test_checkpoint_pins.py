@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 from core.db import session_scope
 from core.errors import NotFound, WrongCheckpoint
 from core.jobs import attempts
+from core.jobs.actors import PLATFORM
 from core.jobs.checkpoints import checkpoints_to_resume, prune_checkpoints, record_checkpoint
 from core.jobs.state import request_cancel
 from core.jobs.submit import submit_job
@@ -98,7 +99,7 @@ def test_a_checkpoint_that_an_unfinished_job_needs_is_not_pruned(session: Sessio
     for number in (2, 3, 4):
         saved(session, source, "ppo", number, final=False)
     assert prune_checkpoints(session, source.id, 1) == ["at/checkpoints/ppo-000002/2"]
-    request_cancel(session, needing)
+    request_cancel(session, needing, PLATFORM)
     assert prune_checkpoints(session, source.id, 1) == [first.blob_prefix]
 
 

@@ -8,6 +8,7 @@ from sqlalchemy.orm import Session
 from core.db import session_scope
 from core.errors import LeaseLost
 from core.jobs import attempts
+from core.jobs.actors import PLATFORM
 from core.jobs.attempts import Claim
 from core.jobs.checkpoints import prune_checkpoints, record_checkpoint
 from core.jobs.events import append_events
@@ -123,7 +124,7 @@ def test_late_heartbeat_renews_an_unswept_lease(session: Session) -> None:
 def test_a_cancelled_job_whose_worker_is_lost_is_cancelled(session: Session) -> None:
     job = make_job(session)
     running(session, job)
-    request_cancel(session, job)
+    request_cancel(session, job, PLATFORM)
     _expire_leases(session)
     assert attempts.sweep(session).cancelled == [job.id]
     assert job.status == "cancelled"
@@ -133,7 +134,7 @@ def test_heartbeat_returns_a_cancel_request(session: Session) -> None:
     job = make_job(session)
     running(session, job)
     assert not attempts.renew(session, job.id, 1).cancel_requested
-    request_cancel(session, job)
+    request_cancel(session, job, PLATFORM)
     assert attempts.renew(session, job.id, 1).cancel_requested
 
 
@@ -172,7 +173,7 @@ def test_release_requeues_the_job_with_outcome_released(session: Session) -> Non
 def test_release_of_job_with_cancel_request_cancels_it(session: Session) -> None:
     job = make_job(session)
     running(session, job)
-    request_cancel(session, job)
+    request_cancel(session, job, PLATFORM)
     assert attempts.release(session, job.id, 1, "The worker is going home.") == JobStatus.CANCELLED
     assert job.status == "cancelled"
 
@@ -221,7 +222,7 @@ def test_sweep_lists_the_queued_jobs(session: Session) -> None:
 def test_finish_before_cancel_arrives_is_succeeded(session: Session) -> None:
     job = make_job(session)
     running(session, job)
-    request_cancel(session, job)
+    request_cancel(session, job, PLATFORM)
     append_events(session, job.id, 1, start_events())
     attempts.finish(session, job.id, 1, JobStatus.SUCCEEDED, "Done.")
     assert session.get_one(Job, job.id).status == "succeeded"

@@ -8,6 +8,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from core.errors import IllegalTransition
+from core.jobs.actors import PLATFORM, Actor
 from core.jobs.state import TRANSITIONS, change_status
 from core.models import Job, JobEvent
 from core.models.jobs import ACTIVE, TERMINAL, JobStatus
@@ -51,36 +52,42 @@ def test_change_status_follows_the_transitions_table(session: Session, job: Job)
         _put(session, job, start)
         seq = job.last_seq
         if to in TRANSITIONS[start]:
-            change_status(session, job, to, "because", **_columns(to))
+            change_status(session, job, to, "because", PLATFORM, **_columns(to))
             assert (job.status, job.status_reason, job.last_seq) == (to, "because", seq + 1), (start, to)
             session.commit()  # the CHECK constraints agree
         else:
             with pytest.raises(IllegalTransition):
-                change_status(session, job, to, "because", **_columns(to))
+                change_status(session, job, to, "because", PLATFORM, **_columns(to))
             session.rollback()
             assert (job.status, job.last_seq) == (start, seq), (start, to)
 
 
-def test_change_status_event_has_from_to_and_reason(session: Session, job: Job) -> None:
-    change_status(session, job, JobStatus.CANCELLED, "changed my mind")
+def test_change_status_event_has_from_to_reason_and_actor(session: Session, job: Job) -> None:
+    change_status(session, job, JobStatus.CANCELLED, "changed my mind", Actor("api_key", "key_1", "Kim"))
     event = session.scalars(select(JobEvent).filter_by(job_id=job.id, seq=2)).one()
     assert event.type == "status_changed"
-    assert event.data == {"from": "queued", "to": "cancelled", "reason": "changed my mind", "error": None}
+    assert event.data == {
+        "from": "queued",
+        "to": "cancelled",
+        "reason": "changed my mind",
+        "error": None,
+        "actor": {"kind": "api_key", "id": "key_1", "name": "Kim"},
+    }
 
 
 def test_illegal_transition_names_the_allowed_states(session: Session, job: Job) -> None:
     with pytest.raises(IllegalTransition) as refusal:
-        change_status(session, job, JobStatus.SUCCEEDED, "")
+        change_status(session, job, JobStatus.SUCCEEDED, "", PLATFORM)
     assert refusal.value.extras == {"from": "queued", "to": "succeeded", "allowed": ["cancelled", "starting"]}
 
 
 def test_change_status_concurrent_second_sees_the_first(session: Session, job: Job) -> None:
     with Session(session.get_bind()) as other:
         late = other.get_one(Job, job.id)
-        change_status(session, job, JobStatus.CANCELLED, "first")
+        change_status(session, job, JobStatus.CANCELLED, "first", PLATFORM)
         session.commit()
         with pytest.raises(IllegalTransition):
-            change_status(other, late, JobStatus.CANCELLED, "second")
+            change_status(other, late, JobStatus.CANCELLED, "second", PLATFORM)
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from sqlalchemy import select
 from core.blobs import LocalBlobs
 from core.db import session_scope
 from core.jobs import attempts
+from core.jobs.actors import PLATFORM
 from core.jobs.state import request_cancel
 from core.models import Checkpoint, Job, Worker
 from core.models.jobs import JobStatus
@@ -39,7 +40,7 @@ TREE = [
 
 def cancel(job_id: str) -> None:
     with session_scope() as session:
-        request_cancel(session, session.get_one(Job, job_id))
+        request_cancel(session, session.get_one(Job, job_id), PLATFORM)
 
 
 def test_a_run_from_claim_to_success(queue: Queue, context: WorkerContext, heartbeat: WorkerHeartbeat) -> None:
@@ -47,8 +48,11 @@ def test_a_run_from_claim_to_success(queue: Queue, context: WorkerContext, heart
     assert run_queued_jobs(context, heartbeat) == 1
     done = job(job_id)
     assert (done.status, done.summary, done.attempt) == ("succeeded", {"win_rate": 0.9}, 1)
-    moves = [event.data["to"] for event in events(job_id, "status_changed")]
-    assert moves == ["queued", "starting", "running", "succeeded"]
+    moves = [(event.data["to"], event.data["actor"]["kind"]) for event in events(job_id, "status_changed")]
+    by_worker = [(state, "worker") for state in ("starting", "running", "succeeded")]
+    assert moves == [("queued", "platform"), *by_worker]
+    claimed = events(job_id, "status_changed")[1].data["actor"]
+    assert claimed == {"kind": "worker", "id": heartbeat.worker_id, "name": None}
     assert [event.seq for event in events(job_id)] == list(range(1, done.last_seq + 1))
     assert [event.step for event in events(job_id, "metrics")] == [1, 2, 3, 4, 5]
 

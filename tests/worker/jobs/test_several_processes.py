@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from core.db import session_scope
+from core.jobs.actors import PLATFORM
 from core.jobs.state import request_cancel
 from core.models import Job
 from core.settings import MachineSettings, Settings, get_settings
@@ -96,7 +97,7 @@ def test_cancelled_run_saves_and_deaf_processes_are_killed(
     def ask() -> None:
         pids.extend(ranks_of(settings, job_id))
         with session_scope() as session:
-            request_cancel(session, session.get_one(Job, job_id))
+            request_cancel(session, session.get_one(Job, job_id), PLATFORM)
 
     with meanwhile(ask):
         run_queued_jobs(context, heartbeat)

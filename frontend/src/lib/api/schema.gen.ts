@@ -1102,6 +1102,28 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         /**
+         * Actor
+         * @description The cause of a transition.
+         */
+        Actor: {
+            /**
+             * Kind
+             * @description `api_key`: a request. `worker`: the worker that held the job. `health_rule`: a rule of the trainer. `platform`: the sweeper.
+             * @enum {string}
+             */
+            kind: "api_key" | "worker" | "health_rule" | "platform";
+            /**
+             * Id
+             * @description Id of the key or of the worker, or name of the rule; null for the platform.
+             */
+            id: string | null;
+            /**
+             * Name
+             * @description Name of the key when it acted; null for the others.
+             */
+            name: string | null;
+        };
+        /**
          * AdvantageSpec
          * @description How much better a token was than expected.
          */
@@ -8133,6 +8155,8 @@ export interface components {
             reason: string;
             /** @description Why the job failed; null for other states. */
             error: components["schemas"]["JobError"] | null;
+            /** @description Who changed it; absent in events of older versions. */
+            actor?: components["schemas"]["Actor"] | null;
         };
         /**
          * StatusChangedEvent
