@@ -143,6 +143,12 @@ class ProblemItem(Schema):
     """Line of an uploaded file, from 1."""
     column: int | None = None
     """Column of that line in characters, from 1."""
+    value: int | None = None
+    """For `limit_exceeded`: the figure that exceeds the limit."""
+    limit: int | None = None
+    """For `limit_exceeded`: the largest figure that the platform allows."""
+    setting: str | None = None
+    """For `limit_exceeded`: the setting with the limit."""
 
 
 class Problem(Schema):

@@ -32,9 +32,11 @@
     │   ├── DatasetFailed      422  a version could not be made
     │   ├── ChecksumMismatch   422  the received bytes have another hash
     │   ├── ImportRefused      422  files may not be imported from the address
+    │   ├── LimitExceeded      422  a field of the spec exceeds a limit of the platform
     │   ├── WrongDatasetKind   422  the field needs another kind of dataset
     │   ├── CannotContinue     422  the job has no models to continue from
     │   └── WrongCheckpoint    422  the field needs a checkpoint of another stage
+    ├── QuotaExceeded          429  the owner has as much as the platform allows
     ├── FetchFailed            502  a file could not be downloaded
     ├── Unavailable            503  the database or the broker does not answer
     └── DiskFull               507  the disk of the platform is full
@@ -238,6 +240,11 @@ class ImportRefused(InvalidRequest):
     title = "Nothing can be imported from this address."
 
 
+class LimitExceeded(InvalidRequest):
+    code = "limit_exceeded"
+    title = "The job exceeds a limit of this platform."
+
+
 class WrongDatasetKind(InvalidRequest):
     code = "wrong_dataset_kind"
     title = "This field needs another kind of dataset."
@@ -251,6 +258,15 @@ class CannotContinue(InvalidRequest):
 class WrongCheckpoint(InvalidRequest):
     code = "wrong_checkpoint"
     title = "This field needs a checkpoint of another stage."
+
+
+class QuotaExceeded(PlatformError):
+    """Its header keeps clients from retrying, because waiting does not help."""
+
+    status = 429
+    code = "quota_exceeded"
+    title = "The limit of what one owner may have is reached."
+    headers = NEVER_RETRY
 
 
 class FetchFailed(PlatformError):

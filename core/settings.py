@@ -111,6 +111,27 @@ class Settings(BaseSettings):
     reward_urls: Annotated[RewardUrls, NoDecode] = "none"
     """Addresses that a job may name as its reward or judge: `none`, `any`, or prefixes separated by spaces, as `https://rewards.example:8443/v1 http://10.0.0.7/`. The trainer sends the requests from the worker's network: with `any`, an owner of an API key can reach what only your machines can."""
 
+    max_steps: Annotated[int, Field(ge=1)] = 1_000_000
+    """Most PPO steps of a job (`ppo.steps`)."""
+    max_epochs: Annotated[int, Field(ge=1)] = 1000
+    """Most epochs of each stage of a job."""
+    max_batch_size: Annotated[int, Field(ge=1)] = 4096
+    """Largest batch of each stage of a job, in rows."""
+    max_sequence_tokens: Annotated[int, Field(ge=1)] = 32768
+    """Most tokens of one sequence of a job: its prompt and its response or completion together."""
+    max_batch_tokens: Annotated[int, Field(ge=1)] = 8 * 1024**2
+    """Most tokens of one batch of a job: the batch size times the longest sequence. Preference pairs count as two sequences. Decrease it if the jobs of your users fill the memory of a machine."""
+    max_processes: Annotated[int, Field(ge=1)] = 64
+    """Most processes of a job, over all its machines. `PROXIMAL_PROCESSES` is the limit of one worker."""
+    max_seeds: Annotated[int, Field(ge=1)] = 16
+    """Most seeds of a job. Each seed is a whole run."""
+    max_run_hours: Annotated[float, Field(gt=0)] = 24 * 7
+    """Longest run of a job in hours, all attempts together. The worker then lets the trainer save, and the job ends as failed with the code `time_limit`. Its checkpoints are kept. Workers read this setting."""
+    max_open_jobs: Annotated[int, Field(ge=1)] = 1000
+    """Most unfinished jobs of one owner. A further submission returns 429."""
+    max_owner_bytes: Annotated[int, Field(ge=1)] = 256 * 1024**3
+    """Most bytes of one owner: uploads, rows of datasets and checkpoints together. At the limit, uploads, datasets and submissions return 429, and imports fail. Running jobs still store their checkpoints."""
+
     session_hours: Annotated[float, Field(gt=0)] = 24 * 14
     """Hours for which a browser stays signed in."""
     stream_seconds: Seconds = 600

@@ -27,6 +27,7 @@ from core.errors import (
     InvalidRequest,
     NotFound,
     NotSignedIn,
+    QuotaExceeded,
     TooLarge,
     UploadNotComplete,
     WrongMediaType,
@@ -62,6 +63,7 @@ router = APIRouter(prefix="/datasets", tags=["Datasets"], route_class=StrictRout
         FormatUnclear,
         InvalidMapping,
         InvalidDataset,
+        QuotaExceeded,
         DiskFull,
     ),
 )

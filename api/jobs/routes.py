@@ -18,8 +18,10 @@ from core.errors import (
     IllegalTransition,
     InvalidRequest,
     InvalidSpec,
+    LimitExceeded,
     NotFound,
     NotSignedIn,
+    QuotaExceeded,
     TooLarge,
     WrongCheckpoint,
     WrongDatasetKind,
@@ -48,7 +50,9 @@ router = APIRouter(prefix="/jobs", tags=["Jobs"], route_class=StrictRoute)
         InvalidRequest,
         InvalidSpec,
         WrongDatasetKind,
+        LimitExceeded,
         WrongCheckpoint,
+        QuotaExceeded,
     ),
 )
 def create_job(body: JobSpec, principal: PrincipalDep, session: SessionDep, settings: SettingsDep) -> Job:

@@ -39,6 +39,7 @@ from core.errors import (
     NotSignedIn,
     PartDiffers,
     PartsMissing,
+    QuotaExceeded,
     TooLarge,
     UploadInUse,
     UploadNotComplete,
@@ -72,7 +73,7 @@ DigestsDep = Annotated[RunningDigests, Depends(_digests)]
 @router.post(
     "/uploads",
     status_code=201,
-    responses=documented(NotSignedIn, CrossOrigin, TooLarge, WrongMediaType, InvalidRequest, DiskFull),
+    responses=documented(NotSignedIn, CrossOrigin, TooLarge, WrongMediaType, InvalidRequest, QuotaExceeded, DiskFull),
 )
 def create_upload(
     principal: PrincipalDep, body: CreateUpload, session: SessionDep, blobs: BlobsDep, settings: SettingsDep
@@ -85,7 +86,7 @@ def create_upload(
 @router.post(
     "/uploads/from",
     status_code=202,
-    responses=documented(NotSignedIn, CrossOrigin, WrongMediaType, InvalidRequest, ImportRefused),
+    responses=documented(NotSignedIn, CrossOrigin, WrongMediaType, InvalidRequest, ImportRefused, QuotaExceeded),
 )
 def create_upload_from(
     principal: PrincipalDep, body: CreateUploadFrom, session: SessionDep, settings: SettingsDep

@@ -2114,6 +2114,12 @@ class ProblemItem(TypedDict):
     """Line of an uploaded file, from 1."""
     column: NotRequired[int | None]
     """Column of that line in characters, from 1."""
+    value: NotRequired[int | None]
+    """For `limit_exceeded`: the figure that exceeds the limit."""
+    limit: NotRequired[int | None]
+    """For `limit_exceeded`: the largest figure that the platform allows."""
+    setting: NotRequired[str | None]
+    """For `limit_exceeded`: the setting with the limit."""
 
 
 class Problem(TypedDict):

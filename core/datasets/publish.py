@@ -7,6 +7,7 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from core import quotas
 from core.blobs import BlobStore
 from core.datasets import reports, row_store, search, versions
 from core.datasets.row_store import RowsDraft
@@ -14,6 +15,7 @@ from core.datasets.rows import answer_lines_key, lines_key
 from core.errors import NotFound
 from core.models import Dataset, DatasetContent, DatasetVersion
 from core.models.datasets import VersionStatus
+from core.settings import get_settings
 from data.parse import storable
 
 _PIECE = 1024 * 1024
@@ -32,8 +34,8 @@ def publish_version(
     """Store the draft's rows as the version's. The version becomes ready, or `blocked` until the user
     decides about a finding.
 
-    A version that is no longer importing is left unchanged. Raises NotFound if the dataset was deleted. The draft must have
-    rows.
+    A version that is no longer importing is left unchanged. Raises NotFound if the dataset was deleted, and QuotaExceeded.
+    The draft must have rows.
     """
     # Lock order: dataset, task, version, content. Every function that locks several of them keeps it.
     query = select(DatasetVersion).filter_by(id=version_id).with_for_update(of=DatasetVersion)
@@ -49,6 +51,7 @@ def publish_version(
         blobs.put_file(answer_lines_key(version.id), draft.answer_lines_file)
     version.findings, version.left_out = storable(list(findings)), left_out
     _settle(session, version, content, VersionStatus.BLOCKED if blocked else VersionStatus.READY)
+    quotas.check_storage(session, version.dataset.owner_id, get_settings())
     return version
 
 

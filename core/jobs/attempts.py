@@ -135,6 +135,13 @@ def lose(session: Session, job_id: str, attempt: int, reason: str) -> JobStatus:
     return _QUEUE.lose(session, job, reason, actors.worker(job.worker_id))
 
 
+def run_seconds(session: Session, job_id: str) -> float:
+    """Wall time of all attempts at the job so far, in seconds."""
+    end = func.coalesce(JobAttempt.ended_at, func.clock_timestamp())
+    seconds = func.extract("epoch", end - JobAttempt.started_at)
+    return float(session.scalars(select(func.sum(seconds)).where(JobAttempt.job_id == job_id)).one() or 0)
+
+
 def sweep(session: Session, max_attempts: int | None = None) -> SweepResult:
     """Take jobs with an expired lease away from their workers, and list the queued jobs."""
     return JobQueue(max_attempts).sweep(session)

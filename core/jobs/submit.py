@@ -4,6 +4,7 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
+from core import quotas
 from core.access.references import check_references
 from core.datasets import overlap, versions
 from core.datasets.rows import content_of
@@ -11,6 +12,7 @@ from core.datasets.versions import pin
 from core.errors import Conflict, InvalidRequest, InvalidSpec, NotFound, WrongDatasetKind
 from core.jobs.actors import PLATFORM, Actor
 from core.jobs.events import append_event
+from core.jobs.limits import check_limits
 from core.jobs.state import write_first_status
 from core.models import CheckpointPin, DatasetVersion, Job, JobDataset
 from core.models.base import new_id
@@ -29,13 +31,16 @@ def submit_job(
     """Queue a job. Its datasets and checkpoints must belong to the owner and have the kinds that the spec needs.
 
     The stored spec names each dataset by the hash of its rows, so that it always means the same rows. Raises NotFound,
-    InvalidSpec, WrongCheckpoint, WrongDatasetKind and the errors of a version that is not ready.
+    InvalidSpec, LimitExceeded, QuotaExceeded, WrongCheckpoint, WrongDatasetKind and the errors of a version that is not ready.
     """
     resolved = spec.model_dump(mode="json")
     _check_text(resolved)
     allowed = settings or get_settings()
+    check_limits(spec, allowed)
     needed = check_references(session, owner_id, spec, allowed.path_rules, allowed.reward_urls)
     used = _versions(session, owner_id, spec)
+    quotas.check_open_jobs(session, owner_id, allowed)
+    quotas.check_storage(session, owner_id, allowed)
     resolved["data"] |= {role: pin(version) for role, version in used.items()}
     job = Job(id=new_id("job"), owner_id=owner_id, name=spec.name, spec=resolved, priority=0, attempt=0, last_seq=0)
     write_first_status(session, job, "Created.", actor)

@@ -3,14 +3,14 @@
 from sqlalchemy import delete as delete_rows
 from sqlalchemy.orm import Session
 
-from core import tasks
+from core import quotas, tasks
 from core.access.import_urls import ImportSource, import_refusal, parse_import_url
 from core.blobs import BlobStore
 from core.errors import ImportRefused, InvalidRequest
 from core.models import Upload, UploadPart
 from core.models.base import new_id
 from core.models.uploads import UploadStatus
-from core.settings import Settings
+from core.settings import Settings, get_settings
 from core.uploads.parts import checked_filename, part_bytes_for, upload_prefix
 from core.uploads.receiving import mark_complete
 from core.uploads.store import FETCH, get, postpone_expiry
@@ -19,8 +19,9 @@ _UNNAMED = "import"
 
 
 def create_fetched(session: Session, settings: Settings, owner_id: str, url: str, filename: str | None) -> Upload:
-    """Create an upload and the task that downloads its file. Raises ImportRefused and InvalidRequest."""
+    """Create an upload and the task that downloads its file. Raises ImportRefused, InvalidRequest and QuotaExceeded."""
     wanted = checked_import_url(url, settings)
+    quotas.check_storage(session, owner_id, settings, more=1)
     upload = Upload(id=new_id("up"), owner_id=owner_id, url=url, status=UploadStatus.FETCHING.value)
     upload.filename = checked_filename(filename) if filename else default_filename(wanted)
     upload.part_bytes = part_bytes_for(settings.max_upload_bytes, settings.upload_part_bytes)
@@ -55,16 +56,21 @@ def begin(session: Session, blobs: BlobStore, owner_id: str, upload_id: str) -> 
 
 
 def describe(session: Session, owner_id: str, upload_id: str, size: int | None, filename: str | None) -> None:
-    """Store the size that the source reports, and the file name if it differs from the one stored."""
+    """Store the size that the source reports, and the file name if it differs from the one stored. Raises QuotaExceeded."""
     upload = get(session, owner_id, upload_id, lock=True)
     upload.bytes = size
+    session.flush()
+    quotas.check_storage(session, owner_id, get_settings())
     if filename is not None:
         upload.filename = _filename_or_default(filename)
 
 
 def add_part(session: Session, upload: Upload, number: int, size: int) -> None:
-    """Store the row of a part whose blob is stored; the caller has locked `upload`."""
+    """Store the row of a part whose blob is stored; the caller has locked `upload`. Raises QuotaExceeded."""
     session.add(UploadPart(upload_id=upload.id, number=number, bytes=size))
+    session.flush()
+    if upload.bytes is None:
+        quotas.check_storage(session, upload.owner_id, get_settings())
     postpone_expiry(upload)
 
 

@@ -7,7 +7,7 @@ from sqlalchemy import ColumnElement, exists, func, select
 from sqlalchemy import delete as delete_rows
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
-from core import tasks
+from core import quotas, tasks
 from core.blobs import BlobStore, discard
 from core.db import after_commit, storable_message
 from core.errors import (
@@ -34,12 +34,13 @@ FETCH = "fetch"
 def create(
     session: Session, blobs: BlobStore, settings: Settings, owner_id: str, filename: str, size: int, sha256: str | None
 ) -> Upload:
-    """Create an upload of `size` bytes that waits for its parts. Raises TooLarge, InvalidRequest and DiskFull."""
+    """Create an upload of `size` bytes that waits for its parts. Raises TooLarge, QuotaExceeded, InvalidRequest and DiskFull."""
     if size > settings.max_upload_bytes:
         raise TooLarge(f"An upload may have at most {settings.max_upload_bytes} bytes.")
     free = blobs.free_bytes()
     if free is not None and size > free:
         raise DiskFull(f"The file has {size} bytes. The platform's disk has room for {free}.")
+    quotas.check_storage(session, owner_id, settings, size)
     upload = Upload(id=new_id("up"), owner_id=owner_id, filename=checked_filename(filename), bytes=size, sha256=sha256)
     upload.part_bytes = part_bytes_for(size, settings.upload_part_bytes)
     upload.status = UploadStatus.OPEN.value

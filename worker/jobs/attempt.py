@@ -1,6 +1,7 @@
 """One attempt at a job, from claim to end: prepare the workspace, launch the trainer, follow it, settle the outcome."""
 
 import logging
+import math
 import signal
 import time
 from dataclasses import dataclass
@@ -22,7 +23,7 @@ from worker.jobs import workspace as workspaces
 from worker.jobs.follow import Follower
 from worker.jobs.launch import Launcher, MachineRank, capacity_refusal, job_resources, log_tail
 from worker.jobs.machines import invite_machines
-from worker.jobs.settle import TrainerEnd, settle
+from worker.jobs.settle import TIME_LIMIT, TrainerEnd, settle, time_limit_message
 from worker.jobs.workspace import Workspace
 from worker.lease import Lease
 from worker.process import DATABASE_UNAVAILABLE, StopRequest, with_retries
@@ -100,10 +101,15 @@ class _Attempt:
         self._lease = lease
         self._follower = Follower(claim, workspace, worker.blobs)
         self._killed = False
+        self._limit_reached = False
+        self._ends_at = math.inf
 
     def run(self) -> JobStatus:
         if refused := capacity_refusal(self._claim.spec, self._worker.settings):
             return self._fail(refused.code, refused.message)
+        self._ends_at = time.monotonic() + self._seconds_left()
+        if self._time_is_up():
+            return self._fail(TIME_LIMIT, time_limit_message(self._worker.settings.max_run_hours))
         try:
             self._check_paths()
             self._prepare()
@@ -122,6 +128,14 @@ class _Attempt:
             return self._fail("invalid_events", f"The trainer wrote an event that is not valid: {error}")
         finally:
             trainer.kill()
+
+    def _seconds_left(self) -> float:
+        """Seconds until the job has run as long as the platform allows, all attempts together."""
+        used = with_retries(lambda session: attempts.run_seconds(session, self._claim.job_id), self._give_up)
+        return self._worker.settings.max_run_hours * 3600 - used
+
+    def _time_is_up(self) -> bool:
+        return time.monotonic() > self._ends_at
 
     def _check_paths(self) -> None:
         """Raises InvalidSpec for a path that is not allowed: a link may have changed since the submission."""
@@ -161,6 +175,7 @@ class _Attempt:
             cancel_requested=self._lease.cancel_requested,
             stop_requested=self._worker.stop.requested,
             killed_by_worker=self._killed,
+            hours_reached=self._worker.settings.max_run_hours if self._limit_reached else None,
         )
         return with_retries(lambda session: settle(session, self._claim, end), self._give_up)
 
@@ -175,7 +190,8 @@ class _Attempt:
                 stored = self._store_events()
                 took = time.monotonic() - now
                 next_look = now + (min(_PAUSE_FACTOR * took, _LONGEST_PAUSE) if stored else _DATABASE_PAUSE)
-            if asked_at is None and self._must_end():
+            if asked_at is None and (self._must_end() or self._time_is_up()):
+                self._limit_reached = not self._must_end()
                 log.info("%s: asking the trainer to save and end", self._claim.job_id)
                 trainer.send(signal.SIGTERM)
                 asked_at = now

@@ -13,6 +13,8 @@ from core.models.jobs import JobStatus
 from trainer.errors import Paused, ProcessLost, Stopped, TrainerError
 from trainer.events import RunFailed, RunFinished, RunStopped
 
+TIME_LIMIT = "time_limit"
+"""The code of a job that has run as long as the platform allows."""
 # The second one: a SIGTERM during the imports, before the trainer installed its handler.
 _STOPPED = (Stopped.exit_status, -signal.SIGTERM)
 
@@ -44,6 +46,8 @@ class TrainerEnd:
     cancel_requested: bool
     stop_requested: bool
     killed_by_worker: bool
+    hours_reached: float | None = None
+    """The longest run in hours, if the worker stopped the trainer because the job had run as long."""
 
 
 def settle(session: Session, claim: Claim, end: TrainerEnd) -> JobStatus:
@@ -60,6 +64,8 @@ def settle(session: Session, claim: Claim, end: TrainerEnd) -> JobStatus:
     if end.status == Paused.exit_status:  # not requeued: a person must look at it first
         return _fail(session, claim, "paused_by_health", _why_paused(end))
     if end.killed_by_worker or end.status in _STOPPED:
+        if end.hours_reached is not None:
+            return _fail(session, claim, TIME_LIMIT, time_limit_message(end.hours_reached))
         return attempts.release(session, *job, _why_released(end))
     if end.status == -signal.SIGKILL:
         reason = "The trainer was killed by SIGKILL: the machine has probably run out of memory."
@@ -69,6 +75,14 @@ def settle(session: Session, claim: Claim, end: TrainerEnd) -> JobStatus:
     if end.status in _CODES:
         return _fail(session, claim, _CODES[end.status], end.log_tail or _crash(end))
     return _fail(session, claim, "trainer_crashed", _crash(end))
+
+
+def time_limit_message(hours: float) -> str:
+    """The message of a job that has run for `hours`."""
+    return (
+        f"The job has run for {hours:g} hours, the longest time that this platform allows (PROXIMAL_MAX_RUN_HOURS). "
+        "Its checkpoints are kept. To continue, submit a job that names the last one as `model.path`."
+    )
 
 
 def _fail(session: Session, claim: Claim, code: str, message: str) -> JobStatus:

@@ -5,17 +5,18 @@ import re
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import func, select, update
 
 from core.blobs import LocalBlobs
 from core.db import session_scope
 from core.jobs import attempts
 from core.jobs.actors import PLATFORM
 from core.jobs.state import request_cancel
-from core.models import Checkpoint, Job, Worker
+from core.models import Checkpoint, Job, JobAttempt, Worker
 from core.models.jobs import JobStatus
 from core.settings import Settings, get_settings
 from tests.core.factories import make_job
@@ -345,3 +346,31 @@ def test_worker_is_listed_while_it_runs(settings: Settings) -> None:
         assert session.get_one(Worker, heartbeat.worker_id).job_id is None
     with session_scope() as session:
         assert session.get(Worker, heartbeat.worker_id) is None
+
+
+def test_a_run_at_its_time_limit_is_saved_and_fails(
+    queue: Queue, context: WorkerContext, heartbeat: WorkerHeartbeat
+) -> None:
+    job_id = queue("begin wait")
+    limited = replace(context, settings=context.settings.model_copy(update={"max_run_hours": 1 / 3600}))
+    assert run_queued_jobs(limited, heartbeat) == 1
+    ended = job(job_id)
+    assert ended.status == "failed" and ended.error is not None
+    assert ended.error["code"] == "time_limit" and "PROXIMAL_MAX_RUN_HOURS" in ended.error["message"]
+    with session_scope() as session:
+        saved = session.scalars(select(Checkpoint.step).where(Checkpoint.job_id == job_id)).all()
+    assert list(saved) == [2]
+
+
+def test_run_time_counts_earlier_attempts(queue: Queue, context: WorkerContext, heartbeat: WorkerHeartbeat) -> None:
+    job_id = queue("begin steps finish")
+    with session_scope() as session:
+        first = attempts.claim(session, "wrk_1")
+        assert first is not None
+        session.execute(update(JobAttempt).values(started_at=func.now() - timedelta(hours=3)))
+        attempts.release(session, job_id, 1, "given back")
+    limited = replace(context, settings=context.settings.model_copy(update={"max_run_hours": 2}))
+    assert run_queued_jobs(limited, heartbeat) == 1
+    ended = job(job_id)
+    assert ended.status == "failed" and ended.error is not None and ended.error["code"] == "time_limit"
+    assert not events(job_id, "metrics")  # the trainer was not started

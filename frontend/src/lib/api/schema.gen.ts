@@ -8759,6 +8759,24 @@ export interface components {
              * @default null
              */
             column: number | null;
+            /**
+             * Value
+             * @description For `limit_exceeded`: the figure that exceeds the limit.
+             * @default null
+             */
+            value: number | null;
+            /**
+             * Limit
+             * @description For `limit_exceeded`: the largest figure that the platform allows.
+             * @default null
+             */
+            limit: number | null;
+            /**
+             * Setting
+             * @description For `limit_exceeded`: the setting with the limit.
+             * @default null
+             */
+            setting: string | null;
         };
         /**
          * Problem
@@ -9700,6 +9718,15 @@ export interface operations {
              *     `invalid_dataset`: The dataset has rows that cannot be used. Nothing was stored.
              */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `quota_exceeded`: The limit of what one owner may have is reached. */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -10785,6 +10812,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `quota_exceeded`: The limit of what one owner may have is reached. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `internal_error`: Something went wrong on the server. */
             500: {
                 headers: {
@@ -10869,6 +10905,15 @@ export interface operations {
              *     `import_refused`: Nothing can be imported from this address.
              */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `quota_exceeded`: The limit of what one owner may have is reached. */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -13070,9 +13115,20 @@ export interface operations {
              *
              *     `wrong_dataset_kind`: This field needs another kind of dataset.
              *
+             *     `limit_exceeded`: The job exceeds a limit of this platform.
+             *
              *     `wrong_checkpoint`: This field needs a checkpoint of another stage.
              */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `quota_exceeded`: The limit of what one owner may have is reached. */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -1,0 +1,140 @@
+"""The limits on a job spec: one table of fields, values and settings.
+
+They belong to the platform. `python -m trainer check` and `python -m trainer run` do not apply them.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from core.errors import LimitExceeded
+from core.settings import Settings
+from trainer.spec import JobSpec
+
+
+@dataclass(frozen=True)
+class SpecLimit:
+    """A field of a spec, the figure that is limited, and the setting with its largest value."""
+
+    field: str
+    """Path of the field that decides the figure, such as `ppo.steps`."""
+    what: str
+    """The figure, for people."""
+    figure: Callable[[JobSpec], int]
+    setting: str
+    """Name of the attribute of Settings."""
+
+    @property
+    def variable(self) -> str:
+        """The environment variable of the setting."""
+        return f"PROXIMAL_{self.setting.upper()}"
+
+
+def _prompt_and_response(spec: JobSpec) -> int:
+    return spec.data.max_prompt_tokens + spec.ppo.max_new_tokens
+
+
+def _prompt_and_completion(spec: JobSpec) -> int:
+    return spec.data.max_prompt_tokens + spec.data.max_completion_tokens
+
+
+def _evaluated(spec: JobSpec) -> int:
+    return spec.data.max_prompt_tokens + (spec.evaluation.max_new_tokens or spec.ppo.max_new_tokens)
+
+
+LIMITS = (
+    SpecLimit("ppo.steps", "steps", lambda spec: spec.ppo.steps, "max_steps"),
+    SpecLimit("sft.epochs", "epochs", lambda spec: spec.sft.epochs, "max_epochs"),
+    SpecLimit("reward_model.epochs", "epochs", lambda spec: spec.reward_model.epochs, "max_epochs"),
+    SpecLimit("dpo.epochs", "epochs", lambda spec: spec.dpo.epochs, "max_epochs"),
+    SpecLimit("kto.epochs", "epochs", lambda spec: spec.kto.epochs, "max_epochs"),
+    SpecLimit("ppo.epochs", "epochs", lambda spec: spec.ppo.epochs, "max_epochs"),
+    SpecLimit("sft.batch_size", "rows in a batch", lambda spec: spec.sft.batch_size, "max_batch_size"),
+    SpecLimit(
+        "reward_model.batch_size", "rows in a batch", lambda spec: spec.reward_model.batch_size, "max_batch_size"
+    ),
+    SpecLimit("dpo.batch_size", "rows in a batch", lambda spec: spec.dpo.batch_size, "max_batch_size"),
+    SpecLimit("kto.batch_size", "rows in a batch", lambda spec: spec.kto.batch_size, "max_batch_size"),
+    SpecLimit("ppo.batch_size", "rows in a batch", lambda spec: spec.ppo.batch_size, "max_batch_size"),
+    SpecLimit(
+        "ppo.ptx.batch_size",
+        "rows in a batch",
+        lambda spec: spec.ppo.ptx.batch_size if spec.ppo.ptx else 0,
+        "max_batch_size",
+    ),
+    SpecLimit("evaluation.batch_size", "rows in a batch", lambda spec: spec.evaluation.batch_size, "max_batch_size"),
+    SpecLimit("ppo.max_new_tokens", "tokens in a sequence", _prompt_and_response, "max_sequence_tokens"),
+    SpecLimit("data.max_completion_tokens", "tokens in a sequence", _prompt_and_completion, "max_sequence_tokens"),
+    SpecLimit("evaluation.max_new_tokens", "tokens in a sequence", _evaluated, "max_sequence_tokens"),
+    SpecLimit(
+        "ppo.ptx.max_tokens",
+        "tokens in a sequence",
+        lambda spec: spec.ppo.ptx.max_tokens if spec.ppo.ptx else 0,
+        "max_sequence_tokens",
+    ),
+    SpecLimit(
+        "sft.batch_size",
+        "tokens in a batch",
+        lambda spec: spec.sft.batch_size * _prompt_and_completion(spec),
+        "max_batch_tokens",
+    ),
+    SpecLimit(
+        "reward_model.batch_size",
+        "tokens in a batch",
+        lambda spec: 2 * spec.reward_model.batch_size * _prompt_and_completion(spec),
+        "max_batch_tokens",
+    ),
+    SpecLimit(
+        "dpo.batch_size",
+        "tokens in a batch",
+        lambda spec: 2 * spec.dpo.batch_size * _prompt_and_completion(spec),
+        "max_batch_tokens",
+    ),
+    SpecLimit(
+        "kto.batch_size",
+        "tokens in a batch",
+        lambda spec: spec.kto.batch_size * _prompt_and_completion(spec),
+        "max_batch_tokens",
+    ),
+    SpecLimit(
+        "ppo.batch_size",
+        "tokens in a batch",
+        lambda spec: spec.ppo.batch_size * _prompt_and_response(spec),
+        "max_batch_tokens",
+    ),
+    SpecLimit(
+        "evaluation.batch_size",
+        "tokens in a batch",
+        lambda spec: spec.evaluation.batch_size * _evaluated(spec),
+        "max_batch_tokens",
+    ),
+    SpecLimit("resources.processes", "processes", lambda spec: spec.resources.total, "max_processes"),
+    SpecLimit("seeds", "seeds", lambda spec: spec.seeds, "max_seeds"),
+)
+"""Every limit. A quota of an owner can be checked against the same figures."""
+
+
+def check_limits(spec: JobSpec, settings: Settings) -> None:
+    """Raise LimitExceeded with every figure of the spec that exceeds its limit."""
+    exceeded = [
+        (limit, figure, allowed)
+        for limit in LIMITS
+        if (figure := limit.figure(spec)) > (allowed := int(getattr(settings, limit.setting)))
+    ]
+    if not exceeded:
+        return
+    errors = [
+        {
+            "pointer": f"#/{limit.field.replace('.', '/')}",
+            "detail": f"{figure} {limit.what}; this platform allows {allowed} ({limit.variable})",
+            "value": figure,
+            "limit": allowed,
+            "setting": limit.variable,
+        }
+        for limit, figure, allowed in exceeded
+    ]
+    more = f" ({len(errors) - 1} more)" if len(errors) > 1 else ""
+    raise LimitExceeded(
+        f"{errors[0]['pointer']}: {errors[0]['detail']}{more}. The operator of the platform can change the setting.",
+        param=exceeded[0][0].field,
+        errors=errors,
+    )
