@@ -19,6 +19,26 @@ from tests.waiting import eventually
 REPOSITORY = Path(__file__).parents[2]
 TINY = REPOSITORY / "examples" / "tiny"
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+# Features of Chromium that no test uses. The first three start processes for each context, which take half of the browser's
+# CPU time. The others are those that Playwright disables and that a test could notice: the last `--disable-features` counts.
+UNUSED_FEATURES = (
+    "WebUIOmniboxPopup",
+    "WebUIOmniboxAimPopup",
+    "SpareRendererForSitePerProcess",
+    "AvoidUnnecessaryBeforeUnloadCheckSync",
+    "DestroyProfileOnBrowserClose",
+    "HttpsUpgrades",
+    "HttpsFirstBalancedModeAutoEnable",
+    "LensOverlay",
+    "MediaRouter",
+    "PaintHolding",
+    "ThirdPartyStoragePartitioning",
+    "AvoidCorsURLLoaderRestartOnRedirect",
+    "OptimizationHints",
+    "NetworkTimeServiceQuerying",
+    "AimEnabled",
+    "PreconnectToSearch",
+)
 
 NewPage = Callable[..., Page]
 Submit = Callable[..., str]
@@ -50,7 +70,8 @@ def browser() -> Iterator[Browser]:
     if path is None:
         pytest.fail("There is no Chromium. `make test` finds or installs one; or install it yourself.", pytrace=False)
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path)
+        options = [f"--disable-features={','.join(UNUSED_FEATURES)}"]
+        browser = playwright.chromium.launch(executable_path=path, args=options)
         yield browser
         browser.close()
 
@@ -83,21 +104,35 @@ def submit(client: Client) -> Submit:
     return partial(submit_tiny, client)
 
 
+@pytest.fixture
+def submit_ppo(client: Client, finished_job: str) -> Submit:
+    """Submits a job of PPO alone, which continues the finished job: `submit_ppo(steps=…)`."""
+
+    def submit_stage(**ppo: Any) -> str:
+        spec = client.get_job(finished_job)["spec"]
+        (final,) = (one for one in client.list_job_checkpoints(finished_job, final=True) if one["stage"] == "ppo")
+        rewards = [{"type": "length", "target": 8}]
+        wanted = {"model": final["id"], "data": spec["data"], "stages": ["ppo"], "ppo": spec["ppo"] | ppo}
+        return client.create_job(wanted | {"rewards": rewards, "runtime": spec["runtime"]})["id"]
+
+    return submit_stage
+
+
 @pytest.fixture(scope="package")
 def finished_job(platform: Up) -> str:
-    """A job that ran to its end."""
+    """A short job that ran to its end."""
     with platform.client() as client:
-        job_id = submit_tiny(client, steps=1)
+        data = {kind: client.upload_dataset(TINY / f"{kind}.jsonl", kind)["id"] for kind in ("sft", "preferences")}
+        job_id = submit_tiny(client, data, epochs=1, steps=1)
         eventually(lambda: client.get_job(job_id)["status"] == "succeeded", 180)
     return job_id
 
 
-def submit_tiny(client: Client, data: dict[str, str] | None = None, **ppo: Any) -> str:
-    """Submit examples/tiny.toml over REST, with its datasets uploaded unless given."""
+def submit_tiny(client: Client, data: dict[str, str], epochs: int = 4, **ppo: Any) -> str:
+    """Submit examples/tiny.toml over REST, on these datasets and with these epochs of SFT."""
     spec = tomllib.loads((TINY.parent / "tiny.toml").read_text())
-    spec["data"] |= data or {
-        kind: client.upload_dataset(TINY / f"{kind}.jsonl", kind)["id"] for kind in ("sft", "preferences")
-    }
+    spec["data"] |= data
+    spec["sft"]["epochs"] = epochs
     spec["ppo"] |= ppo
     return client.create_job(spec)["id"]
 

@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
 from client.sdk import Client
+from tests.client.conftest import Up
 from tests.e2e.axe import violations
 from tests.e2e.conftest import NewPage
 from tests.waiting import eventually
@@ -22,11 +23,11 @@ WAIT_MS = 60_000
 Begin = Callable[..., str]
 
 
-@pytest.fixture
-def pairs(client: Client, tmp_path: Path) -> str:
-    """A dataset of pairs without labels."""
-    rows = [{"prompt": prompt, "a": a, "b": b, "label": None} for prompt, (a, b) in PAIRS.items()]
-    return dataset(client, tmp_path / "pairs.jsonl", rows)
+@pytest.fixture(scope="module")
+def pairs(platform: Up, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A dataset of pairs without labels, for rounds that `begin` begins on its first version."""
+    with platform.client() as client:
+        return dataset_of_pairs(client, tmp_path_factory.mktemp("pairs"))
 
 
 @pytest.fixture
@@ -44,14 +45,19 @@ def desk(new_page: NewPage) -> Callable[..., Page]:
 
 @pytest.fixture
 def begin(client: Client) -> Begin:
-    """Begins a round on the unlabelled rows of a dataset; its id, once it is open."""
+    """Begins a round on the unlabelled rows of a dataset's first version; its id, once it is open."""
 
     def begin_round(dataset_id: str, **wanted: Any) -> str:
-        round_id = client.create_annotation_round({"type": "dataset", "dataset": dataset_id}, **wanted)["id"]
+        round_id = client.create_annotation_round({"type": "dataset", "dataset": f"{dataset_id}@1"}, **wanted)["id"]
         eventually(lambda: client.get_annotation_round(round_id)["status"] == "open", WAIT_MS / 1000)
         return round_id
 
     return begin_round
+
+
+def dataset_of_pairs(client: Client, folder: Path) -> str:
+    rows = [{"prompt": prompt, "a": a, "b": b, "label": None} for prompt, (a, b) in PAIRS.items()]
+    return dataset(client, folder / "pairs.jsonl", rows)
 
 
 def dataset(client: Client, file: Path, rows: list[dict[str, Any]]) -> str:
@@ -98,7 +104,8 @@ def tab_to(page: Page, name: str) -> None:
     raise AssertionError(f"Tab never reaches {name!r}")
 
 
-def test_a_whole_round_with_the_keyboard_alone(new_page: NewPage, client: Client, pairs: str) -> None:
+def test_a_whole_round_with_the_keyboard_alone(new_page: NewPage, client: Client, tmp_path: Path) -> None:
+    pairs = dataset_of_pairs(client, tmp_path)
     page = new_page()
     page.goto(f"/annotate/new?dataset={pairs}")
     expect(page.get_by_role("combobox", name="Dataset", exact=True)).to_have_value("pairs.jsonl")

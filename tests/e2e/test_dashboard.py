@@ -40,7 +40,7 @@ def test_from_an_upload_to_a_checkpoint(new_page: NewPage, submit: Submit, clien
     page = new_page()
     data = {kind: add(page, TINY / f"{kind}.jsonl") for kind in ("sft", "preferences")}
 
-    job_id = submit(data)
+    job_id = submit(data, epochs=1)
     page.goto("/")
     page.get_by_role("link", name="Tiny").first.click()
     expect(page).to_have_url(re.compile(f"/jobs/{job_id}$"))
@@ -69,9 +69,9 @@ def test_from_an_upload_to_a_checkpoint(new_page: NewPage, submit: Submit, clien
 
 
 def test_dashboard_api_restart_loses_and_repeats_no_point(
-    new_page: NewPage, submit: Submit, client: Client, platform: Up
+    new_page: NewPage, submit_ppo: Submit, client: Client, platform: Up
 ) -> None:
-    job_id = submit(steps=40)
+    job_id = submit_ppo(steps=30, eval_every=30, save_every=30)
     page = new_page()
     page.goto(f"/jobs/{job_id}?stage=ppo")
     page.wait_for_selector(SCORE, timeout=RUN_MS)
@@ -80,12 +80,12 @@ def test_dashboard_api_restart_loses_and_repeats_no_point(
     os.kill(before, signal.SIGKILL)
     eventually(lambda: parts(platform).get("api", before) != before, 20)
     wait_until_succeeded(page)
-    assert points(page) == all_points(client, job_id) == 40
+    assert points(page) == all_points(client, job_id) == 30
     assert page.evaluate("window.notReloaded") is True
 
 
-def test_a_job_is_cancelled_after_a_question(new_page: NewPage, submit: Submit) -> None:
-    job_id = submit(steps=10_000)
+def test_a_job_is_cancelled_after_a_question(new_page: NewPage, submit_ppo: Submit) -> None:
+    job_id = submit_ppo(steps=10_000)
     page = new_page()
     page.goto(f"/jobs/{job_id}")
     page.get_by_role("button", name="Cancel job").click()

@@ -270,8 +270,10 @@ def test_datasets_are_searched_by_name_and_kind_and_archived(new_page: NewPage, 
     expect(page.get_by_role("link", name="Red pandas")).to_be_visible()
 
 
-def test_delete_of_dataset_in_use_is_refused_naming_the_job(new_page: NewPage, submit: Submit, client: Client) -> None:
-    job_id = submit(steps=10_000)
+def test_delete_of_dataset_in_use_is_refused_naming_the_job(
+    new_page: NewPage, submit_ppo: Submit, client: Client
+) -> None:
+    job_id = submit_ppo(steps=10_000)
     dataset_id = client.get_job(job_id)["spec"]["data"]["preferences"].partition("@")[0]
     page = new_page()
     page.goto(f"/datasets/{dataset_id}")
