@@ -1,50 +1,87 @@
 """The `proximal` command."""
 
 import sys
+import typing
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.text import Text
 
-from client.commands import annotate, datasets, jobs, local
+from client.commands import local
+from client.commands.group import LazyGroup, with_output_options
 from client.errors import ClientError
-from client.local.options import Options
-from client.sdk import Client
-from client.terminal import plain
+from client.terminal import Output, Printer
+
+if typing.TYPE_CHECKING:
+    from client.sdk import Client
+
+DEFAULT_URL = "http://127.0.0.1:8000"
+GROUPS = {
+    "jobs": "Submit, follow and control jobs.",
+    "datasets": "Upload, inspect, archive and delete datasets.",
+    "annotate": "Annotation rounds: people compare completions, and a job continues from their answers.",
+    "workers": "The workers that run jobs.",
+}
+"""The groups of commands over REST, with their help texts. The module `client.commands.<name>` has the commands."""
+EXIT_STATUSES = (
+    "Exit status 0: success. 1: the platform refused, or another error. 2: wrong usage. 3: the platform cannot be reached. "
+    "4: the job that was followed failed. 5: it was cancelled or paused. 130: interrupted by Ctrl-C."
+)
+
+
+class Root(LazyGroup):
+    """The command `proximal`."""
+
+    modules: typing.ClassVar[dict[str, str]] = {name: f"client.commands.{name}" for name in GROUPS}
+
 
 app = typer.Typer(
     name="proximal",
+    cls=Root,
     help="Self-hosted RLHF: SFT → reward model → PPO → evaluation, with live metrics.",
+    epilog=EXIT_STATUSES,
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
 )
-app.add_typer(jobs.app, name="jobs")
-app.add_typer(datasets.app, name="datasets")
-app.add_typer(annotate.app, name="annotate")
+for _name, _help in GROUPS.items():
+    app.add_typer(typer.Typer(help=_help), name=_name)
 app.add_typer(local.keys, name="keys")
 app.command()(local.up)
 app.command()(local.demo)
+app.command()(with_output_options(local.doctor))
 
-DEFAULT_URL = "http://127.0.0.1:8000"
 
-
-@dataclass(frozen=True)
+@dataclass
 class Target:
-    """The platform that a command connects to. Without options, it is the local platform of the data folder."""
+    """The platform that a command connects to, and the format of its results.
+
+    Without `url` and `key`, it is the local platform of the data folder.
+    """
 
     url: str | None = None
     key: str | None = None
+    output: Output = Output.TABLE
+    quiet: bool = False
 
-    def client(self) -> Client:
+    def choose_output(self, output: Output | None, *, quiet: bool) -> None:
+        """Apply the options of a command. They take precedence over those before it."""
+        self.output, self.quiet = output or self.output, quiet or self.quiet
+
+    @property
+    def printer(self) -> Printer:
+        return Printer(self.output, quiet=self.quiet)
+
+    def client(self) -> "Client":
+        """A connection. Raises ClientError without a key."""
+        from client.local.options import Options
+        from client.sdk import Client
+
         folder = Options().folder
         running = folder.running()
-        local = running.url if running else DEFAULT_URL
-        url = (self.url or local).rstrip("/")
+        local_url = running.url if running else DEFAULT_URL
+        url = (self.url or local_url).rstrip("/")
         # The key in the data folder is only sent to the local platform.
-        key = self.key or (folder.key() if url == local else None)
+        key = self.key or (folder.key() if url == local_url else None)
         if key is None:
             raise ClientError(
                 f"No API key for {url}. Pass --key or set PROXIMAL_API_KEY. "
@@ -53,24 +90,51 @@ class Target:
         return Client(url, key)
 
 
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from importlib import metadata
+
+        typer.echo(f"proximal {metadata.version('proximal')}")
+        raise typer.Exit
+
+
 @app.callback()
 def target(
     context: typer.Context,
     url: Annotated[str | None, typer.Option(envvar="PROXIMAL_URL", help="Address of the platform.")] = None,
     key: Annotated[str | None, typer.Option(envvar="PROXIMAL_API_KEY", help="API key.", show_default=False)] = None,
+    output: Annotated[Output, typer.Option(envvar="PROXIMAL_OUTPUT", help="How to print results.")] = Output.TABLE,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print ids only, and no progress.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
+    ] = False,
 ) -> None:
     """Without --url and --key, commands connect to the platform that `proximal up` runs on this machine."""
-    context.obj = Target(url, key)
+    context.obj = Target(url, key, output, quiet)
+
+
+def whole_command() -> Any:
+    """The command with every group imported, for the reference documentation and for tests."""
+    command = typer.main.get_command(app)
+    assert isinstance(command, Root)
+    for name in GROUPS:
+        command.add_command(command.load(name), name)
+    return command
 
 
 def main() -> None:
-    """Run the command. A ClientError is printed as a message and sets exit status 1."""
+    """Run the command. A ClientError is printed as a message and sets the exit status of its kind."""
     try:
         app()
     except ClientError as error:
+        from rich.console import Console
+        from rich.text import Text
+
+        from client.terminal import plain
+
         message = Text.assemble(("error:", "red"), " ", plain(error))
         Console(stderr=True).print(message, soft_wrap=True)
-        sys.exit(1)
+        sys.exit(error.exit_status)
 
 
 if __name__ == "__main__":

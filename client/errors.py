@@ -1,15 +1,30 @@
 """Errors of the client, with messages for people."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 
 class ClientError(Exception):
-    """Base class of the errors that this package raises."""
+    """Base class of the errors that this package raises. `exit_status`: that of the command which ends with it."""
+
+    exit_status = 1
 
 
 class Unreachable(ClientError):
     """The platform cannot be reached."""
+
+    exit_status = 3
+
+
+class JobNotSucceeded(ClientError):
+    """A job that a command followed has ended, or waits, without success."""
+
+    _STATUSES: ClassVar[dict[str, int]] = {"failed": 4, "cancelled": 5, "paused": 5}
+
+    def __init__(self, job: Mapping[str, Any]) -> None:
+        self.exit_status = self._STATUSES.get(job["status"], 1)
+        error = job["error"] or {"code": job["status"], "message": job["status_reason"]}
+        super().__init__(f"{job['id']} is {job['status']} ({error['code']}): {error['message']}")
 
 
 class ApiError(ClientError):

@@ -6,21 +6,30 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
+from client.commands.group import CommandGroup
 from client.errors import ClientError
 from client.sdk import Client
 from client.sdk.spec_files import read_spec
 from client.sdk.types import AnnotationItem, AnnotationProgress, AnnotationQueue, AnnotationRound
-from client.terminal import facts, list_of, moment, plain
+from client.terminal import facts, moment, plain
 
-app = typer.Typer(
+app = CommandGroup(
     help="Annotation rounds: people compare completions, and a job continues from their answers.", no_args_is_help=True
 )
 console = Console(highlight=False)
+COLUMNS: dict[str, Any] = {
+    "name": lambda row: row["name"],
+    "kind": lambda row: row["kind"],
+    "status": lambda row: row["status"],
+    "items": lambda row: row["items"],
+    "answers": lambda row: f"{row['answers']}/{row['answers_wanted']}",
+    "created": lambda row: moment(row["created_at"]),
+}
 _KEYS = {"1": "1", "2": "2", "0": "tie", "s": "skip"}
 _UNDO, _QUIT = "u", "q"
 RoundId = Annotated[str, typer.Argument(help="The round's id, ann_…", show_default=False)]
@@ -38,7 +47,7 @@ def new(
         raise ClientError(f'{file}: `source` must be a table, for example {{type = "dataset", dataset = "ds_…"}}.')
     with context.obj.client() as client:
         round_ = client.create_annotation_round(source, **wanted)
-    console.print(f"{round_['id']}  {round_['status']}")
+    context.obj.printer.item(round_, plain(f"{round_['id']}  {round_['status']}"))
 
 
 @app.command("list")
@@ -47,12 +56,8 @@ def list_(
     status: Annotated[list[str] | None, typer.Option(help="Only rounds in this state; may be repeated.")] = None,
 ) -> None:
     """List rounds, newest first."""
-    table = list_of("name", "kind", "status", "items", "answers", "created")
     with context.obj.client() as client:
-        for row in client.list_annotation_rounds(status or ()):
-            counts = (str(row["items"]), f"{row['answers']}/{row['answers_wanted']}")
-            table.add_row(row["id"], plain(row["name"]), row["kind"], row["status"], *counts, moment(row["created_at"]))
-    console.print(table)
+        context.obj.printer.items(client.list_annotation_rounds(status or ()), COLUMNS)
 
 
 @app.command()
@@ -60,11 +65,12 @@ def show(context: typer.Context, round_id: RoundId) -> None:
     """Show one round: its progress, its annotators, and the wins of each policy."""
     with context.obj.client() as client:
         round_, progress = client.get_annotation_round(round_id), client.get_annotation_progress(round_id)
-    console.print(_summary(round_, progress), soft_wrap=True)
+    parts: list[RenderableType] = [_summary(round_, progress)]
     if round_["error"] is not None:
-        console.print(plain(f"{round_['error']['code']}: {round_['error']['message']}"), soft_wrap=True)
+        parts.append(plain(f"{round_['error']['code']}: {round_['error']['message']}"))
     if progress["annotators"]:
-        console.print(_annotators(progress))
+        parts.append(_annotators(progress))
+    context.obj.printer.item({**round_, "progress": progress}, *parts)
 
 
 @app.command()
@@ -107,7 +113,9 @@ def close(
     """Close a round, and write its answers into a dataset."""
     with context.obj.client() as client:
         round_ = client.close_annotation_round(round_id, dataset, name)
-    console.print(f"{round_['dataset']}@{round_['version']}  {round_['status']}")
+    context.obj.printer.item(
+        round_, plain(f"{round_['dataset']}@{round_['version']}  {round_['status']}"), key="dataset"
+    )
 
 
 @app.command("continue")
@@ -123,10 +131,11 @@ def continue_(
     """Submit a job that refits the job's reward model on a closed round, then runs PPO from the job's policy."""
     with context.obj.client() as client:
         if dry_run:
-            for sentence in client.get_annotation_continuation(round_id, job, steps)["sentences"]:
-                console.print(plain(sentence), soft_wrap=True)
+            plan = client.get_annotation_continuation(round_id, job, steps)
+            context.obj.printer.item(plan, *map(plain, plan["sentences"]), key=None)
         else:
-            console.print(client.continue_job(round_id, job, steps)["id"])
+            made = client.continue_job(round_id, job, steps)
+            context.obj.printer.item(made, plain(made["id"]))
 
 
 @app.command()
@@ -134,11 +143,13 @@ def delete(context: typer.Context, round_id: RoundId) -> None:
     """Delete a round with its answers. The dataset with its answers stays."""
     with context.obj.client() as client:
         client.delete_annotation_round(round_id)
+    context.obj.printer.item({"id": round_id, "deleted": True}, plain(f"{round_id}  deleted"))
 
 
 def _set(context: typer.Context, round_id: str, **changes: str) -> None:
     with context.obj.client() as client:
-        console.print(client.change_annotation_round(round_id, **changes)["status"])
+        round_ = client.change_annotation_round(round_id, **changes)
+    context.obj.printer.item(round_, plain(round_["status"]))
 
 
 def _summary(round_: AnnotationRound, progress: AnnotationProgress) -> Text:

@@ -1,20 +1,17 @@
 """`proximal datasets report` and `fix`."""
 
-import json
 import time
+from collections.abc import Iterator
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.text import Text
 
 from client.errors import ClientError
 from client.sdk import Client
 from client.sdk.types import DatasetVersion, Finding, Report, ReportResult
-from client.terminal import Output, facts, plain
+from client.terminal import Printer, facts, plain
 
-console = Console(highlight=False)
-progress = Console(highlight=False, stderr=True)
 _POLL_SECONDS = 0.5
 _COLOURS = {"blocking": "red", "warning": "yellow", "info": "blue"}
 DatasetId = Annotated[str, typer.Argument(help="The dataset's id, ds_…", show_default=False)]
@@ -31,7 +28,6 @@ def report(
     chat_template: Annotated[str | None, typer.Option(help="auto or none, same as in a job's `data`.")] = None,
     max_prompt_tokens: Annotated[int | None, typer.Option(min=1, help="Same as in a job's `data`.")] = None,
     max_completion_tokens: Annotated[int | None, typer.Option(min=1, help="Same as in a job's `data`.")] = None,
-    output: Annotated[Output, typer.Option(help="A table, or everything as JSON.")] = Output.TABLE,
 ) -> None:
     """Print a report on the quality of a dataset, with its findings and fixes."""
     with context.obj.client() as client:
@@ -43,11 +39,8 @@ def report(
             max_prompt_tokens=max_prompt_tokens,
             max_completion_tokens=max_completion_tokens,
         )
-        made = _waited_for(client, made)
-    if output is Output.JSON:
-        print(json.dumps(made, indent=2, ensure_ascii=False))
-    else:
-        _print(made)
+        made = _waited_for(client, made, context.obj.printer)
+    context.obj.printer.item(made, *_parts(made))
 
 
 def fix(
@@ -69,12 +62,13 @@ def fix(
         raise ClientError(f"Version {made['number']} could not be made: {made['error']['message']}")
     origin = made["origin"]
     done = "".join(f", {origin[name]} {name}" for name in ("dropped", "changed") if name in origin)
-    console.print(f"{dataset_id}@{made['number']}  {made['status']}, {made['rows']} rows{done}")
+    text = f"{dataset_id}@{made['number']}  {made['status']}, {made['rows']} rows{done}"
+    context.obj.printer.item(made, plain(text), key="number")
 
 
-def _waited_for(client: Client, made: Report) -> Report:
+def _waited_for(client: Client, made: Report, printer: Printer) -> Report:
     """The finished report. A status line shows the progress."""
-    with progress.status("waiting") as line:
+    with printer.progress.status("waiting") as line:
         while made["status"] in ("queued", "running"):
             if made["progress"] is not None:
                 line.update(plain(f"{made['progress']['fraction']:.0%} {made['progress']['note']}"))
@@ -86,17 +80,16 @@ def _waited_for(client: Client, made: Report) -> Report:
     return made
 
 
-def _print(made: Report) -> None:
+def _parts(made: Report) -> Iterator[Text]:
+    """The report as text for people."""
     result = made["result"]
     assert result is not None
-    console.print(plain(f"{made['id']}  version {made['version']} of {made['dataset_id']}"))
-    console.print(_figures(result), soft_wrap=True)
+    yield plain(f"{made['id']}  version {made['version']} of {made['dataset_id']}")
+    yield _figures(result)
     for finding in result["findings"]:
-        _print_finding(finding)
+        yield from _finding(finding)
     if fixable := [finding["code"] for finding in result["findings"] if finding["fix"] is not None]:
-        console.print(
-            plain(f"\nTo fix: proximal datasets fix {made['dataset_id']} {' '.join(fixable)}"), soft_wrap=True
-        )
+        yield plain(f"\nTo fix: proximal datasets fix {made['dataset_id']} {' '.join(fixable)}")
 
 
 def _figures(result: ReportResult) -> Text:
@@ -119,16 +112,16 @@ def _figures(result: ReportResult) -> Text:
     return facts(rows)
 
 
-def _print_finding(finding: Finding) -> None:
+def _finding(finding: Finding) -> Iterator[Text]:
     heading = Text.assemble("\n", (finding["severity"], _COLOURS[finding["severity"]]), "  ", plain(finding["title"]))
     heading.append_text(plain(f"  [{finding['code']}]"))
-    console.print(heading)
-    console.print(plain(finding["detail"]))
+    yield heading
+    yield plain(finding["detail"])
     if finding["count"]:
         share = "" if finding["share"] is None else f" ({finding['share']:.2%})"
         more = ", …" if finding["count"] > len(finding["lines"]) else ""
-        console.print(plain(f"{finding['count']:,} rows{share}, lines {', '.join(map(str, finding['lines']))}{more}"))
+        yield plain(f"{finding['count']:,} rows{share}, lines {', '.join(map(str, finding['lines']))}{more}")
     for sample in finding["samples"]:
-        console.print(plain(f"  {sample['line']}: {sample['text']}"), soft_wrap=True)
+        yield plain(f"  {sample['line']}: {sample['text']}")
     if finding["fix"] is not None:
-        console.print(plain(f"  fix: {finding['fix']['label']}"))
+        yield plain(f"  fix: {finding['fix']['label']}")

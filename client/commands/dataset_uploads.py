@@ -14,7 +14,6 @@ from client.errors import ApiError, ClientError
 from client.sdk.types import Dataset
 from client.terminal import plain
 
-console = Console(highlight=False)
 _INTERRUPTED = 130
 _CUSTOM = "custom"
 
@@ -70,7 +69,7 @@ def upload(  # noqa: PLR0913  # one for each option
     """Upload a dataset and validate every row. To resume an interrupted upload, repeat the command."""
     mapping = _mapping(map, label)
     options = {"format": format or _format(mapping), "mapping": mapping, "bad_rows": bad_rows, "encoding": encoding}
-    with context.obj.client() as client, _bars() as bars, _resumable(), _with_corrections(context):
+    with context.obj.client() as client, _bars(context) as bars, _resumable(), _with_corrections(context):
         sent = bars.add_task("Sending", total=file.stat().st_size)
         dataset = client.upload_dataset(
             file,
@@ -80,7 +79,7 @@ def upload(  # noqa: PLR0913  # one for each option
             progress=lambda done, total: bars.update(sent, completed=done, total=total),
             importing=lambda fraction, note: bars.update(sent, description=f"Importing {fraction:.0%}"),
         )
-    _print(dataset)
+    _print(context, dataset)
 
 
 def import_(  # noqa: PLR0913  # one for each option
@@ -97,7 +96,7 @@ def import_(  # noqa: PLR0913  # one for each option
     """Make a dataset from a URL. The platform downloads the file, if its operator allows the address."""
     mapping = _mapping(map, label)
     options = {"format": format or _format(mapping), "mapping": mapping, "bad_rows": bad_rows, "encoding": encoding}
-    with context.obj.client() as client, _bars() as bars, _with_corrections(context):
+    with context.obj.client() as client, _bars(context) as bars, _with_corrections(context):
         fetched = bars.add_task("Fetching", total=None)
         upload = client.create_upload_from(url)
         client.wait_for_upload(
@@ -107,22 +106,21 @@ def import_(  # noqa: PLR0913  # one for each option
         dataset = client.wait_for_dataset(
             dataset["id"], lambda fraction, note: bars.update(fetched, description=f"Importing {fraction:.0%}")
         )
-    _print(dataset)
+    _print(context, dataset)
 
 
-def _print(dataset: Dataset) -> None:
-    console.print(f"{dataset['id']}  {dataset['rows']} rows")
-    found = dataset["findings"]
+def _print(context: typer.Context, dataset: Dataset) -> None:
+    text = f"{dataset['id']}  {dataset['rows']} rows"
     if dataset["status"] == "blocked":
-        console.print(
-            plain(f"Blocked by {found['blocking']} findings. To see them: proximal datasets report {dataset['id']}")
-        )
+        count = dataset["findings"]["blocking"]
+        text += f"\nBlocked by {count} findings. To see them: proximal datasets report {dataset['id']}"
+    context.obj.printer.item(dataset, plain(text))
 
 
 @contextmanager
-def _bars() -> Iterator[Progress]:
+def _bars(context: typer.Context) -> Iterator[Progress]:
     """Progress bars on a terminal. They disappear when the command ends."""
-    error = Console(stderr=True)
+    error = context.obj.printer.progress
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
     with Progress(
         *columns, TimeRemainingColumn(), console=error, transient=True, disable=not error.is_terminal

@@ -1,28 +1,50 @@
 """`proximal datasets …`"""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
+from rich.console import RenderableType
 from rich.table import Table
 
 from client.commands import dataset_reports, dataset_uploads
+from client.commands.group import CommandGroup
 from client.errors import ClientError
-from client.sdk.types import Dataset, DatasetRow
-from client.terminal import Output, facts, list_of, moment, plain
+from client.sdk.types import Dataset, DatasetRow, Overlap
+from client.terminal import facts, moment, plain
 
-app = typer.Typer(help="Upload, inspect, archive and delete datasets.", no_args_is_help=True)
-console = Console(highlight=False)
+app = CommandGroup(help="Upload, inspect, archive and delete datasets.", no_args_is_help=True)
 app.command()(dataset_uploads.upload)
 app.command("import")(dataset_uploads.import_)
 app.command()(dataset_reports.report)
 app.command()(dataset_reports.fix)
 
 DatasetId = Annotated[str, typer.Argument(help="The dataset's id, ds_…", show_default=False)]
+COLUMNS: dict[str, Any] = {
+    "name": lambda row: row["name"],
+    "kind": lambda row: row["kind"],
+    "status": lambda row: _status(row),
+    "rows": lambda row: row["rows"],
+    "created": lambda row: moment(row["created_at"]),
+}
+VERSION_COLUMNS: dict[str, Any] = {
+    "version": lambda row: row["number"],
+    "of": lambda row: row["parent"],
+    "status": lambda row: row["status"],
+    "rows": lambda row: row["rows"],
+    "left out": lambda row: row["left_out"],
+    "jobs": lambda row: len(row["jobs"]),
+    "sha256": lambda row: (row["sha256"] or "")[:12],
+    "created": lambda row: moment(row["created_at"]),
+}
+FORMAT_COLUMNS: dict[str, Any] = {
+    "title": lambda row: row["title"],
+    "kinds": lambda row: ", ".join(row["kinds"]),
+    "an example": lambda row: json.dumps(row["example"][0], ensure_ascii=False),
+}
 _NEVER = "never"
 _LATER = "Compare again in a few minutes."
 Version = Annotated[int | None, typer.Option(help="Which version. Default: the newest.", show_default=False)]
@@ -38,12 +60,8 @@ def list_(
     archived: Annotated[bool, typer.Option("--archived", help="Archived datasets instead of the others.")] = False,
 ) -> None:
     """List datasets, newest first."""
-    table = list_of("name", "kind", "status", "rows", "created")
     with context.obj.client() as client:
-        for row in client.list_datasets(kind, search, archived):
-            figures = (_known(row["rows"]), moment(row["created_at"]))
-            table.add_row(row["id"], plain(row["name"]), row["kind"], _status(row), *figures)
-    console.print(table)
+        context.obj.printer.items(client.list_datasets(kind, search, archived), COLUMNS)
 
 
 @app.command()
@@ -55,9 +73,8 @@ def get(context: typer.Context, dataset_id: DatasetId) -> None:
     rows = [(name, dataset[name]) for name in names if dataset[name] is not None]
     rows.append(("status", _status(dataset)))
     rows += [(f"{severity} findings", count) for severity, count in dataset["findings"].items() if count]
-    console.print(facts(rows), soft_wrap=True)
-    if dataset["error"] is not None:
-        console.print(plain(f"{dataset['error']['code']}: {dataset['error']['message']}"), soft_wrap=True)
+    failure = [plain(f"{dataset['error']['code']}: {dataset['error']['message']}")] if dataset["error"] else []
+    context.obj.printer.item(dataset, facts(rows), *failure)
 
 
 @app.command()
@@ -71,32 +88,14 @@ def overlap(
     """Show the prompts that two datasets share, equal or nearly equal."""
     with context.obj.client() as client:
         found = client.compare_datasets(dataset, other)
-    sides = [f"{side['id']}@{side['version']}" for side in (found["dataset"], found["other"])]
-    for name, shared in (("equal prompts", found["exact"]), ("near duplicates", found["near"])):
-        if shared is None:
-            console.print(f"{name}: not known yet; the platform indexes the rows again. {_LATER}", soft_wrap=True)
-            continue
-        least = "" if shared["complete"] else "at least "
-        rows = f"{shared['rows']} of the {found['dataset']['rows']} rows of {sides[0]}"
-        console.print(f"{name}: {least}{shared['prompts']}, in {least}{rows}", soft_wrap=True)
-        if shared["samples"]:
-            table = Table(f"line of {sides[0]}", f"line of {sides[1]}", "similarity", "prompt", "the other one")
-            for sample in shared["samples"]:
-                lines = str(sample["row"]["line"]), str(sample["other"]["line"]), f"{sample['similarity']:.2f}"
-                table.add_row(*lines, plain(sample["row"]["prompt"]), plain(sample["other"]["prompt"]))
-            console.print(table)
+    context.obj.printer.item(found, *_overlap(found), key=None)
 
 
 @app.command()
 def versions(context: typer.Context, dataset_id: DatasetId) -> None:
     """List a dataset's versions, newest first."""
-    table = Table("version", "of", "status", "rows", "left out", "jobs", "sha256", "created")
     with context.obj.client() as client:
-        for row in client.list_dataset_versions(dataset_id):
-            place = (str(row["number"]), _known(row["parent"]), row["status"])
-            figures = (_known(row["rows"]), str(row["left_out"]), str(len(row["jobs"])), _known(row["sha256"])[:12])
-            table.add_row(*place, *figures, moment(row["created_at"]))
-    console.print(table)
+        context.obj.printer.items(client.list_dataset_versions(dataset_id), VERSION_COLUMNS, key=None)
 
 
 @app.command()
@@ -125,7 +124,7 @@ def rows(  # noqa: PLR0913  its options are its arguments
             found = client.list_dataset_rows(dataset_id, **filters)
         for row, _ in zip(found, range(limit if sample is None else sample), strict=False):
             printed = {name: row[name] for name in ("line", "row_number", "split", "row")}
-            console.print(plain(json.dumps(printed, ensure_ascii=False)), soft_wrap=True)
+            context.obj.printer.line(printed, json.dumps(printed, ensure_ascii=False))
 
 
 @app.command()
@@ -150,7 +149,7 @@ def change(
     with context.obj.client() as client:
         dataset = client.change_dataset(dataset_id, **changes)
     kept = f"{moment(dataset['expires_at'])} UTC" if dataset["expires_at"] else "it is deleted"
-    console.print(plain(f"{dataset['id']}  {dataset['name']}, kept until {kept}"))
+    context.obj.printer.item(dataset, plain(f"{dataset['id']}  {dataset['name']}, kept until {kept}"))
 
 
 @app.command()
@@ -162,7 +161,8 @@ def archive(
     """Archive a dataset: lists leave it out. Jobs can still use it."""
     with context.obj.client() as client:
         dataset = client.unarchive_dataset(dataset_id) if undo else client.archive_dataset(dataset_id)
-    console.print(f"{dataset['id']}  {'archived' if dataset['archived_at'] else 'in the list'}")
+    where = "archived" if dataset["archived_at"] else "in the list"
+    context.obj.printer.item(dataset, plain(f"{dataset['id']}  {where}"))
 
 
 @app.command()
@@ -170,29 +170,14 @@ def delete(context: typer.Context, dataset_id: DatasetId) -> None:
     """Delete a dataset with all its versions, unless an unfinished job uses one."""
     with context.obj.client() as client:
         client.delete_dataset(dataset_id)
-    console.print(f"{dataset_id}  deleted")
+    context.obj.printer.item({"id": dataset_id, "deleted": True}, plain(f"{dataset_id}  deleted"))
 
 
 @app.command()
-def formats(
-    context: typer.Context,
-    output: Annotated[Output, typer.Option(help="A table, or everything as JSON.")] = Output.TABLE,
-) -> None:
+def formats(context: typer.Context) -> None:
     """List the formats that files may have, each with an example."""
     with context.obj.client() as client:
-        found = client.list_formats()
-    if output is Output.JSON:
-        console.print(plain(json.dumps(found, ensure_ascii=False, indent=2)), soft_wrap=True)
-        return
-    table = list_of("title", "kinds", "an example")
-    for one in found:
-        table.add_row(
-            one["id"],
-            plain(one["title"]),
-            ", ".join(one["kinds"]),
-            plain(json.dumps(one["example"][0], ensure_ascii=False)),
-        )
-    console.print(table)
+        context.obj.printer.items(client.list_formats(), FORMAT_COLUMNS)
 
 
 @app.command()
@@ -207,7 +192,25 @@ def export(
     with context.obj.client() as client:
         left_out = client.export_dataset(dataset_id, file, format, version)
     rest = f", {left_out} rows left out: this format cannot hold them" if left_out else ""
-    console.print(plain(f"{file}{rest}"), soft_wrap=True)
+    context.obj.printer.item({"file": str(file), "left_out": left_out}, plain(f"{file}{rest}"), key="file")
+
+
+def _overlap(found: Overlap) -> Iterator[RenderableType]:
+    """The lines and tables that show the prompts which two datasets share."""
+    sides = [f"{side['id']}@{side['version']}" for side in (found["dataset"], found["other"])]
+    for name, shared in (("equal prompts", found["exact"]), ("near duplicates", found["near"])):
+        if shared is None:
+            yield plain(f"{name}: not known yet; the platform indexes the rows again. {_LATER}")
+            continue
+        least = "" if shared["complete"] else "at least "
+        rows = f"{shared['rows']} of the {found['dataset']['rows']} rows of {sides[0]}"
+        yield plain(f"{name}: {least}{shared['prompts']}, in {least}{rows}")
+        if shared["samples"]:
+            table = Table(f"line of {sides[0]}", f"line of {sides[1]}", "similarity", "prompt", "the other one")
+            for sample in shared["samples"]:
+                lines = str(sample["row"]["line"]), str(sample["other"]["line"]), f"{sample['similarity']:.2f}"
+                table.add_row(*lines, plain(sample["row"]["prompt"]), plain(sample["other"]["prompt"]))
+            yield table
 
 
 def _status(dataset: Dataset) -> str:
@@ -222,7 +225,3 @@ def _moment(text: str) -> str:
         return datetime.fromisoformat(text).astimezone().isoformat()
     except ValueError as error:
         raise ClientError(f"--expires-at {text}: write 2027-01-31, 2027-01-31T18:00 or never.") from error
-
-
-def _known(value: object) -> str:
-    return "" if value is None else str(value)

@@ -1,34 +1,47 @@
 """`proximal jobs …`"""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from itertools import islice
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.text import Text
 
+from client.commands.group import CommandGroup
+from client.commands.watch import until_waiting, watch_job
+from client.errors import JobNotSucceeded
+from client.sdk import Client
 from client.sdk.spec_files import read_spec, with_uploads
-from client.sdk.types import JobEvent, JobSummary
-from client.terminal import facts, list_of, moment, plain
+from client.sdk.types import Job, JobEvent, JobSummary
+from client.terminal import Printer, facts, moment, plain
 
-app = typer.Typer(help="Submit, show and cancel jobs.", no_args_is_help=True)
+app = CommandGroup(help="Submit, follow and control jobs.", no_args_is_help=True)
 JobId = Annotated[str, typer.Argument(help="The job's id, job_…", show_default=False)]
-console = Console(highlight=False)
+COLUMNS: dict[str, Any] = {
+    "name": lambda job: job["name"],
+    "status": lambda job: job["status"],
+    "progress": lambda job: _progress(job),
+    "created": lambda job: moment(job["created_at"]),
+}
 
 
 @app.command()
 def submit(
     context: typer.Context,
     spec: Annotated[Path, typer.Argument(help="TOML or JSON file. Data files that it names are uploaded.")],
-    follow: Annotated[bool, typer.Option(help="Show the job's log until it ends.")] = False,
+    follow: Annotated[
+        bool, typer.Option(help="Print the job's events until it ends. Exit with 4 if it fails, 5 if it is cancelled.")
+    ] = False,
 ) -> None:
-    """Submit a job."""
+    """Submit a job, and print its id."""
+    printer: Printer = context.obj.printer
     with context.obj.client() as client:
         job = client.create_job(with_uploads(client, read_spec(spec), spec.parent))
-        console.print(job["id"])
-        if follow:
-            _print_events(client.stream_job_events(job["id"]))
+        if not follow:
+            printer.item(job, plain(job["id"]))
+            return
+        printer.note(job["id"])
+        _follow(client, job["id"], printer)
 
 
 @app.command("list")
@@ -38,11 +51,8 @@ def list_(
     limit: Annotated[int, typer.Option(min=1, help="Maximum number of jobs.")] = 20,
 ) -> None:
     """List jobs, newest first."""
-    table = list_of("name", "status", "progress", "created")
     with context.obj.client() as client:
-        for job, _ in zip(client.list_jobs(status or ()), range(limit), strict=False):
-            table.add_row(job["id"], plain(job["name"]), job["status"], _progress(job), moment(job["created_at"]))
-    console.print(table)
+        context.obj.printer.items(islice(client.list_jobs(status or ()), limit), COLUMNS)
 
 
 @app.command()
@@ -54,27 +64,43 @@ def show(context: typer.Context, job_id: JobId) -> None:
     rows = [(name, job[name]) for name in names if job[name] is not None]
     rows.append(("progress", _progress(job)))
     rows += [(key, f"{value:.4g}") for key, value in (job["summary"] or {}).items()]
-    console.print(facts(rows), soft_wrap=True)
-    if job["error"]:
-        console.print(Text.assemble((job["error"]["code"], "red"), ": ", plain(job["error"]["message"])))
+    failure = [plain(f"{job['error']['code']}: {job['error']['message']}")] if job["error"] else []
+    context.obj.printer.item(job, facts(rows), *failure)
+
+
+@app.command()
+def watch(context: typer.Context, job_id: JobId) -> None:
+    """Show a job's charts and messages in the terminal until it ends. Ctrl-C leaves the job running.
+
+    Exit with 4 if the job fails, 5 if it is cancelled or paused. Without a terminal, the events are printed as lines.
+    """
+    printer: Printer = context.obj.printer
+    with context.obj.client() as client:
+        if printer.draws:
+            watch_job(client, job_id)
+            _raise_without_success(client, job_id)
+        else:
+            _follow(client, job_id, printer)
 
 
 @app.command()
 def cancel(context: typer.Context, job_id: JobId) -> None:
     """Cancel a job."""
-    with context.obj.client() as client:
-        console.print(client.cancel_job(job_id)["status"])
+    _print_status(context, lambda client: client.cancel_job(job_id))
 
 
 @app.command()
-def logs(
+def events(
     context: typer.Context,
     job_id: JobId,
     follow: Annotated[bool, typer.Option(help="Print new events until the job ends.")] = False,
 ) -> None:
-    """Print the events of a job."""
+    """Print the events of a job, one per line."""
     with context.obj.client() as client:
-        _print_events(client.stream_job_events(job_id) if follow else client.list_job_events(job_id))
+        if follow:
+            _follow(client, job_id, context.obj.printer)
+        else:
+            _print_events(client.list_job_events(job_id), context.obj.printer)
 
 
 def _progress(job: JobSummary) -> str:
@@ -84,11 +110,29 @@ def _progress(job: JobSummary) -> str:
     return f"{progress['fraction']:.0%}, {progress['stage']} {progress['step']}/{progress['total_steps']}"
 
 
-def _print_events(events: Iterable[JobEvent]) -> None:
+def _print_status(context: typer.Context, change: Callable[[Client], Job]) -> None:
+    """Change a job, and print its new status."""
+    with context.obj.client() as client:
+        job = change(client)
+    context.obj.printer.item(job, plain(job["status"]))
+
+
+def _follow(client: Client, job_id: str, printer: Printer) -> None:
+    """Print events until the job has ended. Raises JobNotSucceeded."""
+    _print_events(until_waiting(client, job_id), printer)
+    _raise_without_success(client, job_id)
+
+
+def _raise_without_success(client: Client, job_id: str) -> None:
+    job = client.get_job(job_id)
+    if job["status"] != "succeeded":
+        raise JobNotSucceeded(job)
+
+
+def _print_events(events: Iterable[JobEvent], printer: Printer) -> None:
     for event in events:
         where = " ".join(str(part) for part in (event["stage"], event["step"]) if part is not None)
-        line = f"{event['created_at'][:19]} {event['type']:<16} {where:<16} {_in_words(event)}"
-        console.print(plain(line), soft_wrap=True)
+        printer.line(event, f"{event['created_at'][:19]} {event['type']:<16} {where:<16} {_in_words(event)}")
 
 
 def _in_words(event: JobEvent) -> str:

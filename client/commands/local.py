@@ -1,11 +1,14 @@
-"""`proximal up`, `proximal demo` and `proximal keys`: a platform on this machine."""
+"""`proximal up`, `demo`, `keys` and `doctor`: a platform on this machine. The bodies import what they need."""
 
+import operator
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-keys = typer.Typer(help="Make API keys for the local platform.", no_args_is_help=True)
+from client.commands.group import CommandGroup
+
+keys = CommandGroup(help="API keys of the local platform.", no_args_is_help=True)
 DataDir = Annotated[Path | None, typer.Option(help="Folder for the platform's data. Default: .proximal")]
 Host = Annotated[str, typer.Option(help="Address to listen at.")]
 Port = Annotated[int, typer.Option(min=1, max=65535, help="Port to listen at.")]
@@ -45,13 +48,58 @@ def demo(
     raise typer.Exit(run(Options(data_dir, host, port), seed, json_file, leave=exit_))
 
 
+def doctor(context: typer.Context) -> None:
+    """Check the connection, the key, the platform's parts, its workers and this machine. Exit with 1 if a check fails."""
+    from client.commands.doctor import checks
+
+    found = checks(context.obj)
+    context.obj.printer.items(
+        found,
+        {
+            "check": lambda one: one["check"],
+            "state": lambda one: "ok" if one["ok"] else "failed",
+            "detail": lambda one: one["detail"],
+        },
+        key=None,
+    )
+    raise typer.Exit(0 if all(one["ok"] for one in found) else 1)
+
+
 @keys.command()
 def create(
+    context: typer.Context,
     name: Annotated[str, typer.Argument(help="Name of the key, such as its user.", show_default=False)],
-    data_dir: Annotated[Path | None, typer.Option(help="The platform's data folder. Default: .proximal")] = None,
+    data_dir: DataDir = None,
 ) -> None:
     """Create an API key in the database of the local platform, or of DATABASE_URL, and print it once."""
-    from client.local.keys import create as create_key
+    from client.local import keys as local_keys
+    from client.local.options import Options
+    from client.terminal import plain
+
+    made = local_keys.create(Options(data_dir), name)
+    context.obj.printer.item({"name": name, "key": made}, plain(made), key="key")
+
+
+@keys.command("list")
+def list_keys(context: typer.Context, data_dir: DataDir = None) -> None:
+    """List the API keys in the database of the local platform, without their texts."""
+    from client.local import keys as local_keys
     from client.local.options import Options
 
-    print(create_key(Options(data_dir), name))
+    columns = {name: operator.itemgetter(name) for name in ("name", "prefix", "state", "created_at")}
+    context.obj.printer.items(local_keys.list_all(Options(data_dir)), columns)
+
+
+@keys.command()
+def revoke(
+    context: typer.Context,
+    key_id: Annotated[str, typer.Argument(help="The key's id, key_…", show_default=False)],
+    data_dir: DataDir = None,
+) -> None:
+    """Revoke a key, and end its browser sessions. Its jobs and datasets stay."""
+    from client.local import keys as local_keys
+    from client.local.options import Options
+    from client.terminal import plain
+
+    local_keys.revoke(Options(data_dir), key_id)
+    context.obj.printer.item({"id": key_id, "state": "revoked"}, plain(f"{key_id}  revoked"))

@@ -1,13 +1,19 @@
 """API keys, written to the database of the local platform."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sqlalchemy import select
 from sqlalchemy.exc import OperationalError
+from sqlalchemy.orm import Session
 
 from client.local.folder import DataFolder, UpError
 from client.local.options import Options
 from client.local.services import postgres
-from core.access.keys import authenticate, create_key
+from core.access.keys import authenticate, create_key, revoke_key
 from core.db import engine_for, session_scope
-from core.errors import NotSignedIn
+from core.errors import NotFound, NotSignedIn
+from core.models import ApiKey
 from core.settings import LocalSettings
 
 
@@ -22,9 +28,41 @@ def ensure(database_url: str, folder: DataFolder) -> str:
 
 
 def create(options: Options, name: str) -> str:
-    """Create a key. Raises UpError if the database of the data folder, or of DATABASE_URL, does not respond."""
+    """Create a key and return its text. Raises UpError if the database does not respond."""
+    with _database(options) as session:
+        return create_key(session, name)[1]
+
+
+def list_all(options: Options) -> list[dict[str, str]]:
+    """Every key, oldest first, without its text. Raises UpError if the database does not respond."""
+    with _database(options) as session:
+        return [
+            {
+                "id": key.id,
+                "name": key.name,
+                "prefix": f"{key.prefix}…",
+                "state": "revoked" if key.revoked_at else "active",
+                "created_at": f"{key.created_at:%Y-%m-%d %H:%M:%S}",
+            }
+            for key in session.scalars(select(ApiKey).order_by(ApiKey.created_at, ApiKey.id))
+        ]
+
+
+def revoke(options: Options, key_id: str) -> None:
+    """Revoke a key. Raises UpError for an unknown key, and if the database does not respond."""
+    with _database(options) as session:
+        try:
+            revoke_key(session, key_id)
+        except NotFound as error:
+            raise UpError(str(error)) from error
+
+
+@contextmanager
+def _database(options: Options) -> Iterator[Session]:
+    """A transaction in the database of the data folder, or of DATABASE_URL."""
     try:
-        return _create(LocalSettings().database_url or postgres(options.folder).url, name)
+        with session_scope(LocalSettings().database_url or postgres(options.folder).url) as session:
+            yield session
     except OperationalError as error:
         raise UpError(
             "The database does not respond. Start the platform with `proximal up`, then repeat the command."

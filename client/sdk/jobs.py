@@ -4,22 +4,27 @@ import logging
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from client.errors import ApiError, Unreachable
 from client.sdk.connection import Connection, messages
 from client.sdk.types import Checkpoint, Job, JobEvent, JobSample, JobSummary, Metrics, SampleStep
-from trainer.spec import JobSpec
 
 _RECONNECT_SECONDS = (0.2, 5.0)
 log = logging.getLogger(__name__)
 
 
+class SpecModel(Protocol):
+    """`trainer.spec.JobSpec`. It is not imported here, because that takes a second."""
+
+    def model_dump(self, *, mode: str) -> dict[str, Any]: ...
+
+
 class Jobs(Connection):
     """`/v1/jobs`, `/v1/checkpoints`"""
 
-    def create_job(self, spec: JobSpec | Mapping[str, Any]) -> Job:
-        body = spec.model_dump(mode="json") if isinstance(spec, JobSpec) else dict(spec)
+    def create_job(self, spec: SpecModel | Mapping[str, Any]) -> Job:
+        body = dict(spec) if isinstance(spec, Mapping) else spec.model_dump(mode="json")
         answer: Job = self._request("POST", "/v1/jobs", json=body).json()
         return answer
 

@@ -5,12 +5,8 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from client.errors import ClientError
 from client.sdk import Client
-from trainer.spec import DATASETS, JobSpec
-from trainer.spec.named_resources import named_paths, with_paths
 
 
 def read_spec(path: Path) -> dict[str, Any]:
@@ -27,6 +23,8 @@ def read_spec(path: Path) -> dict[str, Any]:
 
 def with_uploads(client: Client, spec: dict[str, Any], folder: Path) -> dict[str, Any]:
     """The spec with dataset ids in place of file names, and absolute paths for models. Names are relative to `folder`."""
+    from trainer.spec import DATASETS  # takes a second, which other commands need not wait
+
     spec = _with_whole_paths(spec, folder.resolve())
     data = dict(spec.get("data") or {})
     for role, kind in DATASETS.items():
@@ -38,6 +36,11 @@ def with_uploads(client: Client, spec: dict[str, Any], folder: Path) -> dict[str
 
 def _with_whole_paths(spec: dict[str, Any], folder: Path) -> dict[str, Any]:
     """Models and word lists are not uploaded: the worker reads them, on this machine or from a shared disk."""
+    from pydantic import ValidationError
+
+    from trainer.spec import JobSpec
+    from trainer.spec.named_resources import named_paths, with_paths
+
     try:
         named = named_paths(JobSpec.model_validate(spec))
     except ValidationError:

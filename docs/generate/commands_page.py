@@ -18,13 +18,11 @@ database and keys. Every command prints this help with `--help`.
 
 def commands_page() -> str:
     # Imported here: other pages do not need the command line.
-    import typer
-
     import core.__main__
     import trainer.cli
-    from client.cli import app
+    from client.cli import whole_command
 
-    parts = [INTRODUCTION, "## `proximal`\n", *_click("proximal", typer.main.get_command(app))]
+    parts = [INTRODUCTION, "## `proximal`\n", *_click("proximal", whole_command())]
     for name, module in (("trainer", trainer.cli), ("core", core.__main__)):
         parts += [f"## `python -m {name}`\n", *_argparse(f"python -m {name}", module._parser())]
     return "\n".join(parts)

@@ -31,7 +31,7 @@ def run(up: Up, monkeypatch: pytest.MonkeyPatch):  # type: ignore[no-untyped-def
     return run
 
 
-def test_submit_list_show_cancel_logs(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_submit_list_show_cancel_events(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     (tmp_path / "pairs.jsonl").write_text(json.dumps({"prompt": "p", "chosen": "a", "rejected": "b"}) + "\n")
     (tmp_path / "job.toml").write_text('name = "mine"\nmodel = "m"\n[data]\npreferences = "pairs.jsonl"\n[ppo]\n')
     job_id = run("jobs", "submit", str(tmp_path / "job.toml")).output.strip()
@@ -39,7 +39,7 @@ def test_submit_list_show_cancel_logs(run, tmp_path: Path) -> None:  # type: ign
     assert "mine" in run("jobs", "list").output
     assert "queued" in run("jobs", "show", job_id).output
     assert run("jobs", "cancel", job_id).output == "cancelled\n"
-    assert "cancelled: Cancelled by its owner." in run("jobs", "logs", job_id).output
+    assert "cancelled: Cancelled by its owner." in run("jobs", "events", job_id).output
 
 
 def test_cli_prints_names_without_markup_and_whole_ids(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
