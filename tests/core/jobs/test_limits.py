@@ -4,6 +4,7 @@ import pytest
 from sqlalchemy.orm import Session
 
 from core.errors import LimitExceeded, QuotaExceeded
+from core.jobs.actors import PLATFORM
 from core.jobs.limits import LIMITS, check_limits
 from core.jobs.state import request_cancel
 from core.settings import Settings, get_settings
@@ -75,5 +76,5 @@ def test_submit_refuses_more_open_jobs_than_allowed(session: Session, monkeypatc
     assert refused.value.extras["setting"] == "PROXIMAL_MAX_OPEN_JOBS"
     session.rollback()
     make_job(session, other)  # another owner is not affected
-    request_cancel(session, first)
+    request_cancel(session, first, PLATFORM)
     make_job(session, owner)
