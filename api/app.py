@@ -9,7 +9,7 @@ from api.annotation import routes as annotation
 from api.dashboard import Dashboard
 from api.datasets import report_routes, version_routes
 from api.datasets import routes as datasets
-from api.jobs import checkpoints, events, metrics
+from api.jobs import checkpoints, events, metrics, transition_routes
 from api.jobs import routes as jobs
 from api.middleware import RequestFrame
 from api.openapi import describe
@@ -27,6 +27,7 @@ ROUTERS = (
     uploads.router,
     annotation.router,
     jobs.router,
+    transition_routes.router,
     events.router,
     metrics.router,
     checkpoints.router,

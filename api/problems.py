@@ -178,3 +178,5 @@ class Problem(Schema):
     """Number of errors, if not all are listed."""
     allowed: list[Any] | None = None
     """For `invalid_transition`: the states that the job can change to."""
+    requests: list[str] | None = None
+    """For `invalid_transition`: the requests about the job that are possible now, such as `pause`."""

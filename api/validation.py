@@ -50,11 +50,18 @@ def refusal(request: Request, error: RequestValidationError) -> PlatformError:
     if isinstance(error.body, bytes):
         # FastAPI parses a body only if its media type is JSON.
         return WrongMediaType("Send the body with the header `Content-Type: application/json`.")
-    model = typing.get_type_hints(request.scope["endpoint"]).get("body")
+    model = _body_model(request)
     if model is not None and all(item["loc"][0] == "body" for item in error.errors()):
         return invalid_body(model, error.body)
     errors = [{"pointer": _pointer(item["loc"]), "detail": item["msg"]} for item in error.errors()]
     return InvalidRequest(_summary(errors), param=errors[0]["pointer"].lstrip("?#/"), errors=errors)
+
+
+def _body_model(request: Request) -> type[BaseModel] | None:
+    """The model of the route's body, annotated as `X` or, where the body may be left out, as `X | None`."""
+    hint = typing.get_type_hints(request.scope["endpoint"]).get("body")
+    members = [one for one in typing.get_args(hint) or (hint,) if one is not type(None)]
+    return members[0] if len(members) == 1 else None
 
 
 def invalid_body(model: type[BaseModel], body: Any) -> InvalidRequest:

@@ -105,9 +105,13 @@ class IllegalTransition(Conflict):
     code = "invalid_transition"
     title = "The job cannot go from its present state to that one."
 
-    def __init__(self, from_: str, to: str, allowed: Sequence[str]) -> None:
-        super().__init__(f"A job that is {from_} cannot become {to}.", allowed=list(allowed), to=to)
-        self.extras["from"] = from_
+    def __init__(self, from_: str, to: str, allowed: Sequence[str], requests: Sequence[str] | None = None) -> None:
+        """`requests`: the requests that are possible now, where one of them was refused."""
+        detail = f"A job that is {from_} cannot become {to}."
+        if requests is not None:
+            detail += f" Possible now: {', '.join(requests) or 'no transition'}."
+        super().__init__(detail, allowed=list(allowed), to=to)
+        self.extras |= {"from": from_} | ({} if requests is None else {"requests": list(requests)})
 
 
 class DatasetInUse(Conflict):

@@ -3,6 +3,7 @@
 import logging
 import time
 from collections.abc import Callable
+from enum import StrEnum
 from pathlib import Path
 from types import TracebackType
 
@@ -17,24 +18,32 @@ from worker.process import DATABASE_UNAVAILABLE, PeriodicThread
 log = logging.getLogger(__name__)
 
 
+class EndRequest(StrEnum):
+    """The end of an attempt that a user has asked for."""
+
+    CANCEL = "cancel"
+    PAUSE = "pause"
+
+
 class Lease:
     """While entered, a thread renews the lease.
 
-    `renew` extends it in the database, and returns whether a cancel was requested. `name` is that of the row, for
+    `renew` extends it in the database, and returns the end that was requested, if any. `name` is that of the row, for
     messages. With a `file`, the end of the lease is written there as Unix time, and the first renewal happens on entry.
     The trainer reads the file at every step. If this process hangs or is stopped, the trainer ends by itself before another
     attempt can begin. So it overwrites nothing of that attempt.
     """
 
     def __init__(
-        self, name: str, renew: Callable[[Session], bool], settings: Settings, file: Path | None = None
+        self, name: str, renew: Callable[[Session], EndRequest | None], settings: Settings, file: Path | None = None
     ) -> None:
         self._name, self._renew_row, self._file = name, renew, file
         self._seconds = settings.lease_seconds
         self._expires_at = time.monotonic() + self._seconds
         self._lost: LeaseLost | TaskCancelled | None = None
         self._thread = PeriodicThread("lease", settings.heartbeat_seconds, self._keep)
-        self.cancel_requested = False
+        self.end_requested: EndRequest | None = None
+        """The value of the last renewal."""
 
     @property
     def expired(self) -> bool:
@@ -78,7 +87,7 @@ class Lease:
         # Counted from before the request, so that the lease in the database ends no earlier than the one here.
         asked_at, asked_at_unix = time.monotonic(), time.time()
         with session_scope() as session:
-            self.cancel_requested = self._renew_row(session)
+            self.end_requested = self._renew_row(session)
         self._expires_at = asked_at + self._seconds
         self._write(asked_at_unix + self._seconds)
 

@@ -1,4 +1,4 @@
-"""Jobs: submit, list, read, cancel."""
+"""Jobs: submit, list, read."""
 
 from typing import Annotated
 
@@ -15,7 +15,6 @@ from core.broker import wake_worker
 from core.db import after_commit
 from core.errors import (
     CrossOrigin,
-    IllegalTransition,
     InvalidRequest,
     InvalidSpec,
     LimitExceeded,
@@ -28,7 +27,6 @@ from core.errors import (
     WrongMediaType,
 )
 from core.jobs.actors import key_of
-from core.jobs.state import request_cancel
 from core.jobs.submit import submit_job
 from core.models.jobs import JobStatus
 from core.paging import page
@@ -82,13 +80,4 @@ def list_jobs(
 @router.get("/{job_id}", responses=documented(NotSignedIn, NotFound, InvalidRequest))
 def get_job(job: JobDep, session: SessionDep) -> Job:
     """One job, with its spec."""
-    return views.job_view(session, job)
-
-
-@router.post(
-    "/{job_id}/cancel", responses=documented(NotSignedIn, CrossOrigin, NotFound, IllegalTransition, InvalidRequest)
-)
-def cancel_job(job: JobDep, principal: PrincipalDep, session: SessionDep) -> Job:
-    """End a queued job at once. A running job is `cancelling` until its worker has stopped the run."""
-    request_cancel(session, job, key_of(principal))
     return views.job_view(session, job)

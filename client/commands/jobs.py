@@ -17,6 +17,7 @@ from client.terminal import Printer, facts, moment, plain
 
 app = CommandGroup(help="Submit, follow and control jobs.", no_args_is_help=True)
 JobId = Annotated[str, typer.Argument(help="The job's id, job_…", show_default=False)]
+Reason = Annotated[str, typer.Option(help="Why, for the job's events.")]
 COLUMNS: dict[str, Any] = {
     "name": lambda job: job["name"],
     "status": lambda job: job["status"],
@@ -84,9 +85,21 @@ def watch(context: typer.Context, job_id: JobId) -> None:
 
 
 @app.command()
-def cancel(context: typer.Context, job_id: JobId) -> None:
+def cancel(context: typer.Context, job_id: JobId, reason: Reason = "") -> None:
     """Cancel a job."""
-    _print_status(context, lambda client: client.cancel_job(job_id))
+    _print_status(context, lambda client: client.cancel_job(job_id, reason))
+
+
+@app.command()
+def pause(context: typer.Context, job_id: JobId, reason: Reason = "") -> None:
+    """Pause a job: the run is saved, and its worker becomes free."""
+    _print_status(context, lambda client: client.pause_job(job_id, reason))
+
+
+@app.command()
+def resume(context: typer.Context, job_id: JobId, reason: Reason = "") -> None:
+    """Queue a paused job again."""
+    _print_status(context, lambda client: client.resume_job(job_id, reason))
 
 
 @app.command()

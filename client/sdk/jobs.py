@@ -36,8 +36,19 @@ class Jobs(Connection):
         answer: Job = self._get(f"/v1/jobs/{job_id}")
         return answer
 
-    def cancel_job(self, job_id: str) -> Job:
-        answer: Job = self._request("POST", f"/v1/jobs/{job_id}/cancel").json()
+    def cancel_job(self, job_id: str, reason: str = "") -> Job:
+        return self._change_job(job_id, "cancel", {"reason": reason})
+
+    def pause_job(self, job_id: str, reason: str = "") -> Job:
+        """Pause a queued job at once. A running one is `pausing` until it is saved."""
+        return self._change_job(job_id, "pause", {"reason": reason})
+
+    def resume_job(self, job_id: str, reason: str = "") -> Job:
+        """Queue a paused job again. It continues after its last saved step."""
+        return self._change_job(job_id, "resume", {"reason": reason})
+
+    def _change_job(self, job_id: str, request: str, body: Mapping[str, Any]) -> Job:
+        answer: Job = self._request("POST", f"/v1/jobs/{job_id}/{request}", json=dict(body)).json()
         return answer
 
     def list_job_events(self, job_id: str, after: int = 0, types: Sequence[str] = ()) -> Iterator[JobEvent]:

@@ -1973,6 +1973,13 @@ class TokenizerSpec(TypedDict, closed=True):
     """Largest vocabulary: 256 bytes, the special tokens, and the text's merges up to this size."""
 
 
+class TransitionReason(TypedDict, closed=True):
+    """Why a user changes the state of a job. The body may be left out."""
+
+    reason: NotRequired[str]
+    """The reason, for the event of the transition and for `status_reason`. Empty: a sentence that names the request."""
+
+
 class UndoAnswer(TypedDict, closed=True):
     """Names the answer to remove from the round."""
 
@@ -2147,6 +2154,8 @@ class Problem(TypedDict):
     """Number of errors, if not all are listed."""
     allowed: NotRequired[list[Any] | None]
     """For `invalid_transition`: the states that the job can change to."""
+    requests: NotRequired[list[str] | None]
+    """For `invalid_transition`: the requests about the job that are possible now, such as `pause`."""
 
 
 BadRows: TypeAlias = Literal["refuse", "report", "leave_out"]

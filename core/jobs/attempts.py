@@ -35,6 +35,7 @@ class LeaseState:
 
     expires_at: datetime
     cancel_requested: bool
+    pause_requested: bool
 
 
 class JobQueue(LeasedQueue[Job]):
@@ -70,6 +71,8 @@ class JobQueue(LeasedQueue[Job]):
             error = {"code": "too_many_attempts", "message": text}
             change_status(session, row, JobStatus.FAILED, text, actor, error=error)
             return JobStatus.FAILED
+        if to is JobStatus.PAUSED:
+            reason = f"{reason} The job is paused, and resumes from its last checkpoint."
         change_status(session, row, to, reason, actor)
         return to
 
@@ -96,7 +99,11 @@ def renew(session: Session, job_id: str, attempt: int) -> LeaseState:
     """Extend the lease. Raises LeaseLost."""
     job = _QUEUE.renew(session, held(session, job_id, attempt))
     assert job.lease_expires_at is not None
-    return LeaseState(job.lease_expires_at, cancel_requested=job.status == JobStatus.CANCELLING)
+    return LeaseState(
+        job.lease_expires_at,
+        cancel_requested=job.status == JobStatus.CANCELLING,
+        pause_requested=job.status == JobStatus.PAUSING,
+    )
 
 
 def finish(
@@ -122,6 +129,15 @@ def release(session: Session, job_id: str, attempt: int, reason: str) -> JobStat
     job = held(session, job_id, attempt)
     to = _status_after_release(job)
     change_status(session, job, to, reason, actors.worker(job.worker_id))
+    _end_attempt(session, job, Outcome.RELEASED)
+    return to
+
+
+def pause(session: Session, job_id: str, attempt: int, reason: str, actor: Actor) -> JobStatus:
+    """Pause a saved job on behalf of `actor`. Returns its new status: paused, or cancelled where that was requested."""
+    job = held(session, job_id, attempt)
+    to = JobStatus.CANCELLED if job.status == JobStatus.CANCELLING else JobStatus.PAUSED
+    change_status(session, job, to, reason, actor)
     _end_attempt(session, job, Outcome.RELEASED)
     return to
 
@@ -159,8 +175,11 @@ def _end_attempt(session: Session, job: Job, outcome: Outcome) -> None:
 
 
 def _lost_since_checkpoint(session: Session, job: Job) -> int:
-    """The number of attempts lost since the newest checkpoint. A run that makes progress is never given up."""
+    """The number of attempts lost since the newest checkpoint, and since a user resumed the job.
+
+    A run that makes progress is never given up.
+    """
     newest = select(func.max(Checkpoint.attempt)).where(Checkpoint.job_id == job.id).scalar_subquery()
     lost = (JobAttempt.job_id == job.id, JobAttempt.outcome == Outcome.LOST.value)
-    query = select(func.count()).where(*lost, JobAttempt.number > func.coalesce(newest, 0))
+    query = select(func.count()).where(*lost, JobAttempt.number > func.greatest(newest, job.forgiven_attempts))
     return session.scalars(query).one()

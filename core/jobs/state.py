@@ -1,6 +1,7 @@
-"""The states of a job: the table of transitions, and the only function that changes the status."""
+"""The states of a job: the transitions, the requests that a user may make, and the only function that changes the status."""
 
 from datetime import UTC, datetime
+from enum import StrEnum
 from typing import Any
 
 from sqlalchemy import delete
@@ -15,18 +16,68 @@ from core.models.jobs import ACTIVE, TERMINAL, JobStatus
 
 S = JobStatus
 TRANSITIONS: dict[JobStatus, frozenset[JobStatus]] = {
-    S.QUEUED: frozenset({S.STARTING, S.CANCELLED}),
+    S.QUEUED: frozenset({S.STARTING, S.PAUSED, S.CANCELLED}),
     # To queued: the worker was lost, or gave the job back. To failed: the trainer ended before the run began.
-    S.STARTING: frozenset({S.RUNNING, S.QUEUED, S.PAUSING, S.CANCELLING, S.FAILED}),
-    S.RUNNING: frozenset({S.SUCCEEDED, S.FAILED, S.QUEUED, S.PAUSING, S.CANCELLING}),
-    S.PAUSING: frozenset({S.PAUSED, S.SUCCEEDED, S.FAILED, S.CANCELLING, S.QUEUED}),
+    S.STARTING: frozenset({S.RUNNING, S.QUEUED, S.PAUSING, S.PAUSED, S.CANCELLING, S.FAILED}),
+    # To paused: a health rule paused the run.
+    S.RUNNING: frozenset({S.SUCCEEDED, S.FAILED, S.QUEUED, S.PAUSING, S.PAUSED, S.CANCELLING}),
+    # A run may end by itself before the worker sees the request to pause or to cancel.
+    S.PAUSING: frozenset({S.PAUSED, S.SUCCEEDED, S.FAILED, S.CANCELLING}),
     S.PAUSED: frozenset({S.QUEUED, S.CANCELLED}),
-    # A run may end by itself before the worker sees the cancel request.
     S.CANCELLING: frozenset({S.CANCELLED, S.SUCCEEDED, S.FAILED}),
     S.SUCCEEDED: frozenset(),
     S.FAILED: frozenset(),
     S.CANCELLED: frozenset(),
 }
+
+
+class Request(StrEnum):
+    """A transition that a user may ask for."""
+
+    CANCEL = "cancel"
+    PAUSE = "pause"
+    RESUME = "resume"
+
+
+REQUESTS: dict[Request, dict[JobStatus, JobStatus]] = {
+    Request.CANCEL: dict.fromkeys((S.QUEUED, S.PAUSED), S.CANCELLED)
+    | dict.fromkeys((S.STARTING, S.RUNNING, S.PAUSING), S.CANCELLING),
+    Request.PAUSE: {S.QUEUED: S.PAUSED} | dict.fromkeys((S.STARTING, S.RUNNING), S.PAUSING),
+    Request.RESUME: {S.PAUSED: S.QUEUED},
+}
+"""For each request, the states in which it is allowed, and the state that it leads to at once."""
+_GOALS = {Request.CANCEL: S.CANCELLED, Request.PAUSE: S.PAUSED, Request.RESUME: S.QUEUED}
+_REASONS = {
+    Request.CANCEL: "Cancelled by its owner.",
+    Request.PAUSE: "Paused by its owner.",
+    Request.RESUME: "Resumed by its owner.",
+}
+
+
+def request(session: Session, job: Job, wanted: Request, actor: Actor, reason: str = "") -> None:
+    """Do what a user asks for, or ask the worker that holds the job for it. Raises IllegalTransition.
+
+    `reason`: the user's own words; empty: a sentence that names the request.
+    """
+    session.refresh(job, with_for_update=True)
+    start = JobStatus(job.status)
+    to = REQUESTS[wanted].get(start)
+    if to is None:
+        allowed = sorted(REQUESTS[other][start] for other in allowed_requests(start))
+        raise IllegalTransition(start, _GOALS[wanted], allowed, allowed_requests(start))
+    # A person has looked at the job, so the attempts that were lost before no longer count.
+    columns = {"forgiven_attempts": job.attempt} if to is S.QUEUED else {}
+    change_status(session, job, to, reason.strip() or _REASONS[wanted], actor, **columns)
+
+
+def allowed_requests(status: JobStatus) -> list[Request]:
+    """The requests that a user may make about a job in this state."""
+    return sorted(wanted for wanted, starts in REQUESTS.items() if status in starts)
+
+
+def request_cancel(session: Session, job: Job, actor: Actor) -> None:
+    """Cancel a job without a worker at once, otherwise request it from the worker. Raises IllegalTransition after its end."""
+    request(session, job, Request.CANCEL, actor)
 
 
 def change_status(session: Session, job: Job, to: JobStatus, reason: str, actor: Actor, **columns: Any) -> None:
@@ -69,10 +120,3 @@ def _write(session: Session, job: Job, start: JobStatus | None, to: JobStatus, r
     session.add_all([job, event])
     session.flush()
     announce(session, job.id, job.last_seq)
-
-
-def request_cancel(session: Session, job: Job, actor: Actor) -> None:
-    """Cancel a job without a worker at once, otherwise request it from the worker. Raises IllegalTransition after its end."""
-    session.refresh(job, with_for_update=True)
-    to = JobStatus.CANCELLING if job.status in ACTIVE else JobStatus.CANCELLED
-    change_status(session, job, to, "Cancelled by its owner.", actor)

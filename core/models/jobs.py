@@ -20,9 +20,9 @@ class JobStatus(StrEnum):
     RUNNING = "running"
     """The trainer runs."""
     PAUSING = "pausing"
-    """A pause was requested; the trainer is saving."""
+    """A pause was requested; the worker still holds the job."""
     PAUSED = "paused"
-    """Saved and without a worker, until it is queued again."""
+    """Without a worker, until a user resumes it from its last checkpoint."""
     CANCELLING = "cancelling"
     """A cancel was requested; the worker still holds the job."""
     SUCCEEDED = "succeeded"
@@ -82,6 +82,8 @@ class Job(LeasedRow, Base):
     """When `step` ended."""
     step_seconds: Mapped[float | None]
     """Seconds per step: moving average over the steps of this stage in this attempt."""
+    forgiven_attempts: Mapped[int] = mapped_column(default=0, server_default="0")
+    """Attempts up to this number do not count towards the limit of lost attempts: a user has looked at the job since."""
     seeds_done: Mapped[int] = mapped_column(default=0, server_default="0")
     """Number of finished seeds of a job with several seeds."""
 

@@ -195,6 +195,35 @@ def test_cancel_of_running_job_is_requested_once(
     problem(client.post(f"/v1/jobs/{job.id}/cancel"), 409, "invalid_transition")
 
 
+def test_queued_job_is_paused_at_once_and_resumed(client: TestClient, body: Body) -> None:
+    job_id = client.post("/v1/jobs", json=body).json()["id"]
+    paused = client.post(f"/v1/jobs/{job_id}/pause", json={"reason": "Until tonight."}).json()
+    assert (paused["status"], paused["status_reason"], paused["queue_reason"]) == ("paused", "Until tonight.", None)
+    twice = problem(client.post(f"/v1/jobs/{job_id}/pause"), 409, "invalid_transition")
+    assert (twice["allowed"], twice["requests"]) == (["cancelled", "queued"], ["cancel", "resume"])
+    resumed = client.post(f"/v1/jobs/{job_id}/resume").json()
+    assert (resumed["status"], resumed["status_reason"]) == ("queued", "Resumed by its owner.")
+    problem(client.post(f"/v1/jobs/{job_id}/resume"), 409, "invalid_transition")
+
+
+def test_pause_of_running_job_is_requested_once(
+    client: TestClient, session: Session, owner: tuple[ApiKey, str]
+) -> None:
+    job = make_job(session, owner[0].id)
+    running(session, job)
+    assert client.post(f"/v1/jobs/{job.id}/pause").json()["status"] == "pausing"
+    for refused in ("pause", "resume"):
+        problem(client.post(f"/v1/jobs/{job.id}/{refused}"), 409, "invalid_transition")
+    assert client.post(f"/v1/jobs/{job.id}/cancel").json()["status"] == "cancelling"
+
+
+def test_transition_body_that_is_not_valid_is_refused(client: TestClient, body: Body) -> None:
+    job_id = client.post("/v1/jobs", json=body).json()["id"]
+    for wrong, pointer in (({"reason": "x" * 501}, "#/reason"), ({"raeson": ""}, "#/raeson")):
+        refused = problem(client.post(f"/v1/jobs/{job_id}/pause", json=wrong), 422, "invalid_request")
+        assert refused["errors"][0]["pointer"] == pointer
+
+
 def test_a_job_of_another_version_s_spec_is_shown_and_cancelled(
     client: TestClient, session: Session, owner: tuple[ApiKey, str]
 ) -> None:

@@ -38,6 +38,9 @@ def test_submit_list_show_cancel_events(run, tmp_path: Path) -> None:  # type: i
     assert job_id.startswith("job_")
     assert "mine" in run("jobs", "list").output
     assert "queued" in run("jobs", "show", job_id).output
+    assert run("jobs", "pause", job_id, "--reason", "Until tonight.").output == "paused\n"
+    assert "Until tonight." in run("jobs", "show", job_id).output
+    assert run("jobs", "resume", job_id).output == "queued\n"
     assert run("jobs", "cancel", job_id).output == "cancelled\n"
     assert "cancelled: Cancelled by its owner." in run("jobs", "events", job_id).output
 

@@ -15,6 +15,7 @@ from trainer.events import (
     CheckpointSaved,
     Event,
     EventLog,
+    Health,
     Message,
     Metrics,
     RunFailed,
@@ -101,6 +102,15 @@ class Fake:
     def wait_in_attempt_1(self) -> int | None:
         return self.wait() if self.folder.name == "attempt-1" else None
 
+    def end_when_asked(self) -> None:
+        """End as a run does whose last step was under way when the signal came."""
+        while not self.asked:
+            time.sleep(0.02)
+
+    def die_when_asked(self) -> None:
+        self.end_when_asked()
+        self.die()
+
     def die_the_first_time(self) -> None:
         if not self._resume_step():
             self._save(1)
@@ -121,6 +131,10 @@ class Fake:
         self.emit(Message(text="deaf"))
         time.sleep(60)
 
+    def deaf_the_first_time(self) -> None:
+        if self.folder.name == "attempt-1":
+            self.deaf()
+
     def diverge(self) -> int:
         self.emit(RunFailed(code="diverged", message="The loss is not finite at step 3.", stage="ppo", step=3))
         return 5
@@ -132,7 +146,23 @@ class Fake:
         self.emit(RunFailed(code="process_lost", message="Another process has ended."))
         return 11
 
+    def pause_for_health_once(self) -> int | None:
+        return None if self._resume_step() else self.pause_for_health()
+
     def pause_for_health(self) -> int:
+        self.emit(
+            Health(
+                stage="ppo",
+                step=3,
+                rule="kl_blow_up",
+                action="pause",
+                limit=50.0,
+                cause="The KL is 60.",
+                evidence=[],
+                suggestion="Raise `ppo.kl.coef`.",
+            )
+        )
+        self._save(3)
         message = "Paused in stage ppo after step 3: the KL is 60. Raise `ppo.kl.coef`."
         self.emit(RunStopped(reason="health", stage="ppo", step=3, message=message))
         sys.stderr.write(f"a warning\nerror: {message} Run the same command to go on from there.\n")

@@ -25,7 +25,7 @@ from worker.jobs.launch import Launcher, MachineRank, capacity_refusal, job_reso
 from worker.jobs.machines import invite_machines
 from worker.jobs.settle import TIME_LIMIT, TrainerEnd, settle, time_limit_message
 from worker.jobs.workspace import Workspace
-from worker.lease import Lease
+from worker.lease import EndRequest, Lease
 from worker.process import DATABASE_UNAVAILABLE, StopRequest, with_retries
 
 _POLL_SECONDS = 0.1
@@ -71,13 +71,16 @@ def _run(claim: Claim, worker: WorkerContext) -> bool:
         machine_worked = False
         status = _lose(claim, worker, error)
     log.info("%s is %s", claim.job_id, status)
-    if status in TERMINAL:
-        workspaces.remove(workspace, keep_log=status is JobStatus.FAILED)
+    if status in TERMINAL or status is JobStatus.PAUSED:
+        workspaces.remove(workspace, keep_log=status in (JobStatus.FAILED, JobStatus.PAUSED))
     return machine_worked
 
 
-def _renew(session: Session, claim: Claim) -> bool:
-    return attempts.renew(session, claim.job_id, claim.attempt).cancel_requested
+def _renew(session: Session, claim: Claim) -> EndRequest | None:
+    lease = attempts.renew(session, claim.job_id, claim.attempt)
+    if lease.cancel_requested:
+        return EndRequest.CANCEL
+    return EndRequest.PAUSE if lease.pause_requested else None
 
 
 def _lose(claim: Claim, worker: WorkerContext, error: OSError) -> JobStatus:
@@ -89,7 +92,7 @@ def _lose(claim: Claim, worker: WorkerContext, error: OSError) -> JobStatus:
 
 
 class _StoppedEarly(Exception):
-    """A cancel or a stop was requested before the trainer started."""
+    """A cancel, a pause or a stop was requested before the trainer started."""
 
 
 class _Attempt:
@@ -172,7 +175,8 @@ class _Attempt:
             failed=self._follower.failed,
             stopped=self._follower.stopped,
             log_tail=log_tail(self._workspace.log),
-            cancel_requested=self._lease.cancel_requested,
+            pausing_rule=self._follower.pausing_rule,
+            cancel_requested=self._cancel_requested,
             stop_requested=self._worker.stop.requested,
             killed_by_worker=self._killed,
             hours_reached=self._worker.settings.max_run_hours if self._limit_reached else None,
@@ -210,11 +214,15 @@ class _Attempt:
         return True
 
     def _must_end(self) -> bool:
-        return self._worker.stop.requested or self._lease.cancel_requested or self._lease.expired
+        return self._worker.stop.requested or self._lease.end_requested is not None or self._lease.expired
+
+    @property
+    def _cancel_requested(self) -> bool:
+        return self._lease.end_requested is EndRequest.CANCEL
 
     def _grace(self) -> float:
         seconds = self._worker.settings.stop_seconds
-        return min(_CANCEL_SECONDS, seconds) if self._lease.cancel_requested else seconds
+        return min(_CANCEL_SECONDS, seconds) if self._cancel_requested else seconds
 
     def _give_up(self) -> bool:
         """Whether retries must end. Raises LeaseLost if another attempt may have begun."""

@@ -9,7 +9,7 @@ from core.errors import LeaseLost
 from core.jobs.attempts import Claim
 from core.jobs.checkpoints import CheckpointFile, checkpoint_prefix, prune_checkpoints, record_checkpoint
 from core.jobs.events import append_events, stored_offset
-from trainer.events import CheckpointSaved, Event, RunFailed, RunFinished, RunStopped, read
+from trainer.events import CheckpointSaved, Event, Health, RunFailed, RunFinished, RunStopped, read
 from worker.jobs import checkpoints
 from worker.jobs.workspace import Workspace
 
@@ -30,6 +30,8 @@ class Follower:
         self.finished: RunFinished | None = None
         self.failed: RunFailed | None = None
         self.stopped: RunStopped | None = None
+        self.pausing_rule: str | None = None
+        """Name of the last health rule that fired with the action `pause`."""
 
     def advance(self) -> bool:
         """Store the new events. Returns whether there may be more. Raises LeaseLost and errors of the database."""
@@ -64,6 +66,8 @@ class Follower:
                 self.failed = event
             elif isinstance(event, RunStopped):
                 self.stopped = event
+            elif isinstance(event, Health) and event.action == "pause":
+                self.pausing_rule = event.rule
         self._commit_unknown = True
         with session_scope() as session:
             append_events(session, self._claim.job_id, self._claim.attempt, events, end)

@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from core.jobs import attempts
+from core.jobs import actors, attempts
 from core.jobs.attempts import Claim
 from core.models.jobs import JobStatus
 from trainer.errors import Paused, ProcessLost, Stopped, TrainerError
@@ -42,6 +42,8 @@ class TrainerEnd:
     finished: RunFinished | None
     failed: RunFailed | None
     stopped: RunStopped | None
+    pausing_rule: str | None
+    """The health rule that paused the run."""
     log_tail: str
     cancel_requested: bool
     stop_requested: bool
@@ -62,11 +64,12 @@ def settle(session: Session, claim: Claim, end: TrainerEnd) -> JobStatus:
     if end.failed and end.failed.code != ProcessLost.code:  # other processes report only that one was lost
         return _fail(session, claim, end.failed.code, end.failed.message)
     if end.status == Paused.exit_status:  # not requeued: a person must look at it first
-        return _fail(session, claim, "paused_by_health", _why_paused(end))
+        return attempts.pause(session, *job, _why_paused_by_health(end), actors.health_rule(end.pausing_rule))
     if end.killed_by_worker or end.status in _STOPPED:
         if end.hours_reached is not None:
             return _fail(session, claim, TIME_LIMIT, time_limit_message(end.hours_reached))
-        return attempts.release(session, *job, _why_released(end))
+        pausing = attempts.held(session, *job).status == JobStatus.PAUSING
+        return attempts.release(session, *job, _why_paused(end) if pausing else _why_released(end))
     if end.status == -signal.SIGKILL:
         reason = "The trainer was killed by SIGKILL: the machine has probably run out of memory."
         return attempts.lose(session, *job, reason)
@@ -99,8 +102,18 @@ def _why_released(end: TrainerEnd) -> str:
 
 
 def _why_paused(end: TrainerEnd) -> str:
+    if end.status != Stopped.exit_status:
+        return "Paused. The trainer ended before it had saved, so the run resumes from its last checkpoint."
+    where = end.stopped and end.stopped.stage and f" in stage {end.stopped.stage} after step {end.stopped.step}"
+    return f"Paused and saved{where or ''}."
+
+
+def _why_paused_by_health(end: TrainerEnd) -> str:
     rule = (end.stopped and end.stopped.message) or end.log_tail.rpartition("error: ")[2].strip()
-    advice = "To continue, submit a job that names its last checkpoint as `model.path`, with the setting changed."
+    advice = (
+        "Resume the job to go on as it is: the rule does not fire again for the same finding. To change the setting, "
+        "branch a new job from the last checkpoint."
+    )
     return f"A health rule paused the run, and it is saved. {rule}".strip() + f" {advice}"
 
 

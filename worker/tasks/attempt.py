@@ -63,10 +63,9 @@ def run_attempt(claim: TaskClaim, settings: Settings, blobs: BlobStore, stop: St
         stop.pause(settings.lease_seconds)
 
 
-def _renew(session: Session, claim: TaskClaim) -> bool:
-    """Returns False: a cancelled task raises TaskCancelled instead."""
+def _renew(session: Session, claim: TaskClaim) -> None:
+    """Returns no request: a cancelled task raises TaskCancelled instead."""
     tasks.renew(session, claim)
-    return False
 
 
 def _run_handler(claim: TaskClaim, task: TaskContext) -> dict[str, Any] | None:

@@ -12,7 +12,7 @@ from core.jobs.actors import PLATFORM
 from core.jobs.attempts import Claim
 from core.jobs.checkpoints import prune_checkpoints, record_checkpoint
 from core.jobs.events import append_events
-from core.jobs.state import request_cancel
+from core.jobs.state import Request, request, request_cancel
 from core.models import Job, JobAttempt
 from core.models.jobs import JobStatus
 from core.settings import Settings
@@ -136,6 +136,14 @@ def test_heartbeat_returns_a_cancel_request(session: Session) -> None:
     assert not attempts.renew(session, job.id, 1).cancel_requested
     request_cancel(session, job, PLATFORM)
     assert attempts.renew(session, job.id, 1).cancel_requested
+
+
+def test_heartbeat_returns_a_pause_request(session: Session) -> None:
+    job = make_job(session)
+    running(session, job)
+    request(session, job, Request.PAUSE, PLATFORM)
+    state = attempts.renew(session, job.id, 1)
+    assert (state.pause_requested, state.cancel_requested) == (True, False)
 
 
 def test_a_job_that_keeps_losing_workers_fails(session: Session) -> None:

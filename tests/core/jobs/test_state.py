@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from core.errors import IllegalTransition
 from core.jobs.actors import PLATFORM, Actor
-from core.jobs.state import TRANSITIONS, change_status
+from core.jobs.state import REQUESTS, TRANSITIONS, Request, allowed_requests, change_status, request
 from core.models import Job, JobEvent
 from core.models.jobs import ACTIVE, TERMINAL, JobStatus
 from tests.core.factories import make_job
@@ -78,7 +78,45 @@ def test_change_status_event_has_from_to_reason_and_actor(session: Session, job:
 def test_illegal_transition_names_the_allowed_states(session: Session, job: Job) -> None:
     with pytest.raises(IllegalTransition) as refusal:
         change_status(session, job, JobStatus.SUCCEEDED, "", PLATFORM)
-    assert refusal.value.extras == {"from": "queued", "to": "succeeded", "allowed": ["cancelled", "starting"]}
+    assert refusal.value.extras == {"from": "queued", "to": "succeeded", "allowed": ["cancelled", "paused", "starting"]}
+
+
+@pytest.mark.parametrize(("wanted", "starts"), REQUESTS.items())
+def test_every_request_is_a_transition_or_refused(
+    session: Session, job: Job, wanted: Request, starts: dict[JobStatus, JobStatus]
+) -> None:
+    """Twice the same, and every request in every state, are defined by the table."""
+    for start in JobStatus:
+        _put(session, job, start)
+        if start in starts:
+            request(session, job, wanted, PLATFORM)
+            assert (job.status, start in TRANSITIONS) == (starts[start], True)
+            session.commit()  # the CHECK constraints agree
+        else:
+            with pytest.raises(IllegalTransition, match="Possible now: ") as refusal:
+                request(session, job, wanted, PLATFORM)
+            assert refusal.value.extras["requests"] == allowed_requests(start)
+            session.rollback()
+
+
+def test_refused_request_lists_the_possible_ones(session: Session, job: Job) -> None:
+    _put(session, job, JobStatus.PAUSING)
+    with pytest.raises(IllegalTransition) as refusal:
+        request(session, job, Request.PAUSE, PLATFORM)
+    assert refusal.value.extras == {
+        "from": "pausing",
+        "to": "paused",
+        "allowed": ["cancelling"],
+        "requests": ["cancel"],
+    }
+    assert refusal.value.detail == "A job that is pausing cannot become paused. Possible now: cancel."
+
+
+def test_request_reason_of_the_user_is_stored(session: Session, job: Job) -> None:
+    request(session, job, Request.PAUSE, PLATFORM, " The GPU is needed elsewhere. ")
+    assert job.status_reason == "The GPU is needed elsewhere."
+    request(session, job, Request.RESUME, PLATFORM)
+    assert job.status_reason == "Resumed by its owner."
 
 
 def test_change_status_concurrent_second_sees_the_first(session: Session, job: Job) -> None:

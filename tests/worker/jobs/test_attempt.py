@@ -112,12 +112,12 @@ def test_settle_maps_every_trainer_exit_status_to_its_code(queue: Queue, kind: t
     with session_scope() as session:
         claim = attempts.claim(session, "wrk_1")
         assert claim is not None
-        settle(session, claim, TrainerEnd(kind.exit_status, None, None, None, "its last words", False, False, False))
-    expected = {Stopped: "", ProcessLost: "", Paused: "paused_by_health", InternalError: "trainer_crashed"}.get(
-        kind, kind.code
-    )
+        settle(
+            session, claim, TrainerEnd(kind.exit_status, None, None, None, None, "its last line", False, False, False)
+        )
+    expected = {Stopped: "", ProcessLost: "", Paused: "", InternalError: "trainer_crashed"}.get(kind, kind.code)
     assert (job(job_id).error or {}).get("code", "") == expected
-    assert status(job_id) == ("queued" if kind in (Stopped, ProcessLost) else "failed")
+    assert status(job_id) == {Stopped: "queued", ProcessLost: "queued", Paused: "paused"}.get(kind, "failed")
 
 
 def test_trainer_errors_have_distinct_exit_statuses() -> None:
@@ -242,7 +242,7 @@ def test_settle_stopped_run_with_late_cancel_is_cancelled(queue: Queue) -> None:
         claim = attempts.claim(session, "wrk_1")
     assert claim is not None
     cancel(job_id)
-    stopped = TrainerEnd(75, None, None, None, "", cancel_requested=False, stop_requested=True, killed_by_worker=False)
+    stopped = TrainerEnd(75, None, None, None, None, "", False, stop_requested=True, killed_by_worker=False)
     with session_scope() as session:
         assert settle(session, claim, stopped) is JobStatus.CANCELLED
 

@@ -1,0 +1,61 @@
+"""Requests that change the state of a job."""
+
+from fastapi import APIRouter
+
+from api.deps import JobDep, PrincipalDep, SessionDep, SettingsDep
+from api.jobs import views
+from api.jobs.request_schemas import TransitionReason
+from api.jobs.schemas import Job
+from api.problems import BadRequest, documented
+from api.validation import StrictRoute
+from core.broker import wake_worker
+from core.db import after_commit
+from core.errors import (
+    CrossOrigin,
+    IllegalTransition,
+    InvalidRequest,
+    NotFound,
+    NotSignedIn,
+    TooLarge,
+    WrongMediaType,
+)
+from core.jobs.actors import key_of
+from core.jobs.state import Request, request
+
+router = APIRouter(prefix="/jobs/{job_id}", tags=["Jobs"], route_class=StrictRoute)
+ERRORS = (BadRequest, NotSignedIn, CrossOrigin, NotFound, IllegalTransition, TooLarge, WrongMediaType, InvalidRequest)
+
+
+@router.post("/cancel", responses=documented(*ERRORS))
+def cancel_job(job: JobDep, principal: PrincipalDep, session: SessionDep, body: TransitionReason | None = None) -> Job:
+    """End a job without a worker at once. A running job is `cancelling` until its worker has stopped the run."""
+    request(session, job, Request.CANCEL, key_of(principal), _reason(body))
+    return views.job_view(session, job)
+
+
+@router.post("/pause", responses=documented(*ERRORS))
+def pause_job(job: JobDep, principal: PrincipalDep, session: SessionDep, body: TransitionReason | None = None) -> Job:
+    """Pause a queued job at once. A running job is `pausing` until the trainer has finished its step and saved.
+
+    The worker then gives up the job and its GPU. A paused job keeps its checkpoints and its place by age in the queue.
+    """
+    request(session, job, Request.PAUSE, key_of(principal), _reason(body))
+    return views.job_view(session, job)
+
+
+@router.post("/resume", responses=documented(*ERRORS))
+def resume_job(
+    job: JobDep,
+    principal: PrincipalDep,
+    session: SessionDep,
+    settings: SettingsDep,
+    body: TransitionReason | None = None,
+) -> Job:
+    """Queue a paused job again. It continues after its last saved step, with the numbers that it would have had without the pause."""
+    request(session, job, Request.RESUME, key_of(principal), _reason(body))
+    after_commit(session, lambda: wake_worker(settings.redis_url))
+    return views.job_view(session, job)
+
+
+def _reason(body: TransitionReason | None) -> str:
+    return body.reason if body else ""
