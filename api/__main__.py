@@ -3,29 +3,12 @@
 import argparse
 import logging
 import sys
-from types import FrameType
-
-import uvicorn
-from fastapi import FastAPI
 
 from api import openapi
 from api.app import create_app
+from api.server import Server
 from core.errors import SettingsError
 from core.settings import get_settings
-
-GRACE_SECONDS = 5
-
-
-class Server(uvicorn.Server):
-    """Ends open event streams when the server stops, so that they do not delay the shutdown."""
-
-    def __init__(self, config: uvicorn.Config, app: FastAPI) -> None:
-        super().__init__(config)
-        self._app = app  # config.app is a wrapper without `state`
-
-    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        self._app.state.closing = True
-        super().handle_exit(sig, frame)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -44,18 +27,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _serve(host: str, port: int) -> None:
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    app = create_app(get_settings())
-    # The middleware logs requests. The access log of uvicorn would contain the query, and with it the sign-in token.
-    config = uvicorn.Config(
-        app,
-        host=host,
-        port=port,
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        timeout_graceful_shutdown=GRACE_SECONDS,
-    )
-    Server(config, app).run()
+    Server(create_app(get_settings()), host, port).run()
 
 
 def _parser() -> argparse.ArgumentParser:

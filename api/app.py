@@ -11,6 +11,8 @@ from api.datasets import report_routes, version_routes
 from api.datasets import routes as datasets
 from api.jobs import checkpoints, events, metrics, transition_routes
 from api.jobs import routes as jobs
+from api.live import routes as live
+from api.live.hub import Hub
 from api.middleware import RequestFrame
 from api.openapi import describe
 from api.problems import documented
@@ -29,6 +31,7 @@ ROUTERS = (
     jobs.router,
     transition_routes.router,
     events.router,
+    live.router,
     metrics.router,
     checkpoints.router,
     platform.router,
@@ -48,7 +51,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         middleware=[Middleware(RequestFrame, settings=settings)],
     )
     app.state.settings = settings
-    app.state.closing = False
+    app.state.hub = Hub(settings)
     app.state.digests = RunningDigests()
     problems.install(app)
     for router in ROUTERS:

@@ -273,6 +273,13 @@ class QuotaExceeded(PlatformError):
     headers = NEVER_RETRY
 
 
+class TooManyStreams(PlatformError):
+    status = 429
+    code = "too_many_streams"
+    title = "The API key has too many open event streams."
+    headers: ClassVar[Mapping[str, str]] = {"Retry-After": "10"}
+
+
 class FetchFailed(PlatformError):
     status = 502
     code = "fetch_failed"

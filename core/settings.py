@@ -137,7 +137,11 @@ class Settings(BaseSettings):
     stream_seconds: Seconds = 600
     """Seconds after which the API closes an event stream. The browser reconnects and continues at the same event. Keep it below the longest request that a reverse proxy allows."""
     stream_poll_seconds: Seconds = 0.5
-    """Seconds between two queries of an event stream for new events. Increase it to reduce the load on the database with many open dashboards."""
+    """Seconds between two queries for new events, one for all event streams of an API process, while Redis does not announce them. With Redis the interval is ten times as long, since only lost notices must be found. Increase it to reduce the load on the database."""
+    stream_jobs: Annotated[int, Field(ge=1, le=500)] = 50
+    """Most jobs of one event stream (`GET /v1/stream`). Each message contains a cursor for every job, about 30 bytes."""
+    streams_per_key: Annotated[int, Field(ge=1)] = 100
+    """Most event streams that an API key, with its browser sessions, may have open in one API process. An open stream takes about 100 KiB. Increase it if many people share a key."""
     dashboard_dir: Path = Path(__file__).parent.parent / "frontend" / "dist"
     """Folder of the built dashboard."""
 

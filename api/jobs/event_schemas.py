@@ -20,6 +20,8 @@ class _EventEnvelope(Schema):
 
     object: Literal["job.event"] = "job.event"
     """Always `job.event`."""
+    job_id: str
+    """The job that it belongs to."""
     seq: int
     """Sequence number in the job, from 1 without gaps. It is the event id of the stream and the cursor of this list."""
     attempt: int

@@ -219,6 +219,8 @@ class CheckpointSavedEvent(TypedDict):
 
     object: Literal["job.event"]
     """Always `job.event`."""
+    job_id: str
+    """The job that it belongs to."""
     seq: int
     """Sequence number in the job, from 1 without gaps. It is the event id of the stream and the cursor of this list."""
     attempt: int
@@ -568,6 +570,8 @@ class HealthEvent(TypedDict):
 
     object: Literal["job.event"]
     """Always `job.event`."""
+    job_id: str
+    """The job that it belongs to."""
     seq: int
     """Sequence number in the job, from 1 without gaps. It is the event id of the stream and the cursor of this list."""
     attempt: int
@@ -867,6 +871,8 @@ class MessageEvent(TypedDict):
 
     object: Literal["job.event"]
     """Always `job.event`."""
+    job_id: str
+    """The job that it belongs to."""
     seq: int
     """Sequence number in the job, from 1 without gaps. It is the event id of the stream and the cursor of this list."""
     attempt: int
@@ -952,6 +958,8 @@ class MetricsEvent(TypedDict):
 
     object: Literal["job.event"]
     """Always `job.event`."""
+    job_id: str
+    """The job that it belongs to."""
     seq: int
     """Sequence number in the job, from 1 without gaps. It is the event id of the stream and the cursor of this list."""
     attempt: int
@@ -1384,6 +1392,8 @@ class RolledBackEvent(TypedDict):
 
     object: Literal["job.event"]
     """Always `job.event`."""
+    job_id: str
+    """The job that it belongs to."""
     seq: int
     """Sequence number in the job, from 1 without gaps. It is the event id of the stream and the cursor of this list."""
     attempt: int
@@ -1497,6 +1507,8 @@ class RunFailedEvent(TypedDict):
 
     object: Literal["job.event"]
     """Always `job.event`."""
+    job_id: str
+    """The job that it belongs to."""
     seq: int
     """Sequence number in the job, from 1 without gaps. It is the event id of the stream and the cursor of this list."""
     attempt: int
@@ -1527,6 +1539,8 @@ class RunFinishedEvent(TypedDict):
 
     object: Literal["job.event"]
     """Always `job.event`."""
+    job_id: str
+    """The job that it belongs to."""
     seq: int
     """Sequence number in the job, from 1 without gaps. It is the event id of the stream and the cursor of this list."""
     attempt: int
@@ -1561,6 +1575,8 @@ class RunStoppedEvent(TypedDict):
 
     object: Literal["job.event"]
     """Always `job.event`."""
+    job_id: str
+    """The job that it belongs to."""
     seq: int
     """Sequence number in the job, from 1 without gaps. It is the event id of the stream and the cursor of this list."""
     attempt: int
@@ -1673,6 +1689,8 @@ class SeedFinishedEvent(TypedDict):
 
     object: Literal["job.event"]
     """Always `job.event`."""
+    job_id: str
+    """The job that it belongs to."""
     seq: int
     """Sequence number in the job, from 1 without gaps. It is the event id of the stream and the cursor of this list."""
     attempt: int
@@ -1821,6 +1839,8 @@ class StageFinishedEvent(TypedDict):
 
     object: Literal["job.event"]
     """Always `job.event`."""
+    job_id: str
+    """The job that it belongs to."""
     seq: int
     """Sequence number in the job, from 1 without gaps. It is the event id of the stream and the cursor of this list."""
     attempt: int
@@ -1862,6 +1882,8 @@ class StageStartedEvent(TypedDict):
 
     object: Literal["job.event"]
     """Always `job.event`."""
+    job_id: str
+    """The job that it belongs to."""
     seq: int
     """Sequence number in the job, from 1 without gaps. It is the event id of the stream and the cursor of this list."""
     attempt: int
@@ -1895,6 +1917,8 @@ class StatusChangedEvent(TypedDict):
 
     object: Literal["job.event"]
     """Always `job.event`."""
+    job_id: str
+    """The job that it belongs to."""
     seq: int
     """Sequence number in the job, from 1 without gaps. It is the event id of the stream and the cursor of this list."""
     attempt: int
@@ -2494,6 +2518,8 @@ class CurveEvent(TypedDict):
 
     object: Literal["job.event"]
     """Always `job.event`."""
+    job_id: str
+    """The job that it belongs to."""
     seq: int
     """Sequence number in the job, from 1 without gaps. It is the event id of the stream and the cursor of this list."""
     attempt: int
@@ -2981,6 +3007,8 @@ class ReportCardEvent(TypedDict):
 
     object: Literal["job.event"]
     """Always `job.event`."""
+    job_id: str
+    """The job that it belongs to."""
     seq: int
     """Sequence number in the job, from 1 without gaps. It is the event id of the stream and the cursor of this list."""
     attempt: int
@@ -3044,6 +3072,8 @@ class RunStartedEvent(TypedDict):
 
     object: Literal["job.event"]
     """Always `job.event`."""
+    job_id: str
+    """The job that it belongs to."""
     seq: int
     """Sequence number in the job, from 1 without gaps. It is the event id of the stream and the cursor of this list."""
     attempt: int
@@ -3103,6 +3133,8 @@ class SamplesEvent(TypedDict):
 
     object: Literal["job.event"]
     """Always `job.event`."""
+    job_id: str
+    """The job that it belongs to."""
     seq: int
     """Sequence number in the job, from 1 without gaps. It is the event id of the stream and the cursor of this list."""
     attempt: int

@@ -3,10 +3,11 @@
 import base64
 import hashlib
 import secrets
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from sqlalchemy import delete, select, update
+from sqlalchemy import delete, select, union_all, update
 from sqlalchemy.orm import Session
 
 from core.errors import NotFound, NotSignedIn
@@ -29,6 +30,13 @@ class Principal:
     owner_id: str
     by_cookie: bool
     expires_at: datetime | None = None
+    session_sha256: str | None = None
+    """The browser session's primary key."""
+
+    @property
+    def credential(self) -> str:
+        """Identifies the API key or the browser session, for `valid_credentials`."""
+        return self.session_sha256 or self.key_id
 
 
 def create_key(session: Session, name: str) -> tuple[ApiKey, str]:
@@ -82,7 +90,17 @@ def authenticate_session(session: Session, token: str) -> Principal:
     if found is None:
         raise NotSignedIn("The session has ended. Sign in again.")
     browser, key = found
-    return Principal(key.id, key.name, key.owner_id, by_cookie=True, expires_at=browser.expires_at)
+    return Principal(
+        key.id, key.name, key.owner_id, by_cookie=True, expires_at=browser.expires_at, session_sha256=browser.sha256
+    )
+
+
+def valid_credentials(session: Session, credentials: Collection[str]) -> set[str]:
+    """Those of the credentials (`Principal.credential`) that are neither revoked, nor signed out, nor expired."""
+    key_is_valid, alive = ApiKey.revoked_at.is_(None), BrowserSession.expires_at > datetime.now(UTC)
+    browsers = select(BrowserSession.sha256).join(ApiKey, ApiKey.id == BrowserSession.key_id).where(key_is_valid, alive)
+    by_key = select(ApiKey.id).where(key_is_valid, ApiKey.id.in_(credentials))
+    return set(session.scalars(union_all(by_key, browsers.where(BrowserSession.sha256.in_(credentials)))))
 
 
 def close_session(session: Session, token: str) -> None:

@@ -1,12 +1,13 @@
 """Appends and reads the events of a job, and its metrics and samples."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import insert, select
+from sqlalchemy import BigInteger, Text, func, insert, select, true
+from sqlalchemy.dialects.postgresql import array
 from sqlalchemy.dialects.postgresql import insert as upsert
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, aliased
 
 from core.db import storable_numbers
 from core.jobs import actors
@@ -102,6 +103,23 @@ def events_after(session: Session, job_id: str, seq: int, limit: int, types: Seq
     if types:
         query = query.where(JobEvent.type.in_(types))
     return session.scalars(query.order_by(JobEvent.seq).limit(limit)).all()
+
+
+def news_of(
+    session: Session, cursors: Mapping[str, int], limit: int
+) -> dict[str, tuple[JobStatus, int, list[JobEvent]]]:
+    """Status, number of the last event, and at most `limit` events after the cursor, for each job that exists. One query."""
+    pairs = func.unnest(array(cursors, type_=Text), array(cursors.values(), type_=BigInteger))
+    watched = pairs.table_valued("job_id", "seq").render_derived(name="watched")
+    later = select(JobEvent).where(JobEvent.job_id == watched.c.job_id, JobEvent.seq > watched.c.seq)
+    event = aliased(JobEvent, later.order_by(JobEvent.seq).limit(limit).lateral("later"))
+    query = select(Job.id, Job.status, Job.last_seq, event).select_from(watched).join(Job, Job.id == watched.c.job_id)
+    news: dict[str, tuple[JobStatus, int, list[JobEvent]]] = {}
+    for job_id, status, last_seq, row in session.execute(query.outerjoin(event, true()).order_by(Job.id, event.seq)):
+        rows = news.setdefault(job_id, (JobStatus(status), last_seq, []))[2]
+        if row is not None:
+            rows.append(row)
+    return news
 
 
 def samples_at(session: Session, job_id: str, stage: str | None, step: int | None) -> JobEvent | None:

@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 
 from api.app import create_app
 from api.dashboard import Dashboard
+from api.live.hub import Hub
 from core.access import keys
 from core.models import ApiKey, Dataset
 from core.settings import Settings
@@ -26,6 +27,7 @@ def _built() -> FastAPI:
 def app(_built: FastAPI, settings: Settings) -> FastAPI:
     """A fresh application with the settings of this test, which are also in the environment."""
     _built.state.settings = settings
+    _built.state.hub = Hub(settings)
     _built.state.digests = RunningDigests()
     _built.router.default = Dashboard(settings.dashboard_dir)
     return _built

@@ -879,6 +879,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Stream Events
+         * @description Stream the events of several jobs over one connection. A cursor beyond a job's last event selects new events only.
+         */
+        get: operations["stream_events"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/jobs/{job_id}/metrics": {
         parameters: {
             query?: never;
@@ -2314,6 +2334,11 @@ export interface components {
              */
             object: "job.event";
             /**
+             * Job Id
+             * @description The job that it belongs to.
+             */
+            job_id: string;
+            /**
              * Seq
              * @description Sequence number in the job, from 1 without gaps. It is the event id of the stream and the cursor of this list.
              */
@@ -2574,6 +2599,11 @@ export interface components {
              * @constant
              */
             object: "job.event";
+            /**
+             * Job Id
+             * @description The job that it belongs to.
+             */
+            job_id: string;
             /**
              * Seq
              * @description Sequence number in the job, from 1 without gaps. It is the event id of the stream and the cursor of this list.
@@ -3646,6 +3676,11 @@ export interface components {
              * @constant
              */
             object: "job.event";
+            /**
+             * Job Id
+             * @description The job that it belongs to.
+             */
+            job_id: string;
             /**
              * Seq
              * @description Sequence number in the job, from 1 without gaps. It is the event id of the stream and the cursor of this list.
@@ -5060,6 +5095,11 @@ export interface components {
              */
             object: "job.event";
             /**
+             * Job Id
+             * @description The job that it belongs to.
+             */
+            job_id: string;
+            /**
              * Seq
              * @description Sequence number in the job, from 1 without gaps. It is the event id of the stream and the cursor of this list.
              */
@@ -5269,6 +5309,11 @@ export interface components {
              * @constant
              */
             object: "job.event";
+            /**
+             * Job Id
+             * @description The job that it belongs to.
+             */
+            job_id: string;
             /**
              * Seq
              * @description Sequence number in the job, from 1 without gaps. It is the event id of the stream and the cursor of this list.
@@ -6525,6 +6570,11 @@ export interface components {
              */
             object: "job.event";
             /**
+             * Job Id
+             * @description The job that it belongs to.
+             */
+            job_id: string;
+            /**
              * Seq
              * @description Sequence number in the job, from 1 without gaps. It is the event id of the stream and the cursor of this list.
              */
@@ -6877,6 +6927,11 @@ export interface components {
              */
             object: "job.event";
             /**
+             * Job Id
+             * @description The job that it belongs to.
+             */
+            job_id: string;
+            /**
              * Seq
              * @description Sequence number in the job, from 1 without gaps. It is the event id of the stream and the cursor of this list.
              */
@@ -7122,6 +7177,11 @@ export interface components {
              */
             object: "job.event";
             /**
+             * Job Id
+             * @description The job that it belongs to.
+             */
+            job_id: string;
+            /**
              * Seq
              * @description Sequence number in the job, from 1 without gaps. It is the event id of the stream and the cursor of this list.
              */
@@ -7185,6 +7245,11 @@ export interface components {
              * @constant
              */
             object: "job.event";
+            /**
+             * Job Id
+             * @description The job that it belongs to.
+             */
+            job_id: string;
             /**
              * Seq
              * @description Sequence number in the job, from 1 without gaps. It is the event id of the stream and the cursor of this list.
@@ -7275,6 +7340,11 @@ export interface components {
              */
             object: "job.event";
             /**
+             * Job Id
+             * @description The job that it belongs to.
+             */
+            job_id: string;
+            /**
              * Seq
              * @description Sequence number in the job, from 1 without gaps. It is the event id of the stream and the cursor of this list.
              */
@@ -7347,6 +7417,11 @@ export interface components {
              * @constant
              */
             object: "job.event";
+            /**
+             * Job Id
+             * @description The job that it belongs to.
+             */
+            job_id: string;
             /**
              * Seq
              * @description Sequence number in the job, from 1 without gaps. It is the event id of the stream and the cursor of this list.
@@ -7656,6 +7731,11 @@ export interface components {
              */
             object: "job.event";
             /**
+             * Job Id
+             * @description The job that it belongs to.
+             */
+            job_id: string;
+            /**
              * Seq
              * @description Sequence number in the job, from 1 without gaps. It is the event id of the stream and the cursor of this list.
              */
@@ -7744,6 +7824,11 @@ export interface components {
              * @constant
              */
             object: "job.event";
+            /**
+             * Job Id
+             * @description The job that it belongs to.
+             */
+            job_id: string;
             /**
              * Seq
              * @description Sequence number in the job, from 1 without gaps. It is the event id of the stream and the cursor of this list.
@@ -8062,6 +8147,11 @@ export interface components {
              */
             object: "job.event";
             /**
+             * Job Id
+             * @description The job that it belongs to.
+             */
+            job_id: string;
+            /**
              * Seq
              * @description Sequence number in the job, from 1 without gaps. It is the event id of the stream and the cursor of this list.
              */
@@ -8148,6 +8238,11 @@ export interface components {
              */
             object: "job.event";
             /**
+             * Job Id
+             * @description The job that it belongs to.
+             */
+            job_id: string;
+            /**
              * Seq
              * @description Sequence number in the job, from 1 without gaps. It is the event id of the stream and the cursor of this list.
              */
@@ -8212,6 +8307,11 @@ export interface components {
              * @constant
              */
             object: "job.event";
+            /**
+             * Job Id
+             * @description The job that it belongs to.
+             */
+            job_id: string;
             /**
              * Seq
              * @description Sequence number in the job, from 1 without gaps. It is the event id of the stream and the cursor of this list.
@@ -13712,7 +13812,7 @@ export interface operations {
                 after?: number;
             };
             header?: {
-                /** @description Sent by browsers that reconnect. It takes precedence over `after`. */
+                /** @description Sent by browsers that reconnect. It takes precedence over the query. */
                 "last-event-id"?: string | null;
             };
             path: {
@@ -13731,7 +13831,7 @@ export interface operations {
                     "text/event-stream": string;
                 };
             };
-            /** @description The job has ended and every event was sent: do not reconnect. */
+            /** @description The job has ended and every event was sent. Do not connect again. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -13758,6 +13858,102 @@ export interface operations {
             };
             /** @description `invalid_request`: The request is not valid. */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too_many_streams`: The API key has too many open event streams. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on the server. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: The database or the broker does not answer. Try again. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    stream_events: {
+        parameters: {
+            query: {
+                /** @description Ids of jobs with cursors, as `job_a:12,job_b`. Without a cursor: from 0. */
+                jobs: string;
+            };
+            header?: {
+                /** @description Sent by browsers that reconnect. It takes precedence over the query. */
+                "last-event-id"?: string | null;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Server-sent events of all jobs: `event` is the type, `data` a `JobEvent` with its `job_id`. `id` contains the cursor of every job and has the form of `jobs`. `event: done` follows the last event of each job, with its `job_id` in `data`. A reconnection with `Last-Event-ID` neither loses nor repeats events. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+            /** @description All jobs have ended and every event was sent. Do not connect again. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `not_signed_in`: Sign in, or send an API key. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: It does not exist, or belongs to another API key. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid_request`: The request is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too_many_streams`: The API key has too many open event streams. */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };

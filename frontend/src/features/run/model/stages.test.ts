@@ -6,6 +6,7 @@ import type { Stage } from "@/lib/states";
 const finished = (seq: number, stage: Stage, seconds: number) =>
   ({
     object: "job.event",
+    job_id: "job_a",
     seq,
     type: "stage_finished",
     created_at: "",

@@ -1,0 +1,143 @@
+"""The event streams: of one job, and of several jobs over one connection."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Header, Query, Request, Response
+from fastapi.responses import StreamingResponse
+from sqlalchemy import select
+
+from api.deps import JobDep, PrincipalDep, SessionDep, SettingsDep
+from api.jobs.events import Seq
+from api.live.hub import Hub
+from api.live.stream import EventStreamResponse, Stream
+from api.problems import documented
+from core.errors import InvalidRequest, NotFound, NotSignedIn, TooManyStreams
+from core.models import Job
+from core.models.jobs import TERMINAL
+
+
+def _hub(request: Request) -> Hub:
+    hub: Hub = request.app.state.hub
+    return hub
+
+
+HubDep = Annotated[Hub, Depends(_hub)]
+LastEventId = Annotated[
+    str | None, Header(description="Sent by browsers that reconnect. It takes precedence over the query.")
+]
+router = APIRouter(tags=["Events"])
+
+
+def _documented(messages: str, nothing_left: str) -> dict[int | str, dict[str, Any]]:
+    """The responses of a stream. `itemSchema` (OpenAPI 3.2) describes one message."""
+    data = {"contentMediaType": "application/json", "contentSchema": {"$ref": "#/components/schemas/JobEvent"}}
+    properties = {"id": {"type": "string"}, "event": {"type": "string"}, "data": {"type": "string", **data}}
+    item = {"type": "object", "required": ["data"], "properties": properties}
+    content = {"text/event-stream": {"schema": {"type": "string"}, "itemSchema": item}}
+    responses: dict[int | str, dict[str, Any]] = {
+        200: {"description": messages, "content": content},
+        204: {"description": f"{nothing_left} Do not connect again."},
+    }
+    return documented(NotSignedIn, NotFound, InvalidRequest, TooManyStreams) | responses
+
+
+@router.get(
+    "/jobs/{job_id}/stream",
+    response_class=StreamingResponse,
+    responses=_documented(
+        "Server-sent events: `id` is the sequence number, `event` the type, `data` a `JobEvent`. `event: done` follows the "
+        "last event. A reconnection with `Last-Event-ID` neither loses nor repeats events.",
+        "The job has ended and every event was sent.",
+    ),
+)
+async def stream_job_events(
+    job: JobDep,
+    principal: PrincipalDep,
+    hub: HubDep,
+    settings: SettingsDep,
+    after: Seq = 0,
+    last_event_id: LastEventId = None,
+) -> Response:
+    """Stream the events of a job as they happen."""
+    cursor = _number(last_event_id, "Last-Event-ID") if last_event_id else after  # some polyfills send an empty one
+    stream = Stream(principal, _clamped([job], {job.id: cursor}), settings.stream_seconds)
+    return _response(hub, stream, [job])
+
+
+def _requested(
+    jobs: Annotated[str, Query(description="Ids of jobs with cursors, as `job_a:12,job_b`. Without a cursor: from 0.")],
+    settings: SettingsDep,
+    last_event_id: LastEventId = None,
+) -> dict[str, int]:
+    """The cursor of each requested job. Cursors of other jobs in `Last-Event-ID` are ignored."""
+    cursors = _cursors(jobs, "jobs")
+    if len(cursors) > settings.stream_jobs:
+        detail = (
+            f"`jobs` has {len(cursors)} jobs. A stream may have at most {settings.stream_jobs}. Open several streams."
+        )
+        raise InvalidRequest(detail, param="jobs")
+    last = _cursors(last_event_id, "Last-Event-ID") if last_event_id else {}
+    return cursors | {job_id: seq for job_id, seq in last.items() if job_id in cursors}
+
+
+RequestedDep = Annotated[dict[str, int], Depends(_requested)]
+
+
+def _jobs(requested: RequestedDep, principal: PrincipalDep, session: SessionDep) -> list[Job]:
+    """The caller's jobs. Raises NotFound with the id of the first one that does not exist or belongs to another owner."""
+    query = select(Job).where(Job.id.in_(requested), Job.owner_id == principal.owner_id)
+    found = {job.id: job for job in session.scalars(query)}
+    for job_id in requested:
+        if job_id not in found:
+            raise NotFound(f"There is no job {job_id!r}.", param="jobs")
+    return list(found.values())
+
+
+@router.get(
+    "/stream",
+    response_class=StreamingResponse,
+    responses=_documented(
+        "Server-sent events of all jobs: `event` is the type, `data` a `JobEvent` with its `job_id`. `id` contains the "
+        "cursor of every job and has the form of `jobs`. `event: done` follows the last event of each job, with its "
+        "`job_id` in `data`. A reconnection with `Last-Event-ID` neither loses nor repeats events.",
+        "All jobs have ended and every event was sent.",
+    ),
+)
+async def stream_events(
+    requested: RequestedDep,
+    jobs: Annotated[list[Job], Depends(_jobs)],
+    principal: PrincipalDep,
+    hub: HubDep,
+    settings: SettingsDep,
+) -> Response:
+    """Stream the events of several jobs over one connection. A cursor beyond a job's last event selects new events only."""
+    stream = Stream(principal, _clamped(jobs, requested), settings.stream_seconds, several=True)
+    return _response(hub, stream, jobs)
+
+
+def _clamped(jobs: list[Job], cursors: dict[str, int]) -> dict[str, int]:
+    """Cursors that are at most the end. One beyond it would wait for events that may never come, as after a restore."""
+    return {job.id: min(cursors[job.id], job.last_seq) for job in jobs}
+
+
+def _response(hub: Hub, stream: Stream, jobs: list[Job]) -> Response:
+    if all(job.status in TERMINAL and stream.cursors[job.id] >= job.last_seq for job in jobs):
+        return Response(status_code=204)
+    return EventStreamResponse(hub, stream, {job.id: job.last_seq for job in jobs})
+
+
+def _cursors(text: str, param: str) -> dict[str, int]:
+    """The sequence number of each job in `job_a:12,job_b`."""
+    cursors: dict[str, int] = {}
+    for item in text.split(","):
+        job_id, colon, seq = item.partition(":")
+        if not job_id or job_id in cursors:
+            raise InvalidRequest(f"{param} must list different jobs, as job_a:12,job_b.", param=param)
+        cursors[job_id] = _number(seq, param) if colon else 0
+    return cursors
+
+
+def _number(text: str, param: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) < 19):
+        raise InvalidRequest(f"{param} has a cursor that is not a sequence number.", param=param)
+    return int(text)
