@@ -48,15 +48,26 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """Asked under `-n`. Marks of `--dist loadgroup` do not arrive since pytest 9.2 (node ids are no texts any more)."""
     from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
 
-    class Together(LoadScopeScheduling):  # type: ignore[misc]  # it has no types
-        """What stays in one process of several: a folder whose tests share a whole platform, and elsewhere a file."""
+    class DearestFirst(LoadScopeScheduling):  # type: ignore[misc]  # it has no types
+        """Gives out whole scopes, the dearest on record first: one that starts late would keep the other processes waiting."""
 
         def _split_scope(self, nodeid: str) -> str:
-            file = nodeid.partition("::")[0]
-            folder = PurePosixPath(file).relative_to("tests").parts[0]
-            return folder if folder in _SHARED else file
+            return _scope_of(nodeid)
 
-    return Together(config, log)
+        def _assign_work_unit(self, node: Any) -> None:
+            dearest = max(self.workqueue, key=lambda scope: recorded.get(scope, 0.0))
+            self.workqueue.move_to_end(dearest, last=False)
+            super()._assign_work_unit(node)
+
+    recorded = costs.recorded_by_scope(_scope_of)
+    return DearestFirst(config, log)
+
+
+def _scope_of(test: str) -> str:
+    """The tests that stay in one process of several: a folder whose tests share a whole platform; elsewhere a file."""
+    file = test.partition("::")[0]
+    folder = PurePosixPath(file).relative_to("tests").parts[0]
+    return folder if folder in _SHARED else file
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -75,7 +86,7 @@ SHARED_DATA = Path(__file__).parents[2] / "shared" / "data"
 
 @pytest.fixture(scope="session", autouse=True)
 def _scrubbed_environment() -> Iterator[None]:
-    """What the developer has set must not decide what a test sees; and no test may go to a model hub."""
+    """Remove the developer's settings, which must not change a test. No test may use a model hub."""
     with pytest.MonkeyPatch.context() as patch:
         for name in [name for name in os.environ if name.startswith(_SCRUBBED)]:
             patch.delenv(name)

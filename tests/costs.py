@@ -8,7 +8,7 @@ import json
 import os
 import time
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +46,15 @@ def mark_units(items: list[pytest.Item]) -> None:
         used = {item.nodeid} | {f"{scope}::{name}" for name in names for scope in scopes}
         if not (names & _SERVERS or used & dear or item.get_closest_marker("slow")):
             item.add_marker("unit")
+
+
+def recorded_by_scope(scope_of: Callable[[str], str]) -> dict[str, float]:
+    """The recorded seconds of each scope of tests; `scope_of` maps the id of a test or fixture to its scope."""
+    sums: dict[str, float] = {}
+    for test, cost in json.loads(RECORD.read_text()).items():
+        if test.startswith("tests/"):
+            sums[scope_of(test)] = sums.get(scope_of(test), 0.0) + cost
+    return sums
 
 
 class Costs:

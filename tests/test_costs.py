@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests import costs
+from tests.conftest import _scope_of
 from tests.costs import Costs
 
 ROOT = Path(__file__).parents[1]
@@ -16,6 +18,7 @@ from pathlib import Path
 from tests import costs
 
 costs.RECORD, costs.BUDGETS = Path("costs.json"), Path("budgets.toml")
+costs.NOTABLE_WALL = 600.0  # a busy machine makes every test wait
 
 def pytest_addoption(parser): costs.add_options(parser)
 def pytest_configure(config): costs.register(config)
@@ -82,3 +85,29 @@ def test_budget_counts_a_test_for_the_deepest_folder() -> None:
     }
     assert costs.by_folder() == {"tests": 4.0, "tests/api": 2.5}
     assert costs.over_budget() == ["tests/api took 2.5 CPU seconds; its budget is 2"]
+
+
+def test_recorded_seconds_are_summed_by_scope(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    record = {"::first": 9, "tests/e2e/test_a.py::x": 2, "tests/e2e::job": 3, "tests/data/test_b.py::y[1]": 4}
+    monkeypatch.setattr(costs, "RECORD", tmp_path / "costs.json")
+    costs.RECORD.write_text(json.dumps(record))
+    assert costs.recorded_by_scope(_scope_of) == {"e2e": 5.0, "tests/data/test_b.py": 4.0}
+
+
+def test_processes_begin_with_the_dearest_scopes(tmp_path: Path) -> None:
+    """The record names the last file; by number of tests, the first one would begin."""
+    (tmp_path / "tests").mkdir()
+    conftest = (
+        "from tests.conftest import pytest_xdist_make_scheduler\nfrom tests import costs\nfrom pathlib import Path\n"
+    )
+    (tmp_path / "conftest.py").write_text(f"{conftest}costs.RECORD = Path({str(tmp_path / 'costs.json')!r})\n")
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    for name, count in (("a", 3), ("b", 2), ("c", 2)):
+        tests = "".join(f"def test_{number}(): pass\n" for number in range(count))
+        (tmp_path / "tests" / f"test_{name}.py").write_text(tests)
+    (tmp_path / "costs.json").write_text('{"tests/test_c.py::test_0": 5}')
+    command = [sys.executable, "-m", "pytest", "-n", "1", "-v", "-p", "no:valkey", "-p", "no:cacheprovider"]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    begun = [line.split("::")[0][-4] for line in done.stdout.splitlines() if "PASSED" in line]
+    assert begun == list("ccaaabb"), done.stdout + done.stderr

@@ -56,12 +56,20 @@ def test_kill_9_on_each_process_in_turn_heals(tmp_path: Path) -> None:
         signal.SIGKILL,
     ],
 )
-def test_nothing_is_left_behind(number: signal.Signals, tmp_path: Path) -> None:
-    with running_up(tmp_path / "data") as up:
+def test_ended_up_leaves_no_process_and_keeps_key_and_data(number: signal.Signals, tmp_path: Path) -> None:
+    with running_up(tmp_path / "data") as up, up.client() as client:
+        (tmp_path / "p.jsonl").write_text('{"prompt": "p"}\n')
+        dataset = client.upload_dataset(tmp_path / "p.jsonl", "prompts")
+        key = (up.folder / "api_key").read_text()
+        assert (up.folder / "api_key").stat().st_mode & 0o077 == 0
         pids = parts(up)
         assert set(pids) == set(PARTS)
         assert up.process.stop(grace=20, number=number) == (-9 if number is signal.SIGKILL else 0)
         eventually(lambda: not any(alive(pid) for pid in pids.values()), 5)
+    with running_up(tmp_path / "data", "--workers", "0") as up, up.client() as client:
+        assert (up.folder / "api_key").read_text() == key
+        kept = client.get_dataset(dataset["id"])
+        assert (kept["name"], kept["sha256"]) == (dataset["name"], dataset["sha256"])
 
 
 def test_a_second_one_on_the_same_folder_is_refused(up: Up) -> None:
@@ -76,18 +84,6 @@ def test_port_in_use_error_names_the_remedy(tmp_path: Path) -> None:
         failed = refused("--data-dir", str(tmp_path), "--port", str(port))
     assert f"Cannot listen at 127.0.0.1:{port}: Address already in use." in failed
     assert f"--port {port + 1}" in failed
-
-
-def test_the_key_and_the_data_stay(tmp_path: Path) -> None:
-    with running_up(tmp_path / "data", "--workers", "0") as up, up.client() as client:
-        (tmp_path / "p.jsonl").write_text('{"prompt": "p"}\n')
-        dataset = client.upload_dataset(tmp_path / "p.jsonl", "prompts")
-        key = (up.folder / "api_key").read_text()
-        assert (up.folder / "api_key").stat().st_mode & 0o077 == 0
-    with running_up(tmp_path / "data", "--workers", "0") as up, up.client() as client:
-        assert (up.folder / "api_key").read_text() == key
-        kept = client.get_dataset(dataset["id"])
-        assert (kept["name"], kept["sha256"]) == (dataset["name"], dataset["sha256"])
 
 
 def test_data_folder_is_readable_by_its_owner_only(tmp_path: Path) -> None:

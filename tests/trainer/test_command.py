@@ -83,7 +83,7 @@ def test_an_unknown_judge_is_refused_by_name(tmp_path: Path, capsys: pytest.Capt
 
 
 def test_command_not_finite_loss_fails_and_keeps_checkpoints(tmp_path: Path) -> None:
-    status, said = run(write_spec(tmp_path, ppo={"kl": {"coef": 1e38}}), tmp_path)
+    status, said = run(write_spec(tmp_path, sft={"epochs": 1}, ppo={"kl": {"coef": 1e38}}), tmp_path)
     assert status == 5 and "is not finite" in said
     failed = events_of(tmp_path)[-1]
     assert isinstance(failed, RunFailed)
@@ -102,7 +102,7 @@ def test_an_expired_lease_stops_the_run_without_saving(tmp_path: Path) -> None:
 
 
 def test_command_run_documents_metrics_and_saves_loadable_models(tmp_path: Path) -> None:
-    assert run(write_spec(tmp_path, evaluation={"judge": "reviews"}), tmp_path) == (0, "")
+    assert run(write_spec(tmp_path, sft={"epochs": 1}, evaluation={"judge": "reviews"}), tmp_path) == (0, "")
     assert unexplained(tmp_path) == set()
     for name in ("sft", "ppo", "ppo-000004", "ppo-best"):
         AutoModelForCausalLM.from_pretrained(tmp_path / "checkpoints" / name)

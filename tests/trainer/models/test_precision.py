@@ -1,5 +1,6 @@
 """`model.dtype` = "auto": the type that it selects and logs, and that a run keeps on another machine."""
 
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -91,6 +92,7 @@ def test_tf32_is_enabled_on_a_gpu_when_the_spec_sets_it(tf32: bool, device: str,
 def test_the_preflight_counts_what_auto_would_be_on_the_device(tmp_path: Path) -> None:
     """No GPU is here, so one is asked about; half of a frozen model's linear layers is saved there."""
 
+    @cache
     def memory(dtype: str | None, device: str) -> tuple[dict[str, int], list[str], str]:
         model = spec_of(["sft"]).model_dump(mode="json")["model"] | ({"dtype": dtype} if dtype else {})
         report = check(spec_of(STAGES, model=model, runtime={"device": device}, **CHANGES))
