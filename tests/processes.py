@@ -1,11 +1,11 @@
-"""What the tests ask about processes."""
+"""Queries about processes."""
 
 import subprocess
 from pathlib import Path
 
 
 def alive(pid: int) -> bool:
-    """Neither gone nor a zombie that nobody has reaped."""
+    """Whether the process exists and is no zombie."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:

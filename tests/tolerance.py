@@ -22,7 +22,7 @@ def largest(dtype: torch.dtype = torch.float32, size: float = 1.0) -> float:
 
 
 def outputs(dtype: torch.dtype = torch.float32) -> dict[str, float]:
-    """As `largest`, for torch.testing.assert_close: log-probabilities of many nats, and what is computed from them."""
+    """The bounds of `largest`, for torch.testing.assert_close: log-probabilities of many nats, and what is computed from them."""
     return {"rtol": 8 * largest(dtype), "atol": largest(dtype)}
 
 

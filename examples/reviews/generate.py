@@ -1,8 +1,8 @@
 """Makes the demo's datasets: `python -m examples.reviews.generate FOLDER [--seed N]`.
 
-Reviews for SFT, pairs of reviews whose preference is drawn from the hidden rule through a Bradley-Terry model with
-temperature, and single reviews with a thumb up or down, drawn from the rule by a logistic model. A share of all labels is
-flipped: noisy, as people are.
+It writes reviews for SFT, pairs of reviews, and single reviews with a thumb up or down. The preference of a pair is drawn from
+the hidden rule through a Bradley-Terry model with temperature. A thumb is drawn from the rule by a logistic model. A share of
+all labels is flipped: noisy, as people are.
 """
 
 import argparse

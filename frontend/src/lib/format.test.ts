@@ -10,11 +10,11 @@ test.each([
   [12345, "12,345"],
   [0.00003, "3.0e−5"],
   [2.5e7, "2.5e7"],
-  [null, "–"],
-  [NaN, "–"],
+  [null, "\u2013"],
+  [NaN, "\u2013"],
 ])("number(%s) is %s", (value, text) => expect(number(value)).toBe(text));
 
-test("decimals that line up", () => expect([fixed(1), fixed(-0.126), fixed(null)]).toEqual(["1.00", "−0.13", "–"]));
+test("decimals that line up", () => expect([fixed(1), fixed(-0.126), fixed(null)]).toEqual(["1.00", "−0.13", "\u2013"]));
 test("a measured value keeps its zeros", () => {
   expect([1.1, 0.5, -0.25, 12, 123.4, 0.00003].map(measured)).toEqual([
     "1.10",
@@ -37,7 +37,7 @@ test.each([
   [125, "2 min 05 s"],
   [3725, "1 h 02 min"],
   [200_000, "2 d 7 h"],
-  [null, "–"],
+  [null, "\u2013"],
 ])("duration(%s) is %s", (seconds, text) => expect(duration(seconds)).toBe(text));
 
 test("ago", () => {
