@@ -3,7 +3,7 @@
 A waiting row has the status `queued`. A claim starts a numbered attempt and a lease, which the worker's heartbeat renews.
 When a lease expires, the sweep takes the row away from its worker. A write names the attempt that it belongs to, and is
 refused once another one holds the row (fencing). Leases are compared with the database's clock only, since the clocks of
-two machines differ. Jobs and data tasks use this implementation.
+two machines differ. Jobs and data tasks use this implementation, except that `core.scheduling` claims jobs.
 """
 
 from abc import ABC, abstractmethod
@@ -34,35 +34,16 @@ class SweepResult:
     queued: list[str] = field(default_factory=list)
 
 
-class LeasedQueue(ABC, Generic[Row]):
-    """One table that is used as a queue."""
+class LeasedTable(ABC, Generic[Row]):
+    """One table whose rows workers hold by leases."""
 
     model: type[Row]
     leased: ClassVar[Sequence[StrEnum]]
     """The statuses in which a worker holds the row."""
 
     @abstractmethod
-    def urgency(self) -> ColumnElement[Any]:
-        """The first key of the claim order. The others are the owner's number of running rows, and age."""
-
-    @abstractmethod
-    def start(self, session: Session, row: Row, lease: dict[str, Any]) -> None:
-        """Write the claimed row's new status together with the columns of its lease."""
-
-    @abstractmethod
     def take_away(self, session: Session, row: Row, reason: str) -> str:
         """End the attempt of a locked row as lost. Returns the row's new status."""
-
-    def claim(self, session: Session, worker_id: str) -> Row | None:
-        """Start an attempt at the first waiting row; None if no row waits."""
-        row = session.scalars(self._first_queued()).first()
-        if row is None:
-            return None
-        started_at = row.started_at or datetime.now(UTC)
-        lease = {"worker_id": worker_id, "lease_expires_at": _lease_end(), "started_at": started_at}
-        self.start(session, row, {"attempt": row.attempt + 1, **lease})
-        session.flush()
-        return row
 
     def held(self, session: Session, row_id: str, attempt: int, worker_id: str | None = None) -> Row:
         """The row, locked until the commit. Raises LeaseLost unless `attempt` still holds it.
@@ -100,6 +81,38 @@ class LeasedQueue(ABC, Generic[Row]):
         result.queued.extend(session.scalars(select(self.model.id).where(self.model.status == QUEUED)))
         return result
 
+    def _expired(self) -> Select[Row]:
+        """Skips locked rows: a heartbeat or another sweeper is writing them.
+
+        Sorted by owner: the end of an attempt locks the row of its owner, and two sweepers must lock owners in one order.
+        """
+        expired = self.model.lease_expires_at < func.clock_timestamp()
+        query = select(self.model).where(self.model.status.in_(self.leased), expired)
+        return query.order_by(self.model.owner_id, self.model.id).with_for_update(skip_locked=True)
+
+
+class LeasedQueue(LeasedTable[Row]):
+    """A leased table with a claim of its own: by urgency, the owner's number of running rows, and age."""
+
+    @abstractmethod
+    def urgency(self) -> ColumnElement[Any]:
+        """The first key of the claim order. The others are the owner's number of running rows, and age."""
+
+    @abstractmethod
+    def start(self, session: Session, row: Row, lease: dict[str, Any]) -> None:
+        """Write the claimed row's new status together with the columns of its lease."""
+
+    def claim(self, session: Session, worker_id: str) -> Row | None:
+        """Start an attempt at the first waiting row; None if no row waits."""
+        row = session.scalars(self._first_queued()).first()
+        if row is None:
+            return None
+        started_at = row.started_at or datetime.now(UTC)
+        lease = {"worker_id": worker_id, "lease_expires_at": _lease_end(), "started_at": started_at}
+        self.start(session, row, {"attempt": row.attempt + 1, **lease})
+        session.flush()
+        return row
+
     def _first_queued(self) -> Select[Row]:
         """Skips rows that another worker is claiming at the same moment."""
         other = aliased(self.model)
@@ -108,11 +121,6 @@ class LeasedQueue(ABC, Generic[Row]):
         order = (self.urgency(), owners_share, self.model.created_at, self.model.id)
         query = select(self.model).where(self.model.status == QUEUED).order_by(*order).limit(1)
         return query.with_for_update(skip_locked=True, of=self.model)
-
-    def _expired(self) -> Select[Row]:
-        """Skips locked rows: a heartbeat or another sweeper is writing them."""
-        expired = self.model.lease_expires_at < func.clock_timestamp()
-        return select(self.model).where(self.model.status.in_(self.leased), expired).with_for_update(skip_locked=True)
 
 
 def _lease_end() -> ColumnElement[datetime]:

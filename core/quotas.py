@@ -1,16 +1,63 @@
-"""The amount that one owner may have on the platform: unfinished jobs, and stored bytes.
+"""The quotas of an owner: unfinished jobs, running jobs, GPUs, GPU-hours and stored bytes.
 
-A check locks the owner's row until the commit, so that concurrent requests of one owner cannot pass the limit together.
+A check holds a lock of the owner until the commit, so that concurrent requests of one owner cannot pass the limit together.
 """
 
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from core.errors import QuotaExceeded
-from core.models import Checkpoint, Dataset, DatasetContent, DatasetVersion, Job, Owner, Upload, UploadPart
+from core.models import Checkpoint, Dataset, DatasetContent, DatasetVersion, Job, Upload, UploadPart
 from core.models.jobs import TERMINAL
 from core.models.uploads import UploadStatus
 from core.settings import Settings
+
+QuotaName = Literal["running_jobs", "gpus", "gpu_hours"]
+Amount = Annotated[int, Field(ge=0)]
+
+
+class Quotas(BaseModel):
+    """The limits of one owner. None is no limit. A process on a worker without a GPU counts as one GPU."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+    open_jobs: Amount | None = None
+    """Unfinished jobs."""
+    stored_bytes: Amount | None = None
+    """Bytes of uploads, rows of datasets and checkpoints."""
+    running_jobs: Amount | None = None
+    """Jobs that run at once."""
+    gpus: Amount | None = None
+    """GPUs that the running jobs take at once."""
+    gpu_hours: Amount | None = None
+    """GPU-hours in a calendar month (UTC). At the limit, running jobs go on and no further job starts."""
+    when_exceeded: Literal["queue", "refuse"] = "queue"
+    """`queue`: a job beyond the running jobs, GPUs or GPU-hours waits. `refuse`: its submission is refused."""
+
+    def exceeded(self, running: int, slots: int, month_seconds: float, more_slots: int) -> QuotaName | None:
+        """The first quota that one more running job with `more_slots` slots exceeds; None if it may start."""
+        if self.running_jobs is not None and running >= self.running_jobs:
+            return "running_jobs"
+        if self.gpus is not None and slots + more_slots > self.gpus:
+            return "gpus"
+        if self.gpu_hours is not None and month_seconds >= self.gpu_hours * 3600:
+            return "gpu_hours"
+        return None
+
+
+def default_quotas(settings: Settings) -> Quotas:
+    """The quotas of an owner without quotas of its own."""
+    return Quotas(
+        open_jobs=settings.max_open_jobs,
+        stored_bytes=settings.max_owner_bytes,
+        running_jobs=settings.max_running_jobs,
+        gpus=settings.max_owner_gpus,
+        gpu_hours=settings.max_owner_gpu_hours,
+        when_exceeded=settings.when_quota_exceeded,
+    )
 
 
 def check_open_jobs(session: Session, owner_id: str, settings: Settings) -> None:
@@ -56,5 +103,5 @@ def stored_bytes(session: Session, owner_id: str) -> int:
 
 
 def _lock(session: Session, owner_id: str) -> None:
-    """FOR NO KEY UPDATE, which does not block inserts of rows that name the owner."""
-    session.execute(select(Owner.id).filter_by(id=owner_id).with_for_update(key_share=True))
+    """An advisory lock. The owner's row stays free for claims, which must not wait for an upload or an import."""
+    session.execute(select(func.pg_advisory_xact_lock(func.hashtextextended(owner_id, 0))))

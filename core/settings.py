@@ -7,7 +7,7 @@ and .env.example from them.
 import re
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 from urllib.parse import unquote, urlsplit
 
 from pydantic import AliasChoices, BeforeValidator, Field, SecretStr, ValidationError, field_validator, model_validator
@@ -60,6 +60,10 @@ class Settings(BaseSettings):
     """Seconds between two runs of the sweeper, which repairs the effects of lost workers and lost messages and deletes expired data."""
     max_attempts: Annotated[int, Field(ge=1)] = 5
     """Number of workers that a job may lose in a row, without a new checkpoint, before it fails. Increase it on machines that are often taken away."""
+    fair_share_half_life_hours: Annotated[float, Field(gt=0)] = 24
+    """Hours after which the GPU time that an owner has used counts half in the fair share of the queue. Decrease it to forget earlier use sooner."""
+    ageing_hours: Annotated[float, Field(gt=0)] = 6
+    """Hours of waiting that raise a queued job by one priority class. They are counted anew when a job of the same owner, priority and resources starts. Decrease it if low priorities wait too long."""
     stop_seconds: Seconds = 60
     """Seconds that a trainer has to finish its step and save after a stop request. Then the worker kills it. Increase it for large models. Keep it below the time that your process manager gives the worker, such as `stop_grace_period` in `docker-compose.yml`."""
 
@@ -132,6 +136,15 @@ class Settings(BaseSettings):
     max_owner_bytes: Annotated[int, Field(ge=1)] = 256 * 1024**3
     """Most bytes of one owner: uploads, rows of datasets and checkpoints together. At the limit, uploads, datasets and submissions return 429, and imports fail. Running jobs still store their checkpoints."""
 
+    max_running_jobs: Annotated[int, Field(ge=0)] | None = None
+    """Most jobs of one owner that run at once. Left out: no limit. `python -m core owners set` sets other limits for one owner."""
+    max_owner_gpus: Annotated[int, Field(ge=0)] | None = None
+    """Most GPUs that the running jobs of one owner take. A process on a worker without a GPU counts as one. Left out: no limit."""
+    max_owner_gpu_hours: Annotated[int, Field(ge=0)] | None = None
+    """Most GPU-hours of one owner in a calendar month (UTC). At the limit, running jobs go on and no further job starts. Left out: no limit."""
+    when_quota_exceeded: Literal["queue", "refuse"] = "queue"
+    """`queue`: a job beyond the running jobs, GPUs or GPU-hours of its owner waits. `refuse`: its submission returns 429."""
+
     session_hours: Annotated[float, Field(gt=0)] = 24 * 14
     """Hours for which a browser stays signed in."""
     stream_seconds: Seconds = 600
@@ -153,7 +166,7 @@ class Settings(BaseSettings):
             raise ValueError("must be a PostgreSQL address, as postgresql://user:password@host:5432/name")
         return f"postgresql+psycopg://{rest}"
 
-    @field_validator("processes", mode="before")
+    @field_validator("processes", "max_running_jobs", "max_owner_gpus", "max_owner_gpu_hours", mode="before")
     @classmethod
     def _empty_is_left_out(cls, value: object) -> object:
         return None if value == "" else value

@@ -11,6 +11,7 @@ from typing import Any
 
 from benchmarks.gpu_suite.schedule import Outcome, Part, Schedule
 from benchmarks.places import cores, path, processor, say, write_json
+from benchmarks.platform_suite.claims import claims
 from benchmarks.platform_suite.ingest import ingest
 from benchmarks.platform_suite.reading import read_long_run
 
@@ -18,6 +19,7 @@ MINUTES = 15.0
 PARTS = (
     Part("reading a long run", read_long_run, 240),
     Part("ingest", ingest, 180),
+    Part("claims", claims, 180),
 )
 """Every measurement, with the seconds after which it is ended."""
 

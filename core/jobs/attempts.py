@@ -1,20 +1,24 @@
 """Attempts at jobs: claim, renew, finish, release, and what happens when a worker is lost."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, func, select
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
+from sqlalchemy.orm.util import identity_key
 
 from core.db import storable_message, storable_numbers
 from core.jobs import actors
 from core.jobs.actors import Actor
 from core.jobs.state import change_status
-from core.leasing import LeasedQueue, SweepResult
+from core.leasing import LeasedTable, SweepResult
+from core.live import announce
 from core.models import Checkpoint, Job, JobAttempt
 from core.models.jobs import ACTIVE, JobStatus, Outcome
+from core.scheduling.claim import start_next_job
+from core.scheduling.matching import EVERYTHING, Capacity
+from core.scheduling.shares import end_attempt
 from core.settings import get_settings
 
 
@@ -38,24 +42,14 @@ class LeaseState:
     pause_requested: bool
 
 
-class JobQueue(LeasedQueue[Job]):
-    """The table `jobs` as a queue, ordered by priority, fair share between owners, and age."""
+class LeasedJobs(LeasedTable[Job]):
+    """The jobs that workers hold."""
 
     model = Job
     leased = ACTIVE
 
     def __init__(self, max_attempts: int | None = None) -> None:
         self._max_attempts = max_attempts
-
-    def urgency(self) -> ColumnElement[int]:
-        return Job.priority.desc()
-
-    def start(self, session: Session, row: Job, lease: Mapping[str, Any]) -> None:
-        worker_id = lease["worker_id"]
-        change_status(
-            session, row, JobStatus.STARTING, f"Claimed by worker {worker_id}.", actors.worker(worker_id), **lease
-        )
-        session.add(JobAttempt(job_id=row.id, number=row.attempt, worker_id=worker_id))
 
     def take_away(self, session: Session, row: Job, reason: str) -> JobStatus:
         return self.lose(session, row, reason, actors.PLATFORM)
@@ -77,27 +71,29 @@ class JobQueue(LeasedQueue[Job]):
         return to
 
 
-_QUEUE = JobQueue()
+_JOBS = LeasedJobs()
 
 
-def claim(session: Session, worker_id: str) -> Claim | None:
-    """Start an attempt at the best queued job; None if no job is queued."""
-    job = _QUEUE.claim(session, worker_id)
+def claim(session: Session, worker_id: str, capacity: Capacity = EVERYTHING) -> Claim | None:
+    """Start an attempt at the job that the scheduling policy chooses for the worker; None if no queued job may start there."""
+    session.flush()
+    job = start_next_job(session, worker_id, actors.worker(worker_id).as_json(), capacity)
     if job is None:
         return None
-    session.refresh(job, ["lease_expires_at"])
-    assert job.lease_expires_at is not None
+    if (loaded := session.identity_map.get(identity_key(Job, job.id))) is not None:
+        session.expire(loaded)  # the statement has changed the row
+    announce(session, job.id, job.last_seq)
     return Claim(job.id, job.owner_id, job.attempt, job.spec, job.lease_expires_at)
 
 
 def held(session: Session, job_id: str, attempt: int) -> Job:
     """The job, locked until the commit. Raises LeaseLost unless `attempt` still holds it."""
-    return _QUEUE.held(session, job_id, attempt)
+    return _JOBS.held(session, job_id, attempt)
 
 
 def renew(session: Session, job_id: str, attempt: int) -> LeaseState:
     """Extend the lease. Raises LeaseLost."""
-    job = _QUEUE.renew(session, held(session, job_id, attempt))
+    job = _JOBS.renew(session, held(session, job_id, attempt))
     assert job.lease_expires_at is not None
     return LeaseState(
         job.lease_expires_at,
@@ -148,7 +144,7 @@ def lose(session: Session, job_id: str, attempt: int, reason: str) -> JobStatus:
     For a worker that still runs, but whose trainer was killed or whose disk failed.
     """
     job = held(session, job_id, attempt)
-    return _QUEUE.lose(session, job, reason, actors.worker(job.worker_id))
+    return _JOBS.lose(session, job, reason, actors.worker(job.worker_id))
 
 
 def run_seconds(session: Session, job_id: str) -> float:
@@ -160,7 +156,7 @@ def run_seconds(session: Session, job_id: str) -> float:
 
 def sweep(session: Session, max_attempts: int | None = None) -> SweepResult:
     """Take jobs with an expired lease away from their workers, and list the queued jobs."""
-    return JobQueue(max_attempts).sweep(session)
+    return LeasedJobs(max_attempts).sweep(session)
 
 
 def _status_after_release(job: Job) -> JobStatus:
@@ -169,8 +165,9 @@ def _status_after_release(job: Job) -> JobStatus:
 
 
 def _end_attempt(session: Session, job: Job, outcome: Outcome) -> None:
+    """End the attempt of a locked job, and count its use. Called once for each attempt."""
     row = session.get_one(JobAttempt, (job.id, job.attempt))
-    row.ended_at, row.outcome = datetime.now(UTC), outcome.value
+    row.ended_at, row.outcome = end_attempt(session, job.owner_id, row.slots), outcome.value
     session.flush()
 
 

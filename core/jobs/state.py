@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import delete
+from sqlalchemy import delete, func
 from sqlalchemy.orm import Session
 
 from core.db import storable_message
@@ -83,8 +83,8 @@ def request_cancel(session: Session, job: Job, actor: Actor) -> None:
 def change_status(session: Session, job: Job, to: JobStatus, reason: str, actor: Actor, **columns: Any) -> None:
     """Change the status, append the event with its reason and its actor, and set further `columns`.
 
-    Only this function changes `Job.status`. It locks and re-reads the row, so concurrent changes see each other. Raises
-    IllegalTransition.
+    Only this function and the statement of a claim (core/scheduling/claim.py) change `Job.status`. It locks and re-reads
+    the row, so concurrent changes see each other. Raises IllegalTransition.
     """
     session.refresh(job, with_for_update=True)
     start = JobStatus(job.status)
@@ -92,6 +92,8 @@ def change_status(session: Session, job: Job, to: JobStatus, reason: str, actor:
         raise IllegalTransition(start.value, to.value, sorted(TRANSITIONS[start]))
     if to not in ACTIVE:
         columns |= {"worker_id": None, "lease_expires_at": None}
+    if to is S.QUEUED:
+        columns |= {"queued_at": func.clock_timestamp()}
     if to in TERMINAL:
         columns |= {"finished_at": datetime.now(UTC)}
         session.execute(delete(CheckpointPin).where(CheckpointPin.job_id == job.id))

@@ -16,6 +16,7 @@ from core.jobs.limits import check_limits
 from core.jobs.state import write_first_status
 from core.models import CheckpointPin, DatasetVersion, Job, JobDataset
 from core.models.base import new_id
+from core.scheduling.matching import Requirement
 from core.settings import Settings, get_settings
 from data.parse import bad_text
 from trainer.events import Message
@@ -42,7 +43,9 @@ def submit_job(
     quotas.check_open_jobs(session, owner_id, allowed)
     quotas.check_storage(session, owner_id, allowed)
     resolved["data"] |= {role: pin(version) for role, version in used.items()}
+    need = Requirement.of_spec(resolved)
     job = Job(id=new_id("job"), owner_id=owner_id, name=spec.name, spec=resolved, priority=0, attempt=0, last_seq=0)
+    job.requirement, job.slots = need.stored(), need.slots
     write_first_status(session, job, "Created.", actor)
     session.add_all(JobDataset(job_id=job.id, role=role, version_id=version.id) for role, version in used.items())
     _warn_of_overlap(session, job, used)

@@ -4,7 +4,17 @@ from core.models.access import ApiKey, BrowserSession, Owner
 from core.models.annotation import Annotation, AnnotationItem, AnnotationPin, AnnotationRound
 from core.models.base import Base
 from core.models.datasets import Dataset, DatasetContent, DatasetPrompt, DatasetReport, DatasetRow, DatasetVersion
-from core.models.jobs import Checkpoint, CheckpointPin, Job, JobAttempt, JobDataset, JobEvent, JobMetrics, Worker
+from core.models.jobs import (
+    Checkpoint,
+    CheckpointPin,
+    Job,
+    JobAttempt,
+    JobDataset,
+    JobEvent,
+    JobMetrics,
+    Worker,
+    queue_lines,
+)
 from core.models.tasks import DataTask
 from core.models.uploads import Upload, UploadPart
 
@@ -34,4 +44,5 @@ __all__ = [
     "Upload",
     "UploadPart",
     "Worker",
+    "queue_lines",
 ]

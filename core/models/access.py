@@ -1,8 +1,9 @@
 """Owners, their API keys, and browser sessions."""
 
 from datetime import datetime
+from typing import Any
 
-from sqlalchemy import ForeignKey
+from sqlalchemy import Double, ForeignKey, func, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from core.models.base import Base, CreatedAt
@@ -12,11 +13,27 @@ class Owner(Base):
     """The holder of jobs, datasets, uploads and annotation rounds. Everything that one owner has is private to it."""
 
     __tablename__ = "owners"
+    # Room for new versions of a row in its page: each claim and each end writes one.
+    __table_args__ = ({"postgresql_with": {"fillfactor": 50}},)
 
     id: Mapped[str] = mapped_column(primary_key=True)
     """The id of the key that it was made for."""
     name: Mapped[str]
     created_at: Mapped[CreatedAt]
+
+    quotas: Mapped[dict[str, Any]] = mapped_column(default=dict, server_default=text("'{}'"))
+    """The quotas that differ from the defaults in the settings, by name. Null: no limit."""
+    # The use of the queue. `core.scheduling.shares` writes these columns, with the claim and the end of each attempt.
+    running_jobs: Mapped[int] = mapped_column(default=0, server_default="0")
+    """Jobs that workers hold."""
+    slots_in_use: Mapped[int] = mapped_column(default=0, server_default="0")
+    """Slots of these jobs: GPUs, or processes on workers without a GPU."""
+    decayed_use: Mapped[float] = mapped_column(Double, default=0.0, server_default="0")
+    """Slot-seconds until `use_at`, decayed by the half-life of the fair share."""
+    month_use: Mapped[float] = mapped_column(Double, default=0.0, server_default="0")
+    """Slot-seconds of the calendar month of `use_at`, until `use_at`."""
+    use_at: Mapped[datetime] = mapped_column(server_default=func.now())
+    """When these columns changed last."""
 
 
 class ApiKey(Base):

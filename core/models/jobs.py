@@ -4,7 +4,20 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import CheckConstraint, ForeignKey, Index, UniqueConstraint, text
+from sqlalchemy import (
+    BigInteger,
+    CheckConstraint,
+    Column,
+    DateTime,
+    ForeignKey,
+    Index,
+    Table,
+    Text,
+    UniqueConstraint,
+    func,
+    text,
+)
+from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.orm import Mapped, mapped_column
 
 from core.models.base import Base, CreatedAt, LeasedRow, one_of
@@ -40,6 +53,9 @@ def _in(statuses: tuple[JobStatus, ...]) -> str:
     return f"status IN ({', '.join(repr(status.value) for status in statuses)})"
 
 
+_QUEUE_ORDER = ("owner_id", "priority", "requirement", "created_at", "id")
+
+
 class Job(LeasedRow, Base):
     """One run. The `queued` rows are the queue; a message only wakes a worker."""
 
@@ -51,7 +67,7 @@ class Job(LeasedRow, Base):
         CheckConstraint(f"({_in(TERMINAL)}) = (finished_at IS NOT NULL)", name="finished_when_terminal"),
         CheckConstraint("status <> 'failed' OR error IS NOT NULL", name="failed_says_why"),
         Index(None, "owner_id", "created_at", "id"),
-        Index("ix_jobs_queue", "priority", "created_at", postgresql_where=text("status = 'queued'")),
+        Index("ix_jobs_queue", *_QUEUE_ORDER, postgresql_where=text("status = 'queued'")),
         Index("ix_jobs_leases", "lease_expires_at", postgresql_where=text(_in(ACTIVE))),
     )
 
@@ -59,7 +75,14 @@ class Job(LeasedRow, Base):
     name: Mapped[str]
     spec: Mapped[dict[str, Any]]
     """The spec with every default filled in."""
-    priority: Mapped[int] = mapped_column(default=0)
+    priority: Mapped[int] = mapped_column(default=0, server_default="0")
+    """Priority class: -1 low, 0 normal, 1 high."""
+    requirement: Mapped[dict[str, Any]] = mapped_column(default=dict, server_default=text("'{}'"))
+    """The resources that it needs, as `core.scheduling.matching.Requirement.stored` writes them."""
+    slots: Mapped[int] = mapped_column(default=1, server_default="1")
+    """GPUs that it takes, or processes on workers without a GPU."""
+    queued_at: Mapped[datetime] = mapped_column(server_default=func.now())
+    """When it was queued last."""
 
     status: Mapped[str]
     """Written by `core.jobs.state.change_status` only."""
@@ -88,6 +111,20 @@ class Job(LeasedRow, Base):
     """Number of finished seeds of a job with several seeds."""
 
 
+queue_lines = Table(
+    "queue_lines",
+    Base.metadata,
+    Column("owner_id", Text, ForeignKey("owners.id", ondelete="CASCADE"), primary_key=True),
+    Column("priority", BigInteger, primary_key=True),
+    Column("requirement", JSONB(none_as_null=True), primary_key=True),
+    Column("served_at", DateTime(timezone=True), nullable=False, index=True),
+)
+"""When a job of a line was claimed last. A line is the jobs of an owner with one priority and one requirement.
+
+It is a plain table because a dict in the primary key has no hash, which the mapper needs.
+"""
+
+
 class Outcome(StrEnum):
     """How an attempt ended."""
 
@@ -114,6 +151,8 @@ class JobAttempt(Base):
     started_at: Mapped[CreatedAt]
     ended_at: Mapped[datetime | None]
     outcome: Mapped[str | None]
+    slots: Mapped[int] = mapped_column(default=1, server_default="1")
+    """GPUs that it took, or processes on a worker without a GPU. Its use is `slots` times its wall seconds."""
     log_offset: Mapped[int] = mapped_column(default=0, server_default="0")
     """Bytes of the trainer's event log that are stored. Written with the events, so that no event is stored twice."""
 

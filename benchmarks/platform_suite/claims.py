@@ -1,0 +1,131 @@
+"""The time of a claim while 16 workers claim from a long queue in a large table."""
+
+import json
+import multiprocessing
+import time
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from statistics import quantiles
+from typing import Any
+
+import psycopg
+
+from benchmarks.gpu_suite.schedule import Place
+from benchmarks.platform_suite.local_platform import local_platform
+from core import db, live
+from core.db import session_scope
+from core.jobs import attempts
+from core.scheduling.shares import repair_shares
+from core.settings import get_settings
+from trainer.spec import JobSpec
+
+_OWNERS = 40
+_JOBS, _QUEUED, _ACTIVE = 100_000, 1_000, 200
+_CLAIMERS = 16
+_SECONDS, _REHEARSED_SECONDS = 15.0, 2.0
+"""Seconds for one claimer, and again for 16."""
+_SPEC = {"model": "benchmark/model", "data": {"preferences": "ds_benchmark"}, "ppo": {}}
+_REFILL_SECONDS = 0.02
+_INSERT = f"""
+    INSERT INTO jobs (id, owner_id, name, spec, status, status_reason, created_at, queued_at, finished_at, worker_id,
+        lease_expires_at, seeds_done, attempt, last_seq)
+    SELECT %(prefix)s || n, 'owner_' || n %% {_OWNERS}, 'benchmark', %(spec)s, %(status)s, '', at, at,
+        CASE WHEN %(status)s = 'succeeded' THEN at END, CASE WHEN %(status)s = 'running' THEN 'wrk_before' END,
+        CASE WHEN %(status)s = 'running' THEN now() + interval '1 day' END, 0, 0, 0
+    FROM (SELECT n, clock_timestamp() - interval '1 day' + n * interval '1 ms' AS at
+        FROM generate_series(1, %(count)s) AS n) AS numbers
+"""
+
+
+@dataclass(frozen=True)
+class Claims:
+    """Seconds of each claim, and the (job, attempt) of each."""
+
+    seconds: list[float]
+    claimed: list[tuple[str, int]]
+
+    def milliseconds(self, percent: int) -> float:
+        """A percentile of the times."""
+        return round(1000 * quantiles(self.seconds, n=100)[percent - 1], 2)
+
+
+def claims(place: Place) -> dict[str, Any]:
+    """`claim_p50_ms`, `claim_p99_ms`: a claim and its commit, by one worker at a time. `claims_per_second`: of 16 workers.
+
+    Claimed jobs are replaced by new ones, so 1,000 jobs are queued all the time and the number of active jobs grows.
+    """
+    seconds = _REHEARSED_SECONDS if place.rehearsal else _SECONDS
+    with local_platform(place.folder) as platform:
+        url = platform.database_url.replace("+psycopg", "")
+        with psycopg.connect(url, autocommit=True) as connection:
+            store_jobs(connection, 2_000 if place.rehearsal else _JOBS)
+            with session_scope() as session:
+                repair_shares(session)
+            alone, together = (measure(connection, count, seconds) for count in (1, _CLAIMERS))
+    claimed = [*alone.claimed, *together.claimed]
+    return {
+        **{f"claim_p{one}_ms": alone.milliseconds(one) for one in (50, 99)},
+        **{f"claim_p{one}_of_{_CLAIMERS}_ms": together.milliseconds(one) for one in (50, 99)},
+        "claims_per_second": round(len(together.seconds) / seconds, 1),
+        "claims": len(claimed),
+        "claims_double": len(claimed) - len(set(claimed)),
+    }
+
+
+def store_jobs(connection: psycopg.Connection, count: int) -> None:
+    """Store `count` jobs of 40 owners, of which 1,000 are queued and 200 run."""
+    owners = f"INSERT INTO owners (id, name) SELECT 'owner_' || n, '' FROM generate_series(0, {_OWNERS - 1}) AS n"
+    connection.execute(owners)
+    add_jobs(connection, "ended_", "succeeded", max(count - _QUEUED - _ACTIVE, 0))
+    add_jobs(connection, "active_", "running", _ACTIVE)
+    add_jobs(connection, "queued_", "queued", _QUEUED)
+    connection.execute("VACUUM ANALYZE jobs")
+
+
+def add_jobs(connection: psycopg.Connection, prefix: str, status: str, count: int) -> None:
+    """Store jobs of all owners in turn, each with a complete spec."""
+    spec = json.dumps(JobSpec.model_validate(_SPEC).model_dump(mode="json"))
+    connection.execute(_INSERT, {"prefix": prefix, "status": status, "count": count, "spec": spec})
+
+
+def measure(connection: psycopg.Connection, claimers: int, seconds: float) -> Claims:
+    """Claim in some processes for some seconds, and keep the queue full meanwhile."""
+    context = multiprocessing.get_context("fork")
+    pipes = [context.Pipe() for _ in range(claimers)]
+    started = context.Barrier(claimers + 1)
+    for number, (_, ours) in enumerate(pipes):
+        context.Process(target=_claim_until, args=(f"wrk_{number}", started, seconds, ours), daemon=True).start()
+    started.wait()
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        row = connection.execute("SELECT count(*) FROM jobs WHERE status = 'queued'").fetchone()
+        assert row is not None
+        if (missing := _QUEUED - row[0]) > 0:
+            add_jobs(connection, f"more_{time.monotonic_ns()}_", "queued", missing)
+        time.sleep(_REFILL_SECONDS)
+    found: list[Claims] = [theirs.recv() for theirs, _ in pipes]
+    return Claims([one for part in found for one in part.seconds], [one for part in found for one in part.claimed])
+
+
+def _claim_until(worker_id: str, started: Any, seconds: float, results: Connection) -> None:
+    """Runs in a process of its own, which leaves the connections of its parent alone."""
+    db.engine_for(get_settings().database_url).dispose(close=False)
+    live.publisher_for.cache_clear()
+    times: list[float] = []
+    claimed: list[tuple[str, int]] = []
+    for _ in range(6):  # the driver prepares a statement on its server at the sixth use
+        _claim(worker_id, claimed)
+    started.wait()
+    until = time.monotonic() + seconds
+    while (began := time.monotonic()) < until:
+        if _claim(worker_id, claimed):
+            times.append(time.monotonic() - began)
+    results.send(Claims(times, claimed))
+
+
+def _claim(worker_id: str, claimed: list[tuple[str, int]]) -> bool:
+    with session_scope() as session:
+        claim = attempts.claim(session, worker_id)
+    if claim is not None:
+        claimed.append((claim.job_id, claim.attempt))
+    return claim is not None

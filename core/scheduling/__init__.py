@@ -1,0 +1,1 @@
+"""Scheduling of jobs: the policy as pure functions, the claim that applies it in the database, and the use of each owner."""

@@ -1,0 +1,186 @@
+"""The claim of a job: one statement that applies `core.scheduling.policy` in the database.
+
+The statement reads the first job of each line from an index, so its cost depends on the number of lines and not on the
+number of jobs. It locks the owner's row, so that quotas hold exactly, and skips owners that another claim has locked. It
+starts the attempt as `core.jobs.state.change_status` would: status, event and attempt are written together.
+"""
+
+import json
+import time
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import BigInteger, Row, TextualSelect, text
+from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy.orm import Session
+
+from core.quotas import default_quotas
+from core.scheduling.matching import EVERYTHING, Capacity
+from core.scheduling.policy import OVERDUE, Policy
+from core.scheduling.shares import DECAYED, MONTH, half_life_seconds
+from core.settings import Settings, get_settings
+
+_TRIES = 20
+_PAUSE_SECONDS = 0.002
+_LINE = "owner_id, priority, requirement"
+_HEAD = f"id, {_LINE}, slots, created_at, queued_at"
+
+
+def _quota(name: str) -> str:
+    """SQL of a quota of the owner: the stored one, which may be null, or else the default."""
+    return f"CASE WHEN owner.quotas ? '{name}' THEN (owner.quotas ->> '{name}')::bigint ELSE :{name} END"
+
+
+_FITS = " AND ".join(
+    (
+        "(requirement ->> 'device' IS DISTINCT FROM 'cuda' OR :worker_gpus > 0)",
+        "coalesce((requirement ->> 'machines')::bigint, 1) <= :worker_machines",
+        "coalesce((requirement ->> 'processes')::bigint, 1) <= greatest(1, CASE "
+        "WHEN requirement ->> 'device' = 'cpu' OR :worker_gpus = 0 THEN :worker_cpu_processes ELSE :worker_gpu_processes END)",
+        "(requirement ->> 'device' = 'cpu' "
+        "OR coalesce((requirement ->> 'gpu_memory_gib')::bigint, 0) <= :worker_gpu_memory_gib)",
+        "coalesce(requirement -> 'labels', '[]') <@ CAST(:worker_labels AS jsonb)",
+    )
+)
+"""SQL of `Capacity.fits`."""
+_WITHIN_QUOTAS = f"""
+    coalesce(owner.running_jobs < {_quota("running_jobs")}, true)
+    AND coalesce(owner.slots_in_use + line.slots <= {_quota("gpus")}, true)
+    AND coalesce({MONTH} < 3600 * {_quota("gpu_hours")}, true)"""
+_HEADS = f"""WITH RECURSIVE
+    clock AS MATERIALIZED (SELECT clock_timestamp() AS now),
+    heads AS (
+        (SELECT {_HEAD} FROM jobs WHERE status = 'queued' ORDER BY {_LINE}, created_at, id LIMIT 1)
+        UNION ALL
+        SELECT next.* FROM heads CROSS JOIN LATERAL (
+            SELECT {_HEAD} FROM jobs
+            WHERE status = 'queued' AND ({_LINE}) > (heads.owner_id, heads.priority, heads.requirement)
+            ORDER BY {_LINE}, created_at, id LIMIT 1
+        ) AS next
+    ),
+    waiting AS (
+        SELECT heads.*, greatest(heads.queued_at, queue_lines.served_at) AS waits_since
+        FROM heads LEFT JOIN queue_lines USING ({_LINE})
+    ),
+    lines AS MATERIALIZED (
+        SELECT line.*, {DECAYED} + owner.slots_in_use * :running AS used, least({int(OVERDUE)}, priority
+            + floor(extract(epoch FROM clock.now - waits_since)::float8 / :ageing)::bigint) AS rank
+        FROM waiting AS line JOIN owners AS owner ON owner.id = line.owner_id CROSS JOIN clock
+        WHERE {_FITS} AND {_WITHIN_QUOTAS}
+    )""".removeprefix("WITH RECURSIVE")
+_ORDER = f"line.rank DESC, CASE WHEN line.rank = {int(OVERDUE)} THEN line.waits_since END, line.used, line.created_at, line.id"
+HEADS_IN_ORDER = text(f"WITH RECURSIVE {_HEADS} SELECT id FROM lines AS line ORDER BY {_ORDER}")
+"""The ids of the heads of all lines that a worker may take, in the order of the policy."""
+
+
+def _claim(lock: str) -> TextualSelect:
+    statement = f"""WITH RECURSIVE {_HEADS},
+    chosen AS MATERIALIZED (
+        SELECT line.owner_id, line.priority, line.requirement
+        FROM lines AS line JOIN owners AS owner ON owner.id = line.owner_id CROSS JOIN clock
+        WHERE line.rank = (SELECT max(rank) FROM lines) AND {_WITHIN_QUOTAS}
+        ORDER BY {_ORDER} LIMIT 1
+        {lock}
+    ),
+    first AS MATERIALIZED (
+        SELECT id FROM jobs
+        WHERE status = 'queued' AND owner_id = (SELECT owner_id FROM chosen)
+            AND priority = (SELECT priority FROM chosen) AND requirement = (SELECT requirement FROM chosen)
+        ORDER BY created_at, id LIMIT 1
+        FOR UPDATE SKIP LOCKED
+    ),
+    started AS (
+        UPDATE jobs
+        SET status = 'starting', status_reason = :reason, last_seq = last_seq + 1, attempt = attempt + 1,
+            worker_id = :worker_id, lease_expires_at = clock.now + make_interval(secs => :lease_seconds),
+            started_at = coalesce(started_at, clock.now)
+        FROM first, clock WHERE jobs.id = first.id AND status = 'queued'
+        RETURNING jobs.id, owner_id, priority, requirement, slots, attempt, last_seq, spec, lease_expires_at, error
+    ),
+    attempt AS (
+        INSERT INTO job_attempts (job_id, number, worker_id, started_at, slots)
+        SELECT id, attempt, :worker_id, clock.now, slots FROM started, clock
+    ),
+    event AS (
+        INSERT INTO job_events (job_id, seq, attempt, type, created_at, data)
+        SELECT id, last_seq, attempt, 'status_changed', clock.now, jsonb_build_object(
+            'from', 'queued', 'to', 'starting', 'reason', CAST(:reason AS text), 'error', error, 'actor', CAST(:actor AS jsonb)) FROM started, clock
+    ),
+    counted AS (
+        UPDATE owners AS owner
+        SET decayed_use = {DECAYED}, month_use = {MONTH}, use_at = clock.now,
+            running_jobs = owner.running_jobs + 1, slots_in_use = owner.slots_in_use + started.slots
+        FROM started, clock WHERE owner.id = started.owner_id
+    ),
+    served AS (
+        INSERT INTO queue_lines (owner_id, priority, requirement, served_at)
+        SELECT owner_id, priority, requirement, clock.now FROM started, clock
+        ON CONFLICT (owner_id, priority, requirement) DO UPDATE SET served_at = excluded.served_at
+    )
+    SELECT (SELECT count(*) FROM lines) AS lines, (SELECT count(*) FROM chosen) AS chosen, started.id, started.owner_id,
+        started.attempt, started.last_seq, started.spec, started.lease_expires_at
+    FROM (VALUES (1)) AS one (n) LEFT JOIN started ON true"""
+    return text(statement).columns(spec=JSONB, lines=BigInteger, chosen=BigInteger)
+
+
+_CLAIM_SKIPPING, _CLAIM_WAITING = _claim("FOR NO KEY UPDATE OF owner SKIP LOCKED"), _claim("FOR NO KEY UPDATE OF owner")
+
+
+@dataclass(frozen=True)
+class StartedJob:
+    """A job that the claim has started."""
+
+    id: str
+    owner_id: str
+    attempt: int
+    last_seq: int
+    """Number of the event of the claim."""
+    spec: dict[str, Any]
+    lease_expires_at: datetime
+
+
+def start_next_job(
+    session: Session, worker_id: str, actor: dict[str, str | None], capacity: Capacity = EVERYTHING
+) -> StartedJob | None:
+    """Start an attempt at the job that the policy chooses for a worker; None if no queued job may start there.
+
+    `actor` is stored in the event of the transition.
+
+    A try that finds every owner locked waits for the first one. It waits only while this transaction holds no owner, so
+    two claims never wait for each other.
+    """
+    parameters = claim_parameters(get_settings(), capacity) | {
+        "worker_id": worker_id,
+        "reason": f"Claimed by worker {worker_id}.",
+        "actor": json.dumps(actor),
+    }
+    wait = holds = False
+    for _ in range(_TRIES):
+        found: Row[Any] = session.execute(_CLAIM_WAITING if wait else _CLAIM_SKIPPING, parameters).one()
+        if found.id is not None:
+            return StartedJob(**{name: getattr(found, name) for name in StartedJob.__dataclass_fields__})
+        if not found.lines:
+            return None
+        holds = holds or bool(found.chosen)  # another claim has taken the line's last job
+        wait = not holds
+        if holds:
+            time.sleep(_PAUSE_SECONDS)
+    return None
+
+
+def claim_parameters(settings: Settings, capacity: Capacity) -> dict[str, Any]:
+    """The parameters of the statement that come from the settings and from the worker."""
+    most = default_quotas(settings)
+    return {
+        **asdict(policy_of(settings)),
+        **{name: getattr(most, name) for name in ("running_jobs", "gpus", "gpu_hours")},
+        **{f"worker_{name}": value for name, value in asdict(capacity).items()},
+        "worker_labels": json.dumps(sorted(capacity.labels)),
+        "lease_seconds": settings.lease_seconds,
+    }
+
+
+def policy_of(settings: Settings) -> Policy:
+    """The policy with the parameters of the settings."""
+    return Policy(half_life=half_life_seconds(settings), ageing=settings.ageing_hours * 3600)

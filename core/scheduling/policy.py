@@ -1,0 +1,137 @@
+"""The scheduling policy: which queued job a worker takes next. Pure functions; times are Unix seconds.
+
+Queued jobs form **lines**: the jobs of one owner with one priority and one requirement, oldest first. The first job of each
+line competes with the first jobs of the other lines, in this order:
+
+1. Rank: the priority, raised by one for each `ageing` seconds that the line has waited. A line waits from the moment when
+   its first job was queued, or from the last claim of one of its jobs, whichever is later. Above the highest priority, the
+   line is overdue: overdue lines are served in the order in which they began to wait, so every line is served at some time.
+2. Fair share: the owner with the smaller use. Use is the owner's slot-seconds, decayed by a half-life. Jobs that run at
+   this moment count `running` seconds each in advance, so that claims at the same moment go to different owners.
+3. Age of the job.
+
+`core/scheduling/claim.py` applies the same policy as SQL. A test compares the two on random queues.
+"""
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from enum import IntEnum
+
+from core.quotas import Quotas
+from core.scheduling.matching import EVERYTHING, Capacity, Requirement
+
+
+class Priority(IntEnum):
+    """The priority class of a job, as stored in `jobs.priority`."""
+
+    LOW = -1
+    NORMAL = 0
+    HIGH = 1
+
+
+OVERDUE = Priority.HIGH + 1
+"""The rank of lines that have waited too long."""
+
+
+@dataclass(frozen=True)
+class Policy:
+    """The parameters of the policy, in seconds."""
+
+    half_life: float
+    """Time after which use counts half."""
+    ageing: float
+    """Waiting time that raises the rank of a line by one."""
+    running: float = 600.0
+    """Use that a running slot counts in advance."""
+
+
+@dataclass(frozen=True)
+class Share:
+    """The use of one owner at the time `at`. It changes when a job of the owner starts or ends."""
+
+    running: int = 0
+    """Jobs that workers hold."""
+    slots: int = 0
+    """Slots of these jobs: GPUs, or processes on workers without a GPU."""
+    decayed: float = 0.0
+    """Decayed slot-seconds until `at`."""
+    month: float = 0.0
+    """Slot-seconds from the start of the calendar month (UTC) of `at` until `at`."""
+    at: float = 0.0
+
+    def decayed_at(self, now: float, half_life: float) -> float:
+        """Decayed use at `now`: u·2^(-t/h) + slots·(h/ln 2)·(1 - 2^(-t/h)), the integral of the decay over t = now - at."""
+        kept = math.exp2(-(now - self.at) / half_life)
+        return self.decayed * kept + self.slots * half_life / math.log(2) * (1 - kept)
+
+    def month_at(self, now: float) -> float:
+        """Slot-seconds of the calendar month (UTC) of `now` until `now`."""
+        start = month_start(now)
+        before, since = (self.month, self.at) if self.at >= start else (0.0, start)
+        return before + self.slots * (now - since)
+
+    def after(self, now: float, half_life: float, *, jobs: int, slots: int) -> "Share":
+        """The share at `now`, when the numbers of running jobs and slots change by `jobs` and `slots`."""
+        use = {"decayed": self.decayed_at(now, half_life), "month": self.month_at(now)}
+        return Share(self.running + jobs, self.slots + slots, **use, at=now)
+
+
+@dataclass(frozen=True)
+class LineHead:
+    """The first job of a line."""
+
+    job_id: str
+    owner_id: str
+    created_at: float
+    queued_at: float
+    """When the job was queued last."""
+    priority: int = Priority.NORMAL
+    requirement: Requirement = field(default_factory=Requirement)
+    served_at: float | None = None
+    """When a job of this line was claimed last."""
+
+    @property
+    def waits_since(self) -> float:
+        return self.queued_at if self.served_at is None else max(self.queued_at, self.served_at)
+
+
+OrderKey = tuple[int, float, float, float, str]
+
+
+def rank(head: LineHead, now: float, policy: Policy) -> int:
+    """The priority, raised by the waiting time of the line."""
+    return min(OVERDUE, head.priority + math.floor((now - head.waits_since) / policy.ageing))
+
+
+def order_key(head: LineHead, share: Share, now: float, policy: Policy) -> OrderKey:
+    """The sort key of a line: the smallest key is served first."""
+    place = rank(head, now, policy)
+    turn = head.waits_since if place == OVERDUE else 0.0
+    use = share.decayed_at(now, policy.half_life) + share.slots * policy.running
+    return (-place, turn, use, head.created_at, head.job_id)
+
+
+def choose(
+    heads: Iterable[LineHead],
+    shares: Mapping[str, Share],
+    quotas: Mapping[str, Quotas],
+    now: float,
+    policy: Policy,
+    capacity: Capacity = EVERYTHING,
+) -> LineHead | None:
+    """The head that a worker with this capacity takes; None if no head fits the worker and its owner's quotas."""
+    fitting = (head for head in heads if capacity.fits(head.requirement))
+    allowed = (head for head in fitting if not _over_quota(head, shares[head.owner_id], quotas[head.owner_id], now))
+    return min(allowed, key=lambda head: order_key(head, shares[head.owner_id], now, policy), default=None)
+
+
+def _over_quota(head: LineHead, share: Share, quotas: Quotas, now: float) -> bool:
+    return quotas.exceeded(share.running, share.slots, share.month_at(now), head.requirement.slots) is not None
+
+
+def month_start(now: float) -> float:
+    """The start of the calendar month of `now`, in UTC."""
+    today = datetime.fromtimestamp(now, UTC)
+    return datetime(today.year, today.month, 1, tzinfo=UTC).timestamp()

@@ -1,0 +1,188 @@
+"""The claim in the database against the pure policy, on random queues, and what it writes."""
+
+import math
+from datetime import UTC, datetime, timedelta
+from random import Random
+
+import pytest
+from sqlalchemy import insert, select, text
+from sqlalchemy.dialects.postgresql import insert as upsert
+from sqlalchemy.orm import Session
+
+from core.db import session_scope
+from core.jobs import attempts
+from core.models import Job, JobAttempt, Owner, queue_lines
+from core.quotas import Quotas
+from core.scheduling import policy, shares
+from core.scheduling.claim import policy_of, start_next_job
+from core.scheduling.matching import Capacity, Requirement
+from core.scheduling.policy import LineHead
+from core.settings import Settings
+from tests.core.factories import make_job, make_key
+
+NEEDS = [
+    Requirement(),
+    Requirement(processes=2),
+    Requirement(processes=4, device="cuda"),
+    Requirement(machines=2),
+    Requirement(gpu_memory_gib=40),
+    Requirement(labels=frozenset({"eu"})),
+    Requirement(processes=3, device="cpu", labels=frozenset({"eu", "fast"})),
+]
+QUOTAS = [Quotas(), Quotas(running_jobs=2), Quotas(gpus=4), Quotas(gpu_hours=10)]
+CAPACITIES = [
+    Capacity(),
+    Capacity(cpu_processes=4, labels=frozenset({"eu", "fast"})),
+    Capacity(gpus=4, gpu_memory_gib=80, gpu_processes=4, cpu_processes=2),
+    Capacity(gpus=8, gpu_memory_gib=24, gpu_processes=8, cpu_processes=64, machines=2, labels=frozenset({"eu"})),
+]
+
+
+def _random_queue(session: Session, random: Random) -> None:
+    """Times lie 300 s from the next change of a rank, so that a slow test finds the same ranks."""
+    now = datetime.now(UTC)
+
+    def before() -> datetime:
+        return now - timedelta(seconds=600 * random.randrange(400) + 300)
+
+    for owner in "abc":
+        use = {"decayed_use": random.choice([0.0, 1e4, 1e5]), "month_use": random.choice([0.0, 20_000.0, 40_000.0])}
+        use |= {"slots_in_use": random.randrange(3), "running_jobs": random.randrange(3), "use_at": before()}
+        quotas = random.choice(QUOTAS).model_dump(exclude_defaults=True)
+        session.execute(insert(Owner).values(id=owner, name=owner, quotas=quotas, **use))
+    for number in range(random.randrange(20)):
+        need, at = random.choice(NEEDS), before()
+        line = {
+            "owner_id": random.choice("abc"),
+            "priority": random.choice([-1, 0, 0, 1]),
+            "requirement": need.stored(),
+        }
+        fields = {
+            "id": f"job_{number:02}",
+            "name": "",
+            "spec": {},
+            "status": "queued",
+            "status_reason": "",
+            "attempt": 0,
+        }
+        queued = at + timedelta(seconds=random.choice([0, 600]))
+        session.execute(
+            insert(Job).values(**line, **fields, slots=need.slots, created_at=at, queued_at=queued, last_seq=0)
+        )
+        if random.random() < 0.3:
+            served = upsert(queue_lines).values(**line, served_at=before())
+            session.execute(served.on_conflict_do_nothing())
+    session.commit()
+
+
+def _chosen(session: Session, now: float, rules: policy.Policy, capacity: Capacity) -> str | None:
+    """The id of the job that the pure policy chooses, from all rows."""
+    owners = session.scalars(select(Owner)).all()
+    served = {(one.owner_id, one.priority, str(one.requirement)): one for one in session.execute(select(queue_lines))}
+    heads: dict[tuple[str, int, str], LineHead] = {}
+    for job in session.scalars(select(Job).where(Job.status == "queued").order_by(Job.created_at, Job.id)):
+        line = (job.owner_id, job.priority, str(job.requirement))
+        last = served[line].served_at.timestamp() if line in served else None
+        need = Requirement.from_stored(job.requirement)
+        at = job.created_at.timestamp(), job.queued_at.timestamp()
+        heads.setdefault(line, LineHead(job.id, job.owner_id, *at, job.priority, need, last))
+    found = policy.choose(
+        heads.values(),
+        {one.id: shares.share_of(one) for one in owners},
+        {one.id: Quotas.model_validate(one.quotas) for one in owners},
+        now,
+        rules,
+        capacity,
+    )
+    return found and found.job_id
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_claim_and_pure_policy_choose_the_same_jobs(session: Session, settings: Settings, seed: int) -> None:
+    random = Random(seed)
+    _random_queue(session, random)
+    rules = policy_of(settings)
+    for _ in range(25):
+        session.expire_all()
+        capacity = random.choice(CAPACITIES)
+        now = session.execute(text("SELECT clock_timestamp()")).scalar_one().timestamp()
+        expected = _chosen(session, now, rules, capacity)
+        found = start_next_job(session, "wrk_1", {}, capacity)
+        session.commit()
+        assert (found and found.id) == expected
+
+
+def test_claim_and_end_of_an_attempt_count_its_use_once(session: Session) -> None:
+    job = make_job(session, resources={"processes": 2, "machines": 2})
+    owner = session.get_one(Owner, job.owner_id)
+    attempts.claim(session, "wrk_1")
+    session.refresh(owner)
+    assert (owner.running_jobs, owner.slots_in_use, owner.month_use) == (1, 4, 0.0)
+    attempts.release(session, job.id, 1, "The worker stops.")
+    session.refresh(owner)
+    attempt = session.get_one(JobAttempt, (job.id, 1))
+    assert attempt.ended_at is not None
+    seconds = (attempt.ended_at - attempt.started_at).total_seconds()
+    assert (owner.running_jobs, owner.slots_in_use, owner.use_at) == (0, 0, attempt.ended_at)
+    assert seconds > 0 and math.isclose(owner.month_use, 4 * seconds, rel_tol=1e-6)
+    assert math.isclose(owner.decayed_use, 4 * seconds, rel_tol=1e-3)
+
+
+def test_lost_worker_is_counted_once(session: Session) -> None:
+    job = make_job(session)
+    owner = session.get_one(Owner, job.owner_id)
+    attempts.claim(session, "wrk_1")
+    session.execute(text("UPDATE jobs SET lease_expires_at = now() - interval '1 s'"))
+    attempts.sweep(session)
+    used = session.execute(select(Owner.month_use)).scalar_one()
+    attempts.sweep(session)
+    session.refresh(owner)
+    assert (owner.running_jobs, owner.slots_in_use, owner.month_use) == (0, 0, used)
+
+
+def test_running_jobs_quota_holds_with_concurrent_claims(session: Session) -> None:
+    owner = make_key(session).owner_id
+    session.get_one(Owner, owner).quotas = {"running_jobs": 1}
+    for _ in range(3):
+        make_job(session, owner)
+    with session_scope() as first:
+        assert attempts.claim(first, "wrk_1") is not None
+    with session_scope() as second:
+        assert attempts.claim(second, "wrk_2") is None
+
+
+def test_claim_skips_an_owner_that_another_claim_has_locked(session: Session) -> None:
+    first, second = make_job(session), make_job(session)
+    claimed = attempts.claim(session, "wrk_1")  # not committed yet
+    with session_scope() as other:
+        found = attempts.claim(other, "wrk_2")
+    assert claimed is not None and found is not None
+    assert (claimed.job_id, found.job_id) == (first.id, second.id)
+
+
+def test_repair_counts_jobs_that_other_programs_changed(session: Session) -> None:
+    job = make_job(session, resources={"processes": 3})
+    session.execute(
+        text("UPDATE jobs SET status = 'running', worker_id = 'w', lease_expires_at = now() + interval '1 h'")
+    )
+    assert shares.repair_shares(session) == [job.owner_id]
+    owner = session.get_one(Owner, job.owner_id, populate_existing=True)
+    assert (owner.running_jobs, owner.slots_in_use) == (1, 3)
+    assert shares.repair_shares(session) == []
+
+
+def test_claim_writes_the_event_and_the_line(session: Session) -> None:
+    job = make_job(session)
+    claim = attempts.claim(session, "wrk_1")
+    assert claim is not None
+    event = session.execute(text("SELECT seq, type, attempt, data FROM job_events WHERE attempt = 1")).one()
+    reason = "Claimed by worker wrk_1."
+    actor = {"actor": {"kind": "worker", "id": "wrk_1", "name": None}}
+    assert event == (
+        2,
+        "status_changed",
+        1,
+        {"from": "queued", "to": "starting", "reason": reason, "error": None} | actor,
+    )
+    assert job.status_reason == reason
+    assert session.scalars(select(queue_lines.c.owner_id)).all() == [job.owner_id]
