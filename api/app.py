@@ -6,6 +6,7 @@ from starlette.middleware import Middleware
 
 from api import health, platform, problems, reference, session
 from api.annotation import routes as annotation
+from api.compression import Compression
 from api.dashboard import Dashboard
 from api.datasets import report_routes, version_routes
 from api.datasets import routes as datasets
@@ -48,7 +49,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         generate_unique_id_function=_operation_id,
-        middleware=[Middleware(RequestFrame, settings=settings)],
+        middleware=[Middleware(RequestFrame, settings=settings), Middleware(Compression)],
     )
     app.state.settings = settings
     app.state.hub = Hub(settings)

@@ -1,14 +1,19 @@
 """Serves the built dashboard at `/`."""
 
 import html
+import mimetypes
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import Receive, Scope, Send
 
 OURS = ("/v1", "/docs", "/openapi.json", "/healthz", "/readyz")
+_COPIES = {"br": ".br", "gzip": ".gz"}
+"""Suffixes of the compressed copies, by content coding, the smallest first."""
 NOT_BUILT = """<!doctype html>
 <title>Proximal</title>
 <h1>The dashboard is not built</h1>
@@ -34,13 +39,35 @@ class Dashboard:
         if not (self._folder / "index.html").is_file():
             return HTMLResponse(NOT_BUILT.format(folder=html.escape(str(self._folder))), 503)
         path = scope["path"].lstrip("/")
+        if path.startswith("assets/"):
+            # The names of assets contain a hash of their content, so they may be cached. The page that names them may not.
+            response = await self._asset(path, scope)
+            response.headers["Cache-Control"] = "public, max-age=31536000, immutable"
+            return response
         is_page = not PurePosixPath(path).suffix
         # The page has its own router for addresses such as /jobs/job_….
         response = await self._files.get_response("index.html" if is_page else path, scope)
-        # The names of assets contain a hash of their content, so they may be cached. The page that names them may not.
-        lasting = path.startswith("assets/")
-        response.headers["Cache-Control"] = "public, max-age=31536000, immutable" if lasting else "no-cache"
+        response.headers["Cache-Control"] = "no-cache"
         return response
+
+    async def _asset(self, path: str, scope: Scope) -> Response:
+        """The file, or the copy that the build has compressed, if there is one in an encoding that the browser accepts."""
+        accepted = _accepted(Headers(scope=scope).get("accept-encoding", ""))
+        for coding, suffix in _COPIES.items():
+            if coding in accepted:
+                with suppress(HTTPException):  # no such copy
+                    response = await self._files.get_response(path + suffix, scope)
+                    response.headers["Content-Encoding"] = coding
+                    response.headers["Vary"] = "Accept-Encoding"
+                    response.headers["Content-Type"] = mimetypes.guess_type(path)[0] or "application/octet-stream"
+                    return response
+        return await self._files.get_response(path, scope)
+
+
+def _accepted(header: str) -> set[str]:
+    """The content codings that an `Accept-Encoding` header names and does not refuse by `q=0`."""
+    items = (item.replace(" ", "").lower().partition(";q=") for item in header.split(","))
+    return {name for name, _, quality in items if not quality or quality.strip("0.")}
 
 
 def _is_ours(path: str) -> bool:
