@@ -10,7 +10,7 @@ from api.compression import Compression
 from api.dashboard import Dashboard
 from api.datasets import report_routes, version_routes
 from api.datasets import routes as datasets
-from api.jobs import checkpoints, events, metrics, transition_routes
+from api.jobs import checkpoints, events, logs, metrics, transition_routes
 from api.jobs import routes as jobs
 from api.live import routes as live
 from api.live.hub import Hub
@@ -34,6 +34,7 @@ ROUTERS = (
     events.router,
     live.router,
     metrics.router,
+    logs.router,
     checkpoints.router,
     platform.router,
 )

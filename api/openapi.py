@@ -7,6 +7,7 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
 from api.datasets.schemas import ImportDataset
+from api.jobs.schemas import JobLogLine
 from api.problems import Problem
 
 INTRODUCTION = """\
@@ -33,7 +34,7 @@ def describe(app: FastAPI) -> None:
 def _schema(app: FastAPI) -> dict[str, Any]:
     schema = get_openapi(title=app.title, version=app.version, description=INTRODUCTION, routes=app.routes)
     shapes = schema["components"]["schemas"]
-    for model in (Problem, ImportDataset):
+    for model in (Problem, ImportDataset, JobLogLine):
         found = model.model_json_schema(mode="serialization", ref_template="#/components/schemas/{model}")
         shapes |= found.pop("$defs", {}) | {model.__name__: found}
     for name in ("HTTPValidationError", "ValidationError"):

@@ -135,6 +135,8 @@ class Settings(BaseSettings):
     """Most unfinished jobs of one owner. A further submission returns 429."""
     max_owner_bytes: Annotated[int, Field(ge=1)] = 256 * 1024**3
     """Most bytes of one owner: uploads, rows of datasets and checkpoints together. At the limit, uploads, datasets and submissions return 429, and imports fail. Running jobs still store their checkpoints."""
+    log_bytes: Annotated[int, Field(ge=64 * 1024)] = 4 * 1024**2
+    """Most bytes of console output that are stored for each attempt of a job. The first quarter and the newest output are kept, and the log states how much was dropped between them. Increase it for trainers that print much."""
 
     max_running_jobs: Annotated[int, Field(ge=0)] | None = None
     """Most jobs of one owner that run at once. Left out: no limit. `python -m core owners set` sets other limits for one owner."""

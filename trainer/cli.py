@@ -87,7 +87,8 @@ def _launch(arguments: argparse.Namespace, resources: ResourcesSpec) -> int:
     command = ["trainer", "run", str(arguments.spec), "--run-dir", str(arguments.run_dir)]
     lease = [] if arguments.lease is None else ["--lease", str(arguments.lease)]
     paths = [] if arguments.local_paths is None else ["--local-paths", str(arguments.local_paths)]
-    return launch(resources, Machine(arguments.machine_rank, arguments.rendezvous), [*command, *lease, *paths])
+    machine = Machine(arguments.machine_rank, arguments.rendezvous)
+    return launch(resources, machine, [*command, *lease, *paths], arguments.rank_logs)
 
 
 class InvalidSpec(SpecError):
@@ -183,6 +184,9 @@ def _parser() -> argparse.ArgumentParser:
         allowed_paths.add_option_to(command)
     launch.add_argument("--machine-rank", type=int, default=0, help="which of the run's machines this is, from 0")
     launch.add_argument("--rendezvous", metavar="HOST:PORT", help="where the machines meet: a free port of machine 0")
+    launch.add_argument(
+        "--rank-logs", type=Path, help="folder for the output of each process; left out: all write to the console"
+    )
     check = commands.add_parser(
         "check",
         help="say what a spec would do and need, without doing it",

@@ -6,6 +6,7 @@ from pydantic import ConfigDict, PlainSerializer, WrapValidator
 
 from api.schema import ListOf, Schema, Timestamp
 from core.jobs.progress import Progress
+from core.models.job_logs import LogSource
 from core.models.jobs import JobStatus
 from trainer.events import Sample
 from trainer.spec import JobSpec, StageName
@@ -100,6 +101,29 @@ class Metrics(Schema):
     """By stage in the run's order, then by name."""
     last_seq: int
     """Sequence number of the last event in these metrics. A stream with `after` set to it continues without a gap."""
+
+
+class JobLogLine(Schema):
+    """A line of a job's console output."""
+
+    object: Literal["job.log_line"] = "job.log_line"
+    """Always `job.log_line`."""
+    number: int
+    """Number of the line in the job, from 1, over all attempts. It is the cursor. Dropped lines leave a gap."""
+    attempt: int
+    """The attempt that it belongs to."""
+    at: Timestamp
+    """When the worker read it."""
+    source: LogSource
+    """The program that wrote it."""
+    machine: int
+    """Number of the machine, for a run on several; 0 is the worker's."""
+    rank: int | None
+    """Number of the process in the run, from 0; null for the worker and for the launcher of several processes."""
+    text: str
+    """The line without its end. Secrets in it are replaced by `[masked]`."""
+    dropped_bytes: int
+    """Size of the output before this line that is not stored (`PROXIMAL_LOG_BYTES`); 0 for most lines."""
 
 
 class JobSample(Sample):

@@ -9,6 +9,7 @@ from benchmarks.platform_suite.local_platform import local_platform
 from benchmarks.platform_suite.stored_runs import running_job, steps
 from core.blobs import blob_store
 from core.db import session_scope
+from core.masking import Masker
 from core.settings import get_settings
 from trainer.events import EventLog
 from worker.jobs.follow import Follower
@@ -34,7 +35,7 @@ def ingest(place: Place) -> dict[str, Any]:
         for event in steps(1, count, count, _NAMES):
             log.emit(event)
         log.close()
-        follower = Follower(claim, workspace, blob_store(get_settings()))
+        follower = Follower(claim, workspace, blob_store(get_settings()), Masker({}))
         began, early = time.monotonic(), 0
         batches = 0
         while follower.advance():

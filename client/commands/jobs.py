@@ -11,8 +11,9 @@ from client.commands.group import CommandGroup
 from client.commands.watch import until_waiting, watch_job
 from client.errors import JobNotSucceeded
 from client.sdk import Client
+from client.sdk.job_logs import LogFilter
 from client.sdk.spec_files import read_spec, with_uploads
-from client.sdk.types import Job, JobEvent, JobSummary
+from client.sdk.types import Job, JobEvent, JobLogLine, JobSummary
 from client.terminal import Printer, facts, moment, plain
 
 app = CommandGroup(help="Submit, follow and control jobs.", no_args_is_help=True)
@@ -100,6 +101,31 @@ def pause(context: typer.Context, job_id: JobId, reason: Reason = "") -> None:
 def resume(context: typer.Context, job_id: JobId, reason: Reason = "") -> None:
     """Queue a paused job again."""
     _print_status(context, lambda client: client.resume_job(job_id, reason))
+
+
+@app.command()
+def logs(
+    context: typer.Context,
+    job_id: JobId,
+    follow: Annotated[bool, typer.Option(help="Print new lines until the job ends.")] = False,
+    tail: Annotated[
+        int | None, typer.Option(min=1, max=10_000, help="Only the last lines, and those that follow.")
+    ] = None,
+    grep: Annotated[str | None, typer.Option(help="Only lines with this text. Case is ignored.")] = None,
+    attempt: Annotated[int | None, typer.Option(min=1, help="Only this attempt.")] = None,
+    rank: Annotated[int | None, typer.Option(min=0, help="Only this process of several.")] = None,
+) -> None:
+    """Print the console output of a job: the lines of the trainer, and those of the worker about the job."""
+    with context.obj.client() as client:
+        for line in client.logs(job_id, LogFilter(attempt, None, rank, grep), tail=tail, follow=follow):
+            dropped = f"[{line['dropped_bytes']} bytes of output are not stored]\n" if line["dropped_bytes"] else ""
+            context.obj.printer.line(line, f"{dropped}{_origin(line)}{line['text']}")
+
+
+def _origin(line: JobLogLine) -> str:
+    if line["source"] == "worker":
+        return "[worker] "
+    return f"[rank {line['rank']}] " if line["rank"] else ""
 
 
 @app.command()

@@ -10,12 +10,13 @@ with Client("http://127.0.0.1:8000", "prx_…") as client:
 from typing import Any
 
 from client.sdk.annotation import Annotation
+from client.sdk.job_logs import JobLogs
 from client.sdk.jobs import Jobs
 from client.sdk.types import Health, MetricInfo, Preset, Readiness, Session, Worker
 from client.sdk.uploads import Uploads
 
 
-class Client(Jobs, Uploads, Annotation):
+class Client(Jobs, JobLogs, Uploads, Annotation):
     """Raises ApiError when the platform refuses and Unreachable when it does not answer."""
 
     def who_am_i(self) -> Session:

@@ -842,6 +842,10 @@ class LexiconReward(TypedDict, closed=True):
     """The words themselves, in place of `path`."""
 
 
+LogSource: TypeAlias = Literal["trainer", "worker"]
+"""The program that wrote a line."""
+
+
 class LoraSpec(TypedDict, closed=True):
     """Low-rank adapters instead of full fine-tuning (Hu et al. 2021), by peft."""
 
@@ -2203,6 +2207,29 @@ class ImportDataset(TypedDict, closed=True):
     """Encoding of the text, such as `cp1252` or `shift_jis`. Left out: UTF-8, or the encoding that a byte-order mark shows."""
     bad_rows: NotRequired[BadRows]
     """Handling of invalid records. `refuse` stores nothing. `leave_out` stores the valid rows. `report` stores them too, but the version is `blocked` until the user decides."""
+
+
+class JobLogLine(TypedDict):
+    """A line of a job's console output."""
+
+    object: Literal["job.log_line"]
+    """Always `job.log_line`."""
+    number: int
+    """Number of the line in the job, from 1, over all attempts. It is the cursor. Dropped lines leave a gap."""
+    attempt: int
+    """The attempt that it belongs to."""
+    at: str
+    """When the worker read it."""
+    source: LogSource
+    """The program that wrote it."""
+    machine: int
+    """Number of the machine, for a run on several; 0 is the worker's."""
+    rank: int | None
+    """Number of the process in the run, from 0; null for the worker and for the launcher of several processes."""
+    text: str
+    """The line without its end. Secrets in it are replaced by `[masked]`."""
+    dropped_bytes: int
+    """Size of the output before this line that is not stored (`PROXIMAL_LOG_BYTES`); 0 for most lines."""
 
 
 class Agreement(TypedDict):

@@ -4,6 +4,7 @@ from core.models.access import ApiKey, BrowserSession, Owner
 from core.models.annotation import Annotation, AnnotationItem, AnnotationPin, AnnotationRound
 from core.models.base import Base
 from core.models.datasets import Dataset, DatasetContent, DatasetPrompt, DatasetReport, DatasetRow, DatasetVersion
+from core.models.job_logs import JobLogChunk
 from core.models.jobs import (
     Checkpoint,
     CheckpointPin,
@@ -39,6 +40,7 @@ __all__ = [
     "JobAttempt",
     "JobDataset",
     "JobEvent",
+    "JobLogChunk",
     "JobMetrics",
     "Owner",
     "Upload",

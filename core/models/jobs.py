@@ -155,6 +155,8 @@ class JobAttempt(Base):
     """GPUs that it took, or processes on a worker without a GPU. Its use is `slots` times its wall seconds."""
     log_offset: Mapped[int] = mapped_column(default=0, server_default="0")
     """Bytes of the trainer's event log that are stored. Written with the events, so that no event is stored twice."""
+    console_bytes: Mapped[int] = mapped_column(default=0, server_default="0")
+    """Size of the attempt's stored console output, as `core.jobs.logs` counts it."""
 
 
 class JobEvent(Base):

@@ -25,12 +25,14 @@ def main() -> int:
     parser.add_argument("--local-paths", type=Path)
     parser.add_argument("--machine-rank", type=int, default=0)
     parser.add_argument("--rendezvous")
+    parser.add_argument("--rank-logs", type=Path)
     arguments = parser.parse_args()
     spec = json.loads(arguments.spec.read_text())
     if arguments.what == "launch":
         machine = Machine(arguments.machine_rank, arguments.rendezvous)
         program = ["tests.worker.fake_rank", "run", *sys.argv[2:]]
-        return launch(ResourcesSpec.model_validate(spec["resources"]), machine, program)
+        resources = ResourcesSpec.model_validate(spec["resources"])
+        return launch(resources, machine, program, arguments.rank_logs)
     return rank(arguments.run_dir, arguments.lease, spec)
 
 

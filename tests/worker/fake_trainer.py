@@ -196,6 +196,17 @@ class Fake:
             file.write('{"type": "no such event"}\n')
         time.sleep(60)
 
+    def chatter(self) -> None:
+        """Write lines, a progress bar, escape codes, a byte that is no text, and a line without an end."""
+        sys.stdout.buffer.write(b"hello\n\r 10%|#|\r100%|####|\n\x1b[31mred\x1b[0m\n\xff\nunfinished")
+        sys.stdout.flush()
+
+    def leak_secrets(self) -> None:
+        hub = "hf_" + "aB3" * 11 + "x"
+        sys.stderr.write(f"key is {os.environ['MY_API_KEY']}\n{dict(os.environ)}\ntoken {hub}\n")
+        sys.stderr.write("Authorization: Bearer sekrit\nhttps://me:sekrit@host.example/x\n")
+        self.emit(Message(text=f"cannot open https://me:sekrit@host.example/{hub}"))
+
     def show_environment(self) -> None:
         sys.stdout.write(f"{dict(os.environ)}\n")
 

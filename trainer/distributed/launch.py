@@ -10,6 +10,7 @@ import signal
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -29,8 +30,10 @@ class Machine:
     """`host:port` on machine 0. None: the run has one machine, which takes a free port."""
 
 
-def launch(resources: ResourcesSpec, machine: Machine, program: Sequence[str]) -> int:
+def launch(resources: ResourcesSpec, machine: Machine, program: Sequence[str], rank_logs: Path | None = None) -> int:
     """Start this machine's processes, each as `python -m PROGRAM`; return the exit status of the run.
+
+    `rank_logs`: folder where each process writes its output to `trainer-rank-<number>.log`. None: they write to the console.
 
     If a signal ended the process that failed first, the same signal ends this process, and the call does not return.
     """
@@ -48,7 +51,7 @@ def launch(resources: ResourcesSpec, machine: Machine, program: Sequence[str]) -
     os.environ["PET_SIGNALS_TO_HANDLE"] = "SIGHUP,SIGQUIT"
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, _forward_signal)
-    rank = ["-m", _RANK, str(os.getpid()), *program]
+    rank = ["-m", _RANK, str(os.getpid()), "" if rank_logs is None else str(rank_logs), *program]
     try:
         launch_command(launch_command_parser().parse_args([*options(resources, machine), *rank]))
     except ChildFailedError as error:

@@ -1,4 +1,4 @@
-"""One process of several: `python -m trainer.distributed.rank LAUNCHER MODULE …` is `python -m MODULE …` that ends when its launcher does.
+"""One process of several: `python -m trainer.distributed.rank LAUNCHER LOGS MODULE …` is `python -m MODULE …` that ends when its launcher does.
 
 The launcher starts each process in a session of its own, so a signal to the launcher's group does not reach it. Without the
 launcher a process would wait in a collective for ever and hold its GPU. Only the standard library is imported before this
@@ -12,16 +12,28 @@ import signal
 import sys
 import threading
 import time
+from pathlib import Path
 
 _PR_SET_PDEATHSIG = 1
 _WATCH_SECONDS = 0.5
 
 
 def main(arguments: list[str]) -> None:
-    launcher, module, *_ = arguments
+    launcher, logs, module, *_ = arguments
     end_with(int(launcher))
-    sys.argv = arguments[1:]
+    if logs:
+        write_output_to(Path(logs))
+    sys.argv = arguments[2:]
     runpy.run_module(module, run_name="__main__", alter_sys=True)
+
+
+def write_output_to(folder: Path) -> None:
+    """Write standard output and standard error, also those of libraries in C, to a file for this process."""
+    path = folder / f"trainer-rank-{os.environ['RANK']}.log"
+    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
+    for stream in (1, 2):
+        os.dup2(file, stream)
+    os.close(file)
 
 
 def end_with(launcher: int) -> None:

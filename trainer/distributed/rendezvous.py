@@ -1,4 +1,4 @@
-"""How the processes of a run find each other. Only this module of the trainer reads the launcher's environment."""
+"""How the processes of a run find each other. Only this module and `rank` read the launcher's environment."""
 
 import os
 import uuid

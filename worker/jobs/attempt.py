@@ -4,6 +4,7 @@ import logging
 import math
 import signal
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 
 from pydantic import ValidationError
@@ -20,8 +21,9 @@ from core.models.jobs import TERMINAL, JobStatus
 from core.settings import Settings
 from trainer.spec import JobSpec
 from worker.jobs import workspace as workspaces
+from worker.jobs.console_log import ConsoleLog
 from worker.jobs.follow import Follower
-from worker.jobs.launch import Launcher, MachineRank, capacity_refusal, job_resources, log_tail
+from worker.jobs.launch import Launcher, MachineRank, capacity_refusal, job_resources, log_tail, masker
 from worker.jobs.machines import invite_machines
 from worker.jobs.settle import TIME_LIMIT, TrainerEnd, settle, time_limit_message
 from worker.jobs.workspace import Workspace
@@ -33,6 +35,8 @@ _DATABASE_PAUSE = 1.0
 # Storing the events of a step costs about 10 ms of CPU, which a trainer on every core loses. With short steps, the events
 # of several steps are stored together, so that storing takes about a hundredth of the time.
 _PAUSE_FACTOR, _LONGEST_PAUSE = 100, 1.0
+# Console output may come later than events, so storing it takes at most half a hundredth of the time.
+_LOG_PAUSE_FACTOR, _LOG_PAUSES = 200, (1.0, 5.0)
 # A cancelled run need not be saved. A trainer that ignores the signal may be waiting for a model hub.
 _CANCEL_SECONDS = 5.0
 log = logging.getLogger(__name__)
@@ -102,12 +106,19 @@ class _Attempt:
         self._worker = worker
         self._workspace = workspace
         self._lease = lease
-        self._follower = Follower(claim, workspace, worker.blobs)
+        self._masker = masker()
+        self._follower = Follower(claim, workspace, worker.blobs, self._masker)
+        self._console = ConsoleLog(claim, workspace, self._masker, worker.settings.log_bytes)
+        self._next_log_look = 0.0
         self._killed = False
         self._limit_reached = False
         self._ends_at = math.inf
 
     def run(self) -> JobStatus:
+        with self._console.collecting():
+            return self._run()
+
+    def _run(self) -> JobStatus:
         if refused := capacity_refusal(self._claim.spec, self._worker.settings):
             return self._fail(refused.code, refused.message)
         self._ends_at = time.monotonic() + self._seconds_left()
@@ -122,12 +133,14 @@ class _Attempt:
             return self._fail("cannot_prepare", f"The worker could not prepare the run: {error}")
         except _StoppedEarly:
             reason = "The run was stopped before its trainer started."
+            self._store_rest_of_log()
             return with_retries(lambda session: attempts.release(session, *self._job, reason), self._give_up)
         trainer = self._launch()
         log.info("%s attempt %d: trainer is process %d", self._claim.job_id, self._claim.attempt, trainer.pid)
         try:
             return self._follow_to_end(trainer)
         except ValidationError as error:
+            trainer.kill()
             return self._fail("invalid_events", f"The trainer wrote an event that is not valid: {error}")
         finally:
             trainer.kill()
@@ -149,6 +162,7 @@ class _Attempt:
         check_paths(spec, self._worker.settings.path_rules)
 
     def _prepare(self) -> None:
+        log.info("%s attempt %d: fetching the inputs", *self._job)
         inputs = with_retries(lambda session: workspaces.inputs_of(session, self._claim), self._give_up)
         workspaces.fill(self._workspace, self._claim, inputs, self._worker.blobs, self._check_still_wanted)
 
@@ -167,14 +181,16 @@ class _Attempt:
     def _follow_to_end(self, trainer: Child) -> JobStatus:
         self._follow(trainer)
         status = trainer.wait()
+        log.info("%s attempt %d: the trainer ended with status %d", *self._job, status)
         while with_retries(lambda _: self._follower.advance(), self._give_up):
             self._lease.check()
+        self._store_rest_of_log()
         end = TrainerEnd(
             status=status,
             finished=self._follower.finished,
             failed=self._follower.failed,
             stopped=self._follower.stopped,
-            log_tail=log_tail(self._workspace.log),
+            log_tail=self._masker.mask(log_tail(self._workspace)),
             pausing_rule=self._follower.pausing_rule,
             cancel_requested=self._cancel_requested,
             stop_requested=self._worker.stop.requested,
@@ -194,6 +210,7 @@ class _Attempt:
                 stored = self._store_events()
                 took = time.monotonic() - now
                 next_look = now + (min(_PAUSE_FACTOR * took, _LONGEST_PAUSE) if stored else _DATABASE_PAUSE)
+            self._store_log(now)
             if asked_at is None and (self._must_end() or self._time_is_up()):
                 self._limit_reached = not self._must_end()
                 log.info("%s: asking the trainer to save and end", self._claim.job_id)
@@ -213,6 +230,21 @@ class _Attempt:
             return False
         return True
 
+    def _store_log(self, now: float) -> None:
+        """Store new console output if it is time. Without the database, the lines wait in their files."""
+        if now < self._next_log_look:
+            return
+        began = time.monotonic()
+        with suppress(*DATABASE_UNAVAILABLE):  # storing events has logged it
+            self._console.store()
+        took = time.monotonic() - began
+        self._next_log_look = now + min(max(_LOG_PAUSE_FACTOR * took, _LOG_PAUSES[0]), _LOG_PAUSES[1])
+
+    def _store_rest_of_log(self) -> None:
+        """Store the output that is left before the attempt ends. Afterwards another write would be refused."""
+        while with_retries(lambda _: self._console.store(final=True), self._give_up):
+            self._lease.check()
+
     def _must_end(self) -> bool:
         return self._worker.stop.requested or self._lease.end_requested is not None or self._lease.expired
 
@@ -230,6 +262,9 @@ class _Attempt:
         return self._worker.stop.urgent
 
     def _fail(self, code: str, message: str) -> JobStatus:
+        message = self._masker.mask(message)
+        log.error("%s attempt %d: %s", *self._job, message)
+        self._store_rest_of_log()
         error = {"code": code, "message": message}
         with_retries(
             lambda session: attempts.finish(session, *self._job, JobStatus.FAILED, message, error=error), self._give_up

@@ -9,7 +9,8 @@ from core.errors import LeaseLost
 from core.jobs.attempts import Claim
 from core.jobs.checkpoints import CheckpointFile, checkpoint_prefix, prune_checkpoints, record_checkpoint
 from core.jobs.events import append_events, stored_offset
-from trainer.events import CheckpointSaved, Event, Health, RunFailed, RunFinished, RunStopped, read
+from core.masking import Masker
+from trainer.events import CheckpointSaved, Event, Health, Message, RunFailed, RunFinished, RunStopped, read
 from worker.jobs import checkpoints
 from worker.jobs.workspace import Workspace
 
@@ -20,8 +21,9 @@ log = logging.getLogger(__name__)
 class Follower:
     """Reads `events.jsonl`. After an error of the database, the next call continues at the same event."""
 
-    def __init__(self, claim: Claim, workspace: Workspace, blobs: BlobStore) -> None:
+    def __init__(self, claim: Claim, workspace: Workspace, blobs: BlobStore, masker: Masker) -> None:
         self._claim = claim
+        self._masker = masker
         self._workspace = workspace
         self._blobs = blobs
         self._offset = 0
@@ -44,10 +46,18 @@ class Follower:
                 self._store_checkpoint(event, offset)
                 pending = []
             else:
-                pending.append(event)
+                pending.append(self._masked(event))
             end, count = offset, count + 1
         self._store(pending, end)
         return count == _BATCH
+
+    def _masked(self, event: Event) -> Event:
+        """The event without secrets, which an error text may quote from an address or a header."""
+        if isinstance(event, Message):
+            return event.model_copy(update={"text": self._masker.mask(event.text)})
+        if isinstance(event, RunFailed):
+            return event.model_copy(update={"message": self._masker.mask(event.message)})
+        return event
 
     def _confirm_offset(self) -> None:
         """After a connection broke during a commit, read from the database whether it was done."""

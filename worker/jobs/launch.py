@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from core import child
+from core.masking import Masker
 from core.settings import Settings
 from trainer.spec import ResourcesSpec
 from worker.jobs.workspace import Workspace
@@ -19,6 +20,7 @@ from worker.jobs.workspace import Workspace
 TRAINER = (sys.executable, "-m", "trainer")
 # Variables with secrets of the platform. The trainer reads files and needs no database.
 _WITHHELD = ("DATABASE_URL", "REDIS_URL", "PROXIMAL_")
+_MOST_TAILS, _FEWEST_LINES = 5, 4
 
 
 @dataclass(frozen=True)
@@ -55,8 +57,17 @@ class Launcher:
 
 
 def environment() -> dict[str, str]:
-    """The environment of a trainer: that of this process without the platform's settings."""
-    return {name: value for name, value in os.environ.items() if not name.startswith(_WITHHELD)}
+    """The environment of a trainer: that of this process without the platform's settings.
+
+    Python then writes each line of output at once, because users follow it.
+    """
+    passed = {name: value for name, value in os.environ.items() if not name.startswith(_WITHHELD)}
+    return {"PYTHONUNBUFFERED": "1"} | passed
+
+
+def masker() -> Masker:
+    """Masks the secrets in the environment of this process, which are those of the platform and of its trainers."""
+    return Masker(os.environ)
 
 
 def trainer_arguments(workspace: Workspace, resources: ResourcesSpec, machine: MachineRank) -> list[str]:
@@ -65,15 +76,24 @@ def trainer_arguments(workspace: Workspace, resources: ResourcesSpec, machine: M
     files = [str(workspace.spec), "--run-dir", str(workspace.folder), "--lease", str(workspace.lease)]
     files += ["--local-paths", str(workspace.local_paths)]
     group = ["--machine-rank", str(machine.rank), "--rendezvous", machine.rendezvous] if resources.machines > 1 else []
-    return [command, *files, *group]
+    rank_logs = ["--rank-logs", str(workspace.folder)] if command == "launch" else []
+    return [command, *files, *group, *rank_logs]
 
 
-def log_tail(log: Path, lines: int = 20, limit: int = 4000) -> str:
-    """The last lines of the trainer's console output, at most `limit` bytes."""
-    if not log.exists():
-        return ""
-    with log.open("rb") as file:
-        file.seek(max(0, log.stat().st_size - limit))
+def log_tail(workspace: Workspace, lines: int = 20, limit: int = 4000) -> str:
+    """The last lines of the trainer's console output, at most `limit` bytes.
+
+    Several processes share the lines. The one that ended first comes first.
+    """
+    logs = [path for path in workspace.logs if path.stat().st_size]
+    logs = sorted(logs, key=lambda path: path.stat().st_mtime)[:_MOST_TAILS]
+    share = (max(_FEWEST_LINES, lines // len(logs)), limit // len(logs)) if logs else (0, 0)
+    return "\n".join(_tail_of(path, *share) for path in logs)
+
+
+def _tail_of(path: Path, lines: int, limit: int) -> str:
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - limit))
         text = file.read().decode(errors="replace")
     return "\n".join(text.splitlines()[-lines:])
 

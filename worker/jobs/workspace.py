@@ -50,8 +50,13 @@ class Workspace:
 
     @property
     def log(self) -> Path:
-        """The console output of the trainer."""
+        """The console output of the trainer, or of the launcher of its processes."""
         return self.folder / "trainer.log"
+
+    @property
+    def logs(self) -> list[Path]:
+        """The files with console output, of all machines and processes."""
+        return sorted(self.folder.glob("trainer*.log"))
 
 
 @dataclass(frozen=True)

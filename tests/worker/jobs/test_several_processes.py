@@ -13,6 +13,7 @@ import pytest
 
 from core.db import session_scope
 from core.jobs.actors import PLATFORM
+from core.jobs.logs import LogQuery, read_log
 from core.jobs.state import request_cancel
 from core.models import Job
 from core.settings import MachineSettings, Settings, get_settings
@@ -86,6 +87,9 @@ def test_error_of_any_process_is_the_error_of_the_run(
     error = job(job_id).error or {}
     assert (status(job_id), error["code"]) == ("failed", "out_of_memory")
     assert "The device ran out of memory." in error["message"]
+    with session_scope() as session:
+        of_rank_1 = read_log(session, job_id, LogQuery(rank=1)).lines
+    assert [line.text for line in of_rank_1] == ["error: The device ran out of memory."]
 
 
 def test_cancelled_run_saves_and_deaf_processes_are_killed(

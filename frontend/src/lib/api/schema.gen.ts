@@ -959,6 +959,29 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/jobs/{job_id}/logs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Job Log
+         * @description Return console output of the trainer and lines of the worker about the job, also while the job runs.
+         *
+         *     Secrets are masked, and escape codes are removed. A response ends after 4 MiB of lines, or after 16 MiB that a search
+         *     has read. To follow the output, repeat the request with `after` set to `X-Log-Cursor` until `X-Log-Complete` is `true`.
+         */
+        get: operations["get_job_log"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/jobs/{job_id}/checkpoints": {
         parameters: {
             query?: never;
@@ -5029,6 +5052,12 @@ export interface components {
             } | null;
         };
         /**
+         * LogSource
+         * @description The program that wrote a line.
+         * @enum {string}
+         */
+        LogSource: "trainer" | "worker";
+        /**
          * LoraSpec
          * @description Low-rank adapters instead of full fine-tuning (Hu et al. 2021), by peft.
          */
@@ -9057,6 +9086,57 @@ export interface components {
              * @default report
              */
             bad_rows: components["schemas"]["BadRows"];
+        };
+        /**
+         * JobLogLine
+         * @description A line of a job's console output.
+         */
+        JobLogLine: {
+            /**
+             * Object
+             * @description Always `job.log_line`.
+             * @default job.log_line
+             * @constant
+             */
+            object: "job.log_line";
+            /**
+             * Number
+             * @description Number of the line in the job, from 1, over all attempts. It is the cursor. Dropped lines leave a gap.
+             */
+            number: number;
+            /**
+             * Attempt
+             * @description The attempt that it belongs to.
+             */
+            attempt: number;
+            /**
+             * At
+             * Format: date-time
+             * @description When the worker read it.
+             */
+            at: string;
+            /** @description The program that wrote it. */
+            source: components["schemas"]["LogSource"];
+            /**
+             * Machine
+             * @description Number of the machine, for a run on several; 0 is the worker's.
+             */
+            machine: number;
+            /**
+             * Rank
+             * @description Number of the process in the run, from 0; null for the worker and for the launcher of several processes.
+             */
+            rank: number | null;
+            /**
+             * Text
+             * @description The line without its end. Secrets in it are replaced by `[masked]`.
+             */
+            text: string;
+            /**
+             * Dropped Bytes
+             * @description Size of the output before this line that is not stored (`PROXIMAL_LOG_BYTES`); 0 for most lines.
+             */
+            dropped_bytes: number;
         };
     };
     responses: never;
@@ -14152,6 +14232,95 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SampleStepList"];
+                };
+            };
+            /** @description `not_signed_in`: Sign in, or send an API key. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: It does not exist, or belongs to another API key. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid_request`: The request is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on the server. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: The database or the broker does not answer. Try again. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_job_log: {
+        parameters: {
+            query?: {
+                /** @description `jsonl`: one object a line. `text`: the lines themselves. */
+                format?: "jsonl" | "text";
+                /** @description Only this attempt. */
+                attempt?: number | null;
+                /** @description Only lines of the trainer, or only those of the worker. */
+                source?: components["schemas"]["LogSource"] | null;
+                /** @description Only this process, by its number in a run of several. */
+                rank?: number | null;
+                /** @description Only lines after this number. */
+                after?: number;
+                /** @description Maximum number of lines. */
+                limit?: number;
+                /** @description Only the last lines, at most so many. `limit` is ignored. */
+                tail?: number | null;
+                /** @description Only lines with this text. Case is ignored. */
+                search?: string;
+            };
+            header?: never;
+            path: {
+                job_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Lines in the order in which the worker read them. */
+            200: {
+                headers: {
+                    /** @description The `after` of the next request. It counts lines that a filter left out, too. */
+                    "X-Log-Cursor"?: number;
+                    /** @description `true` if the job has ended and no line follows the cursor. */
+                    "X-Log-Complete"?: boolean;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/jsonl": string;
+                    "text/plain": string;
                 };
             };
             /** @description `not_signed_in`: Sign in, or send an API key. */
