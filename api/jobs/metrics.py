@@ -30,11 +30,11 @@ def get_job_metrics(
         Query(
             ge=1,
             le=10_000,
-            description="Maximum points per series. Longer series are returned in buckets with minimum and maximum.",
+            description="Maximum points per series. A range of more steps is returned in buckets of 4, 16, 64, … steps.",
         ),
     ] = 1000,
 ) -> Metrics:
-    """Return metrics as series. A long series is returned in buckets of steps, with the extremes of each bucket."""
+    """Return metrics as series. A long range is returned in buckets, with the last, smallest and largest value and the mean of each."""
     wanted = MetricQuery(stage, [name for name in names.split(",") if name], from_, to, max_points)
     found, last_seq = metrics.series(session, job.id, wanted)
     return Metrics(series=[_series(one) for one in found], last_seq=last_seq)
@@ -44,7 +44,7 @@ def _series(one: metrics.Series) -> Series:
     key = {"stage": one.stage, "name": one.name, "steps": one.steps}
     if not one.bucketed:
         return Series.model_validate(key | {"values": one.last})
-    return Series.model_validate(key | {"last": one.last, "min": one.min, "max": one.max, "n": one.n})
+    return Series.model_validate(key | {"last": one.last, "min": one.min, "max": one.max, "mean": one.mean, "n": one.n})
 
 
 @router.get("/samples", responses=documented(NotSignedIn, NotFound, InvalidRequest))

@@ -56,6 +56,8 @@ class JobSummary(Schema):
     """Why the job failed; null in other states."""
     summary: dict[str, float] | None
     """Main results of a run that succeeded; null otherwise."""
+    latest_metrics: dict[str, float]
+    """The newest value of each metric of the current stage, by name; empty before its first step."""
     reward_sparkline: list[float]
     """Mean score in the course of PPO, at most 60 numbers; empty without PPO."""
 
@@ -72,7 +74,7 @@ class JobList(ListOf[JobSummary]):
 
 
 class Series(Schema):
-    """A metric of a stage: `values` of each step, or `last`, `min`, `max` and `n` of each bucket of a long series."""
+    """A metric of a stage: `values` of each step, or `last`, `min`, `max`, `mean` and `n` of each bucket of a long series."""
 
     stage: StageName
     """The stage it belongs to."""
@@ -88,6 +90,8 @@ class Series(Schema):
     """Smallest value of each bucket; null without buckets."""
     max: list[float] | None = None
     """Largest value of each bucket; null without buckets."""
+    mean: list[float] | None = None
+    """Mean of the points of each bucket; null without buckets."""
     n: list[int] | None = None
     """Number of points in each bucket; null without buckets."""
 

@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from api.jobs.schemas import Job, JobSummary
 from core import models
-from core.jobs import metrics
+from core.jobs import sparkline
 from core.jobs.progress import progress
 from core.jobs.workers import queue_reasons
 from trainer.spec import JobSpec
@@ -22,13 +22,12 @@ def job_view(session: Session, row: models.Job) -> Job:
 
 
 def job_summaries(session: Session, rows: Sequence[models.Job]) -> list[JobSummary]:
-    lines = metrics.sparklines(session, [row.id for row in rows])
     reasons = queue_reasons(session, rows)
-    return [_summary(row, lines[row.id], reasons.get(row.id)) for row in rows]
+    return [_summary(row, reasons.get(row.id)) for row in rows]
 
 
-def _summary(row: models.Job, line: list[float], reason: str | None) -> JobSummary:
-    derived = {"progress": progress(row), "queue_reason": reason, "reward_sparkline": line}
+def _summary(row: models.Job, reason: str | None) -> JobSummary:
+    derived = {"progress": progress(row), "queue_reason": reason, "reward_sparkline": sparkline.means(row.reward_line)}
     stored = {name: getattr(row, name) for name in JobSummary.model_fields if name not in (*derived, "object")}
     return JobSummary.model_validate(stored | derived)
 

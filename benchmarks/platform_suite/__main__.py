@@ -17,7 +17,7 @@ from benchmarks.platform_suite.reading import read_long_run
 
 MINUTES = 15.0
 PARTS = (
-    Part("reading a long run", read_long_run, 240),
+    Part("reading a long run", read_long_run, 420),
     Part("ingest", ingest, 180),
     Part("claims", claims, 180),
 )

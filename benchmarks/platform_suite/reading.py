@@ -1,24 +1,31 @@
 """The time to read a long run: the job, the list that contains it, and its charts."""
 
-import json
 import time
 from collections.abc import Callable
-from itertools import islice
 from statistics import median
 from typing import Any
 
-import psycopg
+from sqlalchemy import text
 
 from benchmarks.gpu_suite.schedule import Place
 from benchmarks.platform_suite.local_platform import local_platform
-from benchmarks.platform_suite.stored_runs import CHART_NAMES, running_job, steps
+from benchmarks.platform_suite.stored_runs import CHART_NAMES, metric_names, running_job, steps
 from core.db import session_scope
+from core.jobs import rollups
+from core.jobs.attempts import Claim
+from core.jobs.events import append_events
 
-STEPS, REHEARSED_STEPS = 20_000, 2_000
+STEPS, REHEARSED_STEPS = 1_000_000, 2_000
 _NAMES = 12
 """Metrics a step. The charts read eight of them."""
 _REPEATS = 15
-_BATCH = 10_000
+_WINDOW = 1 << 15
+_STEPS = text("""
+INSERT INTO job_metrics (job_id, stage, step, attempt, at, "values")
+SELECT :job_id, 'ppo', step, 1, now(), jsonb_object_agg(name, sin(step / (1000.0 + place)) + step % 7)
+FROM generate_series(:first, :end - 1) AS step CROSS JOIN unnest(CAST(:names AS text[])) WITH ORDINALITY AS n (name, place)
+GROUP BY step
+""")
 
 
 def read_long_run(place: Place) -> dict[str, Any]:
@@ -28,7 +35,7 @@ def read_long_run(place: Place) -> dict[str, Any]:
         with session_scope() as session:
             claim = running_job(session, platform.owner_id, count)
         began = time.monotonic()
-        store_steps(platform.database_url, claim.job_id, count)
+        store_steps(claim, count)
         stored = time.monotonic() - began
         with platform.api() as client:
             job = f"/v1/jobs/{claim.job_id}"
@@ -42,16 +49,17 @@ def read_long_run(place: Place) -> dict[str, Any]:
             }
 
 
-def store_steps(database_url: str, job_id: str, count: int) -> None:
-    """Copy the metrics of `count` steps into the table."""
-    rows = steps(1, count, count, _NAMES)
-    with psycopg.connect(database_url.replace("+psycopg", ""), autocommit=True) as connection:
-        while batch := list(islice(rows, _BATCH)):
-            command = 'COPY job_metrics (job_id, stage, step, attempt, at, "values") FROM STDIN'
-            with connection.cursor() as cursor, connection.transaction(), cursor.copy(command) as copy:
-                for event in batch:
-                    copy.write_row((job_id, "ppo", event.step, 1, "2026-01-01T00:00:00Z", json.dumps(event.values)))
-        connection.execute("VACUUM ANALYZE job_metrics")
+def store_steps(claim: Claim, count: int) -> None:
+    """Store the metrics of `count` steps: most by SQL with the roll-ups that the worker writes, the last ones as it does."""
+    last = REHEARSED_STEPS // 2
+    for first in range(1, count - last + 1, _WINDOW):
+        end = min(first + _WINDOW, count - last + 1)
+        with session_scope() as session:
+            values = {"job_id": claim.job_id, "names": list(metric_names(_NAMES)), "first": first, "end": end}
+            session.execute(_STEPS, values)
+            rollups.roll_up(session, claim.job_id, "ppo", max(first - 1, 1), end - 1)
+    with session_scope() as session:
+        append_events(session, claim.job_id, claim.attempt, list(steps(count - last + 1, last, count, _NAMES)))
 
 
 def milliseconds(call: Callable[[], object]) -> float:

@@ -52,9 +52,14 @@ def running_job(session: Session, owner_id: str, total_steps: int) -> Claim:
     return claim
 
 
+def metric_names(count: int) -> list[str]:
+    """The first `count` metrics of a step. The charts' names come first."""
+    return [*CHART_NAMES, *[f"benchmark/{number}" for number in range(count)]][:count]
+
+
 def steps(first: int, count: int, total_steps: int, names: int) -> Iterator[Metrics]:
     """Metrics of `count` steps of PPO with `names` values each."""
-    every = [*CHART_NAMES, *[f"benchmark/{number}" for number in range(names)]][:names]
+    every = metric_names(names)
     for step in range(first, first + count):
         values = {name: math.sin(step / (1000 + index)) + step % 7 for index, name in enumerate(every)}
         yield Metrics(stage="ppo", step=step, total_steps=total_steps, values=values)

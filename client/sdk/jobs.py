@@ -91,7 +91,7 @@ class Jobs(Connection):
         last: int | None = None,
         max_points: int = 1000,
     ) -> Metrics:
-        """Series of metrics. A series with more than `max_points` steps is averaged in buckets."""
+        """Series of metrics. A range of more than `max_points` steps is returned in buckets."""
         query = {"stage": stage, "names": ",".join(names) or None, "from": first, "to": last, "max_points": max_points}
         answer: Metrics = self._get(f"/v1/jobs/{job_id}/metrics", **query)
         return answer

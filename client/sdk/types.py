@@ -1712,7 +1712,7 @@ class SeedFinishedEvent(TypedDict):
 
 
 class Series(TypedDict):
-    """A metric of a stage: `values` of each step, or `last`, `min`, `max` and `n` of each bucket of a long series."""
+    """A metric of a stage: `values` of each step, or `last`, `min`, `max`, `mean` and `n` of each bucket of a long series."""
 
     stage: Literal["sft", "reward_model", "dpo", "kto", "ppo", "evaluation"]
     """The stage it belongs to."""
@@ -1728,6 +1728,8 @@ class Series(TypedDict):
     """Smallest value of each bucket; null without buckets."""
     max: list[float] | None
     """Largest value of each bucket; null without buckets."""
+    mean: list[float] | None
+    """Mean of the points of each bucket; null without buckets."""
     n: list[int] | None
     """Number of points in each bucket; null without buckets."""
 
@@ -2799,6 +2801,8 @@ class JobSummary(TypedDict):
     """Why the job failed; null in other states."""
     summary: dict[str, float] | None
     """Main results of a run that succeeded; null otherwise."""
+    latest_metrics: dict[str, float]
+    """The newest value of each metric of the current stage, by name; empty before its first step."""
     reward_sparkline: list[float]
     """Mean score in the course of PPO, at most 60 numbers; empty without PPO."""
 
@@ -3499,6 +3503,8 @@ class Job(TypedDict):
     """Why the job failed; null in other states."""
     summary: dict[str, float] | None
     """Main results of a run that succeeded; null otherwise."""
+    latest_metrics: dict[str, float]
+    """The newest value of each metric of the current stage, by name; empty before its first step."""
     reward_sparkline: list[float]
     """Mean score in the course of PPO, at most 60 numbers; empty without PPO."""
     spec: JobSpec

@@ -6,16 +6,15 @@ from typing import Any
 
 from sqlalchemy import BigInteger, Text, func, insert, select, true
 from sqlalchemy.dialects.postgresql import array
-from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.orm import Session, aliased
 
-from core.db import storable_numbers
 from core.jobs import actors
 from core.jobs.attempts import held
+from core.jobs.metric_log import store_metrics
 from core.jobs.progress import apply_event
 from core.jobs.state import change_status
 from core.live import announce
-from core.models import Job, JobAttempt, JobEvent, JobMetrics
+from core.models import Job, JobAttempt, JobEvent
 from core.models.jobs import JobStatus
 from data.parse import storable
 from trainer.events import Event, Metrics, RunStarted
@@ -37,7 +36,7 @@ def append_events(
         change_status(session, job, JobStatus.RUNNING, "The trainer has started.", actors.worker(job.worker_id))
     if events:
         _insert_events(session, job, events)
-        _upsert_metrics(session, job, [event for event in events if isinstance(event, Metrics)])
+        store_metrics(session, job, [event for event in events if isinstance(event, Metrics)])
         for event in events:
             apply_event(job, event)
         job.last_seq += len(events)
@@ -72,37 +71,20 @@ def _row(job: Job, seq: int, event: Event) -> dict[str, Any]:
     return key | {"stage": data.get("stage"), "step": data.get("step"), "data": data}
 
 
-def _upsert_metrics(session: Session, job: Job, events: Sequence[Metrics]) -> None:
-    """Store metrics. A repeated step replaces the earlier one; within a batch, the later event counts."""
-    latest = {(event.stage, event.step): event for event in events}
-    if not latest:
-        return
-    rows = [
-        {
-            "job_id": job.id,
-            "stage": event.stage,
-            "step": event.step,
-            "attempt": job.attempt,
-            "at": _when(event),
-            "values": storable_numbers(event.values),
-        }
-        for event in latest.values()
-    ]
-    statement = upsert(JobMetrics)
-    replaced = {name: statement.excluded[name] for name in ("attempt", "at", "values")}
-    session.execute(statement.on_conflict_do_update(constraint="pk_job_metrics", set_=replaced), rows)
-
-
 def _when(event: Event) -> datetime:
     return datetime.fromtimestamp(event.at, UTC)
 
 
 def events_after(session: Session, job_id: str, seq: int, limit: int, types: Sequence[str] = ()) -> Sequence[JobEvent]:
     """At most `limit` events of the job after number `seq`, in order. `types`: only events of these types."""
-    query = select(JobEvent).where(JobEvent.job_id == job_id, JobEvent.seq > seq)
-    if types:
-        query = query.where(JobEvent.type.in_(types))
-    return session.scalars(query.order_by(JobEvent.seq).limit(limit)).all()
+    query = select(JobEvent).where(JobEvent.job_id == job_id, JobEvent.seq > seq).order_by(JobEvent.seq).limit(limit)
+    if not types:
+        return session.scalars(query).all()
+    # The first events of each type are read by its index. A condition on the types would read all events before a rare one.
+    wanted = func.unnest(array(dict.fromkeys(types), type_=Text)).table_valued("type").render_derived(name="wanted")
+    first = query.where(JobEvent.type == wanted.c.type).lateral("first")
+    event = aliased(JobEvent, first)
+    return session.scalars(select(event).select_from(wanted.join(first, true())).order_by(event.seq).limit(limit)).all()
 
 
 def news_of(

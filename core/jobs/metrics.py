@@ -1,17 +1,18 @@
-"""Reads the metrics of jobs as series, exact or in buckets."""
+"""Reads the metrics of jobs as series: exact points, or buckets from the roll-ups."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from sqlalchemy import text
 from sqlalchemy.orm import Session
 
+from core.jobs.rollups import bucket_bits, chunk_bits, complete_until
 from trainer.spec import STAGES
 
 
 @dataclass(frozen=True)
 class MetricQuery:
-    """A selection of metrics. Empty `names`: all. A series with more than `max_points` points is put into buckets."""
+    """A selection of metrics. Empty `names`: all. A range of more than `max_points` steps is read in buckets."""
 
     stage: str | None = None
     names: Sequence[str] = ()
@@ -25,82 +26,174 @@ class Series:
     """One metric of one stage.
 
     In buckets, `steps` holds the last step of each bucket, `last` its value, and `n` the number of points in the bucket.
+    Without buckets, each point is its own `last`, `min`, `max` and `mean`.
     """
 
     stage: str
     name: str
-    bucketed: bool
     steps: list[int] = field(default_factory=list)
     last: list[float] = field(default_factory=list)
     min: list[float] = field(default_factory=list)
     max: list[float] = field(default_factory=list)
+    mean: list[float] = field(default_factory=list)
     n: list[int] = field(default_factory=list)
 
+    @property
+    def bucketed(self) -> bool:
+        """Whether any bucket has several points."""
+        return any(n > 1 for n in self.n)
 
-# One statement reads one snapshot, so `last_seq` is the last event that these numbers contain.
-# Buckets divide the range of steps evenly, so that the x axis of a chart stays linear. Minimum and maximum keep every spike.
-_SERIES = text("""
-WITH points AS (
-    SELECT m.stage, value.key AS name, m.step, value.value::float8 AS value
-    FROM job_metrics m CROSS JOIN LATERAL jsonb_each_text(m.values) AS value
-    WHERE m.job_id = :job_id
-      AND (CAST(:stage AS text) IS NULL OR m.stage = :stage)
-      AND (cardinality(CAST(:names AS text[])) = 0 OR value.key = ANY(:names))
-      AND (CAST(:from_step AS bigint) IS NULL OR m.step >= :from_step)
-      AND (CAST(:to_step AS bigint) IS NULL OR m.step <= :to_step)
-), spans AS (
-    SELECT stage, name, count(*) > :max_points AS bucketed, min(step) AS first_step, max(step) AS last_step
-    FROM points GROUP BY stage, name
-), buckets AS (
-    SELECT stage, name, bucketed, max(step) AS step, (array_agg(value ORDER BY step DESC))[1] AS last,
-           min(value) AS min, max(value) AS max, count(*) AS n
-    FROM points JOIN spans USING (stage, name)
-    GROUP BY stage, name, bucketed,
-             CASE WHEN bucketed THEN width_bucket(step, first_step, last_step + 1, CAST(:max_points AS int)) ELSE step END
-)
-SELECT jobs.last_seq, buckets.*
-FROM jobs LEFT JOIN buckets ON true
+
+@dataclass(frozen=True)
+class Segment:
+    """Steps from `first` to before `end` of a stage, to be read from one level; level 0: the exact points."""
+
+    stage: str
+    level: int
+    first: int
+    end: int
+
+
+_Bucket = tuple[int, float, float, float, float, int]
+"""Step, last, min, max, mean and n. A long series has thousands, which are not worth an object each."""
+
+# One statement reads one snapshot: no step after `last_seq` is read, and none before it is missing.
+_SPANS = text("""
+SELECT jobs.last_seq, wanted.stage, lowest.step AS first, highest.step AS newest
+FROM jobs CROSS JOIN unnest(CAST(:stages AS text[])) AS wanted (stage)
+     LEFT JOIN LATERAL (SELECT step FROM job_metrics WHERE job_id = jobs.id AND job_metrics.stage = wanted.stage
+                        ORDER BY step LIMIT 1) AS lowest ON true
+     LEFT JOIN LATERAL (SELECT step FROM job_metrics WHERE job_id = jobs.id AND job_metrics.stage = wanted.stage
+                        ORDER BY step DESC LIMIT 1) AS highest ON true
 WHERE jobs.id = :job_id
-ORDER BY stage, name, step
 """)
-
-# The mean of each of 60 equal parts, or the points themselves if they are fewer.
-_SPARKLINES = text("""
-WITH points AS (
-    SELECT job_id, step, (m.values ->> :name)::float8 AS value,
-           row_number() OVER jobs - 1 AS position, count(*) OVER (PARTITION BY job_id) AS total
-    FROM job_metrics m
-    WHERE job_id = ANY(:job_ids) AND stage = :stage AND m.values ? :name
-    WINDOW jobs AS (PARTITION BY job_id ORDER BY step)
+_SEGMENTS = """
+WITH segments AS (
+    SELECT * FROM unnest(CAST(:stages AS text[]), CAST(:levels AS int[]), CAST(:firsts AS bigint[]),
+                         CAST(:ends AS bigint[]), CAST(:bits AS int[])) AS s (stage, level, first, "end", bits)
 )
-SELECT job_id, avg(value) AS value
-FROM points
-GROUP BY job_id, position * :points / greatest(total, :points)
-ORDER BY job_id, min(step)
-""")
-SPARKLINE = {"stage": "ppo", "name": "objective/scores", "points": 60}
+SELECT s.stage, s.first, s."end", c.name, c.steps, c.last, c.min, c.max, c.mean, c.n
+FROM segments s JOIN LATERAL (
+    SELECT * FROM job_metric_chunks c
+    WHERE c.job_id = :job_id AND c.stage = s.stage AND c.level = s.level
+      AND c.chunk BETWEEN s.first >> s.bits AND (s."end" - 1) >> s.bits AND {wanted}
+) AS c ON s.level > 0
+UNION ALL
+SELECT s.stage, s.first, s."end", value.key, array_agg(m.step ORDER BY m.step),
+       array_agg(value.value::float8 ORDER BY m.step), NULL, NULL, NULL, NULL
+FROM segments s JOIN job_metrics m ON s.level = 0 AND m.job_id = :job_id AND m.stage = s.stage
+                                      AND m.step >= s.first AND m.step < s."end"
+     CROSS JOIN LATERAL ({values}) AS value (key, value)
+GROUP BY 1, 2, 3, 4
+"""
+_ALL = text(_SEGMENTS.format(wanted="true", values="SELECT * FROM jsonb_each(m.values)"))
+_NAMED = text(
+    _SEGMENTS.format(
+        wanted="c.name = ANY(:names)",
+        values="SELECT name, m.values -> name FROM unnest(CAST(:names AS text[])) AS name WHERE m.values ? name",
+    )
+)
 
 
 def series(session: Session, job_id: str, wanted: MetricQuery) -> tuple[list[Series], int]:
-    """The series by stage and name, and the sequence number of the last event that they contain."""
-    found: dict[tuple[str, str], Series] = {}
-    last_seq = 0
-    for row in session.execute(_SERIES, {"job_id": job_id, **vars(wanted), "names": list(wanted.names)}):
+    """The series by stage and name, and the sequence number of the last event that they contain.
+
+    A series has at most `max_points` points, and about as many are read, whatever the length of the run.
+    """
+    stages = [wanted.stage] if wanted.stage else list(STAGES)
+    segments: list[Segment] = []
+    levels, last_seq = {}, 0
+    for row in session.execute(_SPANS, {"job_id": job_id, "stages": stages}):
         last_seq = row.last_seq
-        if row.stage is None:
-            continue
-        one = found.setdefault((row.stage, row.name), Series(row.stage, row.name, row.bucketed))
-        one.steps.append(row.step)
-        one.last.append(row.last)
-        one.min.append(row.min)
-        one.max.append(row.max)
-        one.n.append(row.n)
-    return sorted(found.values(), key=lambda one: (STAGES.index(one.stage), one.name)), last_seq
+        first, last = _within(wanted, row.first, row.newest)
+        if first <= last:
+            levels[row.stage] = _level(first, last, wanted.max_points)
+            segments += _segments(row.stage, levels[row.stage], first, last + 1, row.newest)
+    found = _read(session, job_id, wanted.names, segments)
+    merged = [
+        _merged(Series(stage, name), buckets, bucket_bits(levels[stage])) for (stage, name), buckets in found.items()
+    ]
+    return sorted(merged, key=lambda one: (STAGES.index(one.stage), one.name)), last_seq
 
 
-def sparklines(session: Session, job_ids: Sequence[str]) -> dict[str, list[float]]:
-    """The mean reward of each job over its PPO steps, in at most 60 numbers."""
-    lines: dict[str, list[float]] = {job_id: [] for job_id in job_ids}
-    for row in session.execute(_SPARKLINES, {"job_ids": list(job_ids), **SPARKLINE}):
-        lines[row.job_id].append(row.value)
-    return lines
+def _within(wanted: MetricQuery, first: int | None, newest: int | None) -> tuple[int, int]:
+    """The first and last step to read; an empty range for a stage without metrics."""
+    if first is None or newest is None:
+        return 0, -1
+    low = first if wanted.from_step is None else max(first, wanted.from_step)
+    return low, newest if wanted.to_step is None else min(newest, wanted.to_step)
+
+
+def _level(first: int, last: int, max_points: int) -> int:
+    """The finest level with at most `max_points` buckets from step `first` to `last`."""
+    level = 0
+    while (last >> bucket_bits(level)) - (first >> bucket_bits(level)) >= max_points:
+        level += 1
+    return level
+
+
+def _segments(stage: str, level: int, first: int, end: int, newest: int) -> Iterator[Segment]:
+    """Cover the steps: whole buckets of the level as far as it is complete, and finer levels at both ends."""
+    if first >= end:
+        return
+    if level == 0:
+        yield Segment(stage, 0, first, end)
+        return
+    bits = bucket_bits(level)
+    whole_first = -(-first >> bits) << bits
+    whole_end = min(end >> bits << bits, complete_until(level, newest))
+    if whole_first >= whole_end:
+        yield from _segments(stage, level - 1, first, end, newest)
+        return
+    yield from _segments(stage, level - 1, first, whole_first, newest)
+    yield Segment(stage, level, whole_first, whole_end)
+    yield from _segments(stage, level - 1, whole_end, end, newest)
+
+
+def _read(
+    session: Session, job_id: str, names: Sequence[str], segments: Sequence[Segment]
+) -> dict[tuple[str, str], list[_Bucket]]:
+    """The buckets of each stage and name in the segments, in order."""
+    if not segments:
+        return {}
+    values = {
+        "job_id": job_id,
+        "names": list(names),
+        "stages": [one.stage for one in segments],
+        "levels": [one.level for one in segments],
+        "firsts": [one.first for one in segments],
+        "ends": [one.end for one in segments],
+        "bits": [chunk_bits(one.level) for one in segments],
+    }
+    found: dict[tuple[str, str], list[_Bucket]] = {}
+    for row in session.execute(_NAMED if names else _ALL, values):
+        exact = (row.last, row.last, row.last, [1] * len(row.steps))
+        columns = exact if row.n is None else (row.min, row.max, row.mean, row.n)
+        buckets = zip(row.steps, row.last, *columns, strict=True)
+        if inside := [one for one in buckets if row.first <= one[0] < row.end]:
+            found.setdefault((row.stage, row.name), []).extend(inside)
+    return {key: sorted(buckets) for key, buckets in found.items()}
+
+
+def _merged(into: Series, buckets: Sequence[_Bucket], bits: int) -> Series:
+    """Put buckets into buckets of 2^`bits` steps, which hold them whole."""
+    merged: list[_Bucket] = []
+    current = None
+    for one in buckets:
+        number = one[0] >> bits
+        if number == current:
+            merged[-1] = _sum(merged[-1], one)
+        else:
+            merged.append(one)
+            current = number
+    columns = (list(column) for column in zip(*merged, strict=True))
+    into.steps, into.last, into.min, into.max, into.mean, into.n = columns
+    return into
+
+
+def _sum(one: _Bucket, later: _Bucket) -> _Bucket:
+    """Both buckets in one."""
+    _, _, low, high, mean, n = one
+    step, last, later_low, later_high, later_mean, later_n = later
+    both = mean * (n / (n + later_n)) + later_mean * (later_n / (n + later_n))
+    return step, last, min(low, later_low), max(high, later_high), both, n + later_n

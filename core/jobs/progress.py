@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime
 
+from core.db import storable_numbers
 from core.models import Job
 from data.findings import Described
 from trainer.events import Event, Metrics, RunStarted, SeedFinished, StageFinished, StageStarted
@@ -27,7 +28,7 @@ def apply_event(job: Job, event: Event) -> None:
             job.plan = [stage.model_dump() for stage in event.stages]
         case StageStarted():
             job.stage, job.step, job.total_steps = event.stage, event.start_step, event.total_steps
-            job.step_at, job.step_seconds = _when(event), None
+            job.step_at, job.step_seconds, job.latest_metrics = _when(event), None, {}
         case Metrics():
             _count_step(job, event)
         case StageFinished() if event.stage == job.stage:
@@ -42,6 +43,8 @@ def _count_step(job: Job, event: Metrics) -> None:
         seconds = max((at - job.step_at).total_seconds(), 0.0) / steps
         before = seconds if job.step_seconds is None else job.step_seconds
         job.step_seconds = SMOOTHING * seconds + (1 - SMOOTHING) * before
+    goes_on = event.stage == job.stage and steps > 0
+    job.latest_metrics = (job.latest_metrics if goes_on else {}) | storable_numbers(event.values)
     job.stage, job.step, job.total_steps, job.step_at = event.stage, event.step, event.total_steps, at
 
 

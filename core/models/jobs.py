@@ -5,12 +5,15 @@ from enum import StrEnum
 from typing import Any
 
 from sqlalchemy import (
+    ARRAY,
     BigInteger,
     CheckConstraint,
     Column,
     DateTime,
+    Double,
     ForeignKey,
     Index,
+    SmallInteger,
     Table,
     Text,
     UniqueConstraint,
@@ -67,6 +70,7 @@ class Job(LeasedRow, Base):
         CheckConstraint(f"({_in(TERMINAL)}) = (finished_at IS NOT NULL)", name="finished_when_terminal"),
         CheckConstraint("status <> 'failed' OR error IS NOT NULL", name="failed_says_why"),
         Index(None, "owner_id", "created_at", "id"),
+        Index(None, "owner_id", "status", "created_at", "id"),
         Index("ix_jobs_queue", *_QUEUE_ORDER, postgresql_where=text("status = 'queued'")),
         Index("ix_jobs_leases", "lease_expires_at", postgresql_where=text(_in(ACTIVE))),
     )
@@ -109,6 +113,10 @@ class Job(LeasedRow, Base):
     """Attempts up to this number do not count towards the limit of lost attempts: a user has looked at the job since."""
     seeds_done: Mapped[int] = mapped_column(default=0, server_default="0")
     """Number of finished seeds of a job with several seeds."""
+    latest_metrics: Mapped[dict[str, Any]] = mapped_column(default=dict, server_default=text("'{}'"))
+    """The newest value of each metric of the current stage."""
+    reward_line: Mapped[dict[str, Any] | None]
+    """The sparkline of the reward, as core/jobs/sparkline.py keeps it."""
 
 
 queue_lines = Table(
@@ -164,6 +172,7 @@ class JobEvent(Base):
 
     __tablename__ = "job_events"
     __table_args__ = (
+        Index("ix_job_events_types", "job_id", "type", "seq"),
         Index("ix_job_events_samples", "job_id", "stage", "step", "seq", postgresql_where=text("type = 'samples'")),
     )
 
@@ -179,7 +188,7 @@ class JobEvent(Base):
 
 
 class JobMetrics(Base):
-    """The metrics of one step. A step repeated after a resume replaces its earlier metrics."""
+    """The metrics of one step. A step repeated after a resume replaces its earlier metrics, and those of later steps."""
 
     __tablename__ = "job_metrics"
 
@@ -189,6 +198,33 @@ class JobMetrics(Base):
     attempt: Mapped[int]
     at: Mapped[datetime]
     values: Mapped[dict[str, Any]]
+
+
+class JobMetricChunk(Base):
+    """Buckets of one metric over a range of steps: core/jobs/rollups.py. The arrays have an element for each bucket with points.
+
+    The rows follow from `job_metrics`, and are never changed: a rewind deletes them.
+    """
+
+    __tablename__ = "job_metric_chunks"
+
+    job_id: Mapped[str] = mapped_column(ForeignKey("jobs.id", ondelete="CASCADE"), primary_key=True)
+    stage: Mapped[str] = mapped_column(primary_key=True)
+    level: Mapped[int] = mapped_column(SmallInteger, primary_key=True)
+    """The width of a bucket is 4^level steps."""
+    chunk: Mapped[int] = mapped_column(primary_key=True)
+    """The number of the chunk: it holds the steps from `chunk` × 32 × 4^level on."""
+    name: Mapped[str] = mapped_column(primary_key=True)
+    """The metric."""
+    steps: Mapped[list[int]] = mapped_column(ARRAY(BigInteger))
+    """The last step of each bucket that has this metric."""
+    last: Mapped[list[float]] = mapped_column(ARRAY(Double))
+    """The value at that step."""
+    min: Mapped[list[float]] = mapped_column(ARRAY(Double))
+    max: Mapped[list[float]] = mapped_column(ARRAY(Double))
+    mean: Mapped[list[float]] = mapped_column(ARRAY(Double))
+    n: Mapped[list[int]] = mapped_column(ARRAY(BigInteger))
+    """Number of points."""
 
 
 class JobDataset(Base):

@@ -3,20 +3,19 @@
 from collections.abc import Iterator
 from typing import Any
 
-import psycopg
 import pytest
 from alembic import command
 from alembic.config import Config
-from psycopg import sql
-from sqlalchemy import Engine, make_url, text
+from sqlalchemy import Engine, text
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from core.datasets import versions
-from core.db import alembic_config, at_head, engine_for, migrate
+from core.db import at_head, engine_for, migrate
 from core.jobs.events import events_after
 from core.jobs.metrics import MetricQuery, series
 from core.models import ApiKey, Job, Owner
+from tests.core.old_databases import database_at
 
 BEFORE, AFTER = "c47d0be9a815", "d1a7e5c0b301"
 ROWS = """
@@ -46,16 +45,8 @@ SAME_ROWS = """
 @pytest.fixture
 def config(postgres_url: str) -> Iterator[Config]:
     """A separate database with the schema of BEFORE."""
-    here = make_url(postgres_url)
-    name = f"{here.database}_versions"
-    with psycopg.connect(postgres_url.replace("+psycopg", ""), autocommit=True) as connection:
-        connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
-        url = here.set(database=name).render_as_string(hide_password=False)
-        made = alembic_config(url)
-        command.upgrade(made, BEFORE)
+    with database_at(postgres_url, BEFORE, "versions") as made:
         yield made
-        engine_for(url).dispose()
-        connection.execute(sql.SQL("DROP DATABASE {}").format(sql.Identifier(name)))
 
 
 @pytest.fixture

@@ -105,7 +105,7 @@ def test_many_points_become_buckets_that_keep_every_spike(session: Session) -> N
     kl[777], kl[1234] = 1e6, -1e6
     append_events(session, job.id, 1, [step(number, 2000, kl=value) for number, value in kl.items()])
     (one,), _ = metrics.series(session, job.id, MetricQuery(names=["kl"], max_points=50))
-    assert one.bucketed and len(one.steps) == 50
+    assert one.bucketed and 12 < len(one.steps) <= 50
     assert (max(one.max), min(one.min), sum(one.n)) == (1e6, -1e6, 2000)
     assert [kl[number] for number in one.steps] == one.last
     assert one.steps[-1] == 2000 and one.steps == sorted(one.steps)
@@ -138,16 +138,6 @@ def test_series_are_in_the_order_of_the_run(session: Session) -> None:
     sft = Metrics(stage="sft", step=1, total_steps=1, values={"loss": 1.0})
     append_events(session, job.id, 1, [step(1), sft])
     assert [one.stage for one in metrics.series(session, job.id, MetricQuery())[0]] == ["sft", "ppo"]
-
-
-@pytest.mark.parametrize(("steps", "points"), [(1, 1), (60, 60), (61, 60), (500, 60)])
-def test_a_sparkline_has_at_most_sixty_points(session: Session, steps: int, points: int) -> None:
-    job, other = make_job(session), make_job(session)
-    running(session, job)
-    append_events(session, job.id, 1, [step(number, steps) for number in range(1, steps + 1)])
-    lines = metrics.sparklines(session, [job.id, other.id])
-    assert len(lines[job.id]) == points and lines[other.id] == []
-    assert lines[job.id] == sorted(lines[job.id])
 
 
 def test_the_newest_samples_of_a_step_count(session: Session) -> None:

@@ -908,7 +908,7 @@ export interface paths {
         };
         /**
          * Get Job Metrics
-         * @description Return metrics as series. A long series is returned in buckets of steps, with the extremes of each bucket.
+         * @description Return metrics as series. A long range is returned in buckets, with the last, smallest and largest value and the mean of each.
          */
         get: operations["get_job_metrics"];
         put?: never;
@@ -4103,6 +4103,13 @@ export interface components {
                 [key: string]: number;
             } | null;
             /**
+             * Latest Metrics
+             * @description The newest value of each metric of the current stage, by name; empty before its first step.
+             */
+            latest_metrics: {
+                [key: string]: number;
+            };
+            /**
              * Reward Sparkline
              * @description Mean score in the course of PPO, at most 60 numbers; empty without PPO.
              */
@@ -4701,6 +4708,13 @@ export interface components {
             summary: {
                 [key: string]: number;
             } | null;
+            /**
+             * Latest Metrics
+             * @description The newest value of each metric of the current stage, by name; empty before its first step.
+             */
+            latest_metrics: {
+                [key: string]: number;
+            };
             /**
              * Reward Sparkline
              * @description Mean score in the course of PPO, at most 60 numbers; empty without PPO.
@@ -7894,7 +7908,7 @@ export interface components {
         };
         /**
          * Series
-         * @description A metric of a stage: `values` of each step, or `last`, `min`, `max` and `n` of each bucket of a long series.
+         * @description A metric of a stage: `values` of each step, or `last`, `min`, `max`, `mean` and `n` of each bucket of a long series.
          */
         Series: {
             /**
@@ -7933,6 +7947,11 @@ export interface components {
              * @description Largest value of each bucket; null without buckets.
              */
             max: number[] | null;
+            /**
+             * Mean
+             * @description Mean of the points of each bucket; null without buckets.
+             */
+            mean: number[] | null;
             /**
              * N
              * @description Number of points in each bucket; null without buckets.
@@ -14072,7 +14091,7 @@ export interface operations {
                 from?: number | null;
                 /** @description Last step. */
                 to?: number | null;
-                /** @description Maximum points per series. Longer series are returned in buckets with minimum and maximum. */
+                /** @description Maximum points per series. A range of more steps is returned in buckets of 4, 16, 64, … steps. */
                 max_points?: number;
             };
             header?: never;
