@@ -1,6 +1,5 @@
 """An embedded PostgreSQL on a data folder that stays between starts."""
 
-import contextlib
 import os
 import shutil
 import signal
@@ -23,6 +22,7 @@ from core.embedded.server import (
     postgres_program,
     private_folder,
     socket_folder,
+    wait_until_ready,
 )
 
 _NAME = "PostgreSQL"
@@ -65,7 +65,7 @@ class Postgres:
         change_owner(self._data, who)
         server = self._launch(who)
         try:
-            self._wait_until_ready(server)
+            wait_until_ready(_NAME, server, self._log, _START_SECONDS, self._accepts)
             self._ensure_database()
         except BaseException:
             server.kill()
@@ -112,19 +112,12 @@ class Postgres:
         with self._log.open("ab") as log:
             return child.start(command, stdout=log, death_signal=signal.SIGINT, identity=who)
 
-    def _wait_until_ready(self, server: child.Child) -> None:
-        deadline = time.monotonic() + _START_SECONDS
-        while True:
-            with contextlib.suppress(psycopg.OperationalError):
-                self._connect("postgres").close()
-                return
-            if (status := server.poll()) is not None:
-                raise StartFailed(_NAME, f"it ended with status {status}", log_tail(self._log))
-            if time.monotonic() > deadline:
-                raise StartFailed(
-                    _NAME, f"it did not accept connections within {_START_SECONDS:.0f} s", log_tail(self._log)
-                )
-            time.sleep(0.02)
+    def _accepts(self) -> bool:
+        try:
+            self._connect("postgres").close()
+        except psycopg.OperationalError:
+            return False
+        return True
 
     def _ensure_database(self) -> None:
         with self._connect("postgres") as connection:

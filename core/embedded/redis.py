@@ -1,16 +1,14 @@
 """An embedded Redis-compatible server (Valkey) on a data folder that stays between starts."""
 
-import contextlib
 import secrets
 import socket
-import time
 from pathlib import Path
 
 from redis import Redis as Client
 from redis.exceptions import ConnectionError as RedisConnectionError
 
 from core import child
-from core.embedded.server import StartFailed, log_tail, private_folder, valkey_program
+from core.embedded.server import private_folder, valkey_program, wait_until_ready
 
 _NAME = "Redis"
 _START_SECONDS = 10.0
@@ -42,7 +40,7 @@ class Redis:
         with self._log.open("ab") as log:
             server = child.start([str(valkey_program()), str(config)], stdout=log)
         try:
-            self._wait_until_ready(server)
+            wait_until_ready(_NAME, server, self._log, _START_SECONDS, self._accepts)
         except BaseException:
             server.kill()
             raise
@@ -60,20 +58,13 @@ class Redis:
         config.write_text("\n".join(lines) + "\n")
         return config
 
-    def _wait_until_ready(self, server: child.Child) -> None:
-        deadline = time.monotonic() + _START_SECONDS
-        with Client.from_url(self.url) as client:
-            while True:
-                with contextlib.suppress(RedisConnectionError):
-                    client.ping()
-                    return
-                if (status := server.poll()) is not None:
-                    raise StartFailed(_NAME, f"it ended with status {status}", log_tail(self._log))
-                if time.monotonic() > deadline:
-                    raise StartFailed(
-                        _NAME, f"it did not accept connections within {_START_SECONDS:.0f} s", log_tail(self._log)
-                    )
-                time.sleep(0.02)
+    def _accepts(self) -> bool:
+        try:
+            with Client.from_url(self.url) as client:
+                client.ping()
+        except RedisConnectionError:
+            return False
+        return True
 
 
 def _free_port() -> int:

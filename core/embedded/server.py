@@ -3,8 +3,12 @@
 import hashlib
 import os
 import tempfile
+import time
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
+
+from core.child import Child
 
 _LONGEST_SOCKET_FOLDER = 80
 """Bytes. The kernel limits a socket's path to 107 on Linux and 103 on macOS, and PostgreSQL appends a file name."""
@@ -88,3 +92,14 @@ def log_tail(log: Path, lines: int = 15) -> str:
     if not log.exists():
         return ""
     return "\n".join(log.read_text(errors="replace").splitlines()[-lines:])
+
+
+def wait_until_ready(name: str, server: Child, log: Path, seconds: float, accepts: Callable[[], bool]) -> None:
+    """Wait until `accepts` returns True. Raises StartFailed if the process ends first, or after `seconds`."""
+    deadline = time.monotonic() + seconds
+    while not accepts():
+        if (status := server.poll()) is not None:
+            raise StartFailed(name, f"it ended with status {status}", log_tail(log))
+        if time.monotonic() > deadline:
+            raise StartFailed(name, f"it did not accept connections within {seconds:.0f} s", log_tail(log))
+        time.sleep(0.02)
