@@ -77,15 +77,15 @@ def _trl(row: Row, conversational: bool) -> Iterator[Row]:
         return
     prompt: Any = messages(row["prompt"]) if conversational else row["prompt"]
 
-    def said(text: str) -> Any:
+    def message(text: str) -> Any:
         return [{"role": "assistant", "content": text}] if conversational else text
 
     if "a" in row or "completions" in row:
         for chosen, rejected in pairs(row):
-            yield {"prompt": prompt, "chosen": said(chosen), "rejected": said(rejected)} | notes
+            yield {"prompt": prompt, "chosen": message(chosen), "rejected": message(rejected)} | notes
     elif "completion" in row:
         label = {"label": row["thumb"] == THUMBS[0]} if "thumb" in row else {}
-        yield {"prompt": prompt, "completion": said(row["completion"])} | label | notes
+        yield {"prompt": prompt, "completion": message(row["completion"])} | label | notes
     else:
         yield row | {"prompt": prompt}
 

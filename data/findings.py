@@ -151,9 +151,9 @@ class _Seen:
     def detail(self) -> str:
         if len(self.wordings) == 1 and self.count == self.wordings.total():
             return f"{next(iter(self.wordings))}."
-        told = [f"{wording} ({count})" for wording, count in self.wordings.most_common()]
+        listed = [f"{wording} ({count})" for wording, count in self.wordings.most_common()]
         rest = self.count - self.wordings.total()
-        return "; ".join(told) + (f"; {rest} more" if rest else "") + "."
+        return "; ".join(listed) + (f"; {rest} more" if rest else "") + "."
 
 
 class Findings:

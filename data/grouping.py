@@ -45,8 +45,8 @@ class RatedAnswer:
     @property
     def key(self) -> bytes:
         """A hash that is equal for answers of one prompt, annotator and source."""
-        said = [self.prompt, self.notes.get("annotator"), self.notes.get("source")]
-        return hashlib.blake2b(orjson.dumps(said), digest_size=16).digest()
+        group = [self.prompt, self.notes.get("annotator"), self.notes.get("source")]
+        return hashlib.blake2b(orjson.dumps(group), digest_size=16).digest()
 
 
 def ranking_units(answers: list[RatedAnswer], sided: bool, findings: Findings) -> Iterator[RowResult]:
@@ -65,8 +65,8 @@ def ranking_units(answers: list[RatedAnswer], sided: bool, findings: Findings) -
             if first.setdefault(answer.completion, answer) is not answer:
                 findings.note("rated_twice", answer.line, TWICE, answer.completion)
         else:
-            told = " and ".join(f"{score:g}" for score in sorted(scores[answer.completion]))
-            yield _bad(answer, f"the same answer has the scores {told}", "contradictory_ratings")
+            listed = " and ".join(f"{score:g}" for score in sorted(scores[answer.completion]))
+            yield _bad(answer, f"the same answer has the scores {listed}", "contradictory_ratings")
     for part in _parts(list(first.values())):
         if sided and len({answer.score for answer in part}) < 2:
             which = "good" if part[0].score else "bad"

@@ -87,9 +87,9 @@ def unpack(record: dict[str, Any]) -> None:
     """Replace texts that hold a conversation by the conversation. Containers with types need no other conversion."""
     for name, value in record.items():
         if type(value) is str and value[:1] in _OPENS and _may_talk(value):
-            said = structure(value)
-            if said is not None and _is_conversation(said):
-                record[name] = said
+            parsed = structure(value)
+            if parsed is not None and _is_conversation(parsed):
+                record[name] = parsed
 
 
 def structure(text: str) -> list[Any] | dict[str, Any] | None:

@@ -73,11 +73,11 @@ class Counted(_Raw):
         super().__init__()
 
     def blocks(self) -> Iterator[bytes]:
-        told = 0
+        reported = 0
         while block := self._file.read(BUFFER):
             self.count += len(block)
-            if self.count - told >= _STEP:
-                told = self.count
+            if self.count - reported >= _STEP:
+                reported = self.count
                 self._progress(self.count)
             yield block
         self._progress(self.count)

@@ -131,8 +131,8 @@ class _Cutter:
 
 def _begins(text: bytes, line: int) -> int:
     """The line of the first character that is not white space, for a text that begins in `line`."""
-    said = text.lstrip()[:1]
-    return line + text.count(b"\n", 0, text.index(said)) if said else line
+    first = text.lstrip()[:1]
+    return line + text.count(b"\n", 0, text.index(first)) if first else line
 
 
 def _pieces(file: BinaryIO, cutter: _Cutter) -> Iterator[Piece]:

@@ -7,13 +7,13 @@ from data.formats import (
     arena,
     argilla,
     axolotl,
+    column_presets,
     custom,
     helpsteer,
     hh_rlhf,
     judged,
     openai,
     ours,
-    presets,
     published,
     rankings,
     sft,
@@ -60,7 +60,7 @@ FORMATS: dict[str, Format] = {
         verifiable.VERL,
         verifiable.NEMO,
         verifiable.GSM8K,
-        *(preset.format() for preset in presets.PRESETS),
+        *(preset.format() for preset in column_presets.PRESETS),
         custom.FORMAT,
     )
 }

@@ -80,14 +80,16 @@ def _verdicts(questions: dict[str, list[Voice]], names: list[str]) -> list[Verdi
 
 def _comparing(questions: dict[str, list[Voice]], names: list[str]) -> dict[str, list[Verdict]]:
     """Each annotator's ranks, for the questions whose answers all compare."""
-    told = {name: [(user, _ranks(value, names, name)) for user, value in voices] for name, voices in questions.items()}
-    found = {name: [(user, ranks) for user, ranks in said if ranks] for name, said in told.items()}
-    return {name: said for name, said in found.items() if said and len(said) == len(told[name])}
+    ranked = {
+        name: [(user, _ranks(value, names, name)) for user, value in voices] for name, voices in questions.items()
+    }
+    found = {name: [(user, ranks) for user, ranks in answers if ranks] for name, answers in ranked.items()}
+    return {name: answers for name, answers in found.items() if answers and len(answers) == len(ranked[name])}
 
 
 def _telling(compared: dict[str, list[Verdict]]) -> dict[str, list[Verdict]]:
     """Questions in which some annotator prefers one side. "none" or "both" may also be a comment."""
-    return {name: said for name, said in compared.items() if any(len(set(ranks)) > 1 for _, ranks in said)}
+    return {name: answers for name, answers in compared.items() if any(len(set(ranks)) > 1 for _, ranks in answers)}
 
 
 def _ranks(value: Any, names: list[str], question: str) -> list[int] | None:
@@ -115,11 +117,11 @@ def _ranks(value: Any, names: list[str], question: str) -> list[int] | None:
 
 
 def _choice(value: str, names: list[str]) -> list[int] | None:
-    said = _plain(value)
-    if said in _TIES:
+    plain = _plain(value)
+    if plain in _TIES:
         return [1] * len(names)
     letters = dict(zip(sorted(names, key=lambda name: (len(name), name)), "abcdefgh", strict=False))
-    chosen = [at for at, name in enumerate(names) if said in (_plain(name), _mark(name), letters.get(name))]
+    chosen = [at for at, name in enumerate(names) if plain in (_plain(name), _mark(name), letters.get(name))]
     return [1 if index == chosen[0] else 2 for index in range(len(names))] if len(chosen) == 1 else None
 
 
@@ -132,8 +134,8 @@ def _mark(name: str) -> str:
 def _by_ratings(questions: dict[str, list[Voice]], names: list[str]) -> list[Verdict]:
     """Ranks from annotators who rated each answer in a question of its own, such as `response1_rating`."""
     ratings = [_ratings_of(name, questions) for name in names]
-    people = [user for user in ratings[0] if all(user in said for said in ratings)] if ratings else []
-    return [(user, ranks_of([said[user] for said in ratings])) for user in people]
+    people = [user for user in ratings[0] if all(user in rated for rated in ratings)] if ratings else []
+    return [(user, ranks_of([rated[user] for rated in ratings])) for user in people]
 
 
 def _ratings_of(name: str, questions: dict[str, list[Voice]]) -> dict[str | None, float]:
@@ -141,7 +143,7 @@ def _ratings_of(name: str, questions: dict[str, list[Voice]]) -> dict[str | None
     for question, voices in questions.items():
         numbered = _RATING.search(_plain(question))
         named = about.search(_plain(question)) or (numbered and numbered[1] == _mark(name))
-        if named and voices and all(type(said) in (int, float) for _, said in voices):
+        if named and voices and all(type(rating) in (int, float) for _, rating in voices):
             return dict(voices)
     return {}
 
@@ -152,13 +154,15 @@ def _plain(value: Any) -> str:
 
 def _flat(record: Source) -> Source:
     """The record with fields and questions on one level. `records.to_json` and the server nest them."""
-    fields, said = record.get("fields"), record.get("responses")
+    fields, responses = record.get("fields"), record.get("responses")
     if not isinstance(fields, dict):
         return record
-    if isinstance(said, list):  # by person, each with their answer to every question
-        return fields | _by_question([voice for voice in said if isinstance(voice, dict)])
+    if isinstance(responses, list):  # by person, each with their answer to every question
+        return fields | _by_question([voice for voice in responses if isinstance(voice, dict)])
     return fields | {
-        name: voices for name, voices in (said if isinstance(said, dict) else {}).items() if name not in fields
+        name: voices
+        for name, voices in (responses if isinstance(responses, dict) else {}).items()
+        if name not in fields
     }
 
 
@@ -166,8 +170,8 @@ def _by_question(people: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]
     found: dict[str, list[dict[str, Any]]] = {}
     for person in people:
         values = person.get("values")
-        for name, said in values.items() if isinstance(values, dict) else ():
-            value = said.get("value") if isinstance(said, dict) else said
+        for name, answer in values.items() if isinstance(values, dict) else ():
+            value = answer.get("value") if isinstance(answer, dict) else answer
             voice = {"user_id": person.get("user_id"), "value": value, "status": person.get("status", _UNSAID)}
             found.setdefault(name, []).append(voice)
     return found
@@ -179,9 +183,9 @@ def _questions(record: Source) -> dict[str, list[Voice]]:
     for name, value in record.items():
         if (voices := _voices(record, name, value)) is not None:
             found[name.removesuffix(".responses")] = [
-                (None if user is None else str(user), said)
-                for user, said, state in voices
-                if state == _UNSAID and said is not None
+                (None if user is None else str(user), answer)
+                for user, answer, state in voices
+                if state == _UNSAID and answer is not None
             ]
     return found
 
@@ -199,9 +203,9 @@ def _voices(record: Source, name: str, value: Any) -> list[tuple[Any, Any, str]]
     return [(one["user_id"], one["value"], one.get("status", _UNSAID)) for one in value]
 
 
-def _columns(said: Any, users: Any, states: Any) -> Iterator[tuple[Any, Any, str]]:
+def _columns(answers: Any, users: Any, states: Any) -> Iterator[tuple[Any, Any, str]]:
     """The items of parallel lists. Only the list of values is required."""
-    for index, value in enumerate(said if isinstance(said, list) else []):
+    for index, value in enumerate(answers if isinstance(answers, list) else []):
         user, state = (
             column[index] if isinstance(column, list) and index < len(column) else None for column in (users, states)
         )

@@ -157,8 +157,8 @@ def names_answer(name: str) -> bool:
 def judges(value: Any) -> bool:
     """Whether a value can be a verdict: true or false, a number, or a word for either."""
     if isinstance(value, str):
-        said = value.strip().lower()
-        return said in _WORDS or _NUMBER.fullmatch(said) is not None
+        word = value.strip().lower()
+        return word in _WORDS or _NUMBER.fullmatch(word) is not None
     return isinstance(value, int | float)
 
 

@@ -78,8 +78,8 @@ def with_system(system: Any, prompt: Any) -> Any:
     """The prompt with a system message before it, unless the message is blank or the prompt has its own."""
     if not (isinstance(system, str) and system.strip()):
         return prompt
-    said = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else prompt
-    return said if said[:1] and said[0]["role"] == "system" else [{"role": "system", "content": system}, *said]
+    turns = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else prompt
+    return turns if turns[:1] and turns[0]["role"] == "system" else [{"role": "system", "content": system}, *turns]
 
 
 def prompt(record: Source, name: str = "prompt") -> Any:
@@ -119,8 +119,8 @@ def is_conversation(value: Any) -> bool:
 
 def only_asks(value: list[Any]) -> bool:
     """Whether all messages are the user's or the system's."""
-    said = [turn for turn in _turns(value) if isinstance(turn, dict)]
-    roles = {_ROLES.get(_role(turn)) for turn in said}
+    turns = [turn for turn in _turns(value) if isinstance(turn, dict)]
+    roles = {_ROLES.get(_role(turn)) for turn in turns}
     return bool(roles) and roles <= {"user", "system"}
 
 
@@ -156,8 +156,8 @@ def _filled(value: Any) -> bool:
 def untrained_turns(value: Any) -> list[bool]:
     """For each assistant turn, whether the file excludes it from training: `weight` 0 (OpenAI), `loss_weight` 0, `train`
     false (Axolotl), `loss` false (ms-swift)."""
-    said = [turn for turn in _turns(value if isinstance(value, list) else [value]) if isinstance(turn, dict)]
-    turns = [turn for turn in said if _ROLES.get(_role(turn)) == "assistant"]
+    objects = [turn for turn in _turns(value if isinstance(value, list) else [value]) if isinstance(turn, dict)]
+    turns = [turn for turn in objects if _ROLES.get(_role(turn)) == "assistant"]
     return [
         0 in (turn.get("weight"), turn.get("loss_weight")) or False in (turn.get("train", 1), turn.get("loss", 1))
         for turn in turns
@@ -167,11 +167,11 @@ def untrained_turns(value: Any) -> list[bool]:
 def _turns(value: list[Any]) -> list[Any]:
     """The messages of a list. An element with a question and its answer (Capybara) gives two."""
     turns: list[Any] = []
-    for said in value:
-        if isinstance(said, dict) and said.keys() >= {"input", "output"}:
-            turns += [{"role": "user", "content": said["input"]}, {"role": "assistant", "content": said["output"]}]
+    for turn in value:
+        if isinstance(turn, dict) and turn.keys() >= {"input", "output"}:
+            turns += [{"role": "user", "content": turn["input"]}, {"role": "assistant", "content": turn["output"]}]
         else:
-            turns.append(said)
+            turns.append(turn)
     return turns
 
 

@@ -40,8 +40,8 @@ def guess(columns: Sequence[Column]) -> dict[str, Any] | None:
         fields["score"] = verdict.name
     if "chosen" in fields or "a" in fields:
         for note, known in SUGGESTED_NOTES.items():
-            if (said := _first(names, known)) is not None:
-                fields[note] = said
+            if (column := _first(names, known)) is not None:
+                fields[note] = column
     values = next((column.examples for column in columns if column.name == fields.get("label")), [])
     return {"fields": fields, "labels": suggested(values, fields)}
 

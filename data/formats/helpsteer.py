@@ -12,11 +12,11 @@ from data.names import NOTED
 _TURN = re.compile(r"\n?<extra_id_1>(Assistant|User)\n")
 
 
-def prompt_of(said: str) -> str | list[chat.Message]:
+def prompt_of(prompt: str) -> str | list[chat.Message]:
     """The prompt as text, or as messages if it has earlier turns. HelpSteer 2 marks them with `<extra_id_1>Assistant` and `<extra_id_1>User`."""
-    first, *rest = _TURN.split(said)
+    first, *rest = _TURN.split(prompt)
     if not rest:
-        return said
+        return prompt
     roles = ["user", *("assistant" if name == "Assistant" else "user" for name in rest[::2])]
     return [{"role": role, "content": content} for role, content in zip(roles, [first, *rest[1::2]], strict=True)]
 
@@ -30,18 +30,22 @@ def _rated(record: Source, reading: Reading) -> Rows:
 
 
 def _second(record: Source, reading: Reading) -> Rows:
-    said = record.get("three_most_similar_preferences") or record.get("all_preferences_unprocessed")
+    votes = record.get("three_most_similar_preferences") or record.get("all_preferences_unprocessed")
     sides = text(record, "response_1"), text(record, "response_2")
-    yield from _said(record, said, "strength", "preference_strength", prompt_of(text(record, "prompt")), sides, reading)
+    yield from _voted(
+        record, votes, "strength", "preference_strength", prompt_of(text(record, "prompt")), sides, reading
+    )
 
 
 def _third(record: Source, reading: Reading) -> Rows:
     prompt = chat.prompt(record, "context")
     sides = text(record, "response1"), text(record, "response2")
-    yield from _said(record, record.get("individual_preference"), "score", "overall_preference", prompt, sides, reading)
+    yield from _voted(
+        record, record.get("individual_preference"), "score", "overall_preference", prompt, sides, reading
+    )
 
 
-def _said(
+def _voted(
     record: Source, people: Any, one: str, overall: str, prompt: Any, sides: tuple[str, str], reading: Reading
 ) -> Rows:
     """A row for each annotator who compared the pair, or one row with the overall preference if they are not listed."""

@@ -29,8 +29,8 @@ def _marked(dialogue: str, pointer: str) -> list[Message]:
     before, *parts = _TURN.split("\n\n" + dialogue.lstrip())
     if before or not parts:
         raise RowError("does not begin with a turn of Human:", pointer=pointer, code="bad_conversation")
-    said = zip(parts[::2], parts[1::2], strict=True)
-    return [{"role": _ROLES[name], "content": content.strip()} for name, content in said]
+    named = zip(parts[::2], parts[1::2], strict=True)
+    return [{"role": _ROLES[name], "content": content.strip()} for name, content in named]
 
 
 def _joined(marked: list[Message]) -> list[Message]:
@@ -72,7 +72,7 @@ def _parted(chosen: str, rejected: str) -> tuple[list[Message], str, str]:
     """The common messages of two dialogues, and their last answers. Raises RowError."""
     before, _, a = chosen.rpartition(_ANSWER)
     other, _, b = rejected.rpartition(_ANSWER)
-    last = all(_QUESTION not in said and (not said or said[0].isspace()) for said in (a, b))
+    last = all(_QUESTION not in side and (not side or side[0].isspace()) for side in (a, b))
     if before == other and last:  # nearly always: what they share is read once
         prompt = turns(before, "/chosen")
         if prompt[-1]["role"] == "user":
@@ -95,10 +95,10 @@ def _last(dialogue: str, pointer: str) -> list[Message]:
 def _fits(record: Source) -> bool:
     if not has(record, "chosen", "rejected"):
         return False
-    said = next((side for side in (record["chosen"], record["rejected"]) if isinstance(side, str) and side), None)
+    filled = next((side for side in (record["chosen"], record["rejected"]) if isinstance(side, str) and side), None)
     if record.get("prompt") is not None:
-        return said is not None and waits(record["prompt"])
-    return said is not None and _OPENS.match(said) is not None
+        return filled is not None and waits(record["prompt"])
+    return filled is not None and _OPENS.match(filled) is not None
 
 
 FORMAT = Format(

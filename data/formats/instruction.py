@@ -29,10 +29,12 @@ def asked(record: Source, name: str = "instruction", inputs: tuple[str, ...] = I
     if beside is not None and not (name == "prompt" and len(record[beside]) > _SHORT and record[beside] in question):
         question = f"{question}\n{record[beside]}"
     before = _history(record.get("history"))
-    told = chat.with_system(record.get("system"), question)
+    asked_with_system = chat.with_system(record.get("system"), question)
     if not before:
-        return told
-    messages = told if isinstance(told, list) else [{"role": "user", "content": told}]
+        return asked_with_system
+    messages = (
+        asked_with_system if isinstance(asked_with_system, list) else [{"role": "user", "content": asked_with_system}]
+    )
     return [*messages[:-1], *before, messages[-1]]
 
 

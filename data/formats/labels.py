@@ -29,18 +29,18 @@ def meaning(value: Any, labels: Mapping[str, str | None], fields: Mapping[str, s
     Raises RowError for an unknown value, and for one that the mapping marks as unusable (None). A number alone has no
     meaning, because files count from 0 or from 1.
     """
-    said = "" if value is None else label_text(value)
-    label = labels[said] if said in labels else _by_itself(said, labels, fields)
+    label_value = "" if value is None else label_text(value)
+    label = labels[label_value] if label_value in labels else _by_itself(label_value, labels, fields)
     if label is not None:
         return label
-    if not said:
+    if not label_value:
         detail = "the label is empty"
-    elif said in labels:
-        detail = f"the mapping marks the label {said[:40]!r} as not usable"
-    elif not labels and _number(said) is not None:
-        detail = f"the label {said[:40]!r} is a number: give the values of a, b and tie in the mapping's labels"
+    elif label_value in labels:
+        detail = f"the mapping marks the label {label_value[:40]!r} as not usable"
+    elif not labels and _number(label_value) is not None:
+        detail = f"the label {label_value[:40]!r} is a number: give the values of a, b and tie in the mapping's labels"
     else:
-        detail = f"the label {said[:40]!r} is not in the mapping"
+        detail = f"the label {label_value[:40]!r} is not in the mapping"
     raise RowError(detail, pointer="/label", code="bad_label")
 
 
@@ -49,10 +49,12 @@ def suggested(values: Iterable[str], fields: Mapping[str, str]) -> dict[str, str
 
     Other numbers get none. 1 is the first answer in some files, the second in others, and "yes" in others.
     """
-    said = [label_text(value) for value in values]
-    numbers = {text: number for text in said if (number := _number(text)) is not None}
+    label_values = [label_text(value) for value in values]
+    numbers = {text: number for text in label_values if (number := _number(text)) is not None}
     numbered = _numbered(fields, set(numbers.values()))
-    found = {text: numbered.get(numbers[text]) if text in numbers else _by_itself(text, {}, fields) for text in said}
+    found = {
+        text: numbered.get(numbers[text]) if text in numbers else _by_itself(text, {}, fields) for text in label_values
+    }
     return {text: label for text, label in found.items() if label is not None}
 
 
@@ -63,12 +65,12 @@ def _numbered(fields: Mapping[str, str], numbers: set[float]) -> dict[float, str
     return named if len(named) == 2 and numbers <= {0, *named} else {}
 
 
-def _by_itself(said: str, labels: Mapping[str, str | None], fields: Mapping[str, str]) -> str | None:
+def _by_itself(label_value: str, labels: Mapping[str, str | None], fields: Mapping[str, str]) -> str | None:
     """The meaning of a word; None where the mapping gives such words another meaning."""
     words = _WORDS | {path.lower(): side for side, path in fields.items() if side in ("a", "b")}
     if any(words.get(text.lower(), label) != label for text, label in labels.items() if label is not None):
         return None
-    return words.get(said.lower())
+    return words.get(label_value.lower())
 
 
 def is_number(text: str) -> bool:

@@ -1,4 +1,4 @@
-"""The mapping engine: makes a row from the values of named fields. User mappings (`custom`) and `presets` use it."""
+"""The mapping engine: makes a row from the values of named fields. User mappings (`custom`) and `column_presets` use it."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace

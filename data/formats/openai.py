@@ -10,11 +10,11 @@ from data.schema import NOTES
 
 
 def _rows(record: Source, reading: Reading) -> Rows:
-    said = field(record, "input")
-    value = said.get("messages") if isinstance(said, dict) else said
+    request = field(record, "input")
+    value = request.get("messages") if isinstance(request, dict) else request
     prompt: Any = value if isinstance(value, str) else chat.messages(value, "/input/messages")
-    if isinstance(said, dict):
-        chat.note_tools(said, reading)
+    if isinstance(request, dict):
+        chat.note_tools(request, reading)
     sides = {name: field(record, name) for name in ("preferred_output", "non_preferred_output")}
     answers = [_answer(value, name) for name, value in sides.items()]
     yield {"prompt": prompt, "a": answers[0], "b": answers[1], "label": "a"} | given(record, reading, *NOTES)

@@ -48,16 +48,16 @@ def _form(record: Source, kind: DatasetKind) -> tuple[str, ...]:
         if least <= record.keys() <= most and None not in record.values():
             return form
     forms = _FORMS[kind]
-    said = {name: value for name, value in record.items() if value is not None}
-    form = next((form for form in forms if any(name in said for name in form if name != "prompt")), forms[-1])
-    if missing := [name for name in form if name not in said and not (name in _VERDICTS and name in record)]:
+    filled = {name: value for name, value in record.items() if value is not None}
+    form = next((form for form in forms if any(name in filled for name in form if name != "prompt")), forms[-1])
+    if missing := [name for name in form if name not in filled and not (name in _VERDICTS and name in record)]:
         detail = f"the field {missing[0]!r} is missing (needed: {', '.join(form)})"
         raise RowError(detail, pointer=f"/{missing[0]}", code="missing_field")
-    refuse_misspelt(said, frozenset((*form, *_OPTIONAL[kind])))
+    refuse_misspelt(filled, frozenset((*form, *_OPTIONAL[kind])))
     others = {name for other in forms for name in other}.difference(form)
     if "completions" in form:
         others.add("margin")  # which belongs to a pair
-    if strange := next((name for name in said if name in others), None):
+    if strange := next((name for name in filled if name in others), None):
         detail = f"the field {strange!r} does not go with {', '.join(form)}"
         raise RowError(detail, pointer=f"/{strange}", code="unknown_field")
     return form

@@ -19,20 +19,20 @@ def compared(prompt: Any, chosen: Any, rejected: Any, names: tuple[str, str], re
     For whole conversations, the prompt is their common beginning. `prompt` (None if absent) may then repeat it or a
     part of it. Raises RowError.
     """
-    said = prompt if prompt is None or isinstance(prompt, str) else chat.messages(prompt, "/prompt")
+    stated = prompt if prompt is None or isinstance(prompt, str) else chat.messages(prompt, "/prompt")
     if not (_is_conversation(chosen) or _is_conversation(rejected)):
-        return said, chat.answer(chosen, f"/{names[0]}"), chat.answer(rejected, f"/{names[1]}")
+        return stated, chat.answer(chosen, f"/{names[0]}"), chat.answer(rejected, f"/{names[1]}")
     found, a = _cut_answer(chosen, f"/{names[0]}")
     if _is_conversation(rejected) and found and chosen[:-1] == rejected[:-1]:
         b = chat.answer(rejected[-1:], f"/{names[1]}")
     else:
         second, b = _cut_answer(rejected, f"/{names[1]}")
         found = chat.shared(found, second, f"/{names[1]}") if found and second else found or second
-    if isinstance(said, list):
-        found = _joined(said, found, names)
-    elif found and isinstance(said, str) and not _overlaps(said, found):
+    if isinstance(stated, list):
+        found = _joined(stated, found, names)
+    elif found and isinstance(stated, str) and not _overlaps(stated, found):
         reading.note("prompt_unlike", "the two conversations do not hold the prompt beside them; their own was used")
-    return found or said, a, b
+    return found or stated, a, b
 
 
 def _cut_answer(side: Any, pointer: str) -> tuple[list[chat.Message], str]:
@@ -40,17 +40,17 @@ def _cut_answer(side: Any, pointer: str) -> tuple[list[chat.Message], str]:
     return ([], side) if isinstance(side, str) else chat.prompt_and_answer(side, pointer)
 
 
-def _joined(said: list[chat.Message], found: list[chat.Message], names: tuple[str, str]) -> list[chat.Message]:
+def _joined(stated: list[chat.Message], found: list[chat.Message], names: tuple[str, str]) -> list[chat.Message]:
     """The messages of a prompt column and of the common beginning, joined. Raises RowError if they do not fit together."""
-    if not found or said[-len(found) :] == found:
-        return said  # the sides leave out how it begins, as a system message
-    if all(message in found for message in said if message["role"] != "system"):
-        scene = [message for message in said[:1] if message["role"] == "system"]
+    if not found or stated[-len(found) :] == found:
+        return stated  # the sides leave out how it begins, as a system message
+    if all(message in found for message in stated if message["role"] != "system"):
+        scene = [message for message in stated[:1] if message["role"] == "system"]
         return scene + found if found[0]["role"] != "system" else found
-    if said[-1]["role"] == "user" and found[0]["role"] != "assistant":
+    if stated[-1]["role"] == "user" and found[0]["role"] != "assistant":
         detail = f"{names[0]} and {names[1]} begin with another prompt than the one beside them"
         raise RowError(detail, pointer=f"/{names[0]}", code="prompt_differs")
-    return said + found  # the sides go on where the prompt ends
+    return stated + found  # the sides go on where the prompt ends
 
 
 def _overlaps(text: str, found: list[chat.Message]) -> bool:

@@ -27,8 +27,8 @@ def _post(info: dict[str, Any]) -> str:
 
 
 def _webgpt(record: Source, reading: Reading) -> Rows:
-    said = field(record, "question")
-    question = said if isinstance(said, dict) else {"full_text": said}
+    question_field = field(record, "question")
+    question = question_field if isinstance(question_field, dict) else {"full_text": question_field}
     first, second = (number(field(record, name), name, reading) for name in ("score_0", "score_1"))
     label = "a" if first > second else "b" if second > first else "tie"
     row = {"prompt": text(question, "full_text"), "a": text(record, "answer_0"), "b": text(record, "answer_1")}

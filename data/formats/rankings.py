@@ -41,11 +41,11 @@ def _objects(record: Source, reading: Reading) -> Rows:
         pointer = f"{name}/{index}"
         if not isinstance(item, dict):
             raise RowError("must be an answer with its rank or score", pointer=f"/{pointer}", code="wrong_type")
-        said = item.get(first_named(item, ("answer", "response", "text", "content", "completion")) or "")
+        answer = item.get(first_named(item, ("answer", "response", "text", "content", "completion")) or "")
         measure = first_named(item, ("rank", "score")) or "score"
         sign, value = -1 if measure == "rank" else 1, item.get(measure)
-        said = said if said is None else chat.answer(said, f"/{pointer}")
-        answers.append((said, sign * number(value, f"{pointer}/{measure}", reading)))
+        answer = answer if answer is None else chat.answer(answer, f"/{pointer}")
+        answers.append((answer, sign * number(value, f"{pointer}/{measure}", reading)))
     asked = _prompt(record) if first_named(record, RANKING_PROMPTS) else chat.prompt(record, _CONTEXT)
     yield ranked(asked, answers, reading) | notes(record)
 

@@ -28,8 +28,8 @@ _ASKED = (
 def _explicit(record: Source, reading: Reading) -> Rows:
     refuse_misspelt(record, _SIDES | {"prompt"})
     sides = ("chosen", "rejected")
-    said = field(record, "prompt") if whole(record) else whole_prompt(record, "prompt", ("query",))
-    prompt, a, b = compared(said, field(record, "chosen"), field(record, "rejected"), sides, reading)
+    stated = field(record, "prompt") if whole(record) else whole_prompt(record, "prompt", ("query",))
+    prompt, a, b = compared(stated, field(record, "chosen"), field(record, "rejected"), sides, reading)
     prompt = chat.with_system(record.get("system"), prompt)
     repeats(prompt, a, b, reading)
     yield {"prompt": prompt, "chosen": a, "rejected": b} | pair_notes(record, reading)

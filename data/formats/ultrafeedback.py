@@ -37,7 +37,7 @@ def _ratings(completion: dict[str, Any]) -> dict[str, float]:
     annotations = completion.get("annotations")
     aspects = annotations.items() if isinstance(annotations, dict) else ()
     ratings = {aspect: one.get("Rating") for aspect, one in aspects if isinstance(one, dict)}
-    return {aspect: float(said) for aspect, rating in ratings.items() if (said := str(rating)).isdecimal()}
+    return {aspect: float(rated) for aspect, rating in ratings.items() if (rated := str(rating)).isdecimal()}
 
 
 def _is_original(record: Source) -> bool:

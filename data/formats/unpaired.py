@@ -35,14 +35,20 @@ def _thumb(record: Source, reading: Reading) -> Rows:
 
 def _judged(record: Source) -> tuple[Any, str]:
     """The prompt and the answer, which may be a conversation in one column (argilla/kto-mix-15k, LLaMA-Factory)."""
-    asked, talk, said = (_first(record, names) for names in (_QUESTIONS, _TALKS, DEMONSTRATION_ANSWERS))
-    whole = said if said is not None and _is_conversation(record[said]) else talk if said is None else None
+    asked, talk, answer_column = (_first(record, names) for names in (_QUESTIONS, _TALKS, DEMONSTRATION_ANSWERS))
+    whole = (
+        answer_column
+        if answer_column is not None and _is_conversation(record[answer_column])
+        else talk
+        if answer_column is None
+        else None
+    )
     if whole is None:
-        said = said or first_named(record, DEMONSTRATION_ANSWERS) or DEMONSTRATION_ANSWERS[0]
-        answer = chat.answer(field(record, said), f"/{said}")
+        answer_column = answer_column or first_named(record, DEMONSTRATION_ANSWERS) or DEMONSTRATION_ANSWERS[0]
+        answer = chat.answer(field(record, answer_column), f"/{answer_column}")
         return whole_prompt(record, asked or talk or "prompt"), answer
     prompt, answer = chat.prompt_and_answer(record[whole], f"/{whole}")
-    if whole == said and (not prompt or prompt[0]["role"] == "assistant"):
+    if whole == answer_column and (not prompt or prompt[0]["role"] == "assistant"):
         raise RowError("begins with an answer of the assistant's", pointer=f"/{whole}", code="several_turns")
     return chat.with_system(record.get("system"), prompt), answer
 
@@ -79,7 +85,7 @@ def _suggests(records: Sequence[Source]) -> DatasetKind:
             found[orjson.dumps(prompt)].add(truth(record.get(name or "label"), name or "label"))
         except (RowError, TypeError):
             continue  # the import reports the error
-    return PREFERENCES if any(len(said) == 2 for said in found.values()) else THUMBS
+    return PREFERENCES if any(len(verdicts) == 2 for verdicts in found.values()) else THUMBS
 
 
 def _is_thumb(record: Source) -> float:
@@ -91,8 +97,8 @@ def _is_thumb(record: Source) -> float:
 def _is_factory(record: Source) -> float:
     if ("completion" in record and "label" in record) or "chosen" in record:
         return 0
-    said = record.get(_first(record, DEMONSTRATION_ANSWERS) or "")
-    answered = isinstance(said, str | dict) or chat.is_conversation(said)
+    value = record.get(_first(record, DEMONSTRATION_ANSWERS) or "")
+    answered = isinstance(value, str | dict) or chat.is_conversation(value)
     asked = any(name in record for name in _QUESTIONS) and answered
     return (asked or any(chat.is_conversation(record.get(name)) for name in _TALKS)) and _verdict_score(
         record, THUMB_TAGS

@@ -24,8 +24,8 @@ def field(record: Source, name: str) -> Any:
 
 def named(record: Source) -> str:
     """The names of the fields that are not null, for a message."""
-    said = [name for name, value in record.items() if value is not None]
-    return ", ".join(repr(name[:60]) for name in said[:12]) or "none"
+    filled = [name for name, value in record.items() if value is not None]
+    return ", ".join(repr(name[:60]) for name in filled[:12]) or "none"
 
 
 def first_named(record: Source, names: Sequence[str]) -> str | None:
@@ -108,8 +108,8 @@ def _json_trouble(text: str) -> str:
 
 def reference(record: Source) -> Row:
     """`{"answer": …}` from the first column of REFERENCES that is not empty; otherwise {}."""
-    said = [record[name] for name in REFERENCES if record.get(name) not in (None, "")]
-    return {"answer": said[0]} if said else {}
+    references = [record[name] for name in REFERENCES if record.get(name) not in (None, "")]
+    return {"answer": references[0]} if references else {}
 
 
 _SECONDS = re.compile(r"\d{9,13}(\.\d+)?")
@@ -129,8 +129,8 @@ def time(value: Any) -> str | None:
             return None
     except (ValueError, OverflowError, OSError):
         return None
-    said = at if at.tzinfo is not None else at.replace(tzinfo=UTC)
-    return said.isoformat().replace("+00:00", "Z")
+    aware = at if at.tzinfo is not None else at.replace(tzinfo=UTC)
+    return aware.isoformat().replace("+00:00", "Z")
 
 
 def notes(record: Source, **own: Any) -> Row:

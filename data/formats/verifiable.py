@@ -18,8 +18,8 @@ def _verl(record: Source, reading: Reading) -> Rows:
 
 def _reward(record: Source) -> Row | None:
     """`reward_model`, also where it was written into a text as JSON."""
-    said = record.get("reward_model")
-    found = structure(said) if isinstance(said, str) else said
+    stored = record.get("reward_model")
+    found = structure(stored) if isinstance(stored, str) else stored
     return found if isinstance(found, dict) else None
 
 
@@ -30,12 +30,12 @@ def _is_verl(record: Source) -> bool:
 def _nemo(record: Source, reading: Reading) -> Rows:
     """The assistant's last turn, or `output`, is the demonstration, or the answer that the environment checks."""
     if record.get("messages") is None:
-        prompt, said = chat.prompt(record, "input"), field(record, "output")
+        prompt, answer = chat.prompt(record, "input"), field(record, "output")
     else:
         chat.note_tools(record, reading)
-        prompt, said = chat.prompt_and_answer(record["messages"], "/messages")
+        prompt, answer = chat.prompt_and_answer(record["messages"], "/messages")
     name = "completion" if reading.kind is SFT else "answer"
-    yield {"prompt": prompt, name: said} | _source(record, "task_name")
+    yield {"prompt": prompt, name: answer} | _source(record, "task_name")
 
 
 def _is_nemo(record: Source) -> bool:
@@ -56,8 +56,8 @@ def _answer(truth: Any) -> Row:
 
 def _source(record: Source, *names: str) -> Row:
     name = first_named(record, ("source", *names))
-    said = None if name is None else record[name]
-    return {"source": said} if isinstance(said, str) and said.strip() else {}
+    value = None if name is None else record[name]
+    return {"source": value} if isinstance(value, str) and value.strip() else {}
 
 
 def _gsm8k(record: Source, reading: Reading) -> Rows:

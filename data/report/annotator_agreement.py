@@ -166,11 +166,11 @@ def gather_judgements(columns: Columns, drawn: npt.NDArray[np.bool_]) -> Judgeme
 
 def _contradictions(cast: Sequence[Vote], found: Judgements) -> None:
     """Record contradicting votes. Two named annotators may differ; an unknown annotator may be either of them."""
-    said = {(vote.annotator, vote.verdict) for vote in cast}
+    cast_by = {(vote.annotator, vote.verdict) for vote in cast}
     verdicts = {vote.verdict for vote in cast}
     for vote in cast:
         against = -vote.verdict
-        alike = (vote.annotator, against) in said or (_NOBODY, against) in said
+        alike = (vote.annotator, against) in cast_by or (_NOBODY, against) in cast_by
         if vote.verdict and (alike or (vote.annotator == _NOBODY and against in verdicts)):
             found.contradicting.add(vote.row)
 

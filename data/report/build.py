@@ -32,7 +32,7 @@ from data.report.verdicts import (
     verdict_findings,
 )
 
-Tell = Callable[[float, str], None]
+OnProgress = Callable[[float, str], None]
 """Receives the progress, from 0 to 1, and the name of the current step."""
 
 
@@ -55,7 +55,7 @@ def make(
     path: Path,
     settings: ReportSettings,
     rows_dir: Path,
-    tell: Tell,
+    on_progress: OnProgress,
     job: Job,
     processes: int | None = None,
 ) -> dict[str, Any]:
@@ -73,19 +73,21 @@ def make(
         tempfile.TemporaryDirectory(dir=rows_dir, prefix=".bands-") as scratch,
         Pool(path, settings, count, job.load_tokenizer) as pool,
     ):
-        columns = _scan(path, cut, pool, Path(scratch), tell)
-        return _Maker(path, settings, columns, pool, Path(scratch), tell, job.steps).report(rows_dir).model_dump()
+        columns = _scan(path, cut, pool, Path(scratch), on_progress)
+        return (
+            _Maker(path, settings, columns, pool, Path(scratch), on_progress, job.steps).report(rows_dir).model_dump()
+        )
 
 
-def _scan(path: Path, cut: list[Chunk], pool: Pool, scratch: Path, tell: Tell) -> Columns:
+def _scan(path: Path, cut: list[Chunk], pool: Pool, scratch: Path, on_progress: OnProgress) -> Columns:
     total = cut[-1].offset + cut[-1].length
     sampled = sample_rows(rows_file.lines_in(path, cut))
-    tell(0.0, "reading rows")
+    on_progress(0.0, "reading rows")
     with Collector(scratch) as collector:
         found = pool.map("scan", rows_file.with_samples(cut, sampled))
         for chunk, scanned in zip(cut, found, strict=True):
             collector.add(scanned)
-            tell(_SCANNING * (chunk.offset + chunk.length) / total, "reading rows")
+            on_progress(_SCANNING * (chunk.offset + chunk.length) / total, "reading rows")
         return collector.columns()
 
 
@@ -99,11 +101,17 @@ class _Maker:
         columns: Columns,
         pool: Pool,
         scratch: Path,
-        tell: Tell,
+        on_progress: OnProgress,
         steps: Steps,
     ) -> None:
         self._steps = steps
-        self._settings, self._columns, self._pool, self._scratch, self._tell = settings, columns, pool, scratch, tell
+        self._settings, self._columns, self._pool, self._scratch, self._on_progress = (
+            settings,
+            columns,
+            pool,
+            scratch,
+            on_progress,
+        )
         self._lines = Lines.read(settings, columns)
         self._texts = Texts(path, settings.kind, columns.arrays["offset"], self._lines)
         self._preferences = settings.kind == "preferences"
@@ -117,13 +125,13 @@ class _Maker:
         fits, kept = fit_rows(columns, settings), self._held_out()
         if settings.model is not None:
             found += token_findings(columns, facts, settings, fits, kept, self._texts)
-        self._tell(_SCANNING, "comparing rows")
+        self._on_progress(_SCANNING, "comparing rows")
         copies = find_duplicates(columns, self._pool, self._scratch)
         found += duplicate_findings(copies, columns.arrays, self._texts)
         split = None if kept is None else self._split(kept, found)
-        self._tell(_COMPARING, "comparing verdicts")
+        self._on_progress(_COMPARING, "comparing verdicts")
         bias, position, agreement = self._verdicts(found) if self._preferences else (None, None, None)
-        self._tell(_JUDGING, "writing")
+        self._on_progress(_JUDGING, "writing")
         limits = {"prompt": settings.max_prompt_tokens, "answer": settings.max_completion_tokens}
         units = ["tokens", "characters", "words"] if columns.has_tokens() else ["characters", "words"]
         return ReportResult(

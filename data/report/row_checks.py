@@ -148,9 +148,9 @@ def turns(item: Item) -> Seen:
     """Conversations that the assistant begins, or with two turns of one role in sequence."""
     if item.prompt is None or isinstance(item.prompt, str):
         return
-    said = [(message["role"], message["content"]) for message in item.prompt if message["role"] != "system"]
-    said += [("assistant", text) for text in item.answers[:1]]
-    for (role, text), due in zip(said, cycle(("user", "assistant")), strict=False):
+    messages = [(message["role"], message["content"]) for message in item.prompt if message["role"] != "system"]
+    messages += [("assistant", text) for text in item.answers[:1]]
+    for (role, text), due in zip(messages, cycle(("user", "assistant")), strict=False):
         if role != due:
             yield Hit("turns_do_not_alternate", f"{role}, not {due}: {excerpt(text)}")
             return

@@ -178,9 +178,9 @@ def _people(columns: Columns, people: Sequence[AnnotatorAgreement], texts: Texts
         names = {one.annotator for one in odd}
         numbers = [at for at, name in enumerate(columns.annotators, 1) if name in names]
         rows = set(np.flatnonzero(np.isin(columns.arrays["annotator"], numbers)).tolist())
-        told = ", ".join(f"{one.annotator} ({one.agreement:.0%} of {one.compared})" for one in odd[:5])
+        listed = ", ".join(f"{one.annotator} ({one.agreement:.0%} of {one.compared})" for one in odd[:5])
         yield _rows(
-            "outlier_annotator", f"They agree with less than half of the others' verdicts: {told}.", rows, texts
+            "outlier_annotator", f"They agree with less than half of the others' verdicts: {listed}.", rows, texts
         )
 
 

@@ -18,7 +18,7 @@ from trainer.models.loading import (
     set_fresh,
     set_stops,
 )
-from trainer.models.offload import present, settle
+from trainer.models.offload import place_frozen, present
 from trainer.models.precision import check_quantization
 from trainer.models.roles import save_result
 
@@ -43,11 +43,11 @@ __all__ = [
     "load_tokenizer",
     "new_policy",
     "new_reward_model",
+    "place_frozen",
     "present",
     "save_result",
     "scalar_head",
     "set_fresh",
     "set_stops",
-    "settle",
     "trunk",
 ]  # fmt: skip

@@ -19,7 +19,7 @@ from trainer.models.folders import located
 from trainer.models.gradient_checkpointing import recompute_layers
 from trainer.models.heads import Model, compute_in, store_as_computed
 from trainer.models.loading import FreshHead, load_policy, load_reward_model, new_policy, new_reward_model, set_fresh
-from trainer.models.offload import settle
+from trainer.models.offload import place_frozen
 from trainer.models.precision import quantization_options
 from trainer.models.roles import ADAPTER, Role
 from trainer.spec import LoraSpec, ModelSpec, RuntimeSpec
@@ -115,7 +115,7 @@ class WholeModelBuilder:
     def _ready(self, model: Model, use: WeightUse) -> Model:
         if use in ("exact", "frozen"):
             store_as_computed(model, dtype_of(self.spec))
-        model = _run_as(self.runtime, settle(model, self.device, self.offload_frozen and use == "frozen"))
+        model = _run_as(self.runtime, place_frozen(model, self.device, self.offload_frozen and use == "frozen"))
         if use == "trained" and self.spec.gradient_checkpointing:
             recompute_layers(model)
         model = _settled(model, use, self.spec)

@@ -85,7 +85,7 @@ def _pin(block: Tensor) -> None:
     weakref.finalize(block, cudart.cudaHostUnregister, block.data_ptr())
 
 
-def settle(model: Model, device: torch.device, offload: bool) -> Model:
+def place_frozen(model: Model, device: torch.device, offload: bool) -> Model:
     """Move a frozen model to the device or, with `offload`, keep its weights in host memory. No effect on a CPU."""
     if not offload or device.type == "cpu":
         return model.to(device)

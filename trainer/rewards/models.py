@@ -13,7 +13,7 @@ from torch.nn import functional
 
 from data.rows import Prompt
 from trainer.errors import ModelError, RewardError
-from trainer.models import Model, compute_in, load_classifier, load_reward_model, load_tokenizer, present, settle
+from trainer.models import Model, compute_in, load_classifier, load_reward_model, load_tokenizer, place_frozen, present
 from trainer.models.attention import pack_as
 from trainer.models.heads import store_as_computed
 from trainer.models.sequences import Batch, sequence_scores
@@ -31,7 +31,7 @@ def build_model(spec: ModelReward, context: RewardContext) -> Reward:
         return TokenScorer(context.own_model, context.codec.pad_id, context.at_once)
     tokenizer = load_tokenizer(spec.path)
     model = store_as_computed(load_reward_model(spec.path).requires_grad_(False), context.dtype)
-    model = compute_in(settle(model, context.device, context.offload), context.dtype)
+    model = compute_in(place_frozen(model, context.device, context.offload), context.dtype)
     pack_as(model, context.packing)
     check_vocabulary(spec.path, model, tokenizer)
     scorer = TokenScorer(model, context.codec.pad_id, context.at_once)
@@ -133,7 +133,9 @@ def check_context(tokens: int, model: Model, tokenizer: Tokenizer | None = None)
 def build_classifier(spec: ClassifierReward, context: RewardContext) -> "Classifier":
     """Raises ModelError for a model that cannot be loaded, lacks weights, or has no such label."""
     tokenizer = load_tokenizer(spec.path)
-    model = settle(load_classifier(spec.path, context.dtype).requires_grad_(False), context.device, context.offload)
+    model = place_frozen(
+        load_classifier(spec.path, context.dtype).requires_grad_(False), context.device, context.offload
+    )
     check_vocabulary(spec.path, model, tokenizer)
     # Decoders look for the last token that is not the PAD, which may also be the EOS. No row is padded here.
     model.config.pad_token_id = model.config.get_text_config().pad_token_id = -1

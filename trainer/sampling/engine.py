@@ -57,7 +57,7 @@ class Engine(Protocol):
         """
         ...
 
-    def rest(self, keep_weights: bool = False) -> None:
+    def free_memory(self, keep_weights: bool = False) -> None:
         """Free the memory that only sampling needs. `keep_weights`: the next batch probably samples the same policy."""
         ...
 

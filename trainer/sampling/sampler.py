@@ -48,7 +48,7 @@ class Sampler:
         """Return one response per prompt, with the log-probability of each token if the engine reports it."""
         if self.engine is not None and self.engine.serves(model):
             responses = self.engine.sample(prompts, draws_BR, options.temperature)
-            self.engine.rest(keep_weights=self.more_follow)
+            self.engine.free_memory(keep_weights=self.more_follow)
             return responses
         options = replace(options, with_logprobs=True)
         return sample_with(
@@ -86,7 +86,7 @@ def _vllm(session: Session, spec: PPOSpec, codec: Codec, policy: Model, prompts:
     from trainer.sampling.vllm import VLLM
 
     if (engine := _ENGINES.get(session)) is not None:
-        engine.adopt(policy)
+        engine.replace_policy(policy)
         return engine
     responses = max(spec.max_new_tokens, session.spec.evaluation.max_new_tokens or 0)
     _ENGINES[session] = VLLM(

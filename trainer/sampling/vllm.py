@@ -70,9 +70,9 @@ class VLLM:
         )
         self._asleep = False
         self._current = False
-        self.rest()
+        self.free_memory()
 
-    def adopt(self, policy: Model) -> None:
+    def replace_policy(self, policy: Model) -> None:
         """Sample this policy from now on. A roll-back built it anew from a checkpoint."""
         self._policy, self._current = policy, False
 
@@ -99,7 +99,7 @@ class VLLM:
         found = self._llm.generate(inputs, how, use_tqdm=False)
         return [self._response(request.outputs[0]) for request in found]
 
-    def rest(self, keep_weights: bool = False) -> None:
+    def free_memory(self, keep_weights: bool = False) -> None:
         if not self._asleep:
             self._llm.sleep(level=1 if keep_weights else 2)
             self._asleep, self._current = True, self._current and keep_weights

@@ -11,7 +11,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from tests.trainer.stage_tools import CPU, context_of
 from tests.trainer.tiny_models import llama, scorer
 from trainer.errors import OutOfMemory
-from trainer.models import Model, offload, present, settle
+from trainer.models import Model, offload, place_frozen, present
 from trainer.models.offload import OffloadedWeights
 from trainer.rewards.base import Rewards, WeightedReward
 from trainer.rewards.models import TokenScorer
@@ -103,7 +103,7 @@ def test_offload_refuses_a_trained_model() -> None:
     with pytest.raises(ValueError, match="its steps would be lost"):
         OffloadedWeights(llama(), CPU)
     assert present(None).__enter__() is None
-    assert not hasattr(settle(llama(), CPU, offload=True), "absent_weights")  # a CPU has no other place
+    assert not hasattr(place_frozen(llama(), CPU, offload=True), "absent_weights")  # a CPU has no other place
 
 
 def test_rollout_with_offloaded_frozen_models_gives_same_scores() -> None:

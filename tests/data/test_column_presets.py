@@ -5,8 +5,8 @@ import pytest
 from data.errors import RowError
 from data.findings import Findings
 from data.formats.base import Rated, Reading
+from data.formats.column_presets import PRESETS
 from data.formats.mapping import Preset
-from data.formats.presets import PRESETS
 from data.schema import DatasetKind
 from tests.data.reading import Row, jsonl, read
 
