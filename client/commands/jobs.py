@@ -200,5 +200,5 @@ def _in_words(event: JobEvent) -> str:
         return f"accuracy={card['overall']['accuracy']:.4g} on {card['overall']['pairs']} held-out {unit}"
     if event["type"] == "curve":
         return f"{len(event['data']['points'])} evaluations"
-    names = ("text", "message", "path", "reason")
+    names = ("text", "message", "name", "to", "path", "reason")
     return " ".join(str(value) for name, value in event["data"].items() if name in names and value)

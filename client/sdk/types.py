@@ -279,6 +279,80 @@ class CloseRound(TypedDict, closed=True):
     """Name of a new dataset. Left out: the name of the round."""
 
 
+class CommandDoneData(TypedDict):
+    """An action was requested and taken up between two steps. An evaluation is part of the next step."""
+
+    stage: Literal["sft", "reward_model", "dpo", "kto", "ppo", "evaluation"]
+    """The stage of the run."""
+    step: int
+    """Steps of the stage that were done."""
+    name: Literal["evaluate", "checkpoint"]
+    """The action."""
+    command: str
+    """Id of the command that requested it."""
+
+
+class CommandDoneEvent(TypedDict):
+    """An action was requested and taken up between two steps. An evaluation is part of the next step."""
+
+    object: Literal["job.event"]
+    """Always `job.event`."""
+    job_id: str
+    """The job that it belongs to."""
+    seq: int
+    """Sequence number in the job, from 1 without gaps. It is the event id of the stream and the cursor of this list."""
+    attempt: int
+    """The attempt that reported it."""
+    type: Literal["command_done"]
+    """Always `command_done`."""
+    created_at: str
+    """When it happened."""
+    stage: str | None
+    """Stage of the event; null if it concerns the whole job."""
+    step: int | None
+    """Step of the event; null if it has none."""
+    data: CommandDoneData
+    """The event's own fields."""
+
+
+class CommandRefusedData(TypedDict):
+    """A command was not carried out."""
+
+    stage: Literal["sft", "reward_model", "dpo", "kto", "ppo", "evaluation"]
+    """The stage that ran."""
+    step: int
+    """Steps of the stage that were done."""
+    name: Literal["kl_coef", "kl_target", "learning_rate", "critic_learning_rate"] | Literal["evaluate", "checkpoint"]
+    """The knob or the action."""
+    command: str
+    """Id of the command."""
+    reason: str
+    """Why, as a sentence."""
+
+
+class CommandRefusedEvent(TypedDict):
+    """A command was not carried out."""
+
+    object: Literal["job.event"]
+    """Always `job.event`."""
+    job_id: str
+    """The job that it belongs to."""
+    seq: int
+    """Sequence number in the job, from 1 without gaps. It is the event id of the stream and the cursor of this list."""
+    attempt: int
+    """The attempt that reported it."""
+    type: Literal["command_refused"]
+    """Always `command_refused`."""
+    created_at: str
+    """When it happened."""
+    stage: str | None
+    """Stage of the event; null if it concerns the whole job."""
+    step: int | None
+    """Step of the event; null if it has none."""
+    data: CommandRefusedData
+    """The event's own fields."""
+
+
 class CompleteUpload(TypedDict, closed=True):
     """Checksum to verify."""
 
@@ -325,7 +399,7 @@ class CriticSpec(TypedDict, closed=True):
     initial: NotRequired[Literal["auto", "reward_model", "policy"]]
     """Initial weights of a separate critic: the reward model, or the policy with a new head whose output is 0. `auto`: the reward model if the run has one on the policy's tokenizer, else the policy."""
     learning_rate: NotRequired[float]
-    """Peak learning rate of a separate critic."""
+    """Peak learning rate of a separate critic. The live knob `critic_learning_rate` changes it during the stage."""
     coef: NotRequired[float]
     """Weight of the value loss beside the policy loss, for `value_head`."""
     value_clip_range: NotRequired[float | None]
@@ -715,7 +789,7 @@ class KLSpec(TypedDict, closed=True):
     """The KL penalty that holds the policy near the reference policy."""
 
     coef: NotRequired[float]
-    """β: weight of the KL penalty. If `controller` changes it, this is the initial one."""
+    """β: weight of the KL penalty. If `controller` changes it, this is the initial one. The live knob `kl_coef` changes it during the run."""
     placement: NotRequired[Literal["reward", "loss"]]
     """Inside the reward of each token (Ziegler et al. 2019), or added to the policy loss (GRPO)."""
     estimator: NotRequired[Literal["k1", "k2", "k3"]]
@@ -725,7 +799,7 @@ class KLSpec(TypedDict, closed=True):
     controller: NotRequired[Literal["fixed", "adaptive", "linear", "cosine"]]
     """How β changes. `fixed`: it is constant. `adaptive`: proportional control towards `target` (Ziegler et al. 2019, eq. 4 and 5). `linear`, `cosine`: down to `final_coef` along a line or half a cosine."""
     target: NotRequired[float]
-    """Nats per response that `adaptive` steers to."""
+    """Nats per response that `adaptive` steers to. The live knob `kl_target` changes it during the run."""
     horizon: NotRequired[int]
     """Responses over which `adaptive` answers to an error: β ← β·(1 + clip(KL/target − 1, ±0.2)·batch/horizon)."""
     final_coef: NotRequired[float]
@@ -774,6 +848,42 @@ class KeyRef(TypedDict):
     """The key's id."""
     name: str
     """The key's name."""
+
+
+KnobChangedData = TypedDict(
+    "KnobChangedData",
+    {
+        "stage": Literal["sft", "reward_model", "dpo", "kto", "ppo", "evaluation"],
+        "step": int,
+        "name": Literal["kl_coef", "kl_target", "learning_rate", "critic_learning_rate"],
+        "from": float,
+        "to": float,
+        "command": str,
+    },
+)
+
+
+class KnobChangedEvent(TypedDict):
+    """A setting of the stage was changed between two steps. A step that is repeated after a resume reports it again."""
+
+    object: Literal["job.event"]
+    """Always `job.event`."""
+    job_id: str
+    """The job that it belongs to."""
+    seq: int
+    """Sequence number in the job, from 1 without gaps. It is the event id of the stream and the cursor of this list."""
+    attempt: int
+    """The attempt that reported it."""
+    type: Literal["knob_changed"]
+    """Always `knob_changed`."""
+    created_at: str
+    """When it happened."""
+    stage: str | None
+    """Stage of the event; null if it concerns the whole job."""
+    step: int | None
+    """Step of the event; null if it has none."""
+    data: KnobChangedData
+    """The event's own fields."""
 
 
 class LanguageShare(TypedDict):
@@ -1343,7 +1453,7 @@ class RewardModelSpec(TypedDict, closed=True):
     """Reward model: a scalar head on the SFT model, score taken at the EOS token."""
 
     learning_rate: NotRequired[float]
-    """Peak learning rate of AdamW."""
+    """Peak learning rate of AdamW. The live knob `learning_rate` changes it during the stage."""
     lr_schedule: NotRequired[Literal["constant", "linear", "cosine"]]
     """Shape of the learning rate after warm-up: constant, or down to 0 along a line or a cosine."""
     warmup_ratio: NotRequired[float]
@@ -1618,7 +1728,7 @@ class SFTSpec(TypedDict, closed=True):
     """Supervised fine-tuning on completions (the loss ignores the prompt)."""
 
     learning_rate: NotRequired[float]
-    """Peak learning rate of AdamW."""
+    """Peak learning rate of AdamW. The live knob `learning_rate` changes it during the stage."""
     lr_schedule: NotRequired[Literal["constant", "linear", "cosine"]]
     """Shape of the learning rate after warm-up: constant, or down to 0 along a line or a cosine."""
     warmup_ratio: NotRequired[float]
@@ -2926,7 +3036,7 @@ class PPOSpec(TypedDict, closed=True):
     """Proximal policy optimisation against the rewards (Schulman et al. 2017; Ziegler et al. 2019), and its relatives."""
 
     learning_rate: NotRequired[float]
-    """Peak learning rate of the policy."""
+    """Peak learning rate of the policy. The live knob `learning_rate` changes it during the stage."""
     lr_schedule: NotRequired[Literal["constant", "linear", "cosine"]]
     """Shape of both learning rates after warm-up: constant, or down to 0 along a line or a cosine."""
     warmup_ratio: NotRequired[float]
@@ -3328,6 +3438,9 @@ JobEvent: TypeAlias = (
     | CheckpointSavedEvent
     | HealthEvent
     | RolledBackEvent
+    | KnobChangedEvent
+    | CommandDoneEvent
+    | CommandRefusedEvent
     | CurveEvent
     | ReportCardEvent
     | SeedFinishedEvent

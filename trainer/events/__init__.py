@@ -5,11 +5,14 @@ The worker copies the file into the database while the run goes on. A person can
 
 from trainer.events.kinds import (
     CheckpointSaved,
+    CommandDone,
+    CommandRefused,
     Curve,
     CurvePoint,
     Event,
     Evidence,
     Health,
+    KnobChanged,
     Message,
     Metrics,
     ReportCard,
@@ -29,7 +32,7 @@ from trainer.events.kinds import (
 from trainer.events.log import EventLog, finite, read
 
 __all__ = [
-    "CheckpointSaved", "Curve", "CurvePoint", "Event", "EventLog", "Evidence", "Health", "Message", "Metrics",
-    "ReportCard", "RolledBack", "RunFailed", "RunFinished", "RunStarted", "RunStopped", "Sample", "Samples", "SeedFinished",
-    "StageFinished", "StagePlan", "StageStarted", "TokenRow", "finite", "read",
+    "CheckpointSaved", "CommandDone", "CommandRefused", "Curve", "CurvePoint", "Event", "EventLog", "Evidence", "Health",
+    "KnobChanged", "Message", "Metrics", "ReportCard", "RolledBack", "RunFailed", "RunFinished", "RunStarted", "RunStopped",
+    "Sample", "Samples", "SeedFinished", "StageFinished", "StagePlan", "StageStarted", "TokenRow", "finite", "read",
 ]  # fmt: skip

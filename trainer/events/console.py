@@ -5,9 +5,12 @@ import sys
 
 from trainer.events import (
     CheckpointSaved,
+    CommandDone,
+    CommandRefused,
     Curve,
     Event,
     Health,
+    KnobChanged,
     Message,
     ReportCard,
     RolledBack,
@@ -54,6 +57,12 @@ def _progress_line(event: Event) -> str | None:
         case RolledBack():
             factor = event.learning_rate_factor
             return f"{event.stage}: back from step {event.step} to the weights of step {event.to_step}, learning rates × {factor:g}"
+        case KnobChanged():
+            return f"{event.stage}: after step {event.step}, {event.name} {event.from_:g} → {event.to:g}"
+        case CommandDone():
+            return f"{event.stage}: after step {event.step}, {event.name} as requested"
+        case CommandRefused():
+            return f"{event.stage}: after step {event.step}, {event.name} refused: {event.reason}"
         case CheckpointSaved(best=True):
             return f"{event.stage}: best so far at step {event.step}  {_figures(event.metrics)}".rstrip()
         case Curve():

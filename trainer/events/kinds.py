@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from trainer.events.report_card import Card, PointwiseCard
 from trainer.spec import StageName
+from trainer.spec.knobs import Action, Knob
 
 
 class _Event(BaseModel):
@@ -206,6 +207,56 @@ class RolledBack(_Event):
     """Factor of both learning rates from here on."""
 
 
+class KnobChanged(_Event):
+    """A setting of the stage was changed between two steps. A step that is repeated after a resume reports it again."""
+
+    model_config = ConfigDict(serialize_by_alias=True, validate_by_name=True, validate_by_alias=True)
+
+    type: Literal["knob_changed"] = "knob_changed"
+    stage: StageName
+    """The stage of the run."""
+    step: int
+    """Steps of the stage that were done; the next step is the first with the new value."""
+    name: Knob
+    """The knob."""
+    from_: float = Field(alias="from")
+    """The value before. For an adaptive KL coefficient, the one that the controller had reached."""
+    to: float
+    """The new value."""
+    command: str
+    """Id of the command that requested it."""
+
+
+class CommandDone(_Event):
+    """An action was requested and taken up between two steps. An evaluation is part of the next step."""
+
+    type: Literal["command_done"] = "command_done"
+    stage: StageName
+    """The stage of the run."""
+    step: int
+    """Steps of the stage that were done."""
+    name: Action
+    """The action."""
+    command: str
+    """Id of the command that requested it."""
+
+
+class CommandRefused(_Event):
+    """A command was not carried out."""
+
+    type: Literal["command_refused"] = "command_refused"
+    stage: StageName
+    """The stage that ran."""
+    step: int
+    """Steps of the stage that were done."""
+    name: Knob | Action
+    """The knob or the action."""
+    command: str
+    """Id of the command."""
+    reason: str
+    """Why, as a sentence."""
+
+
 class CurvePoint(BaseModel):
     """One evaluation of the held-out prompts."""
 
@@ -333,6 +384,9 @@ Event = Annotated[
     | CheckpointSaved
     | Health
     | RolledBack
+    | KnobChanged
+    | CommandDone
+    | CommandRefused
     | Curve
     | ReportCard
     | SeedFinished

@@ -22,7 +22,7 @@ class EventLog:
     """Appends events to a file, one line each, flushed as they are written."""
 
     def __init__(self, path: Path) -> None:
-        _drop_torn_tail(path)
+        drop_torn_tail(path)
         self._file = path.open("a", encoding="utf-8")
         self._writing = threading.Lock()
 
@@ -56,7 +56,7 @@ def last_event(path: Path) -> Event | None:
     return _adapter.validate_json(lines[-1]) if lines else None
 
 
-def _drop_torn_tail(path: Path) -> None:
+def drop_torn_tail(path: Path) -> None:
     """A killed process may have left half a line; what follows it must start on a line of its own."""
     if not path.exists():
         return

@@ -12,6 +12,7 @@ from trainer.distributed.world import loss_check_deferred
 from trainer.errors import Diverged
 from trainer.optim.adamw import optimizer_for
 from trainer.spec import OptimizerSpec, Schedule
+from trainer.spec.knobs import Knob
 
 
 def schedule_factor(shape: Schedule, step: int, total_steps: int, warmup_ratio: float) -> float:
@@ -50,6 +51,12 @@ class Learner:
 
     def lr(self, step: int) -> float:
         return self.peak * schedule_factor(self.spec.lr_schedule, step, self.total_steps, self.spec.warmup_ratio)
+
+    def retune(self, knob: Knob, spec: OptimizerSpec) -> float:
+        """Take the peak learning rate of a changed section from the next step on. Returns the peak before."""
+        assert knob == "learning_rate"  # the only knob of a stage with one learner
+        before, self.peak = self.peak, spec.learning_rate
+        return before
 
     def update(self, step: int, factor: float = 1.0) -> float:
         """Clip the accumulated gradient and take one optimizer step at `factor` × the rate of `step`.

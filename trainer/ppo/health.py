@@ -96,11 +96,17 @@ class HealthCallback:
         self._history.rate_factor *= _RATE_CUT
         self._history.monitor.rearm()
         numbers = {"step": done, "seconds": loop.seconds, "course": self._history.to_json()}
+        numbers |= {"knobs": loop.knobs.to_json(), **self._kl_coef_set_since(loop, to_step)}
         self._session.restore(loop.stage, source, done, numbers)
         factor = self._history.rate_factor
         self._session.emit(RolledBack(stage=loop.stage, step=done, to_step=to_step, learning_rate_factor=factor))
         self._session.stop_if_asked()
         raise RolledBackError
+
+    def _kl_coef_set_since(self, loop: StageLoop, to_step: int) -> dict[str, float]:
+        """The KL coefficient that was set live after `to_step`: an adaptive controller starts again from it."""
+        setting = loop.knobs.settings.get("kl_coef")
+        return {} if setting is None or setting.step < to_step else {"kl_coef": setting.value}
 
     def _source(self, loop: StageLoop) -> tuple[Path, int]:
         """The best checkpoint if this run saved it, else the newest one. Both are older than the current step."""

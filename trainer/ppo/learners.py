@@ -77,6 +77,12 @@ class Learners:
                 learner.peak *= rate_factor
         return replace(self, on_not_finite=on_not_finite)
 
+    def retune(self, spec: PPOSpec, rate_factor: float) -> None:
+        """Take both peak learning rates of the section, times the factor, from the next step on."""
+        self.policy.peak = spec.learning_rate * rate_factor
+        if self.critic is not None:
+            self.critic.peak = spec.critic.learning_rate * rate_factor
+
     def drop_gradients(self) -> None:
         """Drop all accumulated gradients."""
         for learner in (self.policy, self.critic):

@@ -35,12 +35,12 @@ def train(session: Session, context: PPOContext, data: PPOData) -> StageResult:
     the caller builds the models anew from the newest checkpoint and calls again.
     """
     stage = PPOStage(session, context, data)
-    context, state, learners = stage.context, stage.state, stage.learners
+    state, learners, models = stage.state, stage.learners, stage.context.models
     loop, producer, health = stage.loop, stage.producer, stage.health
-    spec, models = context.spec, context.models
     stage.begin()
 
     for index in loop.steps():
+        context, spec = stage.context, stage.context.spec  # a live knob may have changed them
         metrics = stage.refit_if_due(index)
 
         # sample
@@ -83,6 +83,6 @@ def train(session: Session, context: PPOContext, data: PPOData) -> StageResult:
         metrics = loop.report(index + 1, metrics)
 
         # save
-        health.after_step(loop, index + 1, metrics)
+        health.after_step(loop, index + 1, stage.without_requested(metrics, index))
         loop.save_if_due(index + 1)
     return stage.finish()

@@ -22,6 +22,8 @@ from trainer.sampling.sampler import release_engine, sampler_for
 from trainer.session.checkpoint import StageResult
 from trainer.session.session import Session
 from trainer.session.stage_loop import ResumePoint, StageLoop
+from trainer.spec import PPOSpec
+from trainer.spec.knobs import Knob, value_of
 from trainer.stages.evaluation import Evaluation, HeldOut, to_completions
 from trainer.stages.tokenized_rows import TokenizedDemonstration
 from trainer.text.codec import TokenizedPrompt
@@ -49,10 +51,11 @@ class PPOStage:
 
         Raises DataError for unusable texts, and ModelError for a policy that the sampling engine cannot sample.
         """
-        spec, models, start = context.spec, context.models, ResumePoint.newest(session, "ppo")
+        start, models = ResumePoint.newest(session, "ppo", context.spec), context.models
+        spec = start.spec
         sampler = sampler_for(session, spec, context.codec, models.policy, [*data.prompts, *data.held_out.prompts])
         self.session, self.data = session, data
-        self.context = context = replace(context, models=replace(models, sampler=sampler))
+        self.context = context = replace(context, spec=spec, models=replace(models, sampler=sampler))
         self.state = PPOState.initial(spec, Monitor(session.spec.health, spec))
         self.health = HealthCallback(session, self.state.history, data.held_out.spec.keep_best)
         self.producer = RolloutProducer(context, data.prompts)
@@ -67,11 +70,12 @@ class PPOStage:
             session,
             "ppo",
             spec.steps,
-            spec.save_every,
             start,
             models.policy,
             context.codec.tokenizer,
             lambda: self.state.save(context, self.learners, self.producer.state()),
+            self._retune,
+            held_out=True,
         )
 
     def begin(self) -> None:
@@ -117,10 +121,22 @@ class PPOStage:
         self.session.show("ppo", index + 1, [row.sample(token_table=table) for row, table in rows])
 
     def evaluate_if_due(self, index: int) -> dict[str, float]:
-        """Evaluate the policy every `eval_every` iterations and after the last one, and return the metrics; else {}."""
+        """Evaluate the policy every `eval_every` iterations, after the last one and on request, and return the metrics; else {}."""
         return self.evaluation.metrics() if self.evaluates(index) else {}
 
     def evaluates(self, index: int) -> bool:
+        return self._is_planned(index) or self.loop.knobs.evaluation_asked
+
+    def without_requested(self, metrics: dict[str, float], index: int) -> dict[str, float]:
+        """The metrics that decide: without those of an evaluation that was only requested.
+
+        A request therefore changes neither the best checkpoint nor what the health rules do.
+        """
+        if self._is_planned(index):
+            return metrics
+        return {name: value for name, value in metrics.items() if not name.startswith("eval/")}
+
+    def _is_planned(self, index: int) -> bool:
         spec = self.context.spec
         return (index + 1) % spec.eval_every == 0 or index + 1 == spec.steps
 
@@ -137,6 +153,15 @@ class PPOStage:
         release_engine(self.session)
         self.session.finish("ppo", context.models.policy, context.codec.tokenizer, result, models=further)
         return result
+
+    def _retune(self, knob: Knob, spec: PPOSpec) -> float:
+        """Use a section with one changed knob from the next iteration on. Returns the value before."""
+        state, before = self.state, value_of(self.context.spec, knob)
+        self.context = replace(self.context, spec=spec)
+        if knob == "kl_coef" and spec.kl.controller == "adaptive":
+            before, state.kl_coef = state.kl_coef, spec.kl.coef
+        self.learners.retune(spec, state.history.rate_factor)
+        return before
 
     def _estimate_baseline(self) -> None:
         if self.context.spec.advantage.baseline == "optimal_value":

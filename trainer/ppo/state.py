@@ -169,6 +169,7 @@ class PPOState:
         self.history.restore(numbers["course"])
         for name, value in numbers["dials"].items():
             setattr(self, name, value)
+        self.kl_coef = numbers.get("kl_coef", self.kl_coef)  # of a roll-back, to before it was set live
         self.scale = RunningScale(**numbers["dials"]["scale"])
         self.pairs = [TokenizedPair(**pair) for pair in numbers["dials"]["pairs"]]
         reward_model = context.models.reward_model

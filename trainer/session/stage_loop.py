@@ -1,30 +1,44 @@
 """The steps of a gradient stage: resume, check the lease, report, save, stop."""
 
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, Generic, TypeVar
 
 from trainer.models import Model
 from trainer.session.checkpoint import TrainerState, load_numbers
+from trainer.session.live_knobs import LiveKnobs, Retune
 from trainer.session.session import Session
-from trainer.spec import StageName
+from trainer.spec import OptimizerSpec, StageName
+from trainer.spec.knobs import Knob, KnobSetting, still_set, tuned
 from trainer.text.codec import Tokenizer
+
+Spec = TypeVar("Spec", bound=OptimizerSpec)
 
 
 @dataclass(frozen=True)
-class ResumePoint:
+class ResumePoint(Generic[Spec]):
     """The newest checkpoint of a stage (None: the stage starts), the steps done before it, and the seconds they took."""
 
     checkpoint: Path | None
     step: int
     seconds: float
+    spec: Spec
+    """The stage's section of the spec, with the knobs."""
+    knobs: Mapping[Knob, KnobSetting] = field(default_factory=dict)
+    """The knobs that had been changed live, except those whose field of the spec has another value by now."""
 
     @classmethod
-    def newest(cls, session: Session, stage: StageName) -> "ResumePoint":
+    def newest(cls, session: Session, stage: StageName, spec: Spec) -> "ResumePoint[Spec]":
         """Raises StorageError if the files of the newest checkpoint are damaged."""
         found = session.checkpoints.newest(stage)
-        return cls(None, 0, 0.0) if found is None else cls(*found, float(load_numbers(found[0])["seconds"]))
+        if found is None:
+            return cls(None, 0, 0.0, spec)
+        numbers = load_numbers(found[0])
+        saved = {name: KnobSetting.model_validate(setting) for name, setting in numbers.get("knobs", {}).items()}
+        knobs = still_set(spec, saved)
+        return cls(*found, float(numbers["seconds"]), tuned(spec, knobs), knobs)
 
 
 @dataclass
@@ -34,14 +48,25 @@ class StageLoop:
     session: Session
     stage: StageName
     total_steps: int
-    save_every: int
-    start: ResumePoint
+    start: ResumePoint[Any]
     model: Model
     tokenizer: Tokenizer
     state: Callable[[], TrainerState]
     """Returns what a resume needs besides the model."""
+    retune: Retune
+    """Called when a live knob changes."""
+    held_out: bool
+    """Whether the stage can be evaluated: it has held-out prompts or rows."""
     _began: float | None = None
     _step_began: float = 0.0
+    _saved: int | None = None
+    """The step of the newest checkpoint."""
+
+    def __post_init__(self) -> None:
+        start = self.start
+        self.knobs = LiveKnobs(self.session, self.stage, start.spec, start.knobs, self.retune, self.held_out)
+        if self.start.checkpoint is not None:
+            self._saved = self.start.step
 
     @property
     def seconds(self) -> float:
@@ -56,12 +81,17 @@ class StageLoop:
         return self.seconds
 
     def steps(self) -> Iterator[int]:
-        """Yield the index of each remaining step. Raises Stopped before a step if the lease has expired."""
+        """Yield the index of each remaining step, after the commands that are due.
+
+        Raises Stopped before a step if the lease has expired.
+        """
         self._began = time.perf_counter()
         for index in range(self.start.step, self.total_steps):
             self.session.check_lease()
+            self.knobs.at_boundary(index, lambda done=index: self._save_once(done))  # type: ignore[misc]
             self._step_began = time.perf_counter()
             yield index
+        self.knobs.finish(self.total_steps)
 
     def report(self, done: int, metrics: dict[str, float]) -> dict[str, float]:
         """Report the metrics after `done` steps, and return those of the main process.
@@ -75,17 +105,26 @@ class StageLoop:
 
     def save_if_due(self, done: int) -> None:
         """Save every `save_every` steps, except after the last. If the run is asked to stop, save and raise Stopped."""
-        if done < self.total_steps and (done % self.save_every == 0 or self.session.stop_asked()):
+        if done < self.total_steps and (done % self.start.spec.save_every == 0 or self.session.stop_asked()):
             self.save(done)
             self.session.stop_if_asked()
+
+    def evaluates(self, done: int) -> bool:
+        """Whether the stage is evaluated after `done` steps: with each checkpoint, after the last step, and on request."""
+        return done == self.total_steps or done % self.start.spec.save_every == 0 or self.knobs.evaluation_asked
 
     def save(self, done: int) -> None:
         """Save a checkpoint of the stage after `done` steps."""
         self.session.check_lease()
+        self._saved = done
         self.session.save(self.stage, done, self.model, self.tokenizer, self.trainer_state(done))
 
     def trainer_state(self, done: int) -> TrainerState:
         """Return what a resume after `done` steps needs besides the model."""
         state = self.state()
-        state.numbers |= {"step": done, "seconds": self.seconds}
+        state.numbers |= {"step": done, "seconds": self.seconds, "knobs": self.knobs.to_json()}
         return state
+
+    def _save_once(self, done: int) -> None:
+        if self._saved != done:
+            self.save(done)

@@ -50,7 +50,7 @@ class PPOSpec(OptimizerSpec):
     minibatches: PositiveInt = 4
     """Optimizer steps per pass; must divide `batch_size`."""
     learning_rate: LearningRate = 3e-6
-    """Peak learning rate of the policy."""
+    """Peak learning rate of the policy. The live knob `learning_rate` changes it during the stage."""
     lr_schedule: Schedule = "linear"
     """Shape of both learning rates after warm-up: constant, or down to 0 along a line or a cosine."""
     adam_eps: Positive = 1e-5

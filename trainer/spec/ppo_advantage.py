@@ -56,7 +56,7 @@ class CriticSpec(Section):
     initial: Literal["auto", "reward_model", "policy"] = "auto"
     """Initial weights of a separate critic: the reward model, or the policy with a new head whose output is 0. `auto`: the reward model if the run has one on the policy's tokenizer, else the policy."""
     learning_rate: LearningRate = 1e-5
-    """Peak learning rate of a separate critic."""
+    """Peak learning rate of a separate critic. The live knob `critic_learning_rate` changes it during the stage."""
     coef: Positive = 0.1
     """Weight of the value loss beside the policy loss, for `value_head`."""
     value_clip_range: Positive | None = 0.2

@@ -11,7 +11,7 @@ class KLSpec(Section):
     """The KL penalty that holds the policy near the reference policy."""
 
     coef: NonNegative = 0.05
-    """β: weight of the KL penalty. If `controller` changes it, this is the initial one."""
+    """β: weight of the KL penalty. If `controller` changes it, this is the initial one. The live knob `kl_coef` changes it during the run."""
     placement: Literal["reward", "loss"] = "reward"
     """Inside the reward of each token (Ziegler et al. 2019), or added to the policy loss (GRPO)."""
     estimator: Literal["k1", "k2", "k3"] = "k1"
@@ -21,7 +21,7 @@ class KLSpec(Section):
     controller: Literal["fixed", "adaptive", "linear", "cosine"] = "fixed"
     """How β changes. `fixed`: it is constant. `adaptive`: proportional control towards `target` (Ziegler et al. 2019, eq. 4 and 5). `linear`, `cosine`: down to `final_coef` along a line or half a cosine."""
     target: Positive = 6.0
-    """Nats per response that `adaptive` steers to."""
+    """Nats per response that `adaptive` steers to. The live knob `kl_target` changes it during the run."""
     horizon: PositiveInt = 10_000
     """Responses over which `adaptive` answers to an error: β ← β·(1 + clip(KL/target − 1, ±0.2)·batch/horizon)."""
     final_coef: NonNegative = 0.0

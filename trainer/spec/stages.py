@@ -13,7 +13,7 @@ class OptimizerSpec(Section):
     """The optimizer settings of every stage that trains."""
 
     learning_rate: LearningRate = 1e-5
-    """Peak learning rate of AdamW."""
+    """Peak learning rate of AdamW. The live knob `learning_rate` changes it during the stage."""
     lr_schedule: Schedule = "cosine"
     """Shape of the learning rate after warm-up: constant, or down to 0 along a line or a cosine."""
     warmup_ratio: Fraction = 0.03

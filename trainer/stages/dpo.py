@@ -72,7 +72,8 @@ def train(
 
     The pairs of a ranking count separately.
     """
-    point = ResumePoint.newest(session, "dpo")
+    point = ResumePoint.newest(session, "dpo", spec)
+    spec = point.spec
     steps = total_steps(len(pairs), spec)
     learner = Learner(policy, spec, steps, world=session.world)
     if point.checkpoint:
@@ -86,7 +87,7 @@ def train(
         rows = batch_indices(len(pairs), spec.batch_size, index, session.seed("dpo"), "order", spec.epochs)
         values = accumulate(passes, [pairs[row] for row in rows])
         values |= {"grad_norm": learner.update(index), "lr": learner.lr(index)}
-        if held_out and (index + 1 == steps or (index + 1) % spec.save_every == 0):
+        if held_out and loop.evaluates(index + 1):
             newest = evaluate(passes, held_out)
             summary.update({f"eval/{name}": value for name, value in newest.items()})
             values |= summary
@@ -94,7 +95,7 @@ def train(
 
     session.begin("dpo", steps, point.step)
     state = lambda: TrainerState({"optimizer": learner.state()}, {}, {})  # noqa: E731
-    loop = StageLoop(session, "dpo", steps, spec.save_every, point, policy, codec.tokenizer, state)
+    loop = StageLoop(session, "dpo", steps, point, policy, codec.tokenizer, state, learner.retune, bool(held_out))
     seconds = loop.run(step)
     result = StageResult(steps, seconds, summary)
     session.finish("dpo", policy, codec.tokenizer, result)

@@ -80,7 +80,8 @@ def train(
     held_out: Sequence[TokenizedThumb],
 ) -> StageResult:
     """Train `policy` in place from the newest checkpoint on, and save it as the stage's result."""
-    point = ResumePoint.newest(session, "kto")
+    point = ResumePoint.newest(session, "kto", spec)
+    spec = point.spec
     steps = total_steps(len(verdicts), spec)
     learner = Learner(policy, spec, steps, world=session.world)
     if point.checkpoint:
@@ -96,14 +97,14 @@ def train(
         rows = batch_indices(len(verdicts), spec.batch_size, index, session.seed("kto"), "order", spec.epochs)
         values = accumulate(passes, [verdicts[row] for row in rows], spec)
         values |= {"grad_norm": learner.update(index), "lr": learner.lr(index)}
-        if held_out and (index + 1 == steps or (index + 1) % spec.save_every == 0):
+        if held_out and loop.evaluates(index + 1):
             summary.update({f"eval/{name}": value for name, value in evaluate(passes, held_out, spec).items()})
             values |= summary
         return values
 
     session.begin("kto", steps, point.step)
     state = lambda: TrainerState({"optimizer": learner.state()}, {}, {})  # noqa: E731
-    loop = StageLoop(session, "kto", steps, spec.save_every, point, policy, codec.tokenizer, state)
+    loop = StageLoop(session, "kto", steps, point, policy, codec.tokenizer, state, learner.retune, bool(held_out))
     seconds = loop.run(step)
     result = StageResult(steps, seconds, summary)
     session.finish("kto", policy, codec.tokenizer, result)

@@ -36,7 +36,8 @@ def train(
     held_out: list[TokenizedDemonstration],
 ) -> StageResult:
     """Train `model` in place from the newest checkpoint on, and save it as the stage's result."""
-    point = ResumePoint.newest(session, "sft")
+    point = ResumePoint.newest(session, "sft", spec)
+    spec = point.spec
     steps = total_steps(len(examples), spec)
     at_once = Limits.from_spec(spec, spec.batch_size)
     learner = Learner(model, spec, steps, world=session.world)
@@ -55,14 +56,14 @@ def train(
         tokens = sum(len(e.prompt) + len(e.completion) for e in batch)
         speed = tokens / (time.perf_counter() - began)
         values = {"loss": loss, "lr": learner.lr(index), "grad_norm": norm, "time/tokens_per_second": speed}
-        if held_out and (index + 1 == steps or (index + 1) % spec.save_every == 0):
+        if held_out and loop.evaluates(index + 1):
             summary["eval/loss"] = evaluate(model, held_out, codec, at_once, session.device, session.world)
             values |= summary
         return values
 
     session.begin("sft", steps, point.step)
     state = lambda: TrainerState({"optimizer": learner.state()}, {}, {})  # noqa: E731
-    loop = StageLoop(session, "sft", steps, spec.save_every, point, model, codec.tokenizer, state)
+    loop = StageLoop(session, "sft", steps, point, model, codec.tokenizer, state, learner.retune, bool(held_out))
     seconds = loop.run(step)
     result = StageResult(steps, seconds, summary)
     session.finish("sft", model, codec.tokenizer, result)

@@ -15,7 +15,8 @@ from tests.trainer.distributed.tools import assert_like, signal_when, start, sta
 from tests.trainer.rewards.tools import Reply, says, serving
 from tests.trainer.running import ROOT, at, events_of, metrics_of
 from trainer.cli import load_spec
-from trainer.events import RunFailed, RunFinished, RunStarted, RunStopped
+from trainer.events import KnobChanged, RunFailed, RunFinished, RunStarted, RunStopped
+from trainer.events.commands import Command, CommandRecord, append_commands, append_records
 from trainer.run.process import run_in_process
 
 
@@ -66,6 +67,22 @@ def test_run_resumed_on_two_nodes_then_one_matches_one_process(alone: Path, kill
     resumed = [(e.resumed_stage, e.resumed_step) for e in events_of(tmp_path) if isinstance(e, RunStarted)]
     assert [stage for stage, _ in resumed] == ["ppo"] * 3 and resumed[0][1] == 2 and resumed[2][1] in (3, 4, 5)
     assert_like(tmp_path, alone)
+
+
+def test_live_knob_changes_all_processes_at_the_same_step(alone: Path, tmp_path: Path) -> None:
+    one, two = tmp_path / "one", tmp_path / "two"
+    for folder in (one, two):
+        for name in ("sft", "reward_model", "ppo-000002"):
+            shutil.copytree(alone / "checkpoints" / name, folder / "checkpoints" / name)
+        write_spec(folder, evaluation={"prompts": 5})
+        change = Command(id="a", name="learning_rate", value=1e-3)
+        append_records(folder, [CommandRecord(command=change, stage="ppo", step=3)])
+        append_commands(folder, [Command(id="b", name="kl_coef", value=0.3)])  # waits for the other one
+    assert statuses(start(two / "spec.json", two)) == [0, 0]
+    run_in_process(load_spec(one / "spec.json"), one)
+    assert_like(two, one)
+    changes = [(e.step, e.name, e.to) for e in events_of(two) if isinstance(e, KnobChanged)]
+    assert changes == [(3, "learning_rate", 1e-3), (3, "kl_coef", 0.3)]
 
 
 @pytest.mark.slow

@@ -14,6 +14,7 @@ from trainer.events import CheckpointSaved, RunStopped
 from trainer.session.checkpoint import TrainerState, load_numbers
 from trainer.session.session import Session
 from trainer.session.stage_loop import ResumePoint, StageLoop
+from trainer.spec import SFTSpec
 
 
 def take(session: Session, total: int, save_every: int, step: Callable[[int], object]) -> None:
@@ -24,8 +25,9 @@ def take(session: Session, total: int, save_every: int, step: Callable[[int], ob
         return {"index": index}
 
     tokenizer = new_codec().tokenizer
-    start, state = ResumePoint.newest(session, "sft"), lambda: TrainerState({}, {}, {})
-    StageLoop(session, "sft", total, save_every, start, llama(), tokenizer, state).run(metrics)
+    spec = SFTSpec(save_every=save_every)
+    start, state = ResumePoint.newest(session, "sft", spec), lambda: TrainerState({}, {}, {})
+    StageLoop(session, "sft", total, start, llama(), tokenizer, state, lambda knob, spec: 0.0, False).run(metrics)
 
 
 def saved_at(folder: Path) -> list[int]:

@@ -108,6 +108,10 @@ class Objective(Protocol):
     def rows(self) -> int:
         """The number of items to draw batches from: rankings (a single pair is one), or thumbs."""
 
+    @property
+    def has_held_out(self) -> bool:
+        """Whether rows are held out."""
+
     def accumulate(self, rows: Sequence[int]) -> dict[str, float]:
         """Add the gradient of the mean loss of these items; return its figures."""
 
@@ -137,6 +141,10 @@ class PairObjective:
     @property
     def rows(self) -> int:
         return len(self._rankings)
+
+    @property
+    def has_held_out(self) -> bool:
+        return bool(self._held_out)
 
     def accumulate(self, rows: Sequence[int]) -> dict[str, float]:
         batch, device, world = [self._rankings[row] for row in rows], self._session.device, self._session.world
@@ -173,6 +181,10 @@ class ThumbObjective:
     @property
     def rows(self) -> int:
         return len(self._verdicts)
+
+    @property
+    def has_held_out(self) -> bool:
+        return bool(self._held_out)
 
     def accumulate(self, rows: Sequence[int]) -> dict[str, float]:
         batch, device, world = [self._verdicts[row] for row in rows], self._session.device, self._session.world
@@ -229,7 +241,8 @@ def train(
 
     Where rows are held out, report_card.json is saved with it.
     """
-    point = ResumePoint.newest(session, "reward_model")
+    point = ResumePoint.newest(session, "reward_model", spec)
+    spec = point.spec
     steps = total_steps(objective.rows, spec)
     learner = Learner(model, spec, steps, world=session.world)
     if point.checkpoint:
@@ -243,14 +256,16 @@ def train(
         seed = session.seed("reward_model")
         values = objective.accumulate(batch_indices(objective.rows, spec.batch_size, index, seed, "order", spec.epochs))
         values |= {"grad_norm": learner.update(index), "lr": learner.lr(index)}
-        if index + 1 == steps or (index + 1) % spec.save_every == 0:
+        if loop.evaluates(index + 1):
             summary.update({f"eval/{name}": value for name, value in objective.evaluate().items()})
             values |= summary
         return values
 
     session.begin("reward_model", steps, point.step)
     state = lambda: TrainerState({"optimizer": learner.state()}, {}, {})  # noqa: E731
-    loop = StageLoop(session, "reward_model", steps, spec.save_every, point, model, codec.tokenizer, state)
+    loop = StageLoop(
+        session, "reward_model", steps, point, model, codec.tokenizer, state, learner.retune, objective.has_held_out
+    )
     seconds = loop.run(step)
     began = time.perf_counter()
     sequences = spec.micro_batch_size or spec.batch_size

@@ -2481,6 +2481,168 @@ export interface components {
             name?: string | null;
         };
         /**
+         * CommandDoneData
+         * @description An action was requested and taken up between two steps. An evaluation is part of the next step.
+         */
+        CommandDoneData: {
+            /**
+             * Stage
+             * @description The stage of the run.
+             * @enum {string}
+             */
+            stage: "sft" | "reward_model" | "dpo" | "kto" | "ppo" | "evaluation";
+            /**
+             * Step
+             * @description Steps of the stage that were done.
+             */
+            step: number;
+            /**
+             * Name
+             * @description The action.
+             * @enum {string}
+             */
+            name: "evaluate" | "checkpoint";
+            /**
+             * Command
+             * @description Id of the command that requested it.
+             */
+            command: string;
+        };
+        /**
+         * CommandDoneEvent
+         * @description An action was requested and taken up between two steps. An evaluation is part of the next step.
+         */
+        CommandDoneEvent: {
+            /**
+             * Object
+             * @description Always `job.event`.
+             * @default job.event
+             * @constant
+             */
+            object: "job.event";
+            /**
+             * Job Id
+             * @description The job that it belongs to.
+             */
+            job_id: string;
+            /**
+             * Seq
+             * @description Sequence number in the job, from 1 without gaps. It is the event id of the stream and the cursor of this list.
+             */
+            seq: number;
+            /**
+             * Attempt
+             * @description The attempt that reported it.
+             */
+            attempt: number;
+            /**
+             * @description Always `command_done`. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "command_done";
+            /**
+             * Created At
+             * Format: date-time
+             * @description When it happened.
+             */
+            created_at: string;
+            /**
+             * Stage
+             * @description Stage of the event; null if it concerns the whole job.
+             */
+            stage: string | null;
+            /**
+             * Step
+             * @description Step of the event; null if it has none.
+             */
+            step: number | null;
+            /** @description The event's own fields. */
+            data: components["schemas"]["CommandDoneData"];
+        };
+        /**
+         * CommandRefusedData
+         * @description A command was not carried out.
+         */
+        CommandRefusedData: {
+            /**
+             * Stage
+             * @description The stage that ran.
+             * @enum {string}
+             */
+            stage: "sft" | "reward_model" | "dpo" | "kto" | "ppo" | "evaluation";
+            /**
+             * Step
+             * @description Steps of the stage that were done.
+             */
+            step: number;
+            /**
+             * Name
+             * @description The knob or the action.
+             */
+            name: ("kl_coef" | "kl_target" | "learning_rate" | "critic_learning_rate") | ("evaluate" | "checkpoint");
+            /**
+             * Command
+             * @description Id of the command.
+             */
+            command: string;
+            /**
+             * Reason
+             * @description Why, as a sentence.
+             */
+            reason: string;
+        };
+        /**
+         * CommandRefusedEvent
+         * @description A command was not carried out.
+         */
+        CommandRefusedEvent: {
+            /**
+             * Object
+             * @description Always `job.event`.
+             * @default job.event
+             * @constant
+             */
+            object: "job.event";
+            /**
+             * Job Id
+             * @description The job that it belongs to.
+             */
+            job_id: string;
+            /**
+             * Seq
+             * @description Sequence number in the job, from 1 without gaps. It is the event id of the stream and the cursor of this list.
+             */
+            seq: number;
+            /**
+             * Attempt
+             * @description The attempt that reported it.
+             */
+            attempt: number;
+            /**
+             * @description Always `command_refused`. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "command_refused";
+            /**
+             * Created At
+             * Format: date-time
+             * @description When it happened.
+             */
+            created_at: string;
+            /**
+             * Stage
+             * @description Stage of the event; null if it concerns the whole job.
+             */
+            stage: string | null;
+            /**
+             * Step
+             * @description Step of the event; null if it has none.
+             */
+            step: number | null;
+            /** @description The event's own fields. */
+            data: components["schemas"]["CommandRefusedData"];
+        };
+        /**
          * CompleteUpload
          * @description Checksum to verify.
          */
@@ -2570,7 +2732,7 @@ export interface components {
             initial: "auto" | "reward_model" | "policy";
             /**
              * Learning Rate
-             * @description Peak learning rate of a separate critic.
+             * @description Peak learning rate of a separate critic. The live knob `critic_learning_rate` changes it during the stage.
              * @default 0.00001
              */
             learning_rate: number;
@@ -4134,7 +4296,7 @@ export interface components {
             message: string;
         };
         /** @description An event of a job; `type` selects the fields of `data`. The stream sends the same object. */
-        JobEvent: components["schemas"]["StatusChangedEvent"] | components["schemas"]["RunStartedEvent"] | components["schemas"]["StageStartedEvent"] | components["schemas"]["MetricsEvent"] | components["schemas"]["SamplesEvent"] | components["schemas"]["CheckpointSavedEvent"] | components["schemas"]["HealthEvent"] | components["schemas"]["RolledBackEvent"] | components["schemas"]["CurveEvent"] | components["schemas"]["ReportCardEvent"] | components["schemas"]["SeedFinishedEvent"] | components["schemas"]["StageFinishedEvent"] | components["schemas"]["MessageEvent"] | components["schemas"]["RunFinishedEvent"] | components["schemas"]["RunFailedEvent"] | components["schemas"]["RunStoppedEvent"];
+        JobEvent: components["schemas"]["StatusChangedEvent"] | components["schemas"]["RunStartedEvent"] | components["schemas"]["StageStartedEvent"] | components["schemas"]["MetricsEvent"] | components["schemas"]["SamplesEvent"] | components["schemas"]["CheckpointSavedEvent"] | components["schemas"]["HealthEvent"] | components["schemas"]["RolledBackEvent"] | components["schemas"]["KnobChangedEvent"] | components["schemas"]["CommandDoneEvent"] | components["schemas"]["CommandRefusedEvent"] | components["schemas"]["CurveEvent"] | components["schemas"]["ReportCardEvent"] | components["schemas"]["SeedFinishedEvent"] | components["schemas"]["StageFinishedEvent"] | components["schemas"]["MessageEvent"] | components["schemas"]["RunFinishedEvent"] | components["schemas"]["RunFailedEvent"] | components["schemas"]["RunStoppedEvent"];
         /**
          * JobEventList
          * @description Events in order. The cursor is the sequence number.
@@ -4758,7 +4920,7 @@ export interface components {
         KLSpec: {
             /**
              * Coef
-             * @description β: weight of the KL penalty. If `controller` changes it, this is the initial one.
+             * @description β: weight of the KL penalty. If `controller` changes it, this is the initial one. The live knob `kl_coef` changes it during the run.
              * @default 0.05
              */
             coef: number;
@@ -4791,7 +4953,7 @@ export interface components {
             controller: "fixed" | "adaptive" | "linear" | "cosine";
             /**
              * Target
-             * @description Nats per response that `adaptive` steers to.
+             * @description Nats per response that `adaptive` steers to. The live knob `kl_target` changes it during the run.
              * @default 6
              */
             target: number;
@@ -4919,6 +5081,95 @@ export interface components {
              * @description The key's name.
              */
             name: string;
+        };
+        /**
+         * KnobChangedData
+         * @description A setting of the stage was changed between two steps. A step that is repeated after a resume reports it again.
+         */
+        KnobChangedData: {
+            /**
+             * Stage
+             * @description The stage of the run.
+             * @enum {string}
+             */
+            stage: "sft" | "reward_model" | "dpo" | "kto" | "ppo" | "evaluation";
+            /**
+             * Step
+             * @description Steps of the stage that were done; the next step is the first with the new value.
+             */
+            step: number;
+            /**
+             * Name
+             * @description The knob.
+             * @enum {string}
+             */
+            name: "kl_coef" | "kl_target" | "learning_rate" | "critic_learning_rate";
+            /**
+             * From
+             * @description The value before. For an adaptive KL coefficient, the one that the controller had reached.
+             */
+            from: number;
+            /**
+             * To
+             * @description The new value.
+             */
+            to: number;
+            /**
+             * Command
+             * @description Id of the command that requested it.
+             */
+            command: string;
+        };
+        /**
+         * KnobChangedEvent
+         * @description A setting of the stage was changed between two steps. A step that is repeated after a resume reports it again.
+         */
+        KnobChangedEvent: {
+            /**
+             * Object
+             * @description Always `job.event`.
+             * @default job.event
+             * @constant
+             */
+            object: "job.event";
+            /**
+             * Job Id
+             * @description The job that it belongs to.
+             */
+            job_id: string;
+            /**
+             * Seq
+             * @description Sequence number in the job, from 1 without gaps. It is the event id of the stream and the cursor of this list.
+             */
+            seq: number;
+            /**
+             * Attempt
+             * @description The attempt that reported it.
+             */
+            attempt: number;
+            /**
+             * @description Always `knob_changed`. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "knob_changed";
+            /**
+             * Created At
+             * Format: date-time
+             * @description When it happened.
+             */
+            created_at: string;
+            /**
+             * Stage
+             * @description Stage of the event; null if it concerns the whole job.
+             */
+            stage: string | null;
+            /**
+             * Step
+             * @description Step of the event; null if it has none.
+             */
+            step: number | null;
+            /** @description The event's own fields. */
+            data: components["schemas"]["KnobChangedData"];
         };
         /**
          * LanguageShare
@@ -5723,7 +5974,7 @@ export interface components {
         PPOSpec: {
             /**
              * Learning Rate
-             * @description Peak learning rate of the policy.
+             * @description Peak learning rate of the policy. The live knob `learning_rate` changes it during the stage.
              * @default 0.000003
              */
             learning_rate: number;
@@ -6828,7 +7079,7 @@ export interface components {
         RewardModelSpec: {
             /**
              * Learning Rate
-             * @description Peak learning rate of AdamW.
+             * @description Peak learning rate of AdamW. The live knob `learning_rate` changes it during the stage.
              * @default 0.00001
              */
             learning_rate: number;
@@ -7550,7 +7801,7 @@ export interface components {
         SFTSpec: {
             /**
              * Learning Rate
-             * @description Peak learning rate of AdamW.
+             * @description Peak learning rate of AdamW. The live knob `learning_rate` changes it during the stage.
              * @default 0.00001
              */
             learning_rate: number;

@@ -35,6 +35,17 @@ test.each([
     { stage: "ppo", step: 7, to_step: 4, learning_rate_factor: 0.5 },
     "PPO continues from the weights of step 4, learning rates × 0.5",
   ],
+  [
+    "knob_changed",
+    { stage: "ppo", step: 7, name: "kl_coef", from: 0.05, to: 0.1, command: "cmd_a" },
+    "kl_coef 0.05 → 0.1 after PPO step 7",
+  ],
+  ["command_done", { stage: "ppo", step: 7, name: "evaluate" }, "Evaluation as requested, after PPO step 7"],
+  [
+    "command_refused",
+    { stage: "sft", step: 3, name: "kl_coef", reason: "Only PPO has it." },
+    "kl_coef was refused after SFT step 3: Only PPO has it.",
+  ],
   ["curve", { stage: "ppo", points: [{}, {}] }, "Over-optimisation curve of 2 evaluations"],
   ["report_card", { stage: "reward_model" }, "Reward model: report card on the held-out rows"],
   [
@@ -59,6 +70,8 @@ test("a job that goes back to the queue is a warning, one that enters it is not"
 test.each([
   ["health", {}, "warning"],
   ["rolled_back", {}, "warning"],
+  ["command_refused", {}, "warning"],
+  ["knob_changed", {}, "info"],
   ["seed_finished", { collapsed: true }, "warning"],
   ["seed_finished", { collapsed: false }, "info"],
   ["report_card", {}, "info"],

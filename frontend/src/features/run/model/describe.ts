@@ -21,6 +21,12 @@ export function describe(event: JobEvent): string {
       return `${event.data.rule.replaceAll("_", " ")} at step ${step}: ${event.data.cause} ${event.data.suggestion}`;
     case "rolled_back":
       return `${stage} continues from the weights of step ${event.data.to_step}, learning rates × ${number(event.data.learning_rate_factor)}`;
+    case "knob_changed":
+      return `${event.data.name} ${number(event.data.from)} → ${number(event.data.to)} after ${stage} step ${step}`;
+    case "command_done":
+      return `${event.data.name === "evaluate" ? "Evaluation" : "Checkpoint"} as requested, after ${stage} step ${step}`;
+    case "command_refused":
+      return `${event.data.name} was refused after ${stage} step ${step}: ${event.data.reason}`;
     case "curve":
       return `Over-optimisation curve of ${count(event.data.points.length, "evaluation")}`;
     case "report_card":
@@ -92,6 +98,7 @@ export function levelOf(event: JobEvent): Level {
     case "run_stopped":
     case "health":
     case "rolled_back":
+    case "command_refused":
       return "warning";
     default:
       return "info";
