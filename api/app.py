@@ -4,7 +4,7 @@ from fastapi import APIRouter, FastAPI
 from fastapi.routing import APIRoute
 from starlette.middleware import Middleware
 
-from api import health, platform, problems, reference, session
+from api import health, platform, problems, reference, session, usage
 from api.annotation import routes as annotation
 from api.compression import Compression
 from api.dashboard import Dashboard
@@ -37,6 +37,7 @@ ROUTERS = (
     logs.router,
     checkpoints.router,
     platform.router,
+    usage.router,
 )
 
 

@@ -1,15 +1,19 @@
-"""`python -m core` migrates the database and manages its API keys."""
+"""`python -m core` migrates the database and manages its API keys and the quotas of their owners."""
 
 import argparse
 import sys
 from typing import TextIO
 
+from pydantic import ValidationError
 from sqlalchemy import select
+from sqlalchemy.orm import Session
 
 from core.access.keys import create_key, revoke_key
 from core.db import migrate, session_scope
-from core.errors import PlatformError
-from core.models import ApiKey
+from core.errors import InvalidRequest, NotFound, PlatformError
+from core.models import ApiKey, Owner
+from core.quotas import Quotas
+from core.scheduling.usage import usage_of
 from core.settings import get_settings
 
 
@@ -48,6 +52,60 @@ def _revoke_key(options: argparse.Namespace) -> None:
     _print(f"{options.id} is revoked.")
 
 
+def _list_owners(_: argparse.Namespace) -> None:
+    with session_scope() as session:
+        for owner in session.scalars(select(Owner).order_by(Owner.created_at, Owner.id)):
+            own = ", ".join(f"{name}={_text(value)}" for name, value in sorted(owner.quotas.items()))
+            _print(f"{owner.id}  {owner.name}  {own or 'default quotas'}")
+
+
+def _show_owner(options: argparse.Namespace) -> None:
+    with session_scope() as session:
+        owner = _owner(session, options.id)
+        usage = usage_of(session, owner.id, get_settings())
+    used = {"running_jobs": usage.running_jobs, "gpus": usage.gpus, "gpu_hours": round(usage.gpu_hours, 2)}
+    used |= {"open_jobs": usage.open_jobs, "stored_bytes": usage.stored_bytes}
+    for name, limit in usage.quotas.model_dump().items():
+        origin = "own" if name in owner.quotas else "default"
+        _print(f"{name:14} {_text(limit):>16}  {origin:8} {used.get(name, '')}".rstrip())
+
+
+def _set_quotas(options: argparse.Namespace) -> None:
+    with session_scope() as session:
+        owner = _owner(session, options.id)
+        quotas = dict(owner.quotas)
+        for name, value in options.quotas:
+            quotas.pop(name, None)
+            if value != "default":
+                quotas[name] = None if value == "none" else value
+        try:
+            stored = Quotas.model_validate(quotas).model_dump(exclude_unset=True)
+        except ValidationError as error:
+            first = error.errors()[0]
+            allowed = ", ".join(Quotas.model_fields)
+            raise InvalidRequest(f"{first['loc'][0]}: {first['msg']}. The quotas are {allowed}.") from error
+        owner.quotas = stored
+    _show_owner(options)
+
+
+def _owner(session: Session, owner_id: str) -> Owner:
+    owner = session.get(Owner, owner_id)
+    if owner is None:
+        raise NotFound(f"There is no owner {owner_id!r}. `python -m core owners list` prints all.")
+    return owner
+
+
+def _assignment(argument: str) -> tuple[str, str]:
+    name, separator, value = argument.partition("=")
+    if not separator or not value:
+        raise argparse.ArgumentTypeError(f"{argument!r} is not NAME=VALUE")
+    return name, value
+
+
+def _text(value: object) -> str:
+    return "none" if value is None else str(value)
+
+
 def _print(line: str, to: TextIO | None = None) -> None:
     (to or sys.stdout).write(line + "\n")
 
@@ -64,6 +122,17 @@ def _parser() -> argparse.ArgumentParser:
     revoke = keys.add_parser("revoke", help="revoke a key and end its browser sessions")
     revoke.add_argument("id", help="id of the key, as `keys list` prints it")
     revoke.set_defaults(run=_revoke_key)
+    owners = commands.add_parser("owners", help="owners and their quotas").add_subparsers(required=True)
+    owners.add_parser("list", help="list all owners, with the quotas of their own").set_defaults(run=_list_owners)
+    show = owners.add_parser("show", help="print the quotas of an owner, and its use")
+    show.add_argument("id", help="id of the owner, as `owners list` prints it")
+    show.set_defaults(run=_show_owner)
+    change = owners.add_parser("set", help="set quotas of an owner")
+    change.add_argument("id", help="id of the owner")
+    change.add_argument(
+        "quotas", nargs="+", type=_assignment, metavar="NAME=VALUE", help="VALUE: a number, `none` or `default`"
+    )
+    change.set_defaults(run=_set_quotas)
     return parser
 
 

@@ -10,7 +10,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from core.errors import QuotaExceeded
-from core.models import Checkpoint, Dataset, DatasetContent, DatasetVersion, Job, Upload, UploadPart
+from core.models import Checkpoint, Dataset, DatasetContent, DatasetVersion, Job, Owner, Upload, UploadPart
 from core.models.jobs import TERMINAL
 from core.models.uploads import UploadStatus
 from core.settings import Settings
@@ -60,12 +60,18 @@ def default_quotas(settings: Settings) -> Quotas:
     )
 
 
+def quotas_of(session: Session, owner_id: str, settings: Settings) -> Quotas:
+    """The quotas of an owner: its own ones, and the defaults for the others."""
+    own = session.scalars(select(Owner.quotas).where(Owner.id == owner_id)).one_or_none()
+    return Quotas.model_validate(default_quotas(settings).model_dump() | (own or {}))
+
+
 def check_open_jobs(session: Session, owner_id: str, settings: Settings) -> None:
     """Raise QuotaExceeded if the owner has as many unfinished jobs as allowed."""
     _lock(session, owner_id)
     query = select(func.count()).select_from(Job).where(Job.owner_id == owner_id, Job.status.not_in(TERMINAL))
-    found, allowed = session.scalars(query).one(), settings.max_open_jobs
-    if found >= allowed:
+    found, allowed = session.scalars(query).one(), quotas_of(session, owner_id, settings).open_jobs
+    if allowed is not None and found >= allowed:
         raise QuotaExceeded(
             f"You have {found} unfinished jobs. This platform allows {allowed} (PROXIMAL_MAX_OPEN_JOBS). "
             "Wait until some have ended, or cancel them.",
@@ -78,8 +84,8 @@ def check_open_jobs(session: Session, owner_id: str, settings: Settings) -> None
 def check_storage(session: Session, owner_id: str, settings: Settings, more: int = 0) -> None:
     """Raise QuotaExceeded if the owner's bytes and `more` new ones exceed the limit."""
     _lock(session, owner_id)
-    wanted, allowed = stored_bytes(session, owner_id) + more, settings.max_owner_bytes
-    if wanted > allowed:
+    wanted, allowed = stored_bytes(session, owner_id) + more, quotas_of(session, owner_id, settings).stored_bytes
+    if allowed is not None and wanted > allowed:
         raise QuotaExceeded(
             f"Your uploads, datasets and checkpoints would take {wanted} bytes. This platform allows {allowed} "
             "(PROXIMAL_MAX_OWNER_BYTES). Delete uploads or datasets that you no longer need.",

@@ -12,6 +12,7 @@ from core.db import session_scope
 from core.errors import DatasetInUse, NotFound
 from core.jobs import attempts, workers
 from core.leasing import SweepResult
+from core.scheduling.shares import prune_lines, repair_shares
 from core.settings import Settings
 from core.uploads.store import sweep_uploads
 from worker.health import note_sweep
@@ -46,8 +47,16 @@ def sweep_jobs(settings: Settings) -> SweepResult:
     with session_scope() as session:
         gone = workers.remove_silent_workers(session)
         result = attempts.sweep(session)
+        repaired = repair_shares(session)
+        prune_lines(session, settings)
         idle = sum(worker.job_id is None for worker in workers.online_workers(session))
-    _log_ids(requeued=result.requeued, failed=result.failed, cancelled=result.cancelled, workers_gone=gone)
+    _log_ids(
+        requeued=result.requeued,
+        failed=result.failed,
+        cancelled=result.cancelled,
+        workers_gone=gone,
+        owners_recounted=repaired,
+    )
     for _ in range(min(idle, len(result.queued))):
         wake_worker(settings.redis_url)
     return result

@@ -30,9 +30,11 @@ from core.jobs.actors import key_of
 from core.jobs.submit import submit_job
 from core.models.jobs import JobStatus
 from core.paging import page
+from core.scheduling.policy import Priority, PriorityName
 from trainer.spec import JobSpec
 
 router = APIRouter(prefix="/jobs", tags=["Jobs"], route_class=StrictRoute)
+_PRIORITY = "Priority class: jobs of a higher class start first. A job that has waited long rises."
 
 
 @router.post(
@@ -53,9 +55,15 @@ router = APIRouter(prefix="/jobs", tags=["Jobs"], route_class=StrictRoute)
         QuotaExceeded,
     ),
 )
-def create_job(body: JobSpec, principal: PrincipalDep, session: SessionDep, settings: SettingsDep) -> Job:
+def create_job(
+    body: JobSpec,
+    principal: PrincipalDep,
+    session: SessionDep,
+    settings: SettingsDep,
+    priority: Annotated[PriorityName, Query(description=_PRIORITY)] = "normal",
+) -> Job:
     """Submit a job. Only `model` and `data.preferences` are required. Datasets are named by id, models also by a checkpoint's id."""
-    job = submit_job(session, principal.owner_id, body, settings, key_of(principal))
+    job = submit_job(session, principal.owner_id, body, settings, key_of(principal), Priority.named(priority))
     after_commit(session, lambda: wake_worker(settings.redis_url))
     return views.job_view(session, job)
 

@@ -8,6 +8,7 @@ from api.schema import ListOf, Schema, Timestamp
 from core.jobs.progress import Progress
 from core.models.job_logs import LogSource
 from core.models.jobs import JobStatus
+from core.scheduling.policy import PriorityName
 from trainer.events import Sample
 from trainer.spec import JobSpec, StageName
 
@@ -36,6 +37,8 @@ class JobSummary(Schema):
     """For people."""
     status: JobStatus
     """State of the job."""
+    priority: PriorityName
+    """Priority class of the job in the queue."""
     status_reason: str
     """Reason of the last transition, for people."""
     queue_reason: str | None

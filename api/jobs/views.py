@@ -12,6 +12,7 @@ from core import models
 from core.jobs import sparkline
 from core.jobs.progress import progress
 from core.jobs.workers import queue_reasons
+from core.scheduling.policy import Priority, PriorityName
 from trainer.spec import JobSpec
 
 
@@ -27,9 +28,14 @@ def job_summaries(session: Session, rows: Sequence[models.Job]) -> list[JobSumma
 
 
 def _summary(row: models.Job, reason: str | None) -> JobSummary:
-    derived = {"progress": progress(row), "queue_reason": reason, "reward_sparkline": sparkline.means(row.reward_line)}
+    derived: dict[str, Any] = {"progress": progress(row), "queue_reason": reason}
+    derived |= {"reward_sparkline": sparkline.means(row.reward_line), "priority": _priority(row)}
     stored = {name: getattr(row, name) for name in JobSummary.model_fields if name not in (*derived, "object")}
     return JobSummary.model_validate(stored | derived)
+
+
+def _priority(row: models.Job) -> PriorityName:
+    return Priority(max(Priority.LOW, min(row.priority, Priority.HIGH))).label
 
 
 def in_order(stored: dict[str, Any], section: type[BaseModel] = JobSpec) -> dict[str, Any]:

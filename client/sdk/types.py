@@ -2214,6 +2214,49 @@ UploadStatus: TypeAlias = Literal["open", "fetching", "complete", "failed"]
 """The state of an upload."""
 
 
+class UsageLimits(TypedDict):
+    """The limits of the caller. Null is no limit."""
+
+    open_jobs: int | None
+    """Unfinished jobs. A submission beyond it is refused."""
+    running_jobs: int | None
+    """Jobs that run at once."""
+    gpus: int | None
+    """GPUs that running jobs take at once. A process on a worker without a GPU counts as one."""
+    gpu_hours: int | None
+    """GPU-hours in a calendar month."""
+    stored_bytes: int | None
+    """Bytes of uploads, rows of datasets and checkpoints."""
+    when_exceeded: Literal["queue", "refuse"]
+    """`queue`: a job beyond the running jobs, GPUs or GPU-hours waits. `refuse`: its submission is refused."""
+
+
+class UsagePeriod(TypedDict):
+    """The calendar month in UTC that `gpu_hours` counts."""
+
+    start: str
+    """Its first moment."""
+    end: str
+    """The first moment of the next month."""
+
+
+class Used(TypedDict):
+    """The use of the caller, under the names of the limits."""
+
+    open_jobs: int
+    """Unfinished jobs."""
+    running_jobs: int
+    """Jobs that workers hold."""
+    gpus: int
+    """GPUs that these jobs take."""
+    gpu_hours: float
+    """GPU-hours of the period, with those of running jobs until now."""
+    stored_bytes: int
+    """Bytes of uploads, rows of datasets and checkpoints."""
+    recent_gpu_hours: float
+    """GPU-hours that the fair share compares: earlier hours count less, by a half-life."""
+
+
 VersionStatus: TypeAlias = Literal["importing", "ready", "blocked", "failed"]
 """The state of a version."""
 
@@ -2891,6 +2934,8 @@ class JobSummary(TypedDict):
     """For people."""
     status: JobStatus
     """State of the job."""
+    priority: Literal["low", "normal", "high"]
+    """Priority class of the job in the queue."""
     status_reason: str
     """Reason of the last transition, for people."""
     queue_reason: str | None
@@ -3344,6 +3389,21 @@ class UploadList(TypedDict):
     """Cursor of the last item: the next page's `after`."""
 
 
+class Usage(TypedDict):
+    """The caller's limits and use."""
+
+    object: Literal["usage"]
+    """Always `usage`."""
+    at: str
+    """The time of the figures."""
+    period: UsagePeriod
+    """The month of the GPU-hours."""
+    limits: UsageLimits
+    """The limits, each null where there is none."""
+    used: Used
+    """The present figures."""
+
+
 class DatasetVersion(TypedDict):
     """An immutable set of rows. Only an importing version changes."""
 
@@ -3596,6 +3656,8 @@ class Job(TypedDict):
     """For people."""
     status: JobStatus
     """State of the job."""
+    priority: Literal["low", "normal", "high"]
+    """Priority class of the job in the queue."""
     status_reason: str
     """Reason of the last transition, for people."""
     queue_reason: str | None

@@ -17,6 +17,8 @@ from core.jobs.state import write_first_status
 from core.models import CheckpointPin, DatasetVersion, Job, JobDataset
 from core.models.base import new_id
 from core.scheduling.matching import Requirement
+from core.scheduling.policy import Priority
+from core.scheduling.usage import check_submission
 from core.settings import Settings, get_settings
 from data.parse import bad_text
 from trainer.events import Message
@@ -27,7 +29,12 @@ EVALUATION = "evaluation_prompts"
 
 
 def submit_job(
-    session: Session, owner_id: str, spec: JobSpec, settings: Settings | None = None, actor: Actor = PLATFORM
+    session: Session,
+    owner_id: str,
+    spec: JobSpec,
+    settings: Settings | None = None,
+    actor: Actor = PLATFORM,
+    priority: Priority = Priority.NORMAL,
 ) -> Job:
     """Queue a job. Its datasets and checkpoints must belong to the owner and have the kinds that the spec needs.
 
@@ -44,7 +51,9 @@ def submit_job(
     quotas.check_storage(session, owner_id, allowed)
     resolved["data"] |= {role: pin(version) for role, version in used.items()}
     need = Requirement.of_spec(resolved)
-    job = Job(id=new_id("job"), owner_id=owner_id, name=spec.name, spec=resolved, priority=0, attempt=0, last_seq=0)
+    check_submission(session, owner_id, need.slots, allowed)
+    job = Job(id=new_id("job"), owner_id=owner_id, name=spec.name, spec=resolved, attempt=0, last_seq=0)
+    job.priority = int(priority)
     job.requirement, job.slots = need.stored(), need.slots
     write_first_status(session, job, "Created.", actor)
     session.add_all(JobDataset(job_id=job.id, role=role, version_id=version.id) for role, version in used.items())

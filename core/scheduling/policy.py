@@ -18,6 +18,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import IntEnum
+from typing import Literal
 
 from core.quotas import Quotas
 from core.scheduling.matching import EVERYTHING, Capacity, Requirement
@@ -29,6 +30,20 @@ class Priority(IntEnum):
     LOW = -1
     NORMAL = 0
     HIGH = 1
+
+    @property
+    def label(self) -> "PriorityName":
+        """Its name in REST."""
+        return _LABELS[self]
+
+    @classmethod
+    def named(cls, label: "PriorityName") -> "Priority":
+        """The inverse of `label`."""
+        return cls[label.upper()]
+
+
+PriorityName = Literal["low", "normal", "high"]
+_LABELS: dict[Priority, PriorityName] = {Priority.LOW: "low", Priority.NORMAL: "normal", Priority.HIGH: "high"}
 
 
 OVERDUE = Priority.HIGH + 1

@@ -1142,6 +1142,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Usage
+         * @description Your limits and your use of the platform.
+         */
+        get: operations["get_usage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/healthz": {
         parameters: {
             query?: never;
@@ -4218,6 +4238,12 @@ export interface components {
             /** @description State of the job. */
             status: components["schemas"]["JobStatus"];
             /**
+             * Priority
+             * @description Priority class of the job in the queue.
+             * @enum {string}
+             */
+            priority: "low" | "normal" | "high";
+            /**
              * Status Reason
              * @description Reason of the last transition, for people.
              */
@@ -4823,6 +4849,12 @@ export interface components {
             name: string;
             /** @description State of the job. */
             status: components["schemas"]["JobStatus"];
+            /**
+             * Priority
+             * @description Priority class of the job in the queue.
+             * @enum {string}
+             */
+            priority: "low" | "normal" | "high";
             /**
              * Status Reason
              * @description Reason of the last transition, for people.
@@ -9104,6 +9136,122 @@ export interface components {
          * @enum {string}
          */
         UploadStatus: "open" | "fetching" | "complete" | "failed";
+        /**
+         * Usage
+         * @description The caller's limits and use.
+         */
+        Usage: {
+            /**
+             * Object
+             * @description Always `usage`.
+             * @default usage
+             * @constant
+             */
+            object: "usage";
+            /**
+             * At
+             * Format: date-time
+             * @description The time of the figures.
+             */
+            at: string;
+            /** @description The month of the GPU-hours. */
+            period: components["schemas"]["UsagePeriod"];
+            /** @description The limits, each null where there is none. */
+            limits: components["schemas"]["UsageLimits"];
+            /** @description The present figures. */
+            used: components["schemas"]["Used"];
+        };
+        /**
+         * UsageLimits
+         * @description The limits of the caller. Null is no limit.
+         */
+        UsageLimits: {
+            /**
+             * Open Jobs
+             * @description Unfinished jobs. A submission beyond it is refused.
+             */
+            open_jobs: number | null;
+            /**
+             * Running Jobs
+             * @description Jobs that run at once.
+             */
+            running_jobs: number | null;
+            /**
+             * Gpus
+             * @description GPUs that running jobs take at once. A process on a worker without a GPU counts as one.
+             */
+            gpus: number | null;
+            /**
+             * Gpu Hours
+             * @description GPU-hours in a calendar month.
+             */
+            gpu_hours: number | null;
+            /**
+             * Stored Bytes
+             * @description Bytes of uploads, rows of datasets and checkpoints.
+             */
+            stored_bytes: number | null;
+            /**
+             * When Exceeded
+             * @description `queue`: a job beyond the running jobs, GPUs or GPU-hours waits. `refuse`: its submission is refused.
+             * @enum {string}
+             */
+            when_exceeded: "queue" | "refuse";
+        };
+        /**
+         * UsagePeriod
+         * @description The calendar month in UTC that `gpu_hours` counts.
+         */
+        UsagePeriod: {
+            /**
+             * Start
+             * Format: date-time
+             * @description Its first moment.
+             */
+            start: string;
+            /**
+             * End
+             * Format: date-time
+             * @description The first moment of the next month.
+             */
+            end: string;
+        };
+        /**
+         * Used
+         * @description The use of the caller, under the names of the limits.
+         */
+        Used: {
+            /**
+             * Open Jobs
+             * @description Unfinished jobs.
+             */
+            open_jobs: number;
+            /**
+             * Running Jobs
+             * @description Jobs that workers hold.
+             */
+            running_jobs: number;
+            /**
+             * Gpus
+             * @description GPUs that these jobs take.
+             */
+            gpus: number;
+            /**
+             * Gpu Hours
+             * @description GPU-hours of the period, with those of running jobs until now.
+             */
+            gpu_hours: number;
+            /**
+             * Stored Bytes
+             * @description Bytes of uploads, rows of datasets and checkpoints.
+             */
+            stored_bytes: number;
+            /**
+             * Recent Gpu Hours
+             * @description GPU-hours that the fair share compares: earlier hours count less, by a half-life.
+             */
+            recent_gpu_hours: number;
+        };
         /**
          * VersionStatus
          * @description The state of a version.
@@ -13544,7 +13692,10 @@ export interface operations {
     };
     create_job: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Priority class: jobs of a higher class start first. A job that has waited long rises. */
+                priority?: "low" | "normal" | "high";
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -15057,6 +15208,53 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["DatasetFormatList"];
+                };
+            };
+            /** @description `not_signed_in`: Sign in, or send an API key. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on the server. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `unavailable`: The database or the broker does not answer. Try again. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_usage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Usage"];
                 };
             };
             /** @description `not_signed_in`: Sign in, or send an API key. */
