@@ -18,7 +18,7 @@ from api.middleware import RequestFrame
 from api.openapi import describe
 from api.problems import documented
 from api.uploads import routes as uploads
-from core.errors import PlatformError, Unavailable
+from core.errors import PlatformError, QueryTimeout, Unavailable
 from core.settings import Settings
 from core.uploads.checksums import RunningDigests
 
@@ -69,7 +69,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
 
 def _under_v1(router: APIRouter) -> APIRouter:
     versioned = APIRouter(prefix="/v1")
-    versioned.include_router(router, responses=documented(PlatformError, Unavailable))
+    versioned.include_router(router, responses=documented(PlatformError, Unavailable, QueryTimeout))
     return versioned
 
 

@@ -15,7 +15,7 @@ from core.access import keys
 from core.access.keys import Principal
 from core.blobs import BlobStore, blob_store
 from core.datasets import versions
-from core.db import session_scope
+from core.db import request_scope
 from core.errors import CrossOrigin, NotFound, NotSignedIn
 from core.models import Checkpoint, Dataset, Job, Upload
 from core.paging import Order
@@ -38,7 +38,7 @@ SettingsDep = Annotated[Settings, Depends(_settings)]
 def _session(settings: SettingsDep) -> Iterator[Session]:
     """The request's transaction. With `scope="function"` below it is committed before the response is sent, so that a
     failed commit is an error response."""
-    with session_scope(settings.database_url) as session:
+    with request_scope(settings) as session:
         yield session
 
 
@@ -61,7 +61,7 @@ def _principal(
     """The caller, read in a transaction of its own, so that a slow upload holds no connection."""
     if bearer is None and cookie is None:
         raise NotSignedIn()
-    with session_scope(settings.database_url) as session:
+    with request_scope(settings) as session:
         if bearer is not None:
             return keys.authenticate(session, bearer.credentials)
         assert cookie is not None

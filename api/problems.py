@@ -7,6 +7,7 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from psycopg.errors import QueryCanceled
 from pydantic import ConfigDict
 from sqlalchemy.exc import DataError, InterfaceError, OperationalError, TimeoutError
 from starlette.exceptions import HTTPException
@@ -18,10 +19,12 @@ from core.errors import (
     InvalidRequest,
     NotFound,
     PlatformError,
+    QueryTimeout,
     TooLarge,
     Unavailable,
     platform_error,
 )
+from core.settings import get_settings
 from data.errors import DatasetError, is_disk_full
 
 MEDIA_TYPE = "application/problem+json"
@@ -108,8 +111,19 @@ async def _http_exception(request: Request, error: Exception) -> JSONResponse:
 
 
 async def _database_down(request: Request, error: Exception) -> JSONResponse:
+    if isinstance(error, OperationalError) and isinstance(error.orig, QueryCanceled):
+        return _query_timeout(request)
     log.error("request %s: the database does not respond: %s", request.state.request_id, error)
     return _answer(request, Unavailable("The database does not respond. Try again."))
+
+
+def _query_timeout(request: Request) -> JSONResponse:
+    seconds = (request.app.state.settings or get_settings()).statement_seconds
+    log.error("request %s: a query took longer than %g s", request.state.request_id, seconds)
+    advice = "Ask for less, such as fewer metrics or a smaller page, or try again later."
+    return _answer(
+        request, QueryTimeout(f"A query took longer than {seconds:g} s (PROXIMAL_STATEMENT_SECONDS). {advice}")
+    )
 
 
 async def _not_storable(request: Request, error: Exception) -> JSONResponse:

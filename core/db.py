@@ -10,10 +10,10 @@ from alembic import command
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Engine, create_engine
+from sqlalchemy import Engine, create_engine, event, text
 from sqlalchemy.orm import Session
 
-from core.settings import get_settings
+from core.settings import Settings, get_settings
 from data.parse import storable
 
 LONGEST_MESSAGE = 2000
@@ -39,6 +39,15 @@ def session_scope(database_url: str | None = None) -> Iterator[Session]:
         session.commit()
     for call in session.info.pop(_AFTER_COMMIT, []):
         call()
+
+
+@contextmanager
+def request_scope(settings: Settings) -> Iterator[Session]:
+    """`session_scope` for a request: PostgreSQL ends a statement that takes longer than `settings.statement_seconds`."""
+    limit = text(f"SET LOCAL statement_timeout = {math.ceil(1000 * settings.statement_seconds)}")
+    with session_scope(settings.database_url) as session:
+        event.listen(session, "after_begin", lambda _, __, connection: connection.execute(limit))
+        yield session
 
 
 def after_commit(session: Session, call: Callable[[], object]) -> None:

@@ -39,6 +39,7 @@
     ├── QuotaExceeded          429  the owner has as much as the platform allows
     ├── FetchFailed            502  a file could not be downloaded
     ├── Unavailable            503  the database or the broker does not answer
+    │   └── QueryTimeout       503  a statement of a request took too long
     └── DiskFull               507  the disk of the platform is full
 
 `platform_error` converts the errors of the dataset library.
@@ -291,6 +292,11 @@ class Unavailable(PlatformError):
     code = "unavailable"
     title = "The database or the broker does not answer. Try again."
     headers: ClassVar[Mapping[str, str]] = {"Retry-After": "2"}
+
+
+class QueryTimeout(Unavailable):
+    code = "query_timeout"
+    title = "A query took longer than the API allows."
 
 
 class DiskFull(PlatformError):

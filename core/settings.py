@@ -153,6 +153,8 @@ class Settings(BaseSettings):
     """Seconds after which the API closes an event stream. The browser reconnects and continues at the same event. Keep it below the longest request that a reverse proxy allows."""
     stream_poll_seconds: Seconds = 0.5
     """Seconds between two queries for new events, one for all event streams of an API process, while Redis does not announce them. With Redis the interval is ten times as long, since only lost notices must be found. Increase it to reduce the load on the database."""
+    statement_seconds: Seconds = 30
+    """Seconds after which PostgreSQL ends a statement of an API request, which then fails with the code `query_timeout`. It keeps expensive requests from occupying the database. Migrations and workers have no such limit."""
     stream_jobs: Annotated[int, Field(ge=1, le=500)] = 50
     """Most jobs of one event stream (`GET /v1/stream`). Each message contains a cursor for every job, about 30 bytes."""
     streams_per_key: Annotated[int, Field(ge=1)] = 100

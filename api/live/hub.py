@@ -18,7 +18,7 @@ from api.live.stream import Stream
 from api.live.tail import BATCH, News, Tail, read_news
 from api.problems import DATABASE_AWAY
 from core.access.keys import valid_credentials
-from core.db import session_scope
+from core.db import request_scope
 from core.errors import TooManyStreams
 from core.live import Notice
 from core.settings import Settings, get_settings
@@ -214,5 +214,5 @@ class Hub:
                     stream.end()
 
     def _valid(self, used: set[str]) -> set[str]:
-        with session_scope(self._settings.database_url) as session:
+        with request_scope(self._settings) as session:
             return valid_credentials(session, used)

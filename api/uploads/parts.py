@@ -14,7 +14,7 @@ from starlette.requests import ClientDisconnect
 from api.deps import BlobsDep, PrincipalDep, SettingsDep
 from api.problems import BadRequest
 from core.blobs import BlobDraft
-from core.db import session_scope
+from core.db import request_scope
 from core.errors import ChecksumMismatch, InvalidRequest
 from core.uploads import store
 from core.uploads.parts import part_key
@@ -38,7 +38,7 @@ ContentDigest = Annotated[
 
 def _wanted(upload_id: str, number: PartNumber, principal: PrincipalDep, settings: SettingsDep) -> int:
     """The required size of the part, read in a transaction of its own, so that a slow part holds no connection."""
-    with session_scope(settings.database_url) as session:
+    with request_scope(settings) as session:
         return expected_bytes(store.get(session, principal.owner_id, upload_id), number)
 
 

@@ -26,7 +26,7 @@ from api.validation import StrictRoute
 from core import models
 from core.access.import_urls import allowed_prefixes
 from core.datasets.importing import limits_of
-from core.db import after_commit, session_scope
+from core.db import after_commit, request_scope
 from core.errors import (
     ChecksumMismatch,
     CrossOrigin,
@@ -179,7 +179,7 @@ def _arrived_sum(
     upload_id: str, principal: PrincipalDep, settings: SettingsDep, blobs: BlobsDep, digests: DigestsDep
 ) -> str:
     """The SHA-256 of the file. It is computed outside the request's transaction, because it may take long."""
-    with session_scope(settings.database_url) as session:
+    with request_scope(settings) as session:
         upload = store.get(session, principal.owner_id, upload_id)
         if upload.status == UploadStatus.COMPLETE and upload.sha256:
             return upload.sha256
@@ -252,7 +252,7 @@ def preview_upload(
 
     Nothing is stored. With `format`, `kind` or `mapping`, the preview reads the records accordingly.
     """
-    with session_scope(settings.database_url) as session:  # no connection is held while the file is read
+    with request_scope(settings) as session:  # no connection is held while the file is read
         upload = store.get(session, principal.owner_id, upload_id)
         open_ = opener(blobs, upload)
     scratch = settings.data_dir / "scratch"

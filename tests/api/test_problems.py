@@ -186,3 +186,16 @@ def test_dashboard_not_built_is_reported(settings: Settings, tmp_path: Path) -> 
     with TestClient(app) as client:
         response = client.get("/")
     assert response.status_code == 503 and "not built" in response.text
+
+
+def test_slow_statement_is_ended_with_a_query_timeout(
+    app: FastAPI, client: TestClient, settings: Settings, session: Session
+) -> None:
+    """A lock keeps the query waiting. The next request has a connection without the failed transaction."""
+    app.state.settings = settings.model_copy(update={"statement_seconds": 0.3})
+    session.execute(text("LOCK TABLE workers IN ACCESS EXCLUSIVE MODE"))
+    refused = client.get("/v1/workers")
+    detail = problem(refused, 503, "query_timeout")["detail"]
+    assert "0.3 s" in detail and "PROXIMAL_STATEMENT_SECONDS" in detail and refused.headers["retry-after"]
+    session.rollback()
+    assert client.get("/v1/workers").status_code == 200

@@ -56,6 +56,7 @@ def test_events_in_order_by_cursor_and_type(client: TestClient, job: Job) -> Non
     assert (page["has_more"], page["first_id"], page["last_id"]) == (True, "1", "4")
     assert page["data"][0] | {"created_at": ""} == {
         "object": "job.event",
+        "job_id": job.id,
         "seq": 1,
         "attempt": 0,
         "type": "status_changed",
