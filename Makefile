@@ -54,6 +54,7 @@ check: setup ## lint, formats, types, import contracts, prose, the documentation
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 	@$(BIN)/datamodel-codegen --check
+	@$(BIN)/python -m client.sdk.generate --check
 	@$(BIN)/python .ci/prose
 	@NO_MKDOCS_2_WARNING=true $(BIN)/mkdocs build --strict --quiet
 	@$(NPM) run --silent lint
@@ -78,6 +79,7 @@ openapi: setup ## regenerate frontend/openapi.json, the dashboard's types and th
 	@$(BIN)/python -m api openapi > frontend/openapi.json.new
 	@mv frontend/openapi.json.new frontend/openapi.json
 	@$(BIN)/datamodel-codegen
+	@$(BIN)/python -m client.sdk.generate
 	@$(NPM) run --silent generate
 
 reference: setup ## regenerate the parts of docs/ that come from the code

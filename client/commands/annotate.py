@@ -46,7 +46,7 @@ def new(
     if not isinstance(source, dict):
         raise ClientError(f'{file}: `source` must be a table, for example {{type = "dataset", dataset = "ds_…"}}.')
     with context.obj.client() as client:
-        round_ = client.create_annotation_round(source, **wanted)
+        round_ = client.create_annotation_round({"source": source, **wanted})
     context.obj.printer.item(round_, plain(f"{round_['id']}  {round_['status']}"))
 
 

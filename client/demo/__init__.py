@@ -2,7 +2,7 @@
 
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from rich.console import Console
 from rich.markup import escape
@@ -19,7 +19,7 @@ _POLL_SECONDS = 0.2
 SPEC = Path(generate.__file__).with_name("demo.toml")
 ROLES = ("preferences", "sft", "prompts")
 """The roles of the demo's datasets. Each role is also the dataset's kind."""
-_UNFINISHED = ("queued", "starting", "running")
+_UNFINISHED: Final = ("queued", "starting", "running")
 
 
 def run(options: Options, seed: int, json_file: Path | None, *, leave: bool) -> int:

@@ -9,12 +9,13 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, as_completed
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Literal, Protocol, TypeVar
 
 from client.errors import ApiError, ClientError, Unreachable
 from client.sdk.types import Upload, UploadPart, UploadPartSum
 
 T = TypeVar("T")
+_Status = Literal["complete", "open"]
 Progress = Callable[[int, int], None]
 """Called with the bytes sent and the size of the file. Several threads call it, one at a time."""
 
@@ -42,8 +43,8 @@ def persistently(action: Callable[[], T], wait: Callable[[float], object] = time
 class Platform(Protocol):
     """The methods of the client that an upload needs."""
 
-    def create_upload(self, filename: str, size: int, sha256: str | None = None) -> Upload: ...
-    def list_uploads(self, status: str | None = None) -> Iterator[Upload]: ...
+    def create_upload(self, filename: str, bytes: int, sha256: str | None = None) -> Upload: ...
+    def list_uploads(self, status: _Status | None = None) -> Iterator[Upload]: ...
     def get_upload_part(self, upload_id: str, number: int) -> UploadPartSum: ...
     def put_upload_part(self, upload_id: str, number: int, content: Iterator[bytes], size: int) -> UploadPart: ...
     def complete_upload(self, upload_id: str, sha256: str | None = None) -> Upload: ...
@@ -92,7 +93,7 @@ class MultipartUpload:
                 return upload
         return None
 
-    def _alike(self, status: str) -> Iterator[Upload]:
+    def _alike(self, status: _Status) -> Iterator[Upload]:
         """Uploads with the name and size of the file, newest first."""
         for upload in self._platform.list_uploads(status=status):
             if (upload["filename"], upload["bytes"]) == (self._file.name, self._size):

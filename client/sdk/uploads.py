@@ -3,14 +3,15 @@
 import codecs
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from client.errors import ApiError
+from client.sdk.connection import escaped
 from client.sdk.datasets import Datasets
 from client.sdk.multipart import MultipartUpload, Progress, persistently
-from client.sdk.types import Dataset, DatasetError, Upload, UploadLimits, UploadPart, UploadPartSum, UploadPreview
+from client.sdk.types import Dataset, DatasetError, Upload, UploadPart
 
 SMALL = 16 * 1024 * 1024
 """Largest file, in bytes, that is sent in one request."""
@@ -18,6 +19,7 @@ _LONGEST_NAME = 200
 """Longest name of a dataset. A longer file name is cut to this length."""
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 2.0
 T = TypeVar("T")
+BadRows = Literal["refuse", "report", "leave_out"]
 Importing = Callable[[float, str], None]
 """Called with the progress of an import, from 0 to 1, and a note."""
 
@@ -34,7 +36,7 @@ class Uploads(Datasets):
         format: str | None = None,
         mapping: Mapping[str, Any] | None = None,
         encoding: str | None = None,
-        bad_rows: str = "refuse",
+        bad_rows: BadRows = "refuse",
         progress: Progress | None = None,
         importing: Importing | None = None,
     ) -> Dataset:
@@ -88,27 +90,6 @@ class Uploads(Datasets):
             raise ApiError(422, {"code": upload["error"]["code"], "detail": upload["error"]["message"]})
         return upload
 
-    # One method for each operation
-
-    def create_upload(self, filename: str, size: int, sha256: str | None = None) -> Upload:
-        """Announce a file of `size` bytes, to be sent in parts."""
-        body = {"filename": filename, "bytes": size, "sha256": sha256}
-        answer: Upload = self._request("POST", "/v1/uploads", json=body).json()
-        return answer
-
-    def create_upload_from(self, url: str, filename: str | None = None) -> Upload:
-        """Have the platform download a file: https://…, s3://…, hf://datasets/… or file:///…, if its operator allows it."""
-        answer: Upload = self._request("POST", "/v1/uploads/from", json={"url": url, "filename": filename}).json()
-        return answer
-
-    def list_uploads(self, status: str | None = None) -> Iterator[Upload]:
-        """Newest first. `status`: open, fetching, complete or failed."""
-        return self._pages("/v1/uploads", status=status)
-
-    def get_upload(self, upload_id: str) -> Upload:
-        answer: Upload = self._get(f"/v1/uploads/{upload_id}")
-        return answer
-
     def put_upload_part(
         self, upload_id: str, number: int, content: bytes | Iterable[bytes], size: int | None = None
     ) -> UploadPart:
@@ -116,42 +97,8 @@ class Uploads(Datasets):
         headers = {"Content-Type": "application/octet-stream"}
         if size is not None:
             headers["Content-Length"] = str(size)
-        path = f"/v1/uploads/{upload_id}/parts/{number}"
+        path = f"/v1/uploads/{escaped(upload_id)}/parts/{number}"
         answer: UploadPart = self._request("PUT", path, content=content, headers=headers).json()
-        return answer
-
-    def get_upload_part(self, upload_id: str, number: int) -> UploadPartSum:
-        """A received part, with its SHA-256."""
-        answer: UploadPartSum = self._get(f"/v1/uploads/{upload_id}/parts/{number}")
-        return answer
-
-    def complete_upload(self, upload_id: str, sha256: str | None = None) -> Upload:
-        """Complete an upload whose parts were all sent. Raises ApiError if `sha256` is not the checksum of the file."""
-        body = {"sha256": sha256}
-        answer: Upload = self._request("POST", f"/v1/uploads/{upload_id}/complete", json=body, timeout=None).json()
-        return answer
-
-    def delete_upload(self, upload_id: str) -> None:
-        """Remove the parts of an upload and stop its download. Datasets made from it stay."""
-        self._request("DELETE", f"/v1/uploads/{upload_id}")
-
-    def preview_upload(
-        self,
-        upload_id: str,
-        format: str | None = None,
-        kind: str | None = None,
-        mapping: Mapping[str, Any] | None = None,
-        encoding: str | None = None,
-    ) -> UploadPreview:
-        """The rows that the first records would become. Nothing is stored."""
-        body = {"format": format, "kind": kind, "mapping": mapping, "encoding": encoding}
-        path = f"/v1/uploads/{upload_id}/preview"
-        answer: UploadPreview = self._request("POST", path, json=body, timeout=None).json()
-        return answer
-
-    def get_upload_limits(self) -> UploadLimits:
-        """The largest sizes of files, and the allowed sources of downloads."""
-        answer: UploadLimits = self._get("/v1/reference/uploads")
         return answer
 
     def _earlier_import(self, upload: Upload, options: Mapping[str, Any], bad_rows: str) -> Dataset | None:

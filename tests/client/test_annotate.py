@@ -96,7 +96,7 @@ def test_annotate_quit_keeps_the_item_open(run: Run, client: Client, described: 
 
 
 def test_annotate_continue_names_the_obstacle(client: Client, dataset: str) -> None:
-    round_id = client.create_annotation_round({"type": "dataset", "dataset": dataset})["id"]
+    round_id = client.create_annotation_round({"source": {"type": "dataset", "dataset": dataset}})["id"]
     for verb in (client.get_annotation_continuation, client.continue_job):
         with pytest.raises(ApiError, match="Close it first") as refusal:
             verb(round_id, "job_x")

@@ -7,7 +7,7 @@ from typing import Any, get_args, get_type_hints
 
 import pytest
 
-from client.sdk import Client, types
+from client.sdk import AsyncClient, Client, types
 
 SCHEMA: dict[str, Any] = json.loads((Path(__file__).parents[2] / "frontend" / "openapi.json").read_text())
 OPERATIONS = {operation["operationId"]: operation for path in SCHEMA["paths"].values() for operation in path.values()}
@@ -16,6 +16,8 @@ OPERATIONS = {operation["operationId"]: operation for path in SCHEMA["paths"].va
 NOT_FOR_PROGRAMS = {"sign_in", "sign_out"}
 # Methods that write a file, or return another form than the response.
 NO_JSON = {"download_checkpoint", "download_checkpoint_file", "export_dataset", "stream_job_events"}
+# A program that waits without blocking has no use for these, or runs them in a thread by itself.
+BLOCKING = {"put_upload_part", "sample_dataset_rows", "upload_file", "wait_for_dataset", "wait_for_upload"}
 
 
 def returned(operation: dict[str, Any]) -> str | None:
@@ -32,9 +34,17 @@ def item_type(schema: str) -> str:
     return name
 
 
+def methods(client: type) -> set[str]:
+    return {name for name, _ in inspect.getmembers(client, inspect.isfunction) if not name.startswith("_")}
+
+
 def test_sdk_has_a_method_for_every_operation() -> None:
-    methods = {name for name, _ in inspect.getmembers(Client, inspect.isfunction) if not name.startswith("_")}
-    assert set(OPERATIONS) - methods == NOT_FOR_PROGRAMS
+    assert set(OPERATIONS) - methods(Client) == NOT_FOR_PROGRAMS
+
+
+def test_async_client_has_the_methods_of_the_client() -> None:
+    assert methods(Client) - methods(AsyncClient) == BLOCKING
+    assert methods(AsyncClient) - methods(Client) == set()
 
 
 @pytest.mark.parametrize("name", sorted(set(OPERATIONS) - NOT_FOR_PROGRAMS - NO_JSON))

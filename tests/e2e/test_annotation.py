@@ -48,7 +48,9 @@ def begin(client: Client) -> Begin:
     """Begins a round on the unlabelled rows of a dataset's first version; its id, once it is open."""
 
     def begin_round(dataset_id: str, **wanted: Any) -> str:
-        round_id = client.create_annotation_round({"type": "dataset", "dataset": f"{dataset_id}@1"}, **wanted)["id"]
+        round_id = client.create_annotation_round(
+            {"source": {"type": "dataset", "dataset": f"{dataset_id}@1"}, **wanted}
+        )["id"]
         eventually(lambda: client.get_annotation_round(round_id)["status"] == "open", WAIT_MS / 1000)
         return round_id
 

@@ -1,0 +1,711 @@
+"""The operations of the API as methods of `Client`. `make openapi` generates this file; do not edit it."""
+
+# ruff: noqa: PLR0913
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal
+
+from client.sdk.connection import OMITTED, Body, Connection, Omitted, commas, escaped, given
+from client.sdk.types import (
+    AnnotationAnswer,
+    AnnotationContinuation,
+    AnnotationProgress,
+    AnnotationQueue,
+    AnnotationResult,
+    AnnotationRound,
+    AnnotationUndo,
+    Checkpoint,
+    Dataset,
+    DatasetFormat,
+    DatasetRow,
+    DatasetVersion,
+    DataTask,
+    Health,
+    Job,
+    JobEvent,
+    JobSample,
+    JobSummary,
+    MetricInfo,
+    Metrics,
+    Overlap,
+    Preset,
+    Readiness,
+    Report,
+    SampleStep,
+    Session,
+    Upload,
+    UploadLimits,
+    UploadPartSum,
+    UploadPreview,
+    Worker,
+)
+
+
+class Operations(Connection):
+    """One method for each operation. A list is read page by page."""
+
+    def who_am_i(self) -> Session:
+        """Return the API key of the caller.
+
+        `GET /v1/session`
+        """
+        found: Session = self._json("GET", "/v1/session")
+        return found
+
+    def list_dataset_versions(
+        self, dataset_id: str, order: Literal["asc", "desc"] | None = None
+    ) -> Iterator[DatasetVersion]:
+        """List the versions of a dataset, each with the jobs that use it.
+
+        `GET /v1/datasets/{dataset_id}/versions`
+        """
+        return self._pages(f"/v1/datasets/{escaped(dataset_id)}/versions", params={"order": order})
+
+    def get_dataset_version(self, dataset_id: str, number: int) -> DatasetVersion:
+        """One version.
+
+        `GET /v1/datasets/{dataset_id}/versions/{number}`
+        """
+        found: DatasetVersion = self._json("GET", f"/v1/datasets/{escaped(dataset_id)}/versions/{escaped(number)}")
+        return found
+
+    def list_dataset_rows(
+        self,
+        dataset_id: str,
+        after: int | None = None,
+        sample: int | None = None,
+        seed: int | None = None,
+        version: int | None = None,
+        search: str | None = None,
+        finding: str | None = None,
+        report: str | None = None,
+        split: Literal["train", "eval"] | None = None,
+        eval_fraction: float | None = None,
+    ) -> Iterator[DatasetRow]:
+        """List the rows of a version in canonical form: all, or those that match every filter.
+
+        `GET /v1/datasets/{dataset_id}/rows`
+        """
+        return self._pages(
+            f"/v1/datasets/{escaped(dataset_id)}/rows",
+            params={
+                "after": after,
+                "sample": sample,
+                "seed": seed,
+                "version": version,
+                "search": search,
+                "finding": finding,
+                "report": report,
+                "split": split,
+                "eval_fraction": eval_fraction,
+            },
+        )
+
+    def compare_datasets(self, dataset: str, other: str) -> Overlap:
+        """Return the prompts that two datasets share, equal or nearly equal.
+
+        Evaluation prompts in the training data make the results of a run look better than they are. Both datasets may be of any
+        kind that has prompts.
+
+        `GET /v1/datasets/overlap`
+        """
+        found: Overlap = self._json("GET", "/v1/datasets/overlap", params={"dataset": dataset, "other": other})
+        return found
+
+    def import_upload(
+        self,
+        upload: str,
+        name: str | None = None,
+        kind: Literal["preferences", "thumbs", "prompts", "sft", "pretraining"] | None = None,
+        format: str | None = None,
+        mapping: Mapping[str, Any] | None = None,
+        encoding: str | None = None,
+        bad_rows: Literal["refuse", "report", "leave_out"] | None = None,
+    ) -> Dataset:
+        """Create a dataset from the file in a form, at once (201), or from a complete upload, in the background (202).
+
+        Every record is validated. If a record in a form is invalid, nothing is stored and the error names lines and columns,
+        unless `bad_rows` allows it. Format, kind and encoding are detected if the request does not name them. If several formats
+        fit, the error `format_unclear` lists them in `candidates`, and a mapping made from the columns' names in `suggested`.
+
+        `POST /v1/datasets`
+        """
+        found: Dataset = self._json(
+            "POST",
+            "/v1/datasets",
+            body=given(
+                {
+                    "upload": upload,
+                    "name": name,
+                    "kind": kind,
+                    "format": format,
+                    "mapping": mapping,
+                    "encoding": encoding,
+                    "bad_rows": bad_rows,
+                }
+            ),
+        )
+        return found
+
+    def list_datasets(
+        self,
+        kind: Literal["preferences", "thumbs", "prompts", "sft", "pretraining"] | None = None,
+        search: str | None = None,
+        archived: bool | None = None,
+        order: Literal["asc", "desc"] | None = None,
+    ) -> Iterator[Dataset]:
+        """Your datasets.
+
+        `GET /v1/datasets`
+        """
+        return self._pages(
+            "/v1/datasets", params={"kind": kind, "search": search, "archived": archived, "order": order}
+        )
+
+    def get_dataset(self, dataset_id: str) -> Dataset:
+        """One dataset.
+
+        `GET /v1/datasets/{dataset_id}`
+        """
+        found: Dataset = self._json("GET", f"/v1/datasets/{escaped(dataset_id)}")
+        return found
+
+    def change_dataset(
+        self, dataset_id: str, name: Omitted | str | None = OMITTED, expires_at: Omitted | str | None = OMITTED
+    ) -> Dataset:
+        """Rename a dataset, or set when it expires.
+
+        `PATCH /v1/datasets/{dataset_id}`
+        """
+        found: Dataset = self._json(
+            "PATCH", f"/v1/datasets/{escaped(dataset_id)}", body={"name": name, "expires_at": expires_at}
+        )
+        return found
+
+    def delete_dataset(self, dataset_id: str) -> None:
+        """Delete a dataset with all its versions, unless an unfinished job uses one. `jobs` of the problem lists these jobs.
+
+        `DELETE /v1/datasets/{dataset_id}`
+        """
+        self._json("DELETE", f"/v1/datasets/{escaped(dataset_id)}")
+
+    def archive_dataset(self, dataset_id: str) -> Dataset:
+        """Archive a dataset: lists leave it out. Jobs can still use it.
+
+        `POST /v1/datasets/{dataset_id}/archive`
+        """
+        found: Dataset = self._json("POST", f"/v1/datasets/{escaped(dataset_id)}/archive")
+        return found
+
+    def unarchive_dataset(self, dataset_id: str) -> Dataset:
+        """Return an archived dataset to the lists.
+
+        `POST /v1/datasets/{dataset_id}/unarchive`
+        """
+        found: Dataset = self._json("POST", f"/v1/datasets/{escaped(dataset_id)}/unarchive")
+        return found
+
+    def list_dataset_tasks(self, dataset_id: str) -> list[DataTask]:
+        """List the data tasks of a dataset: imports, search indexes, reports.
+
+        `GET /v1/datasets/{dataset_id}/tasks`
+        """
+        return list((self._json("GET", f"/v1/datasets/{escaped(dataset_id)}/tasks"))["data"])
+
+    def cancel_dataset_task(self, dataset_id: str, task_id: str) -> DataTask:
+        """Cancel a data task. The version that it was making is then `failed`. A finished task does not change.
+
+        `POST /v1/datasets/{dataset_id}/tasks/{task_id}/cancel`
+        """
+        found: DataTask = self._json("POST", f"/v1/datasets/{escaped(dataset_id)}/tasks/{escaped(task_id)}/cancel")
+        return found
+
+    def request_report(
+        self,
+        dataset_id: str,
+        version: int | None = None,
+        model: str | None = None,
+        chat_template: Literal["auto", "none"] | None = None,
+        max_prompt_tokens: int | None = None,
+        max_completion_tokens: int | None = None,
+        eval_fraction: float | None = None,
+    ) -> Report:
+        """Request a report on a version. Each version gets one without a model as soon as it has rows. With the model and the
+        limits of a job, the report uses that job's tokenizer and template.
+
+        `POST /v1/datasets/{dataset_id}/reports`
+        """
+        found: Report = self._json(
+            "POST",
+            f"/v1/datasets/{escaped(dataset_id)}/reports",
+            body=given(
+                {
+                    "version": version,
+                    "model": model,
+                    "chat_template": chat_template,
+                    "max_prompt_tokens": max_prompt_tokens,
+                    "max_completion_tokens": max_completion_tokens,
+                    "eval_fraction": eval_fraction,
+                }
+            ),
+        )
+        return found
+
+    def list_reports(self, dataset_id: str, version: int | None = None) -> Iterator[Report]:
+        """Reports on a dataset's versions, newest first.
+
+        `GET /v1/datasets/{dataset_id}/reports`
+        """
+        return self._pages(f"/v1/datasets/{escaped(dataset_id)}/reports", params={"version": version})
+
+    def get_report(self, dataset_id: str, report_id: str) -> Report:
+        """Return a report with its progress and its findings.
+
+        `GET /v1/datasets/{dataset_id}/reports/{report_id}`
+        """
+        found: Report = self._json("GET", f"/v1/datasets/{escaped(dataset_id)}/reports/{escaped(report_id)}")
+        return found
+
+    def apply_fixes(
+        self, dataset_id: str, findings: Sequence[str], version: int | None = None, report: str | None = None
+    ) -> DatasetVersion:
+        """Apply the fixes of findings: make a new version without the rows, or with the texts changed. The old version does not
+        change.
+
+        `POST /v1/datasets/{dataset_id}/fixes`
+        """
+        found: DatasetVersion = self._json(
+            "POST",
+            f"/v1/datasets/{escaped(dataset_id)}/fixes",
+            body=given({"findings": findings, "version": version, "report": report}),
+        )
+        return found
+
+    def create_upload(self, filename: str, bytes: int, sha256: str | None = None) -> Upload:
+        """Start an upload. Then PUT each of its `parts`, in any order and several at a time, and complete it.
+
+        `POST /v1/uploads`
+        """
+        found: Upload = self._json(
+            "POST", "/v1/uploads", body=given({"filename": filename, "bytes": bytes, "sha256": sha256})
+        )
+        return found
+
+    def list_uploads(
+        self,
+        status: Literal["open", "fetching", "complete", "failed"] | None = None,
+        order: Literal["asc", "desc"] | None = None,
+    ) -> Iterator[Upload]:
+        """List your uploads that have not expired.
+
+        `GET /v1/uploads`
+        """
+        return self._pages("/v1/uploads", params={"status": status, "order": order})
+
+    def create_upload_from(self, url: str, filename: str | None = None) -> Upload:
+        """Have the platform download a file. `GET /v1/reference/uploads` lists the addresses that its operator allows.
+
+        `POST /v1/uploads/from`
+        """
+        found: Upload = self._json("POST", "/v1/uploads/from", body=given({"url": url, "filename": filename}))
+        return found
+
+    def get_upload_limits(self) -> UploadLimits:
+        """Return the largest sizes of files and the allowed sources of downloads.
+
+        `GET /v1/reference/uploads`
+        """
+        found: UploadLimits = self._json("GET", "/v1/reference/uploads")
+        return found
+
+    def get_upload(self, upload_id: str) -> Upload:
+        """Return an upload with its received parts.
+
+        `GET /v1/uploads/{upload_id}`
+        """
+        found: Upload = self._json("GET", f"/v1/uploads/{escaped(upload_id)}")
+        return found
+
+    def delete_upload(self, upload_id: str) -> None:
+        """Delete an upload and its parts, and stop its download. Datasets made from it stay.
+
+        `DELETE /v1/uploads/{upload_id}`
+        """
+        self._json("DELETE", f"/v1/uploads/{escaped(upload_id)}")
+
+    def get_upload_part(self, upload_id: str, number: int) -> UploadPartSum:
+        """Return a received part with its SHA-256.
+
+        `GET /v1/uploads/{upload_id}/parts/{number}`
+        """
+        found: UploadPartSum = self._json("GET", f"/v1/uploads/{escaped(upload_id)}/parts/{escaped(number)}")
+        return found
+
+    def complete_upload(self, upload_id: str, sha256: str | None = None) -> Upload:
+        """Complete an upload: check that all parts are received, and the checksum of the file. May be repeated.
+
+        `POST /v1/uploads/{upload_id}/complete`
+        """
+        found: Upload = self._json(
+            "POST", f"/v1/uploads/{escaped(upload_id)}/complete", body=given({"sha256": sha256}), timeout=None
+        )
+        return found
+
+    def preview_upload(
+        self,
+        upload_id: str,
+        format: str | None = None,
+        kind: Literal["preferences", "thumbs", "prompts", "sft", "pretraining"] | None = None,
+        mapping: Mapping[str, Any] | None = None,
+        encoding: str | None = None,
+    ) -> UploadPreview:
+        """Preview an upload: its container, the formats that fit, its columns, and its first records with their rows.
+
+        Nothing is stored. With `format`, `kind` or `mapping`, the preview reads the records accordingly.
+
+        `POST /v1/uploads/{upload_id}/preview`
+        """
+        found: UploadPreview = self._json(
+            "POST",
+            f"/v1/uploads/{escaped(upload_id)}/preview",
+            body=given({"format": format, "kind": kind, "mapping": mapping, "encoding": encoding}),
+            timeout=None,
+        )
+        return found
+
+    def create_annotation_round(self, body: Body) -> AnnotationRound:
+        """Create a round of comparisons, from the rows of a dataset or from completions that policies sample for its prompts.
+
+        A data task makes the items: the round is `preparing`, then `open`.
+
+        `POST /v1/annotation/rounds`
+        """
+        found: AnnotationRound = self._json("POST", "/v1/annotation/rounds", body=body)
+        return found
+
+    def list_annotation_rounds(
+        self,
+        status: Sequence[Literal["preparing", "open", "paused", "closing", "closed", "failed"]] | None = None,
+        order: Literal["asc", "desc"] | None = None,
+    ) -> Iterator[AnnotationRound]:
+        """Your rounds.
+
+        `GET /v1/annotation/rounds`
+        """
+        return self._pages("/v1/annotation/rounds", params={"status": status, "order": order})
+
+    def get_annotation_round(self, round_id: str) -> AnnotationRound:
+        """One round.
+
+        `GET /v1/annotation/rounds/{round_id}`
+        """
+        found: AnnotationRound = self._json("GET", f"/v1/annotation/rounds/{escaped(round_id)}")
+        return found
+
+    def change_annotation_round(
+        self,
+        round_id: str,
+        name: Omitted | str | None = OMITTED,
+        instructions: Omitted | str | None = OMITTED,
+        overlap: Omitted | int | None = OMITTED,
+        status: Omitted | Literal["open", "paused"] | None = OMITTED,
+    ) -> AnnotationRound:
+        """Change the name, the instructions or the overlap of a round; pause it, or open it again.
+
+        `PATCH /v1/annotation/rounds/{round_id}`
+        """
+        found: AnnotationRound = self._json(
+            "PATCH",
+            f"/v1/annotation/rounds/{escaped(round_id)}",
+            body={"name": name, "instructions": instructions, "overlap": overlap, "status": status},
+        )
+        return found
+
+    def delete_annotation_round(self, round_id: str) -> None:
+        """Delete a round with its items and answers. The dataset with its answers stays.
+
+        `DELETE /v1/annotation/rounds/{round_id}`
+        """
+        self._json("DELETE", f"/v1/annotation/rounds/{escaped(round_id)}")
+
+    def next_annotation_items(self, round_id: str, annotator: str, limit: int | None = None) -> AnnotationQueue:
+        """Reserve the next items for an annotator. They are shown without policies, in a random order per annotator.
+
+        A repeated request returns the same items. The reservation lasts `reservation_minutes`. An annotator gets an item once,
+        unless they undo the answer to it.
+
+        `POST /v1/annotation/rounds/{round_id}/next`
+        """
+        found: AnnotationQueue = self._json(
+            "POST",
+            f"/v1/annotation/rounds/{escaped(round_id)}/next",
+            body=given({"annotator": annotator, "limit": limit}),
+        )
+        return found
+
+    def answer_annotation_item(
+        self,
+        round_id: str,
+        item_id: str,
+        annotator: str,
+        choice: Literal["1", "2", "tie", "skip"] | None = None,
+        ranks: Sequence[int] | None = None,
+        seconds: float | None = None,
+    ) -> AnnotationAnswer:
+        """Answer or skip an item of this annotator. The same answer again changes nothing; another answer replaces it.
+
+        `PUT /v1/annotation/rounds/{round_id}/items/{item_id}/answer`
+        """
+        found: AnnotationAnswer = self._json(
+            "PUT",
+            f"/v1/annotation/rounds/{escaped(round_id)}/items/{escaped(item_id)}/answer",
+            body=given({"annotator": annotator, "choice": choice, "ranks": ranks, "seconds": seconds}),
+        )
+        return found
+
+    def undo_annotation(self, round_id: str, annotator: str, item: str | None = None) -> AnnotationUndo:
+        """Undo an annotator's last answer, or the one to an item. The annotator gets the item again, first.
+
+        `POST /v1/annotation/rounds/{round_id}/undo`
+        """
+        found: AnnotationUndo = self._json(
+            "POST",
+            f"/v1/annotation/rounds/{escaped(round_id)}/undo",
+            body=given({"annotator": annotator, "item": item}),
+        )
+        return found
+
+    def get_annotation_progress(self, round_id: str) -> AnnotationProgress:
+        """Progress, speed and quality of each annotator, agreement between annotators and with a reward model, and the wins of
+        each policy.
+
+        `GET /v1/annotation/rounds/{round_id}/progress`
+        """
+        found: AnnotationProgress = self._json("GET", f"/v1/annotation/rounds/{escaped(round_id)}/progress")
+        return found
+
+    def list_annotation_results(
+        self, round_id: str, after: int | None = None, only: Literal["disagreed"] | None = None
+    ) -> Iterator[AnnotationResult]:
+        """List the items with their policies, scores and answers.
+
+        `GET /v1/annotation/rounds/{round_id}/items`
+        """
+        return self._pages(f"/v1/annotation/rounds/{escaped(round_id)}/items", params={"after": after, "only": only})
+
+    def choose_annotation_reward_model(self, round_id: str, checkpoint: str) -> AnnotationProgress:
+        """Score the completions with a reward model, to measure how often it agrees with the annotators.
+
+        `POST /v1/annotation/rounds/{round_id}/reward_model`
+        """
+        found: AnnotationProgress = self._json(
+            "POST", f"/v1/annotation/rounds/{escaped(round_id)}/reward_model", body=given({"checkpoint": checkpoint})
+        )
+        return found
+
+    def close_annotation_round(
+        self, round_id: str, dataset: str | None = None, name: str | None = None
+    ) -> AnnotationRound:
+        """End a round, and write its answers to a new dataset or append them to an existing one.
+
+        A data task writes them: the round is `closing`, then `closed`.
+
+        `POST /v1/annotation/rounds/{round_id}/close`
+        """
+        found: AnnotationRound = self._json(
+            "POST", f"/v1/annotation/rounds/{escaped(round_id)}/close", body=given({"dataset": dataset, "name": name})
+        )
+        return found
+
+    def get_annotation_continuation(self, round_id: str, job: str, steps: int | None = None) -> AnnotationContinuation:
+        """Return the spec that `POST …/continue` would submit, and a description of it.
+
+        `GET /v1/annotation/rounds/{round_id}/continuation`
+        """
+        found: AnnotationContinuation = self._json(
+            "GET", f"/v1/annotation/rounds/{escaped(round_id)}/continuation", params={"job": job, "steps": steps}
+        )
+        return found
+
+    def continue_job(self, round_id: str, job: str, steps: int | None = None, name: str | None = None) -> Job:
+        """Submit a job that continues another: refit its reward model on the closed round, then run PPO from its policy.
+
+        `POST /v1/annotation/rounds/{round_id}/continue`
+        """
+        found: Job = self._json(
+            "POST",
+            f"/v1/annotation/rounds/{escaped(round_id)}/continue",
+            body=given({"job": job, "steps": steps, "name": name}),
+        )
+        return found
+
+    def create_job(self, spec: Body) -> Job:
+        """Submit a job. Only `model` and `data.preferences` are required. Datasets are named by id, models also by a checkpoint's id.
+
+        `POST /v1/jobs`
+        """
+        found: Job = self._json("POST", "/v1/jobs", body=spec)
+        return found
+
+    def list_jobs(
+        self,
+        status: Sequence[
+            Literal[
+                "queued", "starting", "running", "pausing", "paused", "cancelling", "succeeded", "failed", "cancelled"
+            ]
+        ]
+        | None = None,
+        order: Literal["asc", "desc"] | None = None,
+    ) -> Iterator[JobSummary]:
+        """Your jobs, without their specs.
+
+        `GET /v1/jobs`
+        """
+        return self._pages("/v1/jobs", params={"status": status, "order": order})
+
+    def get_job(self, job_id: str) -> Job:
+        """One job, with its spec.
+
+        `GET /v1/jobs/{job_id}`
+        """
+        found: Job = self._json("GET", f"/v1/jobs/{escaped(job_id)}")
+        return found
+
+    def cancel_job(self, job_id: str, body: Body) -> Job:
+        """End a job without a worker at once. A running job is `cancelling` until its worker has stopped the run.
+
+        `POST /v1/jobs/{job_id}/cancel`
+        """
+        found: Job = self._json("POST", f"/v1/jobs/{escaped(job_id)}/cancel", body=body)
+        return found
+
+    def pause_job(self, job_id: str, body: Body) -> Job:
+        """Pause a queued job at once. A running job is `pausing` until the trainer has finished its step and saved.
+
+        The worker then gives up the job and its GPU. A paused job keeps its checkpoints and its place by age in the queue.
+
+        `POST /v1/jobs/{job_id}/pause`
+        """
+        found: Job = self._json("POST", f"/v1/jobs/{escaped(job_id)}/pause", body=body)
+        return found
+
+    def resume_job(self, job_id: str, body: Body) -> Job:
+        """Queue a paused job again. It continues after its last saved step, with the numbers that it would have had without the pause.
+
+        `POST /v1/jobs/{job_id}/resume`
+        """
+        found: Job = self._json("POST", f"/v1/jobs/{escaped(job_id)}/resume", body=body)
+        return found
+
+    def list_job_events(
+        self, job_id: str, after: int | None = None, types: Sequence[str] | None = None
+    ) -> Iterator[JobEvent]:
+        """List the events of a job in order.
+
+        `GET /v1/jobs/{job_id}/events`
+        """
+        return self._pages(f"/v1/jobs/{escaped(job_id)}/events", params={"after": after, "types": commas(types)})
+
+    def get_job_metrics(
+        self,
+        job_id: str,
+        stage: Literal["sft", "reward_model", "dpo", "kto", "ppo", "evaluation"] | None = None,
+        names: Sequence[str] | None = None,
+        from_: int | None = None,
+        to: int | None = None,
+        max_points: int | None = None,
+    ) -> Metrics:
+        """Return metrics as series. A long series is returned in buckets of steps, with the extremes of each bucket.
+
+        `GET /v1/jobs/{job_id}/metrics`
+        """
+        found: Metrics = self._json(
+            "GET",
+            f"/v1/jobs/{escaped(job_id)}/metrics",
+            params={"stage": stage, "names": commas(names), "from": from_, "to": to, "max_points": max_points},
+        )
+        return found
+
+    def list_job_samples(
+        self,
+        job_id: str,
+        stage: Literal["sft", "reward_model", "dpo", "kto", "ppo", "evaluation"] | None = None,
+        step: int | None = None,
+    ) -> list[JobSample]:
+        """List the completions that the run logged at one step.
+
+        `GET /v1/jobs/{job_id}/samples`
+        """
+        return list(
+            (self._json("GET", f"/v1/jobs/{escaped(job_id)}/samples", params={"stage": stage, "step": step}))["data"]
+        )
+
+    def list_job_sample_steps(
+        self, job_id: str, stage: Literal["sft", "reward_model", "dpo", "kto", "ppo", "evaluation"] | None = None
+    ) -> list[SampleStep]:
+        """List the steps that have completions.
+
+        `GET /v1/jobs/{job_id}/samples/steps`
+        """
+        return list((self._json("GET", f"/v1/jobs/{escaped(job_id)}/samples/steps", params={"stage": stage}))["data"])
+
+    def list_job_checkpoints(
+        self, job_id: str, final: bool | None = None, order: Literal["asc", "desc"] | None = None
+    ) -> Iterator[Checkpoint]:
+        """List the model folders that a job has stored.
+
+        `GET /v1/jobs/{job_id}/checkpoints`
+        """
+        return self._pages(f"/v1/jobs/{escaped(job_id)}/checkpoints", params={"final": final, "order": order})
+
+    def list_workers(self) -> list[Worker]:
+        """List the workers that are online.
+
+        `GET /v1/workers`
+        """
+        return list((self._json("GET", "/v1/workers"))["data"])
+
+    def list_metric_meanings(self) -> list[MetricInfo]:
+        """List the metrics with their formulas and healthy ranges.
+
+        `GET /v1/reference/metrics`
+        """
+        return list((self._json("GET", "/v1/reference/metrics"))["data"])
+
+    def list_presets(self) -> list[Preset]:
+        """List job specs to start from, each with its use and the fields to replace.
+
+        `GET /v1/presets`
+        """
+        return list((self._json("GET", "/v1/presets"))["data"])
+
+    def get_job_schema(self) -> dict[str, Any]:
+        """Return the JSON schema of a job spec, with defaults and descriptions.
+
+        `GET /v1/schema/job`
+        """
+        found: dict[str, Any] = self._json("GET", "/v1/schema/job")
+        return found
+
+    def list_formats(self) -> list[DatasetFormat]:
+        """List the file formats, each with an example and its rows.
+
+        `GET /v1/reference/formats`
+        """
+        return list((self._json("GET", "/v1/reference/formats"))["data"])
+
+    def is_alive(self) -> Health:
+        """Return 200 while the process runs.
+
+        `GET /healthz`
+        """
+        found: Health = self._json("GET", "/healthz")
+        return found
+
+    def is_ready(self) -> Readiness:
+        """Check that the database and Redis respond and that the schema is migrated.
+
+        `GET /readyz`
+        """
+        found: Readiness = self._json("GET", "/readyz")
+        return found
