@@ -1,7 +1,6 @@
 """The client for asyncio: every operation as a coroutine, streams and lists as asynchronous iterators."""
 
-import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -12,11 +11,9 @@ from anyio import to_thread
 from client.errors import ApiError, Unreachable
 from client.sdk.async_operations import AsyncOperations
 from client.sdk.connection import MessageParser, escaped, given
-from client.sdk.jobs import RECONNECT_SECONDS
+from client.sdk.following import Follower
 from client.sdk.types import Dataset, JobEvent
 from client.sdk.uploads import Uploads
-
-log = logging.getLogger(__name__)
 
 
 class AsyncClient(AsyncOperations):
@@ -28,31 +25,31 @@ class AsyncClient(AsyncOperations):
 
     async def stream_job_events(self, job_id: str, after: int = 0) -> AsyncIterator[JobEvent]:
         """The events after sequence number `after`, as they happen, until the job has ended. A lost connection is reopened."""
-        await self.get_job(job_id)  # a platform that cannot be reached at the start is an error, not an interruption
-        pause, longest = RECONNECT_SECONDS
-        while True:
-            try:
-                async for event in self._stream_once(job_id, after):
-                    if event is None:
-                        return
-                    after, pause = event["seq"], RECONNECT_SECONDS[0]
-                    yield event
-            except (Unreachable, ApiError) as error:
-                if isinstance(error, ApiError) and error.status < 500:
-                    raise
-                log.warning("%s. Retrying until the platform responds.", str(error).rstrip("."))
-                await anyio.sleep(pause)
-                pause = min(2 * pause, longest)
+        await self.get_job(job_id)
+        async for event in self._follow(Follower.of_job(job_id, after)):
+            yield event
 
-    async def _stream_once(self, job_id: str, after: int) -> AsyncIterator[JobEvent | None]:
-        """The events of one connection, then None if the job has ended."""
-        parser = MessageParser()
-        async with self._stream(f"/v1/jobs/{escaped(job_id)}/stream", params={"after": after}) as response:
-            if response.status_code == 204:
-                yield None
-            async for line in response.aiter_lines():
-                if (message := parser.feed(line)) is not None:
-                    yield None if message.event == "done" else message.json()
+    async def stream_events(self, jobs: Mapping[str, int]) -> AsyncIterator[JobEvent]:
+        """The events of several jobs over one connection, until all have ended. `jobs`: a sequence number for each job id,
+        after which its events begin. A lost connection is reopened."""
+        for job_id in jobs:
+            await self.get_job(job_id)
+        async for event in self._follow(Follower.of_jobs(jobs)):
+            yield event
+
+    async def _follow(self, follower: Follower) -> AsyncIterator[JobEvent]:
+        while not follower.ended:
+            parser = MessageParser()
+            try:
+                async with self._stream(follower.path, params=follower.params) as response:
+                    follower.connected(response.status_code)
+                    async for line in response.aiter_lines():
+                        if (message := parser.feed(line)) is not None and (event := follower.see(message)) is not None:
+                            yield event
+                        if follower.ended:
+                            return
+            except (Unreachable, ApiError) as error:
+                await anyio.sleep(follower.pause_after(error))
 
     async def upload_dataset(self, file: Path, kind: str | None = None, name: str = "", **options: Any) -> Dataset:
         """Upload a file and wait until it is a dataset. `options`: those of `Client.upload_dataset`.

@@ -571,30 +571,30 @@ class Operations(Connection):
         found: Job = self._json("GET", f"/v1/jobs/{escaped(job_id)}")
         return found
 
-    def cancel_job(self, job_id: str, body: Body) -> Job:
+    def cancel_job(self, job_id: str, reason: str | None = None) -> Job:
         """End a job without a worker at once. A running job is `cancelling` until its worker has stopped the run.
 
         `POST /v1/jobs/{job_id}/cancel`
         """
-        found: Job = self._json("POST", f"/v1/jobs/{escaped(job_id)}/cancel", body=body)
+        found: Job = self._json("POST", f"/v1/jobs/{escaped(job_id)}/cancel", body=given({"reason": reason}))
         return found
 
-    def pause_job(self, job_id: str, body: Body) -> Job:
+    def pause_job(self, job_id: str, reason: str | None = None) -> Job:
         """Pause a queued job at once. A running job is `pausing` until the trainer has finished its step and saved.
 
         The worker then gives up the job and its GPU. A paused job keeps its checkpoints and its place by age in the queue.
 
         `POST /v1/jobs/{job_id}/pause`
         """
-        found: Job = self._json("POST", f"/v1/jobs/{escaped(job_id)}/pause", body=body)
+        found: Job = self._json("POST", f"/v1/jobs/{escaped(job_id)}/pause", body=given({"reason": reason}))
         return found
 
-    def resume_job(self, job_id: str, body: Body) -> Job:
+    def resume_job(self, job_id: str, reason: str | None = None) -> Job:
         """Queue a paused job again. It continues after its last saved step, with the numbers that it would have had without the pause.
 
         `POST /v1/jobs/{job_id}/resume`
         """
-        found: Job = self._json("POST", f"/v1/jobs/{escaped(job_id)}/resume", body=body)
+        found: Job = self._json("POST", f"/v1/jobs/{escaped(job_id)}/resume", body=given({"reason": reason}))
         return found
 
     def list_job_events(

@@ -42,6 +42,21 @@ def test_async_job_is_created_listed_streamed_and_cancelled(up: Up, pairs: Path)
     asyncio.run(scenario())
 
 
+def test_async_events_of_two_jobs_come_over_one_connection(up: Up, pairs: Path) -> None:
+    async def scenario() -> None:
+        async with connect(up) as client:
+            dataset = await uploaded(client, pairs)
+            spec = {"model": "m", "data": {"preferences": dataset["id"]}, "ppo": {}}
+            jobs = [(await client.create_job(spec))["id"] for _ in range(2)]
+            for job_id in jobs:
+                await client.cancel_job(job_id)
+            found = [event async for event in client.stream_events({jobs[0]: 0, jobs[1]: 1})]
+            seen = sorted((event["job_id"], event["seq"]) for event in found)  # type: ignore[typeddict-item]
+            assert seen == sorted([(jobs[0], 1), (jobs[0], 2), (jobs[1], 2)])
+
+    asyncio.run(scenario())
+
+
 def test_async_requests_of_one_client_run_together(up: Up, pairs: Path) -> None:
     async def scenario() -> None:
         async with connect(up) as client:
