@@ -621,7 +621,7 @@ class AsyncOperations(AsyncConnection):
         to: int | None = None,
         max_points: int | None = None,
     ) -> Metrics:
-        """Return metrics as series. A long series is returned in buckets of steps, with the extremes of each bucket.
+        """Return metrics as series. A long range is returned in buckets, with the last, smallest and largest value and the mean of each.
 
         `GET /v1/jobs/{job_id}/metrics`
         """

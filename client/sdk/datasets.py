@@ -1,4 +1,4 @@
-"""What the operations of a dataset cannot do alone: samples of rows, and export to a file."""
+"""Methods for datasets that OpenAPI cannot describe: samples of rows, and export to a file."""
 
 from pathlib import Path
 from typing import Any

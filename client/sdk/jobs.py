@@ -1,4 +1,4 @@
-"""What the operations of a job cannot do alone: following its events, and downloads."""
+"""Methods for jobs that OpenAPI cannot describe: following events, and downloads."""
 
 import time
 from collections.abc import Iterator, Mapping
