@@ -7,7 +7,7 @@ from pydantic import ConfigDict, PlainSerializer, WrapValidator
 from api.schema import ListOf, Schema, Timestamp
 from core.jobs.progress import Progress
 from core.models.job_logs import LogSource
-from core.models.jobs import JobStatus
+from core.models.jobs import JobStatus, Relation
 from core.scheduling.policy import PriorityName
 from trainer.events import Sample
 from trainer.spec import JobSpec, StageName
@@ -26,6 +26,15 @@ class JobError(Schema):
     """Cause and remedy, for people."""
 
 
+class JobParent(Schema):
+    """The job that another one was made from."""
+
+    job: str
+    """Its id. It may have been deleted since."""
+    relation: Relation
+    """`clone`: with its spec, from the beginning."""
+
+
 class JobSummary(Schema):
     """A job in a list, without its spec."""
 
@@ -35,6 +44,8 @@ class JobSummary(Schema):
     """Begins with `job_`."""
     name: str
     """For people."""
+    parent: JobParent | None
+    """The job that it was made from; null for one that was submitted."""
     status: JobStatus
     """State of the job."""
     priority: PriorityName

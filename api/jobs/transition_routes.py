@@ -1,10 +1,10 @@
-"""Requests that change the state of a job."""
+"""Requests that change the state of a job, or make another job from it."""
 
 from fastapi import APIRouter
 
 from api.deps import JobDep, PrincipalDep, SessionDep, SettingsDep
 from api.jobs import views
-from api.jobs.request_schemas import TransitionReason
+from api.jobs.request_schemas import CloneJob, TransitionReason
 from api.jobs.schemas import Job
 from api.problems import BadRequest, documented
 from api.validation import StrictRoute
@@ -14,36 +14,44 @@ from core.errors import (
     CrossOrigin,
     IllegalTransition,
     InvalidRequest,
+    InvalidSpec,
+    LimitExceeded,
     NotFound,
     NotSignedIn,
+    QuotaExceeded,
     TooLarge,
+    WrongCheckpoint,
+    WrongDatasetKind,
     WrongMediaType,
 )
+from core.jobs import clone, retry
 from core.jobs.actors import key_of
 from core.jobs.state import Request, request
 
 router = APIRouter(prefix="/jobs/{job_id}", tags=["Jobs"], route_class=StrictRoute)
-ERRORS = (BadRequest, NotSignedIn, CrossOrigin, NotFound, IllegalTransition, TooLarge, WrongMediaType, InvalidRequest)
+WRITES = (BadRequest, NotSignedIn, CrossOrigin, NotFound, TooLarge, WrongMediaType, InvalidRequest)
+TRANSITION = (*WRITES, IllegalTransition)
+SUBMISSION = (InvalidSpec, WrongDatasetKind, LimitExceeded, WrongCheckpoint, QuotaExceeded)
 
 
-@router.post("/cancel", responses=documented(*ERRORS))
+@router.post("/cancel", responses=documented(*TRANSITION))
 def cancel_job(job: JobDep, principal: PrincipalDep, session: SessionDep, body: TransitionReason | None = None) -> Job:
     """End a job without a worker at once. A running job is `cancelling` until its worker has stopped the run."""
     request(session, job, Request.CANCEL, key_of(principal), _reason(body))
     return views.job_view(session, job)
 
 
-@router.post("/pause", responses=documented(*ERRORS))
+@router.post("/pause", responses=documented(*TRANSITION))
 def pause_job(job: JobDep, principal: PrincipalDep, session: SessionDep, body: TransitionReason | None = None) -> Job:
     """Pause a queued job at once. A running job is `pausing` until the trainer has finished its step and saved.
 
-    The worker then gives up the job and its GPU. A paused job keeps its checkpoints and its place by age in the queue.
+    The worker then gives up the job and its GPU. A paused job keeps its checkpoints.
     """
     request(session, job, Request.PAUSE, key_of(principal), _reason(body))
     return views.job_view(session, job)
 
 
-@router.post("/resume", responses=documented(*ERRORS))
+@router.post("/resume", responses=documented(*TRANSITION))
 def resume_job(
     job: JobDep,
     principal: PrincipalDep,
@@ -55,6 +63,30 @@ def resume_job(
     request(session, job, Request.RESUME, key_of(principal), _reason(body))
     after_commit(session, lambda: wake_worker(settings.redis_url))
     return views.job_view(session, job)
+
+
+@router.post("/retry", responses=documented(*TRANSITION, *SUBMISSION))
+def retry_job(
+    job: JobDep,
+    principal: PrincipalDep,
+    session: SessionDep,
+    settings: SettingsDep,
+    body: TransitionReason | None = None,
+) -> Job:
+    """Queue a failed or cancelled job again: a new attempt from its last checkpoint, with the same spec."""
+    retry.retry_job(session, job, key_of(principal), settings, _reason(body))
+    after_commit(session, lambda: wake_worker(settings.redis_url))
+    return views.job_view(session, job)
+
+
+@router.post("/clone", status_code=201, responses=documented(*WRITES, *SUBMISSION))
+def clone_job(
+    job: JobDep, principal: PrincipalDep, session: SessionDep, settings: SettingsDep, body: CloneJob | None = None
+) -> Job:
+    """Submit a new job with the spec of this one, changed by a merge patch. Errors point into the merged spec."""
+    made = clone.clone_job(session, job, body.patch if body else {}, settings, key_of(principal))
+    after_commit(session, lambda: wake_worker(settings.redis_url))
+    return views.job_view(session, made)
 
 
 def _reason(body: TransitionReason | None) -> str:

@@ -1,24 +1,33 @@
 """`proximal jobs …`"""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from client.commands import job_changes
 from client.commands.group import CommandGroup
+from client.commands.job_changes import JobId
 from client.commands.watch import until_waiting, watch_job
 from client.errors import JobNotSucceeded
 from client.sdk import Client
 from client.sdk.job_logs import LogFilter
 from client.sdk.spec_files import read_spec, with_uploads
-from client.sdk.types import Job, JobEvent, JobLogLine, JobSummary
+from client.sdk.types import JobEvent, JobLogLine, JobSummary
 from client.terminal import Printer, facts, moment, plain
 
 app = CommandGroup(help="Submit, follow and control jobs.", no_args_is_help=True)
-JobId = Annotated[str, typer.Argument(help="The job's id, job_…", show_default=False)]
-Reason = Annotated[str, typer.Option(help="Why, for the job's events.")]
+CHANGES = (
+    job_changes.cancel,
+    job_changes.pause,
+    job_changes.resume,
+    job_changes.retry,
+    job_changes.clone,
+)
+for change in CHANGES:
+    app.command()(change)
 COLUMNS: dict[str, Any] = {
     "name": lambda job: job["name"],
     "status": lambda job: job["status"],
@@ -86,24 +95,6 @@ def watch(context: typer.Context, job_id: JobId) -> None:
 
 
 @app.command()
-def cancel(context: typer.Context, job_id: JobId, reason: Reason = "") -> None:
-    """Cancel a job."""
-    _print_status(context, lambda client: client.cancel_job(job_id, reason))
-
-
-@app.command()
-def pause(context: typer.Context, job_id: JobId, reason: Reason = "") -> None:
-    """Pause a job: the run is saved, and its worker becomes free."""
-    _print_status(context, lambda client: client.pause_job(job_id, reason))
-
-
-@app.command()
-def resume(context: typer.Context, job_id: JobId, reason: Reason = "") -> None:
-    """Queue a paused job again."""
-    _print_status(context, lambda client: client.resume_job(job_id, reason))
-
-
-@app.command()
 def logs(
     context: typer.Context,
     job_id: JobId,
@@ -147,13 +138,6 @@ def _progress(job: JobSummary) -> str:
     if progress is None:
         return job["queue_reason"] or ""
     return f"{progress['fraction']:.0%}, {progress['stage']} {progress['step']}/{progress['total_steps']}"
-
-
-def _print_status(context: typer.Context, change: Callable[[Client], Job]) -> None:
-    """Change a job, and print its new status."""
-    with context.obj.client() as client:
-        job = change(client)
-    context.obj.printer.item(job, plain(job["status"]))
 
 
 def _follow(client: Client, job_id: str, printer: Printer) -> None:

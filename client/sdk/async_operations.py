@@ -37,6 +37,7 @@ from client.sdk.types import (
     UploadLimits,
     UploadPartSum,
     UploadPreview,
+    Usage,
     Worker,
 )
 
@@ -545,12 +546,12 @@ class AsyncOperations(AsyncConnection):
         )
         return found
 
-    async def create_job(self, spec: Body) -> Job:
+    async def create_job(self, spec: Body, priority: Literal["low", "normal", "high"] | None = None) -> Job:
         """Submit a job. Only `model` and `data.preferences` are required. Datasets are named by id, models also by a checkpoint's id.
 
         `POST /v1/jobs`
         """
-        found: Job = await self._json("POST", "/v1/jobs", body=spec)
+        found: Job = await self._json("POST", "/v1/jobs", params={"priority": priority}, body=spec)
         return found
 
     def list_jobs(
@@ -588,7 +589,7 @@ class AsyncOperations(AsyncConnection):
     async def pause_job(self, job_id: str, reason: str | None = None) -> Job:
         """Pause a queued job at once. A running job is `pausing` until the trainer has finished its step and saved.
 
-        The worker then gives up the job and its GPU. A paused job keeps its checkpoints and its place by age in the queue.
+        The worker then gives up the job and its GPU. A paused job keeps its checkpoints.
 
         `POST /v1/jobs/{job_id}/pause`
         """
@@ -601,6 +602,22 @@ class AsyncOperations(AsyncConnection):
         `POST /v1/jobs/{job_id}/resume`
         """
         found: Job = await self._json("POST", f"/v1/jobs/{escaped(job_id)}/resume", body=given({"reason": reason}))
+        return found
+
+    async def retry_job(self, job_id: str, reason: str | None = None) -> Job:
+        """Queue a failed or cancelled job again: a new attempt from its last checkpoint, with the same spec.
+
+        `POST /v1/jobs/{job_id}/retry`
+        """
+        found: Job = await self._json("POST", f"/v1/jobs/{escaped(job_id)}/retry", body=given({"reason": reason}))
+        return found
+
+    async def clone_job(self, job_id: str, patch: Mapping[str, Any] | None = None) -> Job:
+        """Submit a new job with the spec of this one, changed by a merge patch. Errors point into the merged spec.
+
+        `POST /v1/jobs/{job_id}/clone`
+        """
+        found: Job = await self._json("POST", f"/v1/jobs/{escaped(job_id)}/clone", body=given({"patch": patch}))
         return found
 
     def list_job_events(
@@ -703,6 +720,14 @@ class AsyncOperations(AsyncConnection):
         `GET /v1/reference/formats`
         """
         return list((await self._json("GET", "/v1/reference/formats"))["data"])
+
+    async def get_usage(self) -> Usage:
+        """Your limits and your use of the platform.
+
+        `GET /v1/usage`
+        """
+        found: Usage = await self._json("GET", "/v1/usage")
+        return found
 
     async def is_alive(self) -> Health:
         """Return 200 while the process runs.

@@ -37,6 +37,7 @@ from client.sdk.types import (
     UploadLimits,
     UploadPartSum,
     UploadPreview,
+    Usage,
     Worker,
 )
 
@@ -539,12 +540,12 @@ class Operations(Connection):
         )
         return found
 
-    def create_job(self, spec: Body) -> Job:
+    def create_job(self, spec: Body, priority: Literal["low", "normal", "high"] | None = None) -> Job:
         """Submit a job. Only `model` and `data.preferences` are required. Datasets are named by id, models also by a checkpoint's id.
 
         `POST /v1/jobs`
         """
-        found: Job = self._json("POST", "/v1/jobs", body=spec)
+        found: Job = self._json("POST", "/v1/jobs", params={"priority": priority}, body=spec)
         return found
 
     def list_jobs(
@@ -582,7 +583,7 @@ class Operations(Connection):
     def pause_job(self, job_id: str, reason: str | None = None) -> Job:
         """Pause a queued job at once. A running job is `pausing` until the trainer has finished its step and saved.
 
-        The worker then gives up the job and its GPU. A paused job keeps its checkpoints and its place by age in the queue.
+        The worker then gives up the job and its GPU. A paused job keeps its checkpoints.
 
         `POST /v1/jobs/{job_id}/pause`
         """
@@ -595,6 +596,22 @@ class Operations(Connection):
         `POST /v1/jobs/{job_id}/resume`
         """
         found: Job = self._json("POST", f"/v1/jobs/{escaped(job_id)}/resume", body=given({"reason": reason}))
+        return found
+
+    def retry_job(self, job_id: str, reason: str | None = None) -> Job:
+        """Queue a failed or cancelled job again: a new attempt from its last checkpoint, with the same spec.
+
+        `POST /v1/jobs/{job_id}/retry`
+        """
+        found: Job = self._json("POST", f"/v1/jobs/{escaped(job_id)}/retry", body=given({"reason": reason}))
+        return found
+
+    def clone_job(self, job_id: str, patch: Mapping[str, Any] | None = None) -> Job:
+        """Submit a new job with the spec of this one, changed by a merge patch. Errors point into the merged spec.
+
+        `POST /v1/jobs/{job_id}/clone`
+        """
+        found: Job = self._json("POST", f"/v1/jobs/{escaped(job_id)}/clone", body=given({"patch": patch}))
         return found
 
     def list_job_events(
@@ -693,6 +710,14 @@ class Operations(Connection):
         `GET /v1/reference/formats`
         """
         return list((self._json("GET", "/v1/reference/formats"))["data"])
+
+    def get_usage(self) -> Usage:
+        """Your limits and your use of the platform.
+
+        `GET /v1/usage`
+        """
+        found: Usage = self._json("GET", "/v1/usage")
+        return found
 
     def is_alive(self) -> Health:
         """Return 200 while the process runs.

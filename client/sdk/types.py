@@ -270,6 +270,13 @@ class ClassifierReward(TypedDict, closed=True):
     """Input of the classifier. `response`: the response alone. `prompt_and_response`: both as one text, by its chat template if it has one. `pair`: both as a pair of texts with its separator between them."""
 
 
+class CloneJob(TypedDict, closed=True):
+    """The changes of a clone."""
+
+    patch: NotRequired[dict[str, Any]]
+    """JSON merge patch (RFC 7396) on the stored spec: null restores the default of a field, objects are merged, and any other value replaces."""
+
+
 class CloseRound(TypedDict, closed=True):
     """The dataset for the answers."""
 
@@ -1400,6 +1407,10 @@ class RegexReward(TypedDict, closed=True):
     """A Python regular expression."""
     whole: NotRequired[bool]
     """Match the whole response, not a part of it."""
+
+
+Relation: TypeAlias = Literal["clone"]
+"""How a job was made from another one."""
 
 
 class RequestReport(TypedDict, closed=True):
@@ -2873,6 +2884,15 @@ class Finding(TypedDict):
     """The fix that the platform can apply, if there is one."""
 
 
+class JobParent(TypedDict):
+    """The job that another one was made from."""
+
+    job: str
+    """Its id. It may have been deleted since."""
+    relation: Relation
+    """`clone`: with its spec, from the beginning."""
+
+
 class JobSample(TypedDict):
     """A completion that the run logged."""
 
@@ -2932,6 +2952,8 @@ class JobSummary(TypedDict):
     """Begins with `job_`."""
     name: str
     """For people."""
+    parent: JobParent | None
+    """The job that it was made from; null for one that was submitted."""
     status: JobStatus
     """State of the job."""
     priority: Literal["low", "normal", "high"]
@@ -3654,6 +3676,8 @@ class Job(TypedDict):
     """Begins with `job_`."""
     name: str
     """For people."""
+    parent: JobParent | None
+    """The job that it was made from; null for one that was submitted."""
     status: JobStatus
     """State of the job."""
     priority: Literal["low", "normal", "high"]

@@ -14,8 +14,9 @@ from sqlalchemy.orm import Session
 from core.access.references import is_checkpoint_id
 from core.annotation import results, rounds
 from core.datasets import versions
-from core.errors import CannotContinue, InvalidSpec, NotFound, RoundOpen
+from core.errors import CannotContinue, NotFound, RoundOpen
 from core.jobs.actors import PLATFORM, Actor
+from core.jobs.stored_specs import validated
 from core.jobs.submit import submit_job
 from core.models import AnnotationRound, Checkpoint, DatasetVersion, Job
 from core.models.annotation import RoundStatus
@@ -89,7 +90,7 @@ def plan(
     version = _version(session, round_)
     basis = basis_of(session, round_.owner_id, job_id)
     whole = (name or f"{basis.spec.name or job_id}, then {round_.name}")[:LONGEST_NAME]
-    spec = _validated(next_spec(basis, f"{version.dataset_id}@{version.number}", whole, steps))
+    spec = validated(next_spec(basis, f"{version.dataset_id}@{version.number}", whole, steps))
     return Continuation(spec, summary_sentences(session, round_, spec, version))
 
 
@@ -185,17 +186,6 @@ def _version(session: Session, round_: AnnotationRound) -> DatasetVersion:
     if round_.dataset_id is None:
         raise NotFound("The dataset that the round was closed into has been deleted.")
     return versions.usable(session, round_.owner_id, f"{round_.dataset_id}@{round_.version}")
-
-
-def _validated(raw: dict[str, Any]) -> JobSpec:
-    """The spec as a posted one is parsed. Raises InvalidSpec."""
-    try:
-        return JobSpec.model_validate(raw)
-    except ValidationError as error:
-        errors = [{"pointer": found.pointer, "detail": found.detail} for found in explain(error)]
-        first = errors[0]
-        param = first["pointer"].removeprefix("#/").replace("/", ".")
-        raise InvalidSpec(f"{first['pointer']}: {first['detail']}", param=param, errors=errors) from error
 
 
 def summary_sentences(session: Session, round_: AnnotationRound, spec: JobSpec, version: DatasetVersion) -> list[str]:

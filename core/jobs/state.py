@@ -26,8 +26,9 @@ TRANSITIONS: dict[JobStatus, frozenset[JobStatus]] = {
     S.PAUSED: frozenset({S.QUEUED, S.CANCELLED}),
     S.CANCELLING: frozenset({S.CANCELLED, S.SUCCEEDED, S.FAILED}),
     S.SUCCEEDED: frozenset(),
-    S.FAILED: frozenset(),
-    S.CANCELLED: frozenset(),
+    # A retry. The result of a run that succeeded never changes.
+    S.FAILED: frozenset({S.QUEUED}),
+    S.CANCELLED: frozenset({S.QUEUED}),
 }
 
 
@@ -37,6 +38,7 @@ class Request(StrEnum):
     CANCEL = "cancel"
     PAUSE = "pause"
     RESUME = "resume"
+    RETRY = "retry"
 
 
 REQUESTS: dict[Request, dict[JobStatus, JobStatus]] = {
@@ -44,13 +46,15 @@ REQUESTS: dict[Request, dict[JobStatus, JobStatus]] = {
     | dict.fromkeys((S.STARTING, S.RUNNING, S.PAUSING), S.CANCELLING),
     Request.PAUSE: {S.QUEUED: S.PAUSED} | dict.fromkeys((S.STARTING, S.RUNNING), S.PAUSING),
     Request.RESUME: {S.PAUSED: S.QUEUED},
+    Request.RETRY: dict.fromkeys((S.FAILED, S.CANCELLED), S.QUEUED),
 }
 """For each request, the states in which it is allowed, and the state that it leads to at once."""
-_GOALS = {Request.CANCEL: S.CANCELLED, Request.PAUSE: S.PAUSED, Request.RESUME: S.QUEUED}
+_GOALS = {Request.CANCEL: S.CANCELLED, Request.PAUSE: S.PAUSED, Request.RESUME: S.QUEUED, Request.RETRY: S.QUEUED}
 _REASONS = {
     Request.CANCEL: "Cancelled by its owner.",
     Request.PAUSE: "Paused by its owner.",
     Request.RESUME: "Resumed by its owner.",
+    Request.RETRY: "Retried by its owner.",
 }
 
 
@@ -59,15 +63,21 @@ def request(session: Session, job: Job, wanted: Request, actor: Actor, reason: s
 
     `reason`: the user's own words; empty: a sentence that names the request.
     """
+    to = check_request(session, job, wanted)
+    # A person has looked at the job, so the attempts that were lost before no longer count.
+    columns = {"forgiven_attempts": job.attempt} if to is S.QUEUED else {}
+    change_status(session, job, to, reason.strip() or _REASONS[wanted], actor, **columns)
+
+
+def check_request(session: Session, job: Job, wanted: Request) -> JobStatus:
+    """The state that the request leads to at once. The row is locked until the commit. Raises IllegalTransition."""
     session.refresh(job, with_for_update=True)
     start = JobStatus(job.status)
     to = REQUESTS[wanted].get(start)
     if to is None:
         allowed = sorted(REQUESTS[other][start] for other in allowed_requests(start))
         raise IllegalTransition(start, _GOALS[wanted], allowed, allowed_requests(start))
-    # A person has looked at the job, so the attempts that were lost before no longer count.
-    columns = {"forgiven_attempts": job.attempt} if to is S.QUEUED else {}
-    change_status(session, job, to, reason.strip() or _REASONS[wanted], actor, **columns)
+    return to
 
 
 def allowed_requests(status: JobStatus) -> list[Request]:
@@ -90,6 +100,8 @@ def change_status(session: Session, job: Job, to: JobStatus, reason: str, actor:
     start = JobStatus(job.status)
     if to not in TRANSITIONS[start]:
         raise IllegalTransition(start.value, to.value, sorted(TRANSITIONS[start]))
+    if start in TERMINAL:
+        columns |= {"finished_at": None, "error": None, "summary": None}
     if to not in ACTIVE:
         columns |= {"worker_id": None, "lease_expires_at": None}
     if to is S.QUEUED:

@@ -1,5 +1,7 @@
 """Checks and queues a new job."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy.orm import Session
@@ -14,7 +16,7 @@ from core.jobs.actors import PLATFORM, Actor
 from core.jobs.events import append_event
 from core.jobs.limits import check_limits
 from core.jobs.state import write_first_status
-from core.models import CheckpointPin, DatasetVersion, Job, JobDataset
+from core.models import Checkpoint, CheckpointPin, DatasetVersion, Job, JobDataset
 from core.models.base import new_id
 from core.scheduling.matching import Requirement
 from core.scheduling.policy import Priority
@@ -45,8 +47,8 @@ def submit_job(
     _check_text(resolved)
     allowed = settings or get_settings()
     check_limits(spec, allowed)
-    needed = check_references(session, owner_id, spec, allowed.path_rules, allowed.reward_urls)
-    used = _versions(session, owner_id, spec)
+    needed = needed_inputs(session, owner_id, spec, allowed)
+    used = needed.versions
     quotas.check_open_jobs(session, owner_id, allowed)
     quotas.check_storage(session, owner_id, allowed)
     resolved["data"] |= {role: pin(version) for role, version in used.items()}
@@ -58,9 +60,31 @@ def submit_job(
     write_first_status(session, job, "Created.", actor)
     session.add_all(JobDataset(job_id=job.id, role=role, version_id=version.id) for role, version in used.items())
     _warn_of_overlap(session, job, used)
-    session.add_all(CheckpointPin(job_id=job.id, field=at, checkpoint_id=found.id) for at, found in needed.items())
-    session.flush()
+    pin_checkpoints(session, job, needed.checkpoints)
     return job
+
+
+@dataclass(frozen=True)
+class JobInputs:
+    """The inputs that a spec names: the dataset version of each field of `data`, and the checkpoint at each JSON pointer."""
+
+    versions: dict[str, DatasetVersion]
+    checkpoints: dict[str, Checkpoint]
+
+
+def needed_inputs(session: Session, owner_id: str, spec: JobSpec, settings: Settings) -> JobInputs:
+    """The datasets and checkpoints that the spec names, locked against deletion until the commit.
+
+    Raises NotFound, InvalidSpec, WrongCheckpoint, WrongDatasetKind and the errors of a version that is not ready.
+    """
+    checkpoints = check_references(session, owner_id, spec, settings.path_rules, settings.reward_urls)
+    return JobInputs(_versions(session, owner_id, spec), checkpoints)
+
+
+def pin_checkpoints(session: Session, job: Job, checkpoints: Mapping[str, Checkpoint]) -> None:
+    """Keep the checkpoints, by the field that names each, until the job ends."""
+    session.add_all(CheckpointPin(job_id=job.id, field=at, checkpoint_id=one.id) for at, one in checkpoints.items())
+    session.flush()
 
 
 def _warn_of_overlap(session: Session, job: Job, used: dict[str, DatasetVersion]) -> None:

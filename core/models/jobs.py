@@ -49,7 +49,14 @@ class JobStatus(StrEnum):
 ACTIVE = (JobStatus.STARTING, JobStatus.RUNNING, JobStatus.PAUSING, JobStatus.CANCELLING)
 """States in which a worker holds the job by a lease."""
 TERMINAL = (JobStatus.SUCCEEDED, JobStatus.FAILED, JobStatus.CANCELLED)
-"""States that never change."""
+"""States of a job whose run has ended. Nothing happens until a user makes a request, such as a retry of a failed job."""
+
+
+class Relation(StrEnum):
+    """How a job was made from another one."""
+
+    CLONE = "clone"
+    """With its spec, from the beginning."""
 
 
 def _in(statuses: tuple[JobStatus, ...]) -> str:
@@ -78,7 +85,9 @@ class Job(LeasedRow, Base):
     owner_id: Mapped[str] = mapped_column(ForeignKey("owners.id"))
     name: Mapped[str]
     spec: Mapped[dict[str, Any]]
-    """The spec with every default filled in."""
+    """The spec with every default filled in. It never changes."""
+    parent: Mapped[dict[str, Any] | None]
+    """`{job, relation}` of a job that was made from another one, and the start of a branch. The other job may be deleted."""
     priority: Mapped[int] = mapped_column(default=0, server_default="0")
     """Priority class: -1 low, 0 normal, 1 high."""
     requirement: Mapped[dict[str, Any]] = mapped_column(default=dict, server_default=text("'{}'"))

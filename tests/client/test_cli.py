@@ -43,6 +43,11 @@ def test_submit_list_show_cancel_events(run, tmp_path: Path) -> None:  # type: i
     assert run("jobs", "resume", job_id).output == "queued\n"
     assert run("jobs", "cancel", job_id).output == "cancelled\n"
     assert "cancelled: Cancelled by its owner." in run("jobs", "events", job_id).output
+    assert run("jobs", "retry", job_id).output == "queued\n"
+    clone = run("jobs", "clone", job_id, "--set", "name=copy", "--set", "ppo.steps=7", "--output", "json").output
+    made = json.loads(clone)
+    assert (made["name"], made["spec"]["ppo"]["steps"]) == ("copy", 7)
+    assert made["parent"] == {"job": job_id, "relation": "clone"}
 
 
 def test_cli_prints_names_without_markup_and_whole_ids(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]

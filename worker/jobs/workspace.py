@@ -4,6 +4,7 @@ import copy
 import json
 import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -104,19 +105,34 @@ def write_path_rules(folder: Path, rules: PathRules) -> list[str]:
 
 
 def remove(workspace: Workspace, *, keep_log: bool) -> None:
-    """Remove the folders of an ended job. With `keep_log`, only the large files are removed."""
+    """Remove the folders of this attempt and of earlier ones. With `keep_log`, only the large files of this one.
+
+    A later attempt may have begun here already, because a user has retried the job.
+    """
     if not keep_log:
-        shutil.rmtree(workspace.folder.parent, ignore_errors=True)
+        for folder in workspace.folder.parent.glob("attempt-*"):
+            if _number(folder) <= _number(workspace.folder):
+                shutil.rmtree(folder, ignore_errors=True)
+        with suppress(OSError):  # not empty
+            workspace.folder.parent.rmdir()
         return
     for large in ("checkpoints", "data", "models", "seeds"):
         shutil.rmtree(workspace.folder / large, ignore_errors=True)
 
 
+def _number(folder: Path) -> int:
+    """The number of an attempt's folder."""
+    return int(folder.name.removeprefix("attempt-"))
+
+
 def remove_old_workspaces(session: Session, data_dir: Path) -> None:
-    """Remove the folders of jobs that have ended on the machine of another worker."""
+    """Remove the folders of jobs that have ended on the machine of another worker.
+
+    Each row is locked, so that the folder of a job that is retried meanwhile is kept.
+    """
     ended = (JobStatus.SUCCEEDED, JobStatus.CANCELLED)
     for folder in (data_dir / "runs").glob("job_*"):
-        job = session.get(Job, folder.name)
+        job = session.get(Job, folder.name, with_for_update=True)
         if job is None or job.status in ended:
             shutil.rmtree(folder, ignore_errors=True)
 

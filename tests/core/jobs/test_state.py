@@ -43,8 +43,9 @@ def test_transitions_table_covers_every_state() -> None:
 
 
 @pytest.mark.parametrize("end", TERMINAL)
-def test_nothing_follows_an_end(end: JobStatus) -> None:
-    assert not TRANSITIONS[end]
+def test_only_a_retry_follows_an_end(end: JobStatus) -> None:
+    retried = set() if end is JobStatus.SUCCEEDED else {JobStatus.QUEUED}
+    assert (set(TRANSITIONS[end]), set(allowed_requests(end))) == (retried, {Request.RETRY} if retried else set())
 
 
 def test_change_status_follows_the_transitions_table(session: Session, job: Job) -> None:

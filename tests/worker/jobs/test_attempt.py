@@ -30,6 +30,7 @@ from worker.jobs import attempt
 from worker.jobs.attempt import WorkerContext
 from worker.jobs.claim import run_queued_jobs
 from worker.jobs.settle import TrainerEnd, settle
+from worker.jobs.workspace import Workspace, remove
 
 Queue = Callable[[str], str]
 TREE = [
@@ -245,6 +246,14 @@ def test_settle_stopped_run_with_late_cancel_is_cancelled(queue: Queue) -> None:
     stopped = TrainerEnd(75, None, None, None, None, "", False, stop_requested=True, killed_by_worker=False)
     with session_scope() as session:
         assert settle(session, claim, stopped) is JobStatus.CANCELLED
+
+
+def test_end_of_an_attempt_keeps_folders_of_later_ones(tmp_path: Path) -> None:
+    """A user may retry a cancelled job before its worker has removed the folder."""
+    for number in (1, 2, 3):
+        (tmp_path / "job_1" / f"attempt-{number}").mkdir(parents=True)
+    remove(Workspace(tmp_path / "job_1" / "attempt-2"), keep_log=False)
+    assert [folder.name for folder in (tmp_path / "job_1").iterdir()] == ["attempt-3"]
 
 
 def test_a_killed_trainer_is_tried_again_from_its_checkpoint(

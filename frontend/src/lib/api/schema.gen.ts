@@ -810,7 +810,7 @@ export interface paths {
          * Pause Job
          * @description Pause a queued job at once. A running job is `pausing` until the trainer has finished its step and saved.
          *
-         *     The worker then gives up the job and its GPU. A paused job keeps its checkpoints and its place by age in the queue.
+         *     The worker then gives up the job and its GPU. A paused job keeps its checkpoints.
          */
         post: operations["pause_job"];
         delete?: never;
@@ -833,6 +833,46 @@ export interface paths {
          * @description Queue a paused job again. It continues after its last saved step, with the numbers that it would have had without the pause.
          */
         post: operations["resume_job"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/jobs/{job_id}/retry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Retry Job
+         * @description Queue a failed or cancelled job again: a new attempt from its last checkpoint, with the same spec.
+         */
+        post: operations["retry_job"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/jobs/{job_id}/clone": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Clone Job
+         * @description Submit a new job with the spec of this one, changed by a merge patch. Errors point into the merged spec.
+         */
+        post: operations["clone_job"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2483,6 +2523,19 @@ export interface components {
              * @enum {string}
              */
             text: "response" | "prompt_and_response" | "pair";
+        };
+        /**
+         * CloneJob
+         * @description The changes of a clone.
+         */
+        CloneJob: {
+            /**
+             * Patch
+             * @description JSON merge patch (RFC 7396) on the stored spec: null restores the default of a field, objects are merged, and any other value replaces.
+             */
+            patch?: {
+                [key: string]: unknown;
+            };
         };
         /**
          * CloseRound
@@ -4235,6 +4288,8 @@ export interface components {
              * @description For people.
              */
             name: string;
+            /** @description The job that it was made from; null for one that was submitted. */
+            parent: components["schemas"]["JobParent"] | null;
             /** @description State of the job. */
             status: components["schemas"]["JobStatus"];
             /**
@@ -4390,6 +4445,19 @@ export interface components {
              * @description Cursor of the last item: the next page's `after`.
              */
             last_id: string | null;
+        };
+        /**
+         * JobParent
+         * @description The job that another one was made from.
+         */
+        JobParent: {
+            /**
+             * Job
+             * @description Its id. It may have been deleted since.
+             */
+            job: string;
+            /** @description `clone`: with its spec, from the beginning. */
+            relation: components["schemas"]["Relation"];
         };
         /**
          * JobSample
@@ -4847,6 +4915,8 @@ export interface components {
              * @description For people.
              */
             name: string;
+            /** @description The job that it was made from; null for one that was submitted. */
+            parent: components["schemas"]["JobParent"] | null;
             /** @description State of the job. */
             status: components["schemas"]["JobStatus"];
             /**
@@ -6812,6 +6882,12 @@ export interface components {
              */
             whole: boolean;
         };
+        /**
+         * Relation
+         * @description How a job was made from another one.
+         * @enum {string}
+         */
+        Relation: "clone";
         /**
          * Report
          * @description A report on the quality of a dataset version.
@@ -14405,6 +14481,275 @@ export interface operations {
             };
             /** @description `invalid_request`: The request is not valid. */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on the server. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `unavailable`: The database or the broker does not answer. Try again.
+             *
+             *     `query_timeout`: A query took longer than the API allows.
+             */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    retry_job: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                job_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["TransitionReason"] | null;
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Job"];
+                };
+            };
+            /** @description `bad_request`: The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_signed_in`: Sign in, or send an API key. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `cross_origin`: Requests that change something must come from the dashboard itself. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: It does not exist, or belongs to another API key. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid_transition`: The job cannot go from its present state to that one. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too_large`: The request is larger than allowed. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `wrong_media_type`: The route does not accept the Content-Type of the body. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `invalid_request`: The request is not valid.
+             *
+             *     `invalid_spec`: The job spec is not valid.
+             *
+             *     `wrong_dataset_kind`: This field needs another kind of dataset.
+             *
+             *     `limit_exceeded`: The job exceeds a limit of this platform.
+             *
+             *     `wrong_checkpoint`: This field needs a checkpoint of another stage.
+             */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `quota_exceeded`: The limit of what one owner may have is reached. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on the server. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `unavailable`: The database or the broker does not answer. Try again.
+             *
+             *     `query_timeout`: A query took longer than the API allows.
+             */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    clone_job: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                job_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["CloneJob"] | null;
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Job"];
+                };
+            };
+            /** @description `bad_request`: The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_signed_in`: Sign in, or send an API key. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `cross_origin`: Requests that change something must come from the dashboard itself. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: It does not exist, or belongs to another API key. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too_large`: The request is larger than allowed. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `wrong_media_type`: The route does not accept the Content-Type of the body. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `invalid_request`: The request is not valid.
+             *
+             *     `invalid_spec`: The job spec is not valid.
+             *
+             *     `wrong_dataset_kind`: This field needs another kind of dataset.
+             *
+             *     `limit_exceeded`: The job exceeds a limit of this platform.
+             *
+             *     `wrong_checkpoint`: This field needs a checkpoint of another stage.
+             */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `quota_exceeded`: The limit of what one owner may have is reached. */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -1,0 +1,89 @@
+"""`proximal jobs cancel|pause|resume|retry|clone`: change a job, or make another one from it."""
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from client.errors import ClientError
+from client.sdk import Client
+from client.sdk.spec_files import read_spec
+from client.sdk.types import Job
+from client.terminal import plain
+
+JobId = Annotated[str, typer.Argument(help="The job's id, job_…", show_default=False)]
+Reason = Annotated[str, typer.Option(help="Why, for the job's events.")]
+PatchFile = Annotated[
+    Path | None,
+    typer.Option("--patch", help="JSON or TOML file with a merge patch (RFC 7396) on the spec.", show_default=False),
+]
+Changes = Annotated[
+    list[str] | None,
+    typer.Option("--set", help="A field of the spec and its value, as ppo.kl.coef=0.1; may be repeated."),
+]
+
+
+def cancel(context: typer.Context, job_id: JobId, reason: Reason = "") -> None:
+    """Cancel a job."""
+    _print_status(context, lambda client: client.cancel_job(job_id, reason))
+
+
+def pause(context: typer.Context, job_id: JobId, reason: Reason = "") -> None:
+    """Pause a job: the run is saved, and its worker becomes free."""
+    _print_status(context, lambda client: client.pause_job(job_id, reason))
+
+
+def resume(context: typer.Context, job_id: JobId, reason: Reason = "") -> None:
+    """Queue a paused job again."""
+    _print_status(context, lambda client: client.resume_job(job_id, reason))
+
+
+def retry(context: typer.Context, job_id: JobId, reason: Reason = "") -> None:
+    """Queue a failed or cancelled job again: a new attempt from its last checkpoint."""
+    _print_status(context, lambda client: client.retry_job(job_id, reason))
+
+
+def clone(context: typer.Context, job_id: JobId, patch: PatchFile = None, changes: Changes = None) -> None:
+    """Submit a new job with the spec of another one, changed by `--patch` and then by `--set`."""
+    _print_id(context, lambda client: client.clone_job(job_id, merged_patch(patch, changes or ())))
+
+
+def merged_patch(file: Path | None, changes: Sequence[str]) -> dict[str, Any]:
+    """The patch of a file, with `path=value` changes applied. A value is JSON, or else text.
+
+    Raises ClientError for a change without `=`, and for one below a value that is no object.
+    """
+    patch = read_spec(file) if file is not None else {}
+    for change in changes:
+        path, separator, text = change.partition("=")
+        if not separator:
+            raise ClientError(f"--set {change}: give a field and its value, as ppo.kl.coef=0.1")
+        *sections, field = path.strip().split(".")
+        place = patch
+        for section in sections:
+            place = place.setdefault(section, {})
+            if not isinstance(place, dict):
+                raise ClientError(f"--set {change}: {section} has a value that is no section")
+        place[field] = _value(text.strip())
+    return patch
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _print_status(context: typer.Context, change: Callable[[Client], Job]) -> None:
+    with context.obj.client() as client:
+        job = change(client)
+    context.obj.printer.item(job, plain(job["status"]))
+
+
+def _print_id(context: typer.Context, make: Callable[[Client], Job]) -> None:
+    with context.obj.client() as client:
+        job = make(client)
+    context.obj.printer.item(job, plain(job["id"]))
