@@ -27,7 +27,16 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _serve(host: str, port: int) -> None:
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    Server(create_app(get_settings()), host, port).run()
+    settings = get_settings()
+    app = create_app(settings.model_copy(update={"hosts": [*settings.hosts, *_own_name(host)]}))
+    Server(app, host, port).run()
+
+
+def _own_name(host: str) -> list[str]:
+    """The address that the server listens at, as clients write it; empty for all addresses."""
+    if host in ("0.0.0.0", "::", ""):
+        return []
+    return [f"[{host}]" if ":" in host else host.lower()]
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -1,9 +1,10 @@
-"""Middleware for every request: an id, a size limit, security headers, a log line, and a handler for unexpected errors."""
+"""Middleware for every request: an id, the check of the host, a size limit, security headers, a log line, and a handler for unexpected errors."""
 
 import logging
 import re
 import secrets
 import time
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import quote
 
@@ -12,12 +13,16 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api.problems import problem
-from core.errors import PlatformError
+from core.errors import PlatformError, WrongHost
 from core.settings import Settings, get_settings
 from core.uploads.parts import part_bytes_for
 
 log = logging.getLogger("api")
 
+HEALTH_CHECKS = ("/healthz", "/readyz")
+"""Paths for load balancers, which name the host by an address. Their responses hold nothing private."""
+LOCAL_HOSTS = ("localhost", "127.0.0.1", "[::1]")
+HOST = re.compile(r"(?P<name>\[[0-9a-f:.]+\]|[^:\[\]/@\s]+)(:\d*)?")
 FORM = ("POST", "/v1/datasets")
 MULTIPART_OVERHEAD = 64 * 1024
 PART = re.compile(r"/v1/uploads/[^/]+/parts/[^/]+")
@@ -48,11 +53,24 @@ class RequestFrame:
             return
         request = _Request(scope, receive, send, *self._limit(scope))
         try:
-            await self._app(scope, request.receive, request.send)
+            await self._app_for(scope)(scope, request.receive, request.send)
         except Exception as error:  # noqa: BLE001  process boundary: logged, and sent without a stack trace
             await request.crash(error)
         finally:
             request.log()
+
+    def _app_for(self, scope: Scope) -> ASGIApp:
+        """The application, or the refusal of a request for a foreign host.
+
+        A web page can make its own name resolve to this machine (DNS rebinding). Its requests then are of the same origin
+        for the browser, and only their `Host` shows that they come from elsewhere.
+        """
+        host = Headers(scope=scope).get("host", "")
+        if scope["path"] in HEALTH_CHECKS or is_own_host(host, (self._settings or get_settings()).hosts):
+            return self._app
+        advice = "The operator of the platform can add its name to PROXIMAL_HOSTS."
+        error = WrongHost(f"The platform is not served under the host {host!r}. {advice}")
+        return problem(scope["state"]["request_id"], scope["path"], error)
 
     def _limit(self, scope: Scope) -> tuple[int, str]:
         """The maximum size of the body in bytes, and advice for larger ones."""
@@ -62,6 +80,18 @@ class RequestFrame:
         if scope["method"] == "PUT" and PART.fullmatch(scope["path"]):
             return part_bytes_for(settings.max_upload_bytes, settings.upload_part_bytes), ""
         return settings.max_body_bytes, ""
+
+
+def is_own_host(header: str, hosts: Sequence[str]) -> bool:
+    """Whether a `Host` header names the platform: this machine, or one of `hosts`. The port does not matter."""
+    found = HOST.fullmatch(header.lower())
+    if found is None:
+        return False
+    name = found["name"].rstrip(".")
+    return any(
+        allowed in ("*", name) or (allowed.startswith("*.") and name.endswith(allowed[1:]))
+        for allowed in (*LOCAL_HOSTS, *hosts)
+    )
 
 
 def _is_form(scope: Scope) -> bool:

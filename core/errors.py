@@ -22,6 +22,7 @@
     │   └── LeaseLost          409  a worker writes for a job or task that it no longer holds
     ├── TooLarge               413  the body exceeds a limit
     ├── WrongMediaType         415  the body has another Content-Type than the route accepts
+    ├── WrongHost              421  the request names a host that is not this platform
     ├── InvalidRequest         422  a parameter or field is not valid
     │   ├── InvalidSpec        422  the job spec is not valid
     │   ├── InvalidDataset     422  a file has rows that cannot be used
@@ -192,6 +193,12 @@ class WrongMediaType(PlatformError):
     status = 415
     code = "wrong_media_type"
     title = "The route does not accept the Content-Type of the body."
+
+
+class WrongHost(PlatformError):
+    status = 421
+    code = "wrong_host"
+    title = "The platform is not served under this host name."
 
 
 class InvalidRequest(PlatformError):

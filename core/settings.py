@@ -21,6 +21,7 @@ from trainer.spec.path_rules import PathRules
 Seconds = Annotated[float, Field(gt=0)]
 SettingsClass = TypeVar("SettingsClass", bound=BaseSettings)
 _HOST_AND_PORT = re.compile(r"\S+:\d+")
+_HOST = re.compile(r"\*|(\*\.)?[\w.-]+|\[[0-9a-fA-F:.]+\]")
 
 
 def _folders(value: object) -> object:
@@ -34,6 +35,14 @@ def _folders(value: object) -> object:
 
 
 Folders = Annotated[list[Path], NoDecode, BeforeValidator(_folders)]
+
+
+def _words(value: object) -> object:
+    """A list from words separated by spaces or commas."""
+    return value.replace(",", " ").split() if isinstance(value, str) else value
+
+
+Words = Annotated[list[str], NoDecode, BeforeValidator(_words)]
 
 
 class Settings(BaseSettings):
@@ -147,6 +156,8 @@ class Settings(BaseSettings):
     when_quota_exceeded: Literal["queue", "refuse"] = "queue"
     """`queue`: a job beyond the running jobs, GPUs or GPU-hours of its owner waits. `refuse`: its submission returns 429."""
 
+    hosts: Words = []
+    """Names and addresses under which clients reach the API, separated by spaces, as `proximal.example.org 10.0.0.5`. `localhost`, `127.0.0.1` and `[::1]` are always included, and so is the address that the API listens at. `*.example.org` includes every name below it. `*` includes all names and removes the protection against DNS rebinding. A request for another host returns 421."""
     session_hours: Annotated[float, Field(gt=0)] = 24 * 14
     """Hours for which a browser stays signed in."""
     stream_seconds: Seconds = 600
@@ -174,6 +185,14 @@ class Settings(BaseSettings):
     @classmethod
     def _empty_is_left_out(cls, value: object) -> object:
         return None if value == "" else value
+
+    @field_validator("hosts")
+    @classmethod
+    def _names_only(cls, hosts: list[str]) -> list[str]:
+        for host in hosts:
+            if not _HOST.fullmatch(host):
+                raise ValueError(f"{host}: a host is a name or an address without scheme, port and path")
+        return [host.lower().rstrip(".") for host in hosts]
 
     @field_validator("data_dir", "dashboard_dir")
     @classmethod

@@ -154,6 +154,7 @@ def settings(
     monkeypatch.setenv("DATABASE_URL", database_url)
     monkeypatch.setenv("REDIS_URL", redis_url)
     monkeypatch.setenv("PROXIMAL_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setenv("PROXIMAL_HOSTS", "testserver")  # the host of Starlette's TestClient
     get_settings.cache_clear()
     yield get_settings()
     get_settings.cache_clear()
