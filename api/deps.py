@@ -1,6 +1,7 @@
 """Dependencies of routes: settings, the request's transaction, the caller, and the caller's objects."""
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Annotated
 from urllib.parse import urlsplit
 
@@ -13,6 +14,8 @@ from sqlalchemy.orm.exc import StaleDataError
 
 from core.access import keys
 from core.access.keys import Principal
+from core.access.rate_limits import rate_limiter
+from core.access.tries import Tries
 from core.blobs import BlobStore, blob_store
 from core.datasets import versions
 from core.db import request_scope
@@ -52,6 +55,21 @@ def _blobs(settings: SettingsDep) -> BlobStore:
 BlobsDep = Annotated[BlobStore, Depends(_blobs)]
 
 
+def tries_of(settings: Settings) -> Tries:
+    """The limits on wrong keys of this process."""
+    return _tries(settings.redis_url, settings.wrong_keys_per_address, settings.wrong_tries_per_key)
+
+
+@lru_cache
+def _tries(redis_url: str, per_address: int, per_key: int) -> Tries:
+    return Tries(rate_limiter(redis_url), per_address, per_key)
+
+
+def client_address(request: Request) -> str:
+    """The client's address: that of the connection, or that which a trusted proxy reports."""
+    return request.client.host if request.client else ""
+
+
 def _principal(
     request: Request,
     settings: SettingsDep,
@@ -61,11 +79,16 @@ def _principal(
     """The caller, read in a transaction of its own, so that a slow upload holds no connection."""
     if bearer is None and cookie is None:
         raise NotSignedIn()
-    with request_scope(settings) as session:
-        if bearer is not None:
+    if bearer is not None:
+        with (
+            tries_of(settings).trying(client_address(request), bearer.credentials),
+            request_scope(settings) as session,
+        ):
             return keys.authenticate(session, bearer.credentials)
-        assert cookie is not None
-        refuse_other_sites(request)
+    assert cookie is not None
+    refuse_other_sites(request)
+    # Not limited: a dashboard with an expired cookie sends many requests, and a token has 256 random bits.
+    with request_scope(settings) as session:
         return keys.authenticate_session(session, cookie)
 
 

@@ -5,11 +5,11 @@ from typing import Literal
 
 from fastapi import APIRouter, Request, Response
 
-from api.deps import COOKIE, PrincipalDep, SessionDep, SettingsDep, refuse_other_sites
+from api.deps import COOKIE, PrincipalDep, SessionDep, SettingsDep, client_address, refuse_other_sites, tries_of
 from api.problems import BadRequest, documented
 from api.schema import Schema, Timestamp
 from core.access import keys
-from core.errors import CrossOrigin, InvalidRequest, NotSignedIn, TooLarge, WrongMediaType
+from core.errors import CrossOrigin, InvalidRequest, NotSignedIn, TooLarge, TooManyTries, WrongMediaType
 
 
 class SignIn(Schema):
@@ -42,11 +42,15 @@ class Session(Schema):
 router = APIRouter(prefix="/session", tags=["Session"])
 
 
-@router.post("", responses=documented(BadRequest, NotSignedIn, CrossOrigin, TooLarge, WrongMediaType, InvalidRequest))
+@router.post(
+    "",
+    responses=documented(BadRequest, NotSignedIn, CrossOrigin, TooLarge, WrongMediaType, InvalidRequest, TooManyTries),
+)
 def sign_in(body: SignIn, request: Request, response: Response, session: SessionDep, settings: SettingsDep) -> Session:
     """Exchange an API key for a session cookie. The dashboard does this with the token in its address."""
     refuse_other_sites(request, silence_is_fine=True)
-    principal = keys.authenticate(session, body.token)
+    with tries_of(settings).trying(client_address(request), body.token):
+        principal = keys.authenticate(session, body.token)
     lifetime = timedelta(hours=settings.session_hours)
     token, expires_at = keys.open_session(session, principal.key_id, lifetime)
     response.set_cookie(

@@ -37,6 +37,8 @@
     │   ├── WrongDatasetKind   422  the field needs another kind of dataset
     │   ├── CannotContinue     422  the job has no models to continue from
     │   └── WrongCheckpoint    422  the field needs a checkpoint of another stage
+    ├── RateLimited            429  too many requests in a short time
+    │   └── TooManyTries       429  too many wrong keys in a short time
     ├── QuotaExceeded          429  the owner has as much as the platform allows
     ├── FetchFailed            502  a file could not be downloaded
     ├── Unavailable            503  the database or the broker does not answer
@@ -51,6 +53,8 @@ from typing import Any, ClassVar
 
 import data.errors
 
+WITH_A_KEY = {"WWW-Authenticate": "Bearer"}
+IN_2_SECONDS = {"Retry-After": "2"}
 NEVER_RETRY = {"x-should-retry": "false"}
 SOON = {"Retry-After": "2", "x-should-retry": "true"}
 """Headers of a conflict that ends by itself: the client may retry."""
@@ -62,7 +66,7 @@ class PlatformError(Exception):
     status: ClassVar[int] = 500
     code: ClassVar[str] = "internal_error"
     title: ClassVar[str] = "Something went wrong on the server."
-    headers: ClassVar[Mapping[str, str]] = {}
+    headers: Mapping[str, str] = {}
 
     def __init__(self, detail: str = "", **extras: Any) -> None:
         super().__init__(detail or self.title)
@@ -79,7 +83,7 @@ class NotSignedIn(PlatformError):
     status = 401
     code = "not_signed_in"
     title = "Sign in, or send an API key."
-    headers: ClassVar[Mapping[str, str]] = {"WWW-Authenticate": "Bearer"}
+    headers = WITH_A_KEY
 
 
 class CrossOrigin(PlatformError):
@@ -272,6 +276,22 @@ class WrongCheckpoint(InvalidRequest):
     title = "This field needs a checkpoint of another stage."
 
 
+class RateLimited(PlatformError):
+    status = 429
+    code = "rate_limited"
+    title = "Too many requests in a short time."
+
+    def __init__(self, detail: str = "", retry_after: int = 1) -> None:
+        """`retry_after`: seconds until the next request is accepted."""
+        super().__init__(detail)
+        self.headers = {"Retry-After": str(retry_after)}
+
+
+class TooManyTries(RateLimited):
+    code = "too_many_tries"
+    title = "Too many wrong keys in a short time."
+
+
 class QuotaExceeded(PlatformError):
     """Its header keeps clients from retrying, because waiting does not help."""
 
@@ -298,7 +318,7 @@ class Unavailable(PlatformError):
     status = 503
     code = "unavailable"
     title = "The database or the broker does not answer. Try again."
-    headers: ClassVar[Mapping[str, str]] = {"Retry-After": "2"}
+    headers = IN_2_SECONDS
 
 
 class QueryTimeout(Unavailable):

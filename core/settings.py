@@ -6,6 +6,7 @@ and .env.example from them.
 
 import re
 from functools import lru_cache
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 from urllib.parse import unquote, urlsplit
@@ -158,6 +159,15 @@ class Settings(BaseSettings):
 
     hosts: Words = []
     """Names and addresses under which clients reach the API, separated by spaces, as `proximal.example.org 10.0.0.5`. `localhost`, `127.0.0.1` and `[::1]` are always included, and so is the address that the API listens at. `*.example.org` includes every name below it. `*` includes all names and removes the protection against DNS rebinding. A request for another host returns 421."""
+    trusted_proxies: Annotated[
+        Words,
+        Field(validation_alias=AliasChoices("PROXIMAL_TRUSTED_PROXIES", "FORWARDED_ALLOW_IPS", "trusted_proxies")),
+    ] = []
+    """Addresses and networks of the reverse proxies in front of the API, separated by spaces, as `10.0.0.2 172.16.0.0/12`. The API reads the client's address and scheme from their `X-Forwarded-For` and `X-Forwarded-Proto`, and ignores these headers from everyone else. Set it behind a proxy: otherwise all clients count as one address. It is needed for the `Secure` mark of the cookie, too."""
+    wrong_keys_per_address: Annotated[int, Field(ge=1)] = 30
+    """Wrong API keys and sign-in codes that one address may send within a minute. Further ones return 429 without a check. Increase it if many users share one address."""
+    wrong_tries_per_key: Annotated[int, Field(ge=1)] = 5
+    """Times that the same wrong key or code may be sent within a minute, from all addresses together."""
     session_hours: Annotated[float, Field(gt=0)] = 24 * 14
     """Hours for which a browser stays signed in."""
     stream_seconds: Seconds = 600
@@ -193,6 +203,15 @@ class Settings(BaseSettings):
             if not _HOST.fullmatch(host):
                 raise ValueError(f"{host}: a host is a name or an address without scheme, port and path")
         return [host.lower().rstrip(".") for host in hosts]
+
+    @field_validator("trusted_proxies")
+    @classmethod
+    def _networks_only(cls, proxies: list[str]) -> list[str]:
+        for proxy in proxies:
+            if proxy == "*":
+                raise ValueError("`*` would let every client choose its address: list addresses or networks")
+            ip_network(proxy)
+        return proxies
 
     @field_validator("data_dir", "dashboard_dir")
     @classmethod

@@ -193,7 +193,7 @@ def test_dataset_upload_without_a_key_is_refused(settings: Settings) -> None:
         sent.append(message)
 
     sent: list[MutableMapping[str, Any]] = []
-    headers = [(b"content-type", b"multipart/form-data; boundary=x")]
+    headers = [(b"host", b"localhost"), (b"content-type", b"multipart/form-data; boundary=x")]
     scope = {"type": "http", "method": "POST", "path": "/v1/datasets", "query_string": b"", "headers": headers}
     asyncio.run(create_app(settings)(scope, receive, send))
     assert sent[0]["status"] == 401 and read == []

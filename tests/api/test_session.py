@@ -1,12 +1,17 @@
 from typing import Any
 
 import pytest
+from fastapi import FastAPI, Request, Response
 from fastapi.testclient import TestClient
+from starlette.types import Receive, Scope, Send
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
+from api.deps import client_address
 from core.access import keys
 from core.db import session_scope
+from core.errors import SettingsError
 from core.models import ApiKey
-from core.settings import Settings
+from core.settings import Settings, get_settings
 from tests.api.problem_checks import problem
 
 OURS = {"Origin": "http://testserver", "Sec-Fetch-Site": "same-origin"}
@@ -103,3 +108,52 @@ def test_a_session_ends_by_itself(browser: TestClient, settings: Settings) -> No
     with session_scope() as session:
         session.connection().exec_driver_sql("UPDATE browser_sessions SET expires_at = now() - interval '1 s'")
     problem(browser.get("/v1/session"), 401, "not_signed_in")
+
+
+def test_wrong_keys_in_a_row_are_refused_with_retry_after(anonymous: TestClient, settings: Settings) -> None:
+    for number in range(settings.wrong_keys_per_address):
+        problem(anonymous.post("/v1/session", json={"token": f"prx_{number}"}), 401, "not_signed_in")
+    refused = anonymous.post("/v1/session", json={"token": "prx_guess"})
+    problem(refused, 429, "too_many_tries")
+    assert 1 <= int(refused.headers["retry-after"]) <= 60
+    problem(anonymous.get("/v1/jobs", headers={"Authorization": "Bearer prx_guess"}), 429, "too_many_tries")
+
+
+def test_wrong_keys_do_not_lock_out_another_address(
+    app: FastAPI, owner: tuple[ApiKey, str], settings: Settings
+) -> None:
+    with TestClient(app, client=("10.0.0.1", 1)) as guessing, TestClient(app, client=("10.0.0.2", 1)) as other:
+        for number in range(settings.wrong_keys_per_address + 1):
+            last = guessing.get("/v1/jobs", headers={"Authorization": f"Bearer prx_{number}"})
+        problem(last, 429, "too_many_tries")
+        assert other.post("/v1/session", json={"token": owner[1]}).status_code == 200
+
+
+@pytest.mark.parametrize(("proxies", "expected"), [([], "testclient"), (["10.9.9.9"], "testclient")])
+def test_forwarded_address_of_an_untrusted_client_is_ignored(proxies: list[str], expected: str) -> None:
+    assert forwarded("testclient", proxies) == expected
+
+
+def test_forwarded_address_of_a_trusted_proxy_is_the_last_one() -> None:
+    """The client itself may have sent the first one."""
+    assert forwarded("10.0.0.2", ["10.0.0.0/24"]) == "203.0.113.7"
+
+
+def test_trusted_proxies_must_be_named(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> None:
+    monkeypatch.setenv("PROXIMAL_TRUSTED_PROXIES", "*")
+    get_settings.cache_clear()
+    with pytest.raises(SettingsError, match="every client choose its address"):
+        get_settings()
+
+
+def forwarded(client: str, proxies: list[str]) -> str:
+    """The client's address as the application sees it behind uvicorn's reading of the proxies' headers."""
+    found = []
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        found.append(client_address(Request(scope)))
+        await Response()(scope, receive, send)
+
+    sender = TestClient(ProxyHeadersMiddleware(app, proxies), client=(client, 1))
+    sender.get("/", headers={"X-Forwarded-For": "198.51.100.1, 203.0.113.7"})
+    return found[0]

@@ -231,7 +231,8 @@ def test_upload_without_a_key_is_refused(settings: Settings) -> None:
     async def answer(message: MutableMapping[str, Any]) -> None:
         sent.append(message)
 
-    scope = {"type": "http", "method": "PUT", "path": "/v1/uploads/up_x/parts/1", "query_string": b"", "headers": []}
+    scope = {"type": "http", "method": "PUT", "path": "/v1/uploads/up_x/parts/1", "query_string": b""}
+    scope["headers"] = [(b"host", b"localhost")]
     asyncio.run(create_app(settings)(scope, receive, answer))
     assert sent[0]["status"] == 401 and read == []
 
