@@ -29,7 +29,7 @@ PART = re.compile(r"/v1/uploads/[^/]+/parts/[^/]+")
 IN_PARTS = " Send a larger file in parts: POST /v1/uploads."
 SECURITY_HEADERS = {
     "X-Content-Type-Options": "nosniff",
-    # The sign-in token may be in the address of the page until the page has removed it.
+    # The code of a sign-in link is in the address of the page until the page has removed it.
     "Referrer-Policy": "no-referrer",
     "X-Frame-Options": "DENY",
     # Sources are limited to this server. uPlot sets sizes by inline styles.
@@ -69,7 +69,7 @@ class RequestFrame:
         if scope["path"] in HEALTH_CHECKS or is_own_host(host, (self._settings or get_settings()).hosts):
             return self._app
         advice = "The operator of the platform can add its name to PROXIMAL_HOSTS."
-        error = WrongHost(f"The platform is not served under the host {host!r}. {advice}")
+        error = WrongHost(f"{WrongHost.title} {advice}")
         return problem(scope["state"]["request_id"], scope["path"], error)
 
     def _limit(self, scope: Scope) -> tuple[int, str]:
@@ -144,7 +144,7 @@ class _Request:
         await response(self._scope, self._receive, self.send)
 
     def log(self) -> None:
-        """Log one line. It omits the query, which may hold a token, and quotes the path, which may hold a line break."""
+        """Log one line. It omits the query, which may hold a sign-in code, and quotes the path, which may hold a line break."""
         milliseconds = (time.perf_counter() - self._began) * 1000
         fields: tuple[Any, ...] = (
             self._scope["method"],

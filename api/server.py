@@ -24,7 +24,7 @@ class Server(uvicorn.Server):
     """Serves the application."""
 
     def __init__(self, app: FastAPI, host: str = "127.0.0.1", port: int = 8000, **options: Any) -> None:
-        # The middleware logs requests. The access log of uvicorn would contain the query, and with it the sign-in token.
+        # The middleware logs requests. The access log of uvicorn would contain the query, and with it the code of a sign-in link.
         config = uvicorn.Config(
             app,
             host=host,

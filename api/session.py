@@ -1,9 +1,10 @@
 """Signing a browser in and out."""
 
 from datetime import timedelta
-from typing import Literal
+from typing import Literal, Self
 
 from fastapi import APIRouter, Request, Response
+from pydantic import ConfigDict, model_validator
 
 from api.deps import COOKIE, PrincipalDep, SessionDep, SettingsDep, client_address, refuse_other_sites, tries_of
 from api.problems import BadRequest, documented
@@ -13,10 +14,31 @@ from core.errors import CrossOrigin, InvalidRequest, NotSignedIn, TooLarge, TooM
 
 
 class SignIn(Schema):
-    """Credentials for a browser session."""
+    """Credentials for a browser session: either an API key, or the code of a sign-in link."""
 
-    token: str
+    model_config = ConfigDict(extra="forbid", json_schema_serialization_defaults_required=False)
+
+    token: str | None = None
     """An API key."""
+    code: str | None = None
+    """The code of a sign-in link. It can be used once."""
+
+    @model_validator(mode="after")
+    def _one_credential(self) -> Self:
+        if (self.token is None) == (self.code is None):
+            raise ValueError("needs either `token` or `code`")
+        return self
+
+
+class SignInCode(Schema):
+    """A code for a sign-in link: the dashboard's address with `?code=…`."""
+
+    object: Literal["session.code"] = "session.code"
+    """Always `session.code`."""
+    code: str
+    """The code. It signs a browser in once."""
+    expires_at: Timestamp
+    """When it stops being valid."""
 
 
 class KeyRef(Schema):
@@ -47,10 +69,12 @@ router = APIRouter(prefix="/session", tags=["Session"])
     responses=documented(BadRequest, NotSignedIn, CrossOrigin, TooLarge, WrongMediaType, InvalidRequest, TooManyTries),
 )
 def sign_in(body: SignIn, request: Request, response: Response, session: SessionDep, settings: SettingsDep) -> Session:
-    """Exchange an API key for a session cookie. The dashboard does this with the token in its address."""
+    """Exchange an API key, or the code of a sign-in link, for a session cookie. A code is valid once."""
     refuse_other_sites(request, silence_is_fine=True)
-    with tries_of(settings).trying(client_address(request), body.token):
-        principal = keys.authenticate(session, body.token)
+    redeem, credential = (keys.authenticate, body.token) if body.token is not None else (keys.redeem_code, body.code)
+    assert credential is not None
+    with tries_of(settings).trying(client_address(request), credential):
+        principal = redeem(session, credential)
     lifetime = timedelta(hours=settings.session_hours)
     token, expires_at = keys.open_session(session, principal.key_id, lifetime)
     response.set_cookie(
@@ -62,6 +86,15 @@ def sign_in(body: SignIn, request: Request, response: Response, session: Session
         secure=request.url.scheme == "https",
     )
     return Session(key=KeyRef(id=principal.key_id, name=principal.key_name), expires_at=expires_at)
+
+
+@router.post("/codes", status_code=201, responses=documented(NotSignedIn, InvalidRequest))
+def create_sign_in_code(principal: PrincipalDep, session: SessionDep, settings: SettingsDep) -> SignInCode:
+    """Create a code for a link that signs a browser in once, within a few minutes. It needs the API key itself."""
+    if principal.by_cookie:
+        raise NotSignedIn("Send the API key. A browser session cannot create sign-in links.")
+    code, expires_at = keys.create_code(session, principal.key_id, timedelta(minutes=settings.sign_in_minutes))
+    return SignInCode(code=code, expires_at=expires_at)
 
 
 @router.get("", responses=documented(NotSignedIn))

@@ -47,6 +47,7 @@ for _name, _help in GROUPS.items():
     app.add_typer(typer.Typer(help=_help), name=_name)
 app.add_typer(local.keys, name="keys")
 app.command()(local.up)
+app.command("open")(local.open_)
 app.command()(local.demo)
 app.command()(with_output_options(local.doctor))
 

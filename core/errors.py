@@ -55,6 +55,7 @@ import data.errors
 
 WITH_A_KEY = {"WWW-Authenticate": "Bearer"}
 IN_2_SECONDS = {"Retry-After": "2"}
+IN_10_SECONDS = {"Retry-After": "10"}
 NEVER_RETRY = {"x-should-retry": "false"}
 SOON = {"Retry-After": "2", "x-should-retry": "true"}
 """Headers of a conflict that ends by itself: the client may retry."""
@@ -305,7 +306,7 @@ class TooManyStreams(PlatformError):
     status = 429
     code = "too_many_streams"
     title = "The API key has too many open event streams."
-    headers: ClassVar[Mapping[str, str]] = {"Retry-After": "10"}
+    headers = IN_10_SECONDS
 
 
 class FetchFailed(PlatformError):

@@ -168,6 +168,8 @@ class Settings(BaseSettings):
     """Wrong API keys and sign-in codes that one address may send within a minute. Further ones return 429 without a check. Increase it if many users share one address."""
     wrong_tries_per_key: Annotated[int, Field(ge=1)] = 5
     """Times that the same wrong key or code may be sent within a minute, from all addresses together."""
+    sign_in_minutes: Annotated[float, Field(gt=0)] = 10
+    """Minutes for which the link of `proximal up` and `proximal open` is valid. It works once."""
     session_hours: Annotated[float, Field(gt=0)] = 24 * 14
     """Hours for which a browser stays signed in."""
     stream_seconds: Seconds = 600

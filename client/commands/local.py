@@ -1,4 +1,4 @@
-"""`proximal up`, `demo`, `keys` and `doctor`: a platform on this machine. The bodies import what they need."""
+"""`proximal up`, `open`, `demo`, `keys` and `doctor`: a platform on this machine. The bodies import what they need."""
 
 import operator
 from pathlib import Path
@@ -29,6 +29,23 @@ def up(
     from client.local.platform import up as run
 
     run(Options(data_dir, host, port, workers), lambda line: print(line, flush=True))
+
+
+def open_(
+    context: typer.Context,
+    path: Annotated[str, typer.Argument(help="Page of the dashboard, such as jobs/job_….")] = "",
+    browser: Annotated[bool, typer.Option(help="Open the link in a browser, not only print it.")] = True,
+) -> None:
+    """Print a link that signs in to the dashboard, and open it in a browser. The link works once, for a few minutes."""
+    import webbrowser
+
+    from client.sdk import sign_in_link
+
+    with context.obj.client() as client:
+        link = sign_in_link(client, path)
+    print(link, flush=True)
+    if browser:
+        webbrowser.open(link)
 
 
 def demo(

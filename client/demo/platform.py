@@ -12,7 +12,7 @@ from client.local import services
 from client.local.folder import UpError
 from client.local.options import Options
 from client.local.services import Child
-from client.sdk import Client
+from client.sdk import Client, sign_in_link
 
 _READY_SECONDS = 120.0
 _POLL_SECONDS = 0.1
@@ -30,8 +30,8 @@ class Platform:
     child: Child | None
 
     def link(self, path: str = "") -> str:
-        """An address in the dashboard that signs in."""
-        return f"{self.url}/{path}?token={self.key}"
+        """An address in the dashboard that signs in once, within a few minutes."""
+        return sign_in_link(self.client, path)
 
 
 @contextmanager

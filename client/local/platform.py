@@ -14,6 +14,7 @@ from client.local.folder import Running, UpError
 from client.local.options import Options
 from client.local.services import Say, start_our_own, start_servers
 from client.local.supervisor import Supervisor, stopping_on_signals
+from client.sdk import Client, sign_in_link
 from core.db import migrate
 from core.embedded.server import EmbeddedServerError, log_tail
 
@@ -35,7 +36,7 @@ def up(options: Options, say: Say) -> None:
         try:
             key = _start(options, supervisor, say)
             if _await_ready(options, supervisor, lambda: signals > 0):
-                say(_welcome(options, key if sys.stdout.isatty() else None))
+                say(_welcome(options, _sign_in_link(options, key) if sys.stdout.isatty() else None))
             while not signals:
                 supervisor.tick()
                 time.sleep(_TICK_SECONDS)
@@ -93,15 +94,20 @@ def _is_ready(options: Options) -> bool:
         return False
 
 
-def _welcome(options: Options, key: str | None) -> str:
-    """The welcome text. It holds the key on a terminal only, never in a log."""
+def _sign_in_link(options: Options, key: str) -> str:
+    with Client(options.url, key) as client:
+        return sign_in_link(client)
+
+
+def _welcome(options: Options, link: str | None) -> str:
+    """The welcome text. On a terminal it has a link that signs in once. A log has the plain address."""
     folder = options.folder
-    sign_in = f"?token={key}" if key else ""
     models = ", ".join(map(str, options.model_folders)) or "none"
     return f"""
 Proximal is running.
 
-  Dashboard   {options.url}/{sign_in}
+  Dashboard   {link or f"{options.url}/"}
+  Sign in     proximal open
   REST        {options.url}/v1   (reference: {options.url}/docs)
   API key     {folder.key_file}
   Models      {models}   (jobs may read local models from here)

@@ -14,8 +14,13 @@ from client.sdk.job_logs import JobLogs
 from client.sdk.jobs import Jobs
 from client.sdk.uploads import Uploads
 
-__all__ = ["AsyncClient", "Client"]
+__all__ = ["AsyncClient", "Client", "sign_in_link"]
 
 
 class Client(Jobs, JobLogs, Uploads):
     """Raises ApiError when the platform refuses and Unreachable when it does not answer."""
+
+
+def sign_in_link(client: Client, path: str = "") -> str:
+    """An address in the dashboard that signs a browser in once, within a few minutes."""
+    return f"{client.url}/{path.lstrip('/')}?code={client.create_sign_in_code()['code']}"

@@ -33,6 +33,7 @@ from client.sdk.types import (
     Report,
     SampleStep,
     Session,
+    SignInCode,
     Upload,
     UploadLimits,
     UploadPartSum,
@@ -51,6 +52,14 @@ class AsyncOperations(AsyncConnection):
         `GET /v1/session`
         """
         found: Session = await self._json("GET", "/v1/session")
+        return found
+
+    async def create_sign_in_code(self) -> SignInCode:
+        """Create a code for a link that signs a browser in once, within a few minutes. It needs the API key itself.
+
+        `POST /v1/session/codes`
+        """
+        found: SignInCode = await self._json("POST", "/v1/session/codes")
         return found
 
     def list_dataset_versions(

@@ -33,6 +33,7 @@ from client.sdk.types import (
     Report,
     SampleStep,
     Session,
+    SignInCode,
     Upload,
     UploadLimits,
     UploadPartSum,
@@ -51,6 +52,14 @@ class Operations(Connection):
         `GET /v1/session`
         """
         found: Session = self._json("GET", "/v1/session")
+        return found
+
+    def create_sign_in_code(self) -> SignInCode:
+        """Create a code for a link that signs a browser in once, within a few minutes. It needs the API key itself.
+
+        `POST /v1/session/codes`
+        """
+        found: SignInCode = self._json("POST", "/v1/session/codes")
         return found
 
     def list_dataset_versions(

@@ -1909,11 +1909,24 @@ class ShownAnswer(TypedDict):
     """Answer to a ranking: 1 is the best rank; equal numbers are a tie."""
 
 
-class SignIn(TypedDict):
-    """Credentials for a browser session."""
+class SignIn(TypedDict, closed=True):
+    """Credentials for a browser session: either an API key, or the code of a sign-in link."""
 
-    token: str
+    token: NotRequired[str | None]
     """An API key."""
+    code: NotRequired[str | None]
+    """The code of a sign-in link. It can be used once."""
+
+
+class SignInCode(TypedDict):
+    """A code for a sign-in link: the dashboard's address with `?code=…`."""
+
+    object: Literal["session.code"]
+    """Always `session.code`."""
+    code: str
+    """The code. It signs a browser in once."""
+    expires_at: str
+    """When it stops being valid."""
 
 
 class Slice(TypedDict, closed=True):

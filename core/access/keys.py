@@ -7,11 +7,11 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from sqlalchemy import delete, select, union_all, update
+from sqlalchemy import delete, func, select, union_all, update
 from sqlalchemy.orm import Session
 
 from core.errors import NotFound, NotSignedIn
-from core.models import ApiKey, BrowserSession, Owner
+from core.models import ApiKey, BrowserSession, Owner, SignInCode
 from core.models.base import new_id
 
 PREFIX = "prx_"
@@ -52,12 +52,13 @@ def create_key(session: Session, name: str) -> tuple[ApiKey, str]:
 
 
 def revoke_key(session: Session, key_id: str) -> None:
-    """Revoke the key and end its browser sessions. Raises NotFound."""
+    """Revoke the key, and delete its browser sessions and sign-in codes. Raises NotFound."""
     key = session.get(ApiKey, key_id)
     if key is None:
         raise NotFound(f"There is no key {key_id!r}.")
     key.revoked_at = key.revoked_at or datetime.now(UTC)
-    session.execute(delete(BrowserSession).where(BrowserSession.key_id == key_id))
+    for signed_in in (BrowserSession, SignInCode):
+        session.execute(delete(signed_in).where(signed_in.key_id == key_id))
 
 
 def authenticate(session: Session, plaintext: str) -> Principal:
@@ -69,6 +70,30 @@ def authenticate(session: Session, plaintext: str) -> Principal:
     if key is None:
         raise NotSignedIn("This API key is unknown or revoked.")
     _note_use(session, key)
+    return Principal(key.id, key.name, key.owner_id, by_cookie=False)
+
+
+def create_code(session: Session, key_id: str, lifetime: timedelta) -> tuple[str, datetime]:
+    """A code that signs a browser in once. Returns its text, which is not stored, and its end. Deletes expired codes."""
+    session.execute(delete(SignInCode).where(SignInCode.expires_at < func.clock_timestamp()))
+    text = secrets.token_urlsafe(24)
+    code = SignInCode(sha256=_sha256(text), key_id=key_id, expires_at=func.clock_timestamp() + lifetime)
+    session.add(code)
+    session.flush()
+    session.refresh(code)
+    return text, code.expires_at
+
+
+def redeem_code(session: Session, text: str) -> Principal:
+    """The principal of a sign-in code, which is deleted. Raises NotSignedIn for an unknown, used or expired code.
+
+    Only one of several concurrent calls with the same code succeeds.
+    """
+    valid = (SignInCode.sha256 == _sha256(text), SignInCode.expires_at > func.clock_timestamp())
+    key_id = session.scalars(delete(SignInCode).where(*valid).returning(SignInCode.key_id)).one_or_none()
+    key = session.scalars(select(ApiKey).filter_by(id=key_id, revoked_at=None)).one_or_none()
+    if key is None:
+        raise NotSignedIn("The sign-in link is not valid any more. It works once, and for a few minutes.")
     return Principal(key.id, key.name, key.owner_id, by_cookie=False)
 
 

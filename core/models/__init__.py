@@ -1,6 +1,6 @@
 """The tables, one a file."""
 
-from core.models.access import ApiKey, BrowserSession, Owner
+from core.models.access import ApiKey, BrowserSession, Owner, SignInCode
 from core.models.annotation import Annotation, AnnotationItem, AnnotationPin, AnnotationRound
 from core.models.base import Base
 from core.models.datasets import Dataset, DatasetContent, DatasetPrompt, DatasetReport, DatasetRow, DatasetVersion
@@ -45,6 +45,7 @@ __all__ = [
     "JobMetricChunk",
     "JobMetrics",
     "Owner",
+    "SignInCode",
     "Upload",
     "UploadPart",
     "Worker",

@@ -53,6 +53,18 @@ class ApiKey(Base):
     revoked_at: Mapped[datetime | None]
 
 
+class SignInCode(Base):
+    """A code of a sign-in link. It is exchanged once for a browser session, and then deleted."""
+
+    __tablename__ = "sign_in_codes"
+
+    sha256: Mapped[str] = mapped_column(primary_key=True)
+    """Hash of the code."""
+    key_id: Mapped[str] = mapped_column(ForeignKey("api_keys.id", ondelete="CASCADE"), index=True)
+    created_at: Mapped[CreatedAt]
+    expires_at: Mapped[datetime] = mapped_column(index=True)
+
+
 class BrowserSession(Base):
     """A signed-in browser."""
 

@@ -7,11 +7,11 @@ from tests.api.problem_checks import problem
 
 
 def test_request_for_a_foreign_host_is_refused(anonymous: TestClient, owner: tuple[ApiKey, str]) -> None:
-    """As after DNS rebinding: the page of evil.example has the address of this machine."""
+    """DNS rebinding: the name evil.example resolves to this machine."""
     headers = {"Host": "evil.example:8000", "Origin": "http://evil.example:8000", "Sec-Fetch-Site": "same-origin"}
     for path in ("/", "/v1/jobs", "/docs", "/openapi.json"):
         refused = problem(anonymous.get(path, headers=headers), 421, "wrong_host")
-        assert "evil.example:8000" in refused["detail"] and "PROXIMAL_HOSTS" in refused["detail"]
+        assert "PROXIMAL_HOSTS" in refused["detail"] and "evil.example" not in str(refused)
     signed_in = anonymous.post("/v1/session", json={"token": owner[1]}, headers=headers)
     problem(signed_in, 421, "wrong_host")
     assert "set-cookie" not in signed_in.headers

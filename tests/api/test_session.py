@@ -1,8 +1,12 @@
+import hashlib
+from datetime import timedelta
+from threading import Thread
 from typing import Any
 
 import pytest
 from fastapi import FastAPI, Request, Response
 from fastapi.testclient import TestClient
+from sqlalchemy import select
 from starlette.types import Receive, Scope, Send
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
@@ -10,7 +14,7 @@ from api.deps import client_address
 from core.access import keys
 from core.db import session_scope
 from core.errors import SettingsError
-from core.models import ApiKey
+from core.models import ApiKey, SignInCode
 from core.settings import Settings, get_settings
 from tests.api.problem_checks import problem
 
@@ -37,6 +41,66 @@ def test_signing_in_gives_a_cookie_that_scripts_cannot_read(anonymous: TestClien
 def test_over_https_the_cookie_is_secure(anonymous: TestClient, owner: tuple[ApiKey, str]) -> None:
     anonymous.base_url = "https://testserver"
     assert "Secure" in anonymous.post("/v1/session", json={"token": owner[1]}).headers["set-cookie"]
+
+
+@pytest.fixture
+def code(client: TestClient) -> str:
+    made = client.post("/v1/session/codes")
+    assert made.status_code == 201 and made.json()["object"] == "session.code"
+    return str(made.json()["code"])
+
+
+def test_a_code_signs_in_once(anonymous: TestClient, code: str, owner: tuple[ApiKey, str]) -> None:
+    signed_in = anonymous.post("/v1/session", json={"code": code}, headers=OURS)
+    assert signed_in.status_code == 200 and "set-cookie" in signed_in.headers
+    assert anonymous.get("/v1/session").json()["key"]["id"] == owner[0].id
+    anonymous.cookies.clear()
+    refused = anonymous.post("/v1/session", json={"code": code}, headers=OURS)
+    problem(refused, 401, "not_signed_in")
+    assert "set-cookie" not in refused.headers
+
+
+def test_a_code_is_stored_as_its_hash(code: str, settings: Settings) -> None:
+    with session_scope() as session:
+        (stored,) = session.scalars(select(SignInCode)).all()
+    assert stored.sha256 == hashlib.sha256(code.encode()).hexdigest()
+    assert stored.expires_at - stored.created_at == pytest.approx(timedelta(minutes=10), abs=timedelta(seconds=5))
+
+
+def test_a_code_expires(anonymous: TestClient, code: str) -> None:
+    with session_scope() as session:
+        session.connection().exec_driver_sql("UPDATE sign_in_codes SET expires_at = now() - interval '1 s'")
+    problem(anonymous.post("/v1/session", json={"code": code}), 401, "not_signed_in")
+
+
+def test_a_code_of_a_revoked_key_opens_nothing(anonymous: TestClient, code: str, owner: tuple[ApiKey, str]) -> None:
+    with session_scope() as session:
+        keys.revoke_key(session, owner[0].id)
+    problem(anonymous.post("/v1/session", json={"code": code}), 401, "not_signed_in")
+
+
+def test_a_code_is_no_key_and_a_key_is_no_code(anonymous: TestClient, code: str, owner: tuple[ApiKey, str]) -> None:
+    problem(anonymous.post("/v1/session", json={"token": code}), 401, "not_signed_in")
+    problem(anonymous.post("/v1/session", json={"code": owner[1]}), 401, "not_signed_in")
+    problem(anonymous.post("/v1/session", json={"code": code, "token": owner[1]}), 422, "invalid_request")
+
+
+def test_a_browser_session_cannot_make_codes(browser: TestClient) -> None:
+    problem(browser.post("/v1/session/codes", headers=OURS), 401, "not_signed_in")
+
+
+def test_only_one_of_two_browsers_gets_in_with_a_code(app: FastAPI, code: str) -> None:
+    statuses: list[int] = []
+
+    def sign_in() -> None:
+        statuses.append(TestClient(app).post("/v1/session", json={"code": code}).status_code)
+
+    threads = [Thread(target=sign_in) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(statuses) == [200, 401, 401, 401]
 
 
 def test_a_wrong_token_opens_nothing(anonymous: TestClient) -> None:

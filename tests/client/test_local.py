@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import httpx
 import pytest
 
 from client.local.folder import DataFolder, Running, UpError
@@ -123,12 +124,23 @@ def test_folder_readable_by_all_keeps_its_mode(tmp_path: Path) -> None:
         assert tmp_path.stat().st_mode & 0o7777 == 0o1777
 
 
-def test_the_key_is_shown_on_a_terminal_and_kept_out_of_logs(up: Up, tmp_path: Path) -> None:
+def test_up_shows_a_link_on_a_terminal_and_no_key_in_logs(up: Up, tmp_path: Path) -> None:
     key = DataFolder(up.folder).key() or "no key"
-    assert key not in up.output.read_text()
-    assert f"{up.url}/\n" in up.output.read_text()
+    output = up.output.read_text()
+    assert key not in output and "?code=" not in output
+    assert f"{up.url}/\n" in output and "proximal open" in output
     options = Options(tmp_path)
-    assert f"{options.url}/?token={key}\n" in _welcome(options, key)
+    assert "Dashboard   http://a/?code=b\n" in _welcome(options, "http://a/?code=b")
+
+
+def test_open_prints_a_link_that_signs_in_once(up: Up) -> None:
+    command = [sys.executable, "-m", "client.cli", "open", "jobs", "--no-browser"]
+    environment = os.environ | {"PROXIMAL_DATA_DIR": str(up.folder)}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=True)
+    address, _, code = done.stdout.strip().partition("?code=")
+    assert address == f"{up.url}/jobs"
+    statuses = [httpx.post(f"{up.url}/v1/session", json={"code": code}).status_code for _ in range(2)]
+    assert statuses == [200, 401]
 
 
 def refused(*options: str) -> str:

@@ -2,18 +2,23 @@
 
 from playwright.sync_api import expect
 
+from client.sdk import Client, sign_in_link
 from tests.client.conftest import Up
 from tests.e2e.conftest import NewPage, key_of
 
 
-def test_the_printed_link_signs_in_and_leaves_no_token_behind(new_page: NewPage, platform: Up) -> None:
+def test_sign_in_link_works_once_and_leaves_no_code_behind(new_page: NewPage, platform: Up, client: Client) -> None:
     page = new_page(signed_in=False)
-    page.goto(f"/?token={key_of(platform)}")
+    link = sign_in_link(client)
+    page.goto(link)
     expect(page.get_by_role("heading", name="Jobs", exact=True)).to_be_visible()
     assert page.url == f"{platform.url}/"
     assert page.evaluate("document.cookie") == ""  # HttpOnly: no script can read it
     page.reload()
     expect(page.get_by_role("heading", name="Jobs", exact=True)).to_be_visible()
+    again = new_page(signed_in=False)
+    again.goto(link)
+    expect(again.get_by_role("alert")).to_contain_text("works once")
 
 
 def test_sign_in_refuses_a_wrong_key_and_accepts_the_right_one(new_page: NewPage, platform: Up) -> None:
@@ -29,7 +34,7 @@ def test_sign_in_refuses_a_wrong_key_and_accepts_the_right_one(new_page: NewPage
 
 def test_sign_in_expired_link_is_reported(new_page: NewPage, platform: Up) -> None:
     page = new_page(signed_in=False)
-    page.goto("/?token=prx_from_yesterday")
+    page.goto("/?code=from-yesterday")
     expect(page.get_by_role("alert")).to_contain_text("not valid any more")
     assert page.url == f"{platform.url}/"
 

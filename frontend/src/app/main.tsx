@@ -2,18 +2,18 @@ import { QueryClientProvider } from "@tanstack/react-query";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { Router } from "@/app/router";
-import { takeToken } from "@/features/auth/api";
+import { takeCode } from "@/features/auth/api";
 import { SessionGate } from "@/features/auth/ui";
 import { queryClient } from "@/lib/api/client";
 import "@/styles/tokens.css";
 import "@/styles/base.css";
 
 function start(element: HTMLElement): void {
-  const token = takeToken(window);
+  const code = takeCode(window);
   createRoot(element).render(
     <StrictMode>
       <QueryClientProvider client={queryClient}>
-        <SessionGate linkToken={token}>
+        <SessionGate linkCode={code}>
           <Router />
         </SessionGate>
       </QueryClientProvider>

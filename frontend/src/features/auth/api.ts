@@ -16,14 +16,15 @@ export const sessionQuery = queryOptions({
 });
 
 export const signIn = (token: string) => answer(api.POST("/v1/session", { body: { token } }));
+export const signInByCode = (code: string) => answer(api.POST("/v1/session", { body: { code } }));
 export const signOut = () => accepted(api.DELETE("/v1/session"));
 
-/** Takes the token out of `?token=…`, so that it stays neither in the address bar nor in the history. */
-export function takeToken({ location, history }: Pick<Window, "location" | "history">): string | null {
+/** Takes the one-time code out of `?code=…`, so that it stays neither in the address bar nor in the history. */
+export function takeCode({ location, history }: Pick<Window, "location" | "history">): string | null {
   const url = new URL(location.href);
-  const token = url.searchParams.get("token");
-  if (token === null) return null;
-  url.searchParams.delete("token");
+  const code = url.searchParams.get("code");
+  if (code === null) return null;
+  url.searchParams.delete("code");
   history.replaceState(history.state, "", url);
-  return token.trim() || null;
+  return code.trim() || null;
 }

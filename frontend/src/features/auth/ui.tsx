@@ -3,29 +3,29 @@ import { type ReactNode, type SyntheticEvent, useEffect, useRef, useState } from
 import { Button } from "@/components/button";
 import { MarkIcon } from "@/components/icons";
 import { ErrorNotice } from "@/components/notice";
-import { sessionQuery, signIn } from "@/features/auth/api";
+import { sessionQuery, signIn, signInByCode } from "@/features/auth/api";
 import { ApiError, isPassing, sessionKey } from "@/lib/api/client";
 import styles from "./sign-in.module.css";
 
 /** Shows the pages to a signed-in user, and otherwise the sign-in page. */
-export function SessionGate({ linkToken, children }: { linkToken: string | null; children: ReactNode }) {
+export function SessionGate({ linkCode, children }: { linkCode: string | null; children: ReactNode }) {
   const client = useQueryClient();
   const link = useMutation({
-    mutationFn: signIn,
+    mutationFn: signInByCode,
     onSuccess: (session) => client.setQueryData(sessionKey, session),
-    // The address bar no longer holds the token, so the sign-in is repeated while the server starts.
+    // The address bar no longer holds the code, so the sign-in is repeated while the server starts.
     retry: (_, error) => isPassing(error),
     retryDelay: 2000,
   });
   const begun = useRef(false);
   const { mutate } = link;
   useEffect(() => {
-    if (!linkToken || begun.current) return;
+    if (!linkCode || begun.current) return;
     begun.current = true;
-    mutate(linkToken);
-  }, [linkToken, mutate]);
+    mutate(linkCode);
+  }, [linkCode, mutate]);
 
-  const waiting = linkToken !== null && (link.isIdle || link.isPending);
+  const waiting = linkCode !== null && (link.isIdle || link.isPending);
   const session = useQuery({
     ...sessionQuery,
     enabled: !waiting,
@@ -45,7 +45,8 @@ export function SessionGate({ linkToken, children }: { linkToken: string | null;
   return <SignInPage refusedLink={link.isError} />;
 }
 
-const LINK_REFUSED = "The token in that link is not valid any more. Paste the current one.";
+const LINK_REFUSED =
+  "This sign-in link is not valid any more: it works once, for a few minutes. Run the command “proximal open” for a new link, or enter an API key.";
 
 function SignInPage({ refusedLink }: { refusedLink: boolean }) {
   const [token, setToken] = useState("");
@@ -87,8 +88,8 @@ function SignInPage({ refusedLink }: { refusedLink: boolean }) {
         </Button>
         <div id="token-help" className={styles.help}>
           <p>
-            <code>make demo</code> and <code>make up</code> print a sign-in link when the platform has started. The key
-            in it begins with <code>prx_</code>. The file <code>.proximal/api_key</code> holds a copy.
+            <code>proximal open</code> makes a link that signs you in once. On the machine of the platform, the file{" "}
+            <code>.proximal/api_key</code> holds the key. It begins with <code>prx_</code>.
           </p>
           <p>On a shared server, ask its operator for a key.</p>
         </div>

@@ -19,7 +19,7 @@ export interface paths {
         put?: never;
         /**
          * Sign In
-         * @description Exchange an API key for a session cookie. The dashboard does this with the token in its address.
+         * @description Exchange an API key, or the code of a sign-in link, for a session cookie. A code is valid once.
          */
         post: operations["sign_in"];
         /**
@@ -27,6 +27,26 @@ export interface paths {
          * @description End the browser's session and drop its cookie.
          */
         delete: operations["sign_out"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/session/codes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create Sign In Code
+         * @description Create a code for a link that signs a browser in once, within a few minutes. It needs the API key itself.
+         */
+        post: operations["create_sign_in_code"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -8435,14 +8455,43 @@ export interface components {
         };
         /**
          * SignIn
-         * @description Credentials for a browser session.
+         * @description Credentials for a browser session: either an API key, or the code of a sign-in link.
          */
         SignIn: {
             /**
              * Token
              * @description An API key.
              */
-            token: string;
+            token?: string | null;
+            /**
+             * Code
+             * @description The code of a sign-in link. It can be used once.
+             */
+            code?: string | null;
+        };
+        /**
+         * SignInCode
+         * @description A code for a sign-in link: the dashboard's address with `?code=…`.
+         */
+        SignInCode: {
+            /**
+             * Object
+             * @description Always `session.code`.
+             * @default session.code
+             * @constant
+             */
+            object: "session.code";
+            /**
+             * Code
+             * @description The code. It signs a browser in once.
+             */
+            code: string;
+            /**
+             * Expires At
+             * Format: date-time
+             * @description When it stops being valid.
+             */
+            expires_at: string;
         };
         /**
          * Slice
@@ -9768,6 +9817,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `too_many_tries`: Too many wrong keys in a short time. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `internal_error`: Something went wrong on the server. */
             500: {
                 headers: {
@@ -9819,6 +9877,66 @@ export interface operations {
             };
             /** @description `cross_origin`: Requests that change something must come from the dashboard itself. */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on the server. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `unavailable`: The database or the broker does not answer. Try again.
+             *
+             *     `query_timeout`: A query took longer than the API allows.
+             */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_sign_in_code: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SignInCode"];
+                };
+            };
+            /** @description `not_signed_in`: Sign in, or send an API key. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid_request`: The request is not valid. */
+            422: {
                 headers: {
                     [name: string]: unknown;
                 };
