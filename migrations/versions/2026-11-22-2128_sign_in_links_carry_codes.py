@@ -1,13 +1,13 @@
 """sign-in links carry codes
 
-Revision: b4d8f0a2c613, after a9c3e6f1d208.
+Revision: b4d8f0a2c613, after c2e5a7b9d103.
 """
 
 import sqlalchemy as sa
 from alembic import op
 
 revision = "b4d8f0a2c613"
-down_revision = "a9c3e6f1d208"
+down_revision = "c2e5a7b9d103"
 
 
 def upgrade() -> None:
