@@ -14,12 +14,16 @@ from benchmarks.places import cores, path, processor, say, write_json
 from benchmarks.platform_suite.claims import claims
 from benchmarks.platform_suite.ingest import ingest
 from benchmarks.platform_suite.reading import read_long_run
+from benchmarks.platform_suite.streaming import idle_memory, stream_from_worker, stream_to_many
 
 MINUTES = 15.0
 PARTS = (
     Part("reading a long run", read_long_run, 420),
     Part("ingest", ingest, 180),
     Part("claims", claims, 180),
+    Part("streaming to many clients", stream_to_many, 120),
+    Part("streaming from the worker", stream_from_worker, 90),
+    Part("idle memory", idle_memory, 120),
 )
 """Every measurement, with the seconds after which it is ended."""
 

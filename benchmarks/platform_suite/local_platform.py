@@ -40,7 +40,7 @@ class LocalPlatform:
         try:
             headers = {"Authorization": f"Bearer {self.key}"}
             with httpx.Client(base_url=f"http://127.0.0.1:{port}", headers=headers, timeout=120) as client:
-                _wait_until_ready(client)
+                wait_until_ready(client)
                 yield client
         finally:
             process.stop(10)
@@ -74,7 +74,8 @@ def local_platform(folder: Path) -> Iterator[LocalPlatform]:
         yield LocalPlatform(folder, database.url, broker.url, owner_id, plaintext)
 
 
-def _wait_until_ready(client: httpx.Client) -> None:
+def wait_until_ready(client: httpx.Client) -> None:
+    """Return when `/readyz` does. Raises TimeoutError after a minute."""
     deadline = time.monotonic() + _READY_SECONDS
     while time.monotonic() < deadline:
         try:

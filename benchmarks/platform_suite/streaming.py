@@ -1,14 +1,17 @@
-"""The event streams: 1,000 clients of one API process, and the way of one event from a trainer to a client."""
+"""The event streams: 1,000 clients of one API process, the way of one event from a trainer to a client; idle memory."""
 
 import json
 import os
 import resource
+import socket
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
 from statistics import median, quantiles
 from typing import Any
 
@@ -16,18 +19,28 @@ import httpx
 import psutil  # type: ignore[import-untyped]
 
 from benchmarks.gpu_suite.schedule import Place
-from benchmarks.platform_suite.local_platform import LocalPlatform, local_platform
+from benchmarks.platform_suite.local_platform import LocalPlatform, local_platform, wait_until_ready
 from benchmarks.platform_suite.stored_runs import running_job, steps
-from benchmarks.platform_suite.stream_clients import SENT
+from benchmarks.platform_suite.stream_ends import SENT
+from client.local import services
+from client.local.options import Options
+from core.blobs import blob_store
 from core.db import session_scope
 from core.jobs.attempts import Claim
 from core.jobs.events import append_events
+from core.settings import get_settings
+from worker.jobs.attempt import WorkerContext, run_attempt
+from worker.jobs.launch import Launcher
+from worker.process import StopRequest
 
 _CLIENTS, _REHEARSED_CLIENTS = 1000, 50
 _SECONDS, _REHEARSED_SECONDS = 30.0, 5.0
 _JOBS = 5
 _HZ = 10.0
 """Events a second of the first job. The others have one each."""
+_ENDS = (sys.executable, "-m", "benchmarks.platform_suite.stream_ends")
+_ROOT = str(Path(__file__).parents[2])
+"""The processes of `_ENDS` have other working directories."""
 _NAMES = 40
 _TOTAL_STEPS = 1_000_000
 
@@ -44,6 +57,7 @@ def stream_to_many(place: Place) -> dict[str, Any]:
     os.environ["PROXIMAL_STREAMS_PER_KEY"] = str(2 * clients)
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))  # the API process inherits it
+    os.environ["PYTHONPATH"] = _ROOT
     with local_platform(place.folder) as platform, platform.api() as client:
         claims = []
         for _ in range(_JOBS):
@@ -71,13 +85,68 @@ def stream_to_many(place: Place) -> dict[str, Any]:
     }
 
 
+def stream_from_worker(place: Place) -> dict[str, Any]:
+    """`event_p95_ms`: from the end of a step in the trainer to the arrival of its metrics at a client.
+
+    The worker follows a process that reports steps at the given interval. `event_p95_ms` is that of steps of half a
+    second. The worker stores shorter ones together.
+    """
+    count = 8 if place.rehearsal else 50
+    figures: dict[str, Any] = {}
+    os.environ["PYTHONPATH"] = _ROOT
+    with local_platform(place.folder) as platform, platform.api() as client:
+        for interval, name in ((0.5, "event"), (0.1, "event_of_short_steps")):
+            lags = _follow_trainer(platform, client, count, interval)
+            figures |= {f"{name}_p50_ms": round(median(lags), 1), f"{name}_p95_ms": _percentile(lags, 95)}
+    return figures
+
+
+def _follow_trainer(platform: LocalPlatform, client: httpx.Client, count: int, interval: float) -> list[float]:
+    """Run an attempt whose trainer is `stream_ends run`. Returns the lags of its steps at one client, in milliseconds."""
+    with session_scope() as session:
+        claim = running_job(session, platform.owner_id, count)
+    settings = get_settings()
+    launcher = Launcher([*_ENDS, "--count", str(count), "--interval", str(interval)])
+    worker = WorkerContext(settings, blob_store(settings), launcher, StopRequest())
+    with _clients(platform, client, [claim], 1, count * interval + 5) as process:
+        run_attempt(replace(claim, spec=claim.spec | {"data": {}}), worker)
+        assert process.stdout is not None
+        lags: list[float] = json.loads(process.stdout.readline())["lags_ms"]
+    if len(lags) < count:
+        raise RuntimeError(f"{len(lags)} of {count} events arrived.")
+    return lags
+
+
+def idle_memory(place: Place) -> dict[str, Any]:
+    """`idle_rss_mib`: resident memory of all processes of `proximal up` without a job, half a minute after its start.
+
+    Pages that processes share count once for each of them. `idle_pss_mib` divides them among the processes.
+    """
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = int(listener.getsockname()[1])
+    options = Options(place.folder / "up", port=port)
+    up = services.start_in_background(options)
+    try:
+        with httpx.Client(base_url=options.url) as client:
+            wait_until_ready(client)
+        time.sleep(5 if place.rehearsal else 30)
+        root = psutil.Process(up.pid)
+        memory = [process.memory_full_info() for process in (root, *root.children(recursive=True))]
+        return {
+            "idle_rss_mib": round(sum(one.rss for one in memory) / 1024**2, 1),
+            "idle_pss_mib": round(sum(one.pss for one in memory) / 1024**2, 1),
+        }
+    finally:
+        up.stop(grace=30)
+
+
 @contextmanager
 def _clients(
     platform: LocalPlatform, client: httpx.Client, claims: list[Claim], count: int, seconds: float
 ) -> Iterator[subprocess.Popen[str]]:
     """The process of the clients, once every connection is open."""
-    command = [sys.executable, "-m", "benchmarks.platform_suite.stream_clients", "--port", str(client.base_url.port)]
-    command += ["--key", platform.key, "--count", str(count), "--seconds", str(seconds + 4)]
+    command = [*_ENDS, "--count", str(count), "clients", "--port", str(client.base_url.port), "--key", platform.key]
+    command += ["--seconds", str(seconds + 4)]
     command += ["--jobs", *[claim.job_id for claim in claims]]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:

@@ -22,19 +22,16 @@ from core.settings import Settings
 from trainer.spec import JobSpec
 from worker.jobs import workspace as workspaces
 from worker.jobs.console_log import ConsoleLog
-from worker.jobs.follow import Follower
-from worker.jobs.launch import Launcher, MachineRank, capacity_refusal, job_resources, log_tail, masker
+from worker.jobs.follow import Follower, storing_pause
+from worker.jobs.launch import Launcher, MachineRank, capacity_refusal, cores, job_resources, log_tail, masker
 from worker.jobs.machines import invite_machines
 from worker.jobs.settle import TIME_LIMIT, TrainerEnd, settle, time_limit_message
 from worker.jobs.workspace import Workspace
 from worker.lease import EndRequest, Lease
 from worker.process import DATABASE_UNAVAILABLE, StopRequest, with_retries
 
-_POLL_SECONDS = 0.1
+_POLL_SECONDS = 0.03
 _DATABASE_PAUSE = 1.0
-# Storing the events of a step costs about 10 ms of CPU, which a trainer on every core loses. With short steps, the events
-# of several steps are stored together, so that storing takes about a hundredth of the time.
-_PAUSE_FACTOR, _LONGEST_PAUSE = 100, 1.0
 # Console output may come later than events, so storing it takes at most half a hundredth of the time.
 _LOG_PAUSE_FACTOR, _LOG_PAUSES = 200, (1.0, 5.0)
 # A cancelled run need not be saved. A trainer that ignores the signal may be waiting for a model hub.
@@ -207,9 +204,10 @@ class _Attempt:
             self._lease.check()
             now = time.monotonic()
             if now >= next_look:
+                before = time.thread_time()
                 stored = self._store_events()
-                took = time.monotonic() - now
-                next_look = now + (min(_PAUSE_FACTOR * took, _LONGEST_PAUSE) if stored else _DATABASE_PAUSE)
+                pause = storing_pause(time.thread_time() - before, cores(), self._follower.on_cpu)
+                next_look = now + (pause if stored else _DATABASE_PAUSE)
             self._store_log(now)
             if asked_at is None and (self._must_end() or self._time_is_up()):
                 self._limit_reached = not self._must_end()

@@ -1,7 +1,8 @@
-"""Clients of event streams, as a process of their own: `python -m benchmarks.platform_suite.stream_clients`.
+"""The two ends of an event stream, each a process of its own: `python -m benchmarks.platform_suite.stream_ends`.
 
-Opens the connections, prints `open`, and reads until the time is over. Then it prints the lag of every received event in
-milliseconds: the time of its arrival minus the time in its metric SENT, by the clock of one machine.
+`clients` opens the connections, prints `open`, and reads until the time is over. Then it prints the lag of every received
+event in milliseconds: the time of its arrival minus the time in its metric SENT, by the clock of one machine. `run` stands
+for the trainer: it reports a step of PPO at fixed intervals, and computes nothing.
 """
 
 import argparse
@@ -10,6 +11,7 @@ import json
 import re
 import resource
 import time
+from pathlib import Path
 
 SENT = "benchmark/sent"
 """Metric with the Unix time at which the event was made."""
@@ -70,14 +72,34 @@ async def _open(arguments: argparse.Namespace, number: int, lags: list[float]) -
     return reader
 
 
+def _run(folder: Path, count: int, interval: float) -> None:
+    from benchmarks.platform_suite.stored_runs import steps
+    from trainer.events import EventLog
+
+    log = EventLog(folder / "events.jsonl")
+    for event in steps(1, count, count, names=40):
+        time.sleep(interval)
+        event.values[SENT] = time.time()
+        log.emit(event)
+    log.close()
+
+
 def main() -> None:
+    """Run one command. The worker appends the arguments of a trainer, of which only the run folder is used."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--port", type=int, required=True)
-    parser.add_argument("--key", required=True)
-    parser.add_argument("--jobs", nargs="+", required=True)
     parser.add_argument("--count", type=int, required=True)
-    parser.add_argument("--seconds", type=float, required=True)
-    arguments = parser.parse_args()
+    parser.add_argument("--interval", type=float)
+    commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("run").add_argument("--run-dir", type=Path, required=True)
+    clients = commands.add_parser("clients")
+    clients.add_argument("--port", type=int, required=True)
+    clients.add_argument("--key", required=True)
+    clients.add_argument("--jobs", nargs="+", required=True)
+    clients.add_argument("--seconds", type=float, required=True)
+    arguments, _ = parser.parse_known_args()
+    if arguments.command == "run":
+        _run(arguments.run_dir, arguments.count, arguments.interval)
+        return
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     print(json.dumps(asyncio.run(_read(arguments))))
