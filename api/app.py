@@ -10,7 +10,7 @@ from api.compression import Compression
 from api.dashboard import Dashboard
 from api.datasets import report_routes, version_routes
 from api.datasets import routes as datasets
-from api.jobs import checkpoints, events, logs, metrics, transition_routes
+from api.jobs import checkpoints, command_routes, events, logs, metrics, transition_routes
 from api.jobs import routes as jobs
 from api.live import routes as live
 from api.live.hub import Hub
@@ -30,6 +30,7 @@ ROUTERS = (
     uploads.router,
     annotation.router,
     jobs.router,
+    command_routes.router,
     transition_routes.router,
     events.router,
     live.router,

@@ -7,6 +7,8 @@
     ├── NotFound               404  it does not exist, or belongs to another key
     ├── Conflict               409  the request does not fit the present state
     │   ├── IllegalTransition  409  a job cannot change from this state to that one
+    │   ├── JobNotRunning      409  the job takes no commands in its present state
+    │   ├── KnobUnavailable    409  the job's present stage has no such knob or action
     │   ├── DatasetInUse       409  an unfinished job needs the dataset
     │   ├── DatasetNotReady    409  the version is being imported
     │   ├── SearchNotReady     409  the search index of a version is being made
@@ -24,6 +26,7 @@
     ├── WrongMediaType         415  the body has another Content-Type than the route accepts
     ├── WrongHost              421  the request names a host that is not this platform
     ├── InvalidRequest         422  a parameter or field is not valid
+    │   ├── KnobOutOfRange     422  the value of a live knob is not allowed
     │   ├── InvalidSpec        422  the job spec is not valid
     │   ├── InvalidDataset     422  a file has rows that cannot be used
     │   ├── UnusableDataset    422  another error of the dataset library
@@ -121,6 +124,16 @@ class IllegalTransition(Conflict):
         self.extras |= {"from": from_} | ({} if requests is None else {"requests": list(requests)})
 
 
+class JobNotRunning(Conflict):
+    code = "job_not_running"
+    title = "The job takes no commands in its present state."
+
+
+class KnobUnavailable(Conflict):
+    code = "knob_unavailable"
+    title = "The job's present stage has no such knob or action."
+
+
 class DatasetInUse(Conflict):
     code = "dataset_in_use"
     title = "An unfinished job uses this dataset."
@@ -210,6 +223,11 @@ class InvalidRequest(PlatformError):
     status = 422
     code = "invalid_request"
     title = "The request is not valid."
+
+
+class KnobOutOfRange(InvalidRequest):
+    code = "knob_out_of_range"
+    title = "The value of the knob is not allowed."
 
 
 class InvalidSpec(InvalidRequest):

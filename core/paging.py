@@ -8,10 +8,12 @@ from sqlalchemy import Select, tuple_
 from sqlalchemy.orm import Session
 
 from core.errors import InvalidRequest
-from core.models import AnnotationRound, Checkpoint, Dataset, DatasetReport, DatasetVersion, Job, Upload
+from core.models import AnnotationRound, Checkpoint, Dataset, DatasetReport, DatasetVersion, Job, JobCommand, Upload
 
 Order = Literal["asc", "desc"]
-T = TypeVar("T", bound=Job | Dataset | DatasetVersion | DatasetReport | Checkpoint | Upload | AnnotationRound)
+T = TypeVar(
+    "T", bound=Job | JobCommand | Dataset | DatasetVersion | DatasetReport | Checkpoint | Upload | AnnotationRound
+)
 
 
 @dataclass(frozen=True)

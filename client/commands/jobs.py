@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from client.commands import job_changes
+from client.commands import job_changes, job_knobs
 from client.commands.group import CommandGroup
 from client.commands.job_changes import JobId
 from client.commands.watch import until_waiting, watch_job
@@ -28,6 +28,7 @@ CHANGES = (
 )
 for change in CHANGES:
     app.command()(change)
+app.command("set")(job_knobs.set_knobs)
 COLUMNS: dict[str, Any] = {
     "name": lambda job: job["name"],
     "status": lambda job: job["status"],

@@ -22,7 +22,9 @@ from client.sdk.types import (
     DataTask,
     Health,
     Job,
+    JobCommand,
     JobEvent,
+    JobKnobs,
     JobSample,
     JobSummary,
     MetricInfo,
@@ -586,6 +588,54 @@ class AsyncOperations(AsyncConnection):
         """
         found: Job = await self._json("GET", f"/v1/jobs/{escaped(job_id)}")
         return found
+
+    async def get_job_knobs(self, job_id: str) -> JobKnobs:
+        """The settings of the job's stage that can be changed while it runs, with their values and ranges.
+
+        `GET /v1/jobs/{job_id}/knobs`
+        """
+        found: JobKnobs = await self._json("GET", f"/v1/jobs/{escaped(job_id)}/knobs")
+        return found
+
+    async def create_job_commands(
+        self,
+        job_id: str,
+        kl_coef: float | None = None,
+        kl_target: float | None = None,
+        learning_rate: float | None = None,
+        critic_learning_rate: float | None = None,
+        evaluate: bool | None = None,
+        checkpoint: bool | None = None,
+    ) -> list[JobCommand]:
+        """Change knobs of the stage that runs, or request an evaluation or a checkpoint. The trainer takes commands up between two steps.
+
+        `POST /v1/jobs/{job_id}/commands`
+        """
+        return list(
+            (
+                await self._json(
+                    "POST",
+                    f"/v1/jobs/{escaped(job_id)}/commands",
+                    body=given(
+                        {
+                            "kl_coef": kl_coef,
+                            "kl_target": kl_target,
+                            "learning_rate": learning_rate,
+                            "critic_learning_rate": critic_learning_rate,
+                            "evaluate": evaluate,
+                            "checkpoint": checkpoint,
+                        }
+                    ),
+                )
+            )["data"]
+        )
+
+    def list_job_commands(self, job_id: str, order: Literal["asc", "desc"] | None = None) -> AsyncIterator[JobCommand]:
+        """List all commands that were requested, with who requested them and their outcome.
+
+        `GET /v1/jobs/{job_id}/commands`
+        """
+        return self._pages(f"/v1/jobs/{escaped(job_id)}/commands", params={"order": order})
 
     async def cancel_job(self, job_id: str, reason: str | None = None) -> Job:
         """End a job without a worker at once. A running job is `cancelling` until its worker has stopped the run.

@@ -286,6 +286,17 @@ class CloseRound(TypedDict, closed=True):
     """Name of a new dataset. Left out: the name of the round."""
 
 
+class CommandActor(TypedDict):
+    """Who requested a command."""
+
+    kind: str
+    """`api_key`."""
+    id: str | None
+    """Id of the key."""
+    name: str | None
+    """Name of the key when it acted."""
+
+
 class CommandDoneData(TypedDict):
     """An action was requested and taken up between two steps. An evaluation is part of the next step."""
 
@@ -358,6 +369,65 @@ class CommandRefusedEvent(TypedDict):
     """Step of the event; null if it has none."""
     data: CommandRefusedData
     """The event's own fields."""
+
+
+class CommandRequest(TypedDict, closed=True):
+    """Commands to the stage that runs: new values of knobs, and actions. All of them are stored, or none."""
+
+    kl_coef: NotRequired[float | None]
+    """New KL coefficient β. Left out: unchanged."""
+    kl_target: NotRequired[float | None]
+    """New KL target of the adaptive controller, in nats per response. Left out: unchanged."""
+    learning_rate: NotRequired[float | None]
+    """New peak learning rate of the model that the stage trains; in PPO, of the policy. Left out: unchanged."""
+    critic_learning_rate: NotRequired[float | None]
+    """New peak learning rate of a separate critic. Left out: unchanged."""
+    evaluate: NotRequired[bool]
+    """Evaluate the policy after the next step. It does not change the result of the run."""
+    checkpoint: NotRequired[bool]
+    """Save a checkpoint between two steps. It does not change the result of the run."""
+
+
+class CommandRequestedData(TypedDict):
+    """A command for the stage was requested. The platform appends this event; the trainer reports the outcome."""
+
+    stage: Literal["sft", "reward_model", "dpo", "kto", "ppo", "evaluation"]
+    """The stage that it is meant for."""
+    name: Literal["kl_coef", "kl_target", "learning_rate", "critic_learning_rate"] | Literal["evaluate", "checkpoint"]
+    """The knob or the action."""
+    value: NotRequired[float | None]
+    """The new value; null for an action."""
+    command: str
+    """Id of the command."""
+    actor: dict[str, str | None]
+    """Who requested it: `kind`, `id` and `name`, as in `status_changed`."""
+
+
+class CommandRequestedEvent(TypedDict):
+    """A command for the stage was requested. The platform appends this event; the trainer reports the outcome."""
+
+    object: Literal["job.event"]
+    """Always `job.event`."""
+    job_id: str
+    """The job that it belongs to."""
+    seq: int
+    """Sequence number in the job, from 1 without gaps. It is the event id of the stream and the cursor of this list."""
+    attempt: int
+    """The attempt that reported it."""
+    type: Literal["command_requested"]
+    """Always `command_requested`."""
+    created_at: str
+    """When it happened."""
+    stage: str | None
+    """Stage of the event; null if it concerns the whole job."""
+    step: int | None
+    """Step of the event; null if it has none."""
+    data: CommandRequestedData
+    """The event's own fields."""
+
+
+CommandStatus: TypeAlias = Literal["pending", "applied", "refused"]
+"""The state of a command."""
 
 
 class CompleteUpload(TypedDict, closed=True):
@@ -774,6 +844,52 @@ class HttpReward(TypedDict, closed=True):
     """Send the texts of each response's tokens too (`tokens`), for an endpoint that gives one number for each token."""
 
 
+class JobCommand(TypedDict):
+    """One command to a job."""
+
+    object: Literal["job.command"]
+    """Always `job.command`."""
+    id: str
+    """Begins with `cmd_`."""
+    job_id: str
+    """The job."""
+    stage: Literal["sft", "reward_model", "dpo", "kto", "ppo", "evaluation"]
+    """The stage that it is meant for."""
+    name: Literal["kl_coef", "kl_target", "learning_rate", "critic_learning_rate"] | Literal["evaluate", "checkpoint"]
+    """The knob or the action."""
+    value: float | None
+    """The new value; null for an action."""
+    value_before: float | None
+    """The value that it replaced; null until it is applied."""
+    status: CommandStatus
+    """`pending`: the trainer takes it up between two steps. A job that has ended takes up no more commands."""
+    step: int | None
+    """Steps of the stage that were done when the trainer took it up; the next one is the first with the new value."""
+    reason: str | None
+    """Why the trainer refused it; null otherwise."""
+    actor: CommandActor
+    """Who requested it."""
+    created_at: str
+    """When it was requested."""
+    settled_at: str | None
+    """When the platform stored the outcome; null while it is pending."""
+
+
+class JobCommandList(TypedDict):
+    """Commands in the order of their requests."""
+
+    object: Literal["list"]
+    """Always `list`."""
+    data: list[JobCommand]
+    """The items of this page."""
+    has_more: bool
+    """Whether more follow."""
+    first_id: str | None
+    """Cursor of the first item."""
+    last_id: str | None
+    """Cursor of the last item: the next page's `after`."""
+
+
 class JobError(TypedDict):
     """Why a job failed."""
 
@@ -781,6 +897,42 @@ class JobError(TypedDict):
     """The kind of failure, for programs."""
     message: str
     """Cause and remedy, for people."""
+
+
+class JobKnob(TypedDict):
+    """A setting that can be changed while the stage runs."""
+
+    name: Literal["kl_coef", "kl_target", "learning_rate", "critic_learning_rate"]
+    """Name of the knob."""
+    field: str
+    """The field of the spec, such as `ppo.kl.coef`."""
+    value: float | None
+    """Present value: that of the spec, or of the newest change. An adaptive controller moves `kl_coef` on from it. Null if unavailable."""
+    available: bool
+    """Whether the stage has it."""
+    reason: str | None
+    """Why it is not available; null if it is."""
+    minimum: float | None
+    """Smallest value; null without one."""
+    exclusive_minimum: bool
+    """Whether `minimum` itself is not allowed."""
+    maximum: float | None
+    """Largest value; null without one."""
+    exclusive_maximum: bool
+    """Whether `maximum` itself is not allowed."""
+
+
+class JobKnobs(TypedDict):
+    """The live knobs of the job's present stage, and the changes that are not applied yet."""
+
+    object: Literal["job.knobs"]
+    """Always `job.knobs`."""
+    stage: Literal["sft", "reward_model", "dpo", "kto", "ppo", "evaluation"]
+    """The present or last stage."""
+    knobs: list[JobKnob]
+    """All knobs, also those that the stage lacks."""
+    pending: list[JobCommand]
+    """Commands that the trainer has not taken up yet."""
 
 
 JobStatus: TypeAlias = Literal[
@@ -3533,6 +3685,7 @@ JobEvent: TypeAlias = (
     | CheckpointSavedEvent
     | HealthEvent
     | RolledBackEvent
+    | CommandRequestedEvent
     | KnobChangedEvent
     | CommandDoneEvent
     | CommandRefusedEvent

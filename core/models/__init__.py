@@ -3,6 +3,7 @@
 from core.models.access import ApiKey, BrowserSession, Owner, SignInCode
 from core.models.annotation import Annotation, AnnotationItem, AnnotationPin, AnnotationRound
 from core.models.base import Base
+from core.models.commands import JobCommand
 from core.models.datasets import Dataset, DatasetContent, DatasetPrompt, DatasetReport, DatasetRow, DatasetVersion
 from core.models.job_logs import JobLogChunk
 from core.models.jobs import (
@@ -39,6 +40,7 @@ __all__ = [
     "DatasetVersion",
     "Job",
     "JobAttempt",
+    "JobCommand",
     "JobDataset",
     "JobEvent",
     "JobLogChunk",

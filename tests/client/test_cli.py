@@ -6,15 +6,18 @@ from pathlib import Path
 
 import pytest
 from click.testing import Result
+from typer import BadParameter
 from typer.testing import CliRunner
 
 from client import cli
+from client.commands.job_knobs import KNOBS, assignment
 from client.commands.jobs import _in_words
 from client.errors import ClientError
 from client.terminal import plain
 from tests.api.test_run_data import TOLD
 from tests.client.conftest import Up
 from trainer.events import Event
+from trainer.spec import knobs as spec_knobs
 
 
 @pytest.fixture
@@ -105,3 +108,14 @@ def test_the_local_address_may_be_spelt_out(run, up: Up) -> None:  # type: ignor
 def test_every_kind_of_event_has_a_line(told: Event) -> None:
     data = told.model_dump(mode="json", exclude={"type", "at"})
     assert _in_words({"type": told.type, "data": data}).strip()  # type: ignore[typeddict-item]
+
+
+@pytest.mark.parametrize("given", ["kl_coef", "kl_coef=a", "=1", "batch_size=3"])
+def test_assignment_that_is_no_knob_is_refused(given: str) -> None:
+    with pytest.raises(BadParameter):
+        assignment(given)
+
+
+def test_assignment_names_a_knob_of_the_spec() -> None:
+    assert assignment("kl_coef=1e-2") == ("kl_coef", 0.01)
+    assert KNOBS == spec_knobs.KNOBS

@@ -16,6 +16,7 @@ from trainer.events import (
     Event,
     EventLog,
     Health,
+    KnobChanged,
     Message,
     Metrics,
     RunFailed,
@@ -25,6 +26,7 @@ from trainer.events import (
     StagePlan,
     StageStarted,
 )
+from trainer.events.commands import Command, CommandReader, read_records
 
 STEPS = 5
 
@@ -115,6 +117,20 @@ class Fake:
         if not self._resume_step():
             self._save(1)
             self.die()
+
+    def obey(self) -> None:
+        """Report the log at the start, and carry out one new command after step 3."""
+        log = [(one.command.id, one.step) for one in read_records(self.folder)]
+        self.emit(Message(text=json.dumps(log)))
+        reader, known = CommandReader(self.folder), {id_ for id_, _ in log}
+        while True:
+            for command in reader.new():
+                assert isinstance(command, Command) and command.value is not None
+                if command.id not in known:
+                    knob = {"name": command.name, "from": 0.05, "to": command.value, "command": command.id}
+                    self.emit(KnobChanged.model_validate({"stage": "ppo", "step": 3} | knob))
+                    return
+            time.sleep(0.02)
 
     def finish(self) -> None:
         self.emit(RunFinished(seconds=1.0, summary={"win_rate": 0.9}))

@@ -7,6 +7,7 @@ from trainer.events.kinds import (
     CheckpointSaved,
     CommandDone,
     CommandRefused,
+    CommandRequested,
     Curve,
     CurvePoint,
     Event,
@@ -32,7 +33,7 @@ from trainer.events.kinds import (
 from trainer.events.log import EventLog, finite, read
 
 __all__ = [
-    "CheckpointSaved", "CommandDone", "CommandRefused", "Curve", "CurvePoint", "Event", "EventLog", "Evidence", "Health",
+    "CheckpointSaved", "CommandDone", "CommandRefused", "CommandRequested", "Curve", "CurvePoint", "Event", "EventLog", "Evidence", "Health",
     "KnobChanged", "Message", "Metrics", "ReportCard", "RolledBack", "RunFailed", "RunFinished", "RunStarted", "RunStopped",
     "Sample", "Samples", "SeedFinished", "StageFinished", "StagePlan", "StageStarted", "TokenRow", "finite", "read",
 ]  # fmt: skip

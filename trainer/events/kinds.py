@@ -207,6 +207,22 @@ class RolledBack(_Event):
     """Factor of both learning rates from here on."""
 
 
+class CommandRequested(_Event):
+    """A command for the stage was requested. The platform appends this event; the trainer reports the outcome."""
+
+    type: Literal["command_requested"] = "command_requested"
+    stage: StageName
+    """The stage that it is meant for."""
+    name: Knob | Action
+    """The knob or the action."""
+    value: float | None = None
+    """The new value; null for an action."""
+    command: str
+    """Id of the command."""
+    actor: dict[str, str | None]
+    """Who requested it: `kind`, `id` and `name`, as in `status_changed`."""
+
+
 class KnobChanged(_Event):
     """A setting of the stage was changed between two steps. A step that is repeated after a resume reports it again."""
 
@@ -384,6 +400,7 @@ Event = Annotated[
     | CheckpointSaved
     | Health
     | RolledBack
+    | CommandRequested
     | KnobChanged
     | CommandDone
     | CommandRefused

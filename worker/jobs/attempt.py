@@ -21,6 +21,7 @@ from core.models.jobs import TERMINAL, JobStatus
 from core.settings import Settings
 from trainer.spec import JobSpec
 from worker.jobs import workspace as workspaces
+from worker.jobs.commands import CommandDelivery
 from worker.jobs.console_log import ConsoleLog
 from worker.jobs.follow import Follower, storing_pause
 from worker.jobs.launch import Launcher, MachineRank, capacity_refusal, cores, job_resources, log_tail, masker
@@ -106,6 +107,7 @@ class _Attempt:
         self._masker = masker()
         self._follower = Follower(claim, workspace, worker.blobs, self._masker)
         self._console = ConsoleLog(claim, workspace, self._masker, worker.settings.log_bytes)
+        self._commands = CommandDelivery(claim, workspace)
         self._next_log_look = 0.0
         self._killed = False
         self._limit_reached = False
@@ -162,6 +164,7 @@ class _Attempt:
         log.info("%s attempt %d: fetching the inputs", *self._job)
         inputs = with_retries(lambda session: workspaces.inputs_of(session, self._claim), self._give_up)
         workspaces.fill(self._workspace, self._claim, inputs, self._worker.blobs, self._check_still_wanted)
+        self._commands.write_log(with_retries(self._commands.read_log, self._give_up))
 
     def _launch(self) -> Child:
         resources, rendezvous = job_resources(self._claim.spec), self._worker.settings.rendezvous
@@ -223,6 +226,7 @@ class _Attempt:
         """Returns False if the database does not answer. The trainer goes on meanwhile."""
         try:
             self._follower.advance()
+            self._commands.deliver()
         except DATABASE_UNAVAILABLE as error:
             log.warning("%s: the database does not answer; the trainer goes on: %s", self._claim.job_id, error)
             return False

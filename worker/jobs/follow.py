@@ -8,6 +8,7 @@ from core.db import session_scope
 from core.errors import LeaseLost
 from core.jobs.attempts import Claim
 from core.jobs.checkpoints import CheckpointFile, checkpoint_prefix, prune_checkpoints, record_checkpoint
+from core.jobs.commands import settle_commands
 from core.jobs.events import append_events, stored_offset
 from core.masking import Masker
 from trainer.events import CheckpointSaved, Event, Health, Message, RunFailed, RunFinished, RunStarted, RunStopped, read
@@ -100,6 +101,7 @@ class Follower:
         self._commit_unknown = True
         with session_scope() as session:
             append_events(session, self._claim.job_id, self._claim.attempt, events, end)
+            settle_commands(session, self._claim.job_id, events)
         self._offset, self._commit_unknown = end, False
 
     def _store_checkpoint(self, event: CheckpointSaved, end: int) -> None:

@@ -797,6 +797,50 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/jobs/{job_id}/knobs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Job Knobs
+         * @description The settings of the job's stage that can be changed while it runs, with their values and ranges.
+         */
+        get: operations["get_job_knobs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/jobs/{job_id}/commands": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Job Commands
+         * @description List all commands that were requested, with who requested them and their outcome.
+         */
+        get: operations["list_job_commands"];
+        put?: never;
+        /**
+         * Create Job Commands
+         * @description Change knobs of the stage that runs, or request an evaluation or a checkpoint. The trainer takes commands up between two steps.
+         */
+        post: operations["create_job_commands"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/jobs/{job_id}/cancel": {
         parameters: {
             query?: never;
@@ -2574,6 +2618,27 @@ export interface components {
             name?: string | null;
         };
         /**
+         * CommandActor
+         * @description Who requested a command.
+         */
+        CommandActor: {
+            /**
+             * Kind
+             * @description `api_key`.
+             */
+            kind: string;
+            /**
+             * Id
+             * @description Id of the key.
+             */
+            id: string | null;
+            /**
+             * Name
+             * @description Name of the key when it acted.
+             */
+            name: string | null;
+        };
+        /**
          * CommandDoneData
          * @description An action was requested and taken up between two steps. An evaluation is part of the next step.
          */
@@ -2735,6 +2800,135 @@ export interface components {
             /** @description The event's own fields. */
             data: components["schemas"]["CommandRefusedData"];
         };
+        /**
+         * CommandRequest
+         * @description Commands to the stage that runs: new values of knobs, and actions. All of them are stored, or none.
+         */
+        CommandRequest: {
+            /**
+             * Kl Coef
+             * @description New KL coefficient β. Left out: unchanged.
+             */
+            kl_coef?: number | null;
+            /**
+             * Kl Target
+             * @description New KL target of the adaptive controller, in nats per response. Left out: unchanged.
+             */
+            kl_target?: number | null;
+            /**
+             * Learning Rate
+             * @description New peak learning rate of the model that the stage trains; in PPO, of the policy. Left out: unchanged.
+             */
+            learning_rate?: number | null;
+            /**
+             * Critic Learning Rate
+             * @description New peak learning rate of a separate critic. Left out: unchanged.
+             */
+            critic_learning_rate?: number | null;
+            /**
+             * Evaluate
+             * @description Evaluate the policy after the next step. It does not change the result of the run.
+             * @default false
+             */
+            evaluate: boolean;
+            /**
+             * Checkpoint
+             * @description Save a checkpoint between two steps. It does not change the result of the run.
+             * @default false
+             */
+            checkpoint: boolean;
+        };
+        /**
+         * CommandRequestedData
+         * @description A command for the stage was requested. The platform appends this event; the trainer reports the outcome.
+         */
+        CommandRequestedData: {
+            /**
+             * Stage
+             * @description The stage that it is meant for.
+             * @enum {string}
+             */
+            stage: "sft" | "reward_model" | "dpo" | "kto" | "ppo" | "evaluation";
+            /**
+             * Name
+             * @description The knob or the action.
+             */
+            name: ("kl_coef" | "kl_target" | "learning_rate" | "critic_learning_rate") | ("evaluate" | "checkpoint");
+            /**
+             * Value
+             * @description The new value; null for an action.
+             */
+            value?: number | null;
+            /**
+             * Command
+             * @description Id of the command.
+             */
+            command: string;
+            /**
+             * Actor
+             * @description Who requested it: `kind`, `id` and `name`, as in `status_changed`.
+             */
+            actor: {
+                [key: string]: string | null;
+            };
+        };
+        /**
+         * CommandRequestedEvent
+         * @description A command for the stage was requested. The platform appends this event; the trainer reports the outcome.
+         */
+        CommandRequestedEvent: {
+            /**
+             * Object
+             * @description Always `job.event`.
+             * @default job.event
+             * @constant
+             */
+            object: "job.event";
+            /**
+             * Job Id
+             * @description The job that it belongs to.
+             */
+            job_id: string;
+            /**
+             * Seq
+             * @description Sequence number in the job, from 1 without gaps. It is the event id of the stream and the cursor of this list.
+             */
+            seq: number;
+            /**
+             * Attempt
+             * @description The attempt that reported it.
+             */
+            attempt: number;
+            /**
+             * @description Always `command_requested`. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "command_requested";
+            /**
+             * Created At
+             * Format: date-time
+             * @description When it happened.
+             */
+            created_at: string;
+            /**
+             * Stage
+             * @description Stage of the event; null if it concerns the whole job.
+             */
+            stage: string | null;
+            /**
+             * Step
+             * @description Step of the event; null if it has none.
+             */
+            step: number | null;
+            /** @description The event's own fields. */
+            data: components["schemas"]["CommandRequestedData"];
+        };
+        /**
+         * CommandStatus
+         * @description The state of a command.
+         * @enum {string}
+         */
+        CommandStatus: "pending" | "applied" | "refused";
         /**
          * CompleteUpload
          * @description Checksum to verify.
@@ -4381,6 +4575,109 @@ export interface components {
             spec: components["schemas"]["JobSpec"];
         };
         /**
+         * JobCommand
+         * @description One command to a job.
+         */
+        JobCommand: {
+            /**
+             * Object
+             * @description Always `job.command`.
+             * @default job.command
+             * @constant
+             */
+            object: "job.command";
+            /**
+             * Id
+             * @description Begins with `cmd_`.
+             */
+            id: string;
+            /**
+             * Job Id
+             * @description The job.
+             */
+            job_id: string;
+            /**
+             * Stage
+             * @description The stage that it is meant for.
+             * @enum {string}
+             */
+            stage: "sft" | "reward_model" | "dpo" | "kto" | "ppo" | "evaluation";
+            /**
+             * Name
+             * @description The knob or the action.
+             */
+            name: ("kl_coef" | "kl_target" | "learning_rate" | "critic_learning_rate") | ("evaluate" | "checkpoint");
+            /**
+             * Value
+             * @description The new value; null for an action.
+             */
+            value: number | null;
+            /**
+             * Value Before
+             * @description The value that it replaced; null until it is applied.
+             */
+            value_before: number | null;
+            /** @description `pending`: the trainer takes it up between two steps. A job that has ended takes up no more commands. */
+            status: components["schemas"]["CommandStatus"];
+            /**
+             * Step
+             * @description Steps of the stage that were done when the trainer took it up; the next one is the first with the new value.
+             */
+            step: number | null;
+            /**
+             * Reason
+             * @description Why the trainer refused it; null otherwise.
+             */
+            reason: string | null;
+            /** @description Who requested it. */
+            actor: components["schemas"]["CommandActor"];
+            /**
+             * Created At
+             * Format: date-time
+             * @description When it was requested.
+             */
+            created_at: string;
+            /**
+             * Settled At
+             * @description When the platform stored the outcome; null while it is pending.
+             */
+            settled_at: string | null;
+        };
+        /**
+         * JobCommandList
+         * @description Commands in the order of their requests.
+         */
+        JobCommandList: {
+            /**
+             * Object
+             * @description Always `list`.
+             * @default list
+             * @constant
+             */
+            object: "list";
+            /**
+             * Data
+             * @description The items of this page.
+             */
+            data: components["schemas"]["JobCommand"][];
+            /**
+             * Has More
+             * @description Whether more follow.
+             * @default false
+             */
+            has_more: boolean;
+            /**
+             * First Id
+             * @description Cursor of the first item.
+             */
+            first_id: string | null;
+            /**
+             * Last Id
+             * @description Cursor of the last item: the next page's `after`.
+             */
+            last_id: string | null;
+        };
+        /**
          * JobError
          * @description Why a job failed.
          */
@@ -4397,7 +4694,7 @@ export interface components {
             message: string;
         };
         /** @description An event of a job; `type` selects the fields of `data`. The stream sends the same object. */
-        JobEvent: components["schemas"]["StatusChangedEvent"] | components["schemas"]["RunStartedEvent"] | components["schemas"]["StageStartedEvent"] | components["schemas"]["MetricsEvent"] | components["schemas"]["SamplesEvent"] | components["schemas"]["CheckpointSavedEvent"] | components["schemas"]["HealthEvent"] | components["schemas"]["RolledBackEvent"] | components["schemas"]["KnobChangedEvent"] | components["schemas"]["CommandDoneEvent"] | components["schemas"]["CommandRefusedEvent"] | components["schemas"]["CurveEvent"] | components["schemas"]["ReportCardEvent"] | components["schemas"]["SeedFinishedEvent"] | components["schemas"]["StageFinishedEvent"] | components["schemas"]["MessageEvent"] | components["schemas"]["RunFinishedEvent"] | components["schemas"]["RunFailedEvent"] | components["schemas"]["RunStoppedEvent"];
+        JobEvent: components["schemas"]["StatusChangedEvent"] | components["schemas"]["RunStartedEvent"] | components["schemas"]["StageStartedEvent"] | components["schemas"]["MetricsEvent"] | components["schemas"]["SamplesEvent"] | components["schemas"]["CheckpointSavedEvent"] | components["schemas"]["HealthEvent"] | components["schemas"]["RolledBackEvent"] | components["schemas"]["CommandRequestedEvent"] | components["schemas"]["KnobChangedEvent"] | components["schemas"]["CommandDoneEvent"] | components["schemas"]["CommandRefusedEvent"] | components["schemas"]["CurveEvent"] | components["schemas"]["ReportCardEvent"] | components["schemas"]["SeedFinishedEvent"] | components["schemas"]["StageFinishedEvent"] | components["schemas"]["MessageEvent"] | components["schemas"]["RunFinishedEvent"] | components["schemas"]["RunFailedEvent"] | components["schemas"]["RunStoppedEvent"];
         /**
          * JobEventList
          * @description Events in order. The cursor is the sequence number.
@@ -4431,6 +4728,87 @@ export interface components {
              * @description Cursor of the last item: the next page's `after`.
              */
             last_id: string | null;
+        };
+        /**
+         * JobKnob
+         * @description A setting that can be changed while the stage runs.
+         */
+        JobKnob: {
+            /**
+             * Name
+             * @description Name of the knob.
+             * @enum {string}
+             */
+            name: "kl_coef" | "kl_target" | "learning_rate" | "critic_learning_rate";
+            /**
+             * Field
+             * @description The field of the spec, such as `ppo.kl.coef`.
+             */
+            field: string;
+            /**
+             * Value
+             * @description Present value: that of the spec, or of the newest change. An adaptive controller moves `kl_coef` on from it. Null if unavailable.
+             */
+            value: number | null;
+            /**
+             * Available
+             * @description Whether the stage has it.
+             */
+            available: boolean;
+            /**
+             * Reason
+             * @description Why it is not available; null if it is.
+             */
+            reason: string | null;
+            /**
+             * Minimum
+             * @description Smallest value; null without one.
+             */
+            minimum: number | null;
+            /**
+             * Exclusive Minimum
+             * @description Whether `minimum` itself is not allowed.
+             */
+            exclusive_minimum: boolean;
+            /**
+             * Maximum
+             * @description Largest value; null without one.
+             */
+            maximum: number | null;
+            /**
+             * Exclusive Maximum
+             * @description Whether `maximum` itself is not allowed.
+             */
+            exclusive_maximum: boolean;
+        };
+        /**
+         * JobKnobs
+         * @description The live knobs of the job's present stage, and the changes that are not applied yet.
+         */
+        JobKnobs: {
+            /**
+             * Object
+             * @description Always `job.knobs`.
+             * @default job.knobs
+             * @constant
+             */
+            object: "job.knobs";
+            /**
+             * Stage
+             * @description The present or last stage.
+             * @enum {string}
+             */
+            stage: "sft" | "reward_model" | "dpo" | "kto" | "ppo" | "evaluation";
+            /**
+             * Knobs
+             * @description All knobs, also those that the stage lacks.
+             */
+            knobs: components["schemas"]["JobKnob"][];
+            /**
+             * Pending
+             * @description Commands that the trainer has not taken up yet.
+             */
+            pending: components["schemas"]["JobCommand"][];
         };
         /**
          * JobList
@@ -14238,6 +14616,296 @@ export interface operations {
                 };
             };
             /** @description `invalid_request`: The request is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on the server. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `unavailable`: The database or the broker does not answer. Try again.
+             *
+             *     `query_timeout`: A query took longer than the API allows.
+             */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_job_knobs: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                job_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobKnobs"];
+                };
+            };
+            /** @description `not_signed_in`: Sign in, or send an API key. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: It does not exist, or belongs to another API key. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `job_not_running`: The job takes no commands in its present state.
+             *
+             *     `knob_unavailable`: The job's present stage has no such knob or action.
+             */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid_request`: The request is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on the server. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `unavailable`: The database or the broker does not answer. Try again.
+             *
+             *     `query_timeout`: A query took longer than the API allows.
+             */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_job_commands: {
+        parameters: {
+            query?: {
+                /** @description Maximum number of items. */
+                limit?: number;
+                /** @description Only items after this one: the `last_id` of the previous page. */
+                after?: string | null;
+                /** @description `desc`: newest first; `asc`: oldest first. */
+                order?: "asc" | "desc";
+            };
+            header?: never;
+            path: {
+                job_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobCommandList"];
+                };
+            };
+            /** @description `not_signed_in`: Sign in, or send an API key. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: It does not exist, or belongs to another API key. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid_request`: The request is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on the server. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `unavailable`: The database or the broker does not answer. Try again.
+             *
+             *     `query_timeout`: A query took longer than the API allows.
+             */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_job_commands: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                job_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CommandRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobCommandList"];
+                };
+            };
+            /** @description `bad_request`: The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_signed_in`: Sign in, or send an API key. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `cross_origin`: Requests that change something must come from the dashboard itself. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: It does not exist, or belongs to another API key. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `job_not_running`: The job takes no commands in its present state.
+             *
+             *     `knob_unavailable`: The job's present stage has no such knob or action.
+             */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too_large`: The request is larger than allowed. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `wrong_media_type`: The route does not accept the Content-Type of the body. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `invalid_request`: The request is not valid.
+             *
+             *     `knob_out_of_range`: The value of the knob is not allowed.
+             */
             422: {
                 headers: {
                     [name: string]: unknown;

@@ -36,6 +36,12 @@ test.each([
     "PPO continues from the weights of step 4, learning rates × 0.5",
   ],
   [
+    "command_requested",
+    { stage: "ppo", name: "kl_coef", value: 0.1, actor: { kind: "api_key", name: "Ada" } },
+    "Ada requested kl_coef = 0.1",
+  ],
+  ["command_requested", { stage: "ppo", name: "evaluate", actor: { name: null } }, "A key requested evaluate"],
+  [
     "knob_changed",
     { stage: "ppo", step: 7, name: "kl_coef", from: 0.05, to: 0.1, command: "cmd_a" },
     "kl_coef 0.05 → 0.1 after PPO step 7",

@@ -21,6 +21,8 @@ export function describe(event: JobEvent): string {
       return `${event.data.rule.replaceAll("_", " ")} at step ${step}: ${event.data.cause} ${event.data.suggestion}`;
     case "rolled_back":
       return `${stage} continues from the weights of step ${event.data.to_step}, learning rates × ${number(event.data.learning_rate_factor)}`;
+    case "command_requested":
+      return `${event.data.actor.name ?? "A key"} requested ${event.data.name}${typeof event.data.value === "number" ? ` = ${number(event.data.value)}` : ""}`;
     case "knob_changed":
       return `${event.data.name} ${number(event.data.from)} → ${number(event.data.to)} after ${stage} step ${step}`;
     case "command_done":

@@ -9,6 +9,7 @@ const IN_LOG: Record<JobEventType, boolean> = {
   checkpoint_saved: true,
   health: true,
   rolled_back: true,
+  command_requested: true,
   knob_changed: true,
   command_done: true,
   command_refused: true,
