@@ -84,4 +84,10 @@ def storable_message(text: str) -> str:
 
 def storable_numbers(values: dict[str, float]) -> dict[str, float]:
     """The finite numbers. JSON in PostgreSQL has no infinity and no NaN."""
-    return {storable(name): value for name, value in values.items() if math.isfinite(value)}
+    return {_storable_name(name): value for name, value in values.items() if math.isfinite(value)}
+
+
+@lru_cache(maxsize=4096)
+def _storable_name(name: str) -> str:
+    """The names of metrics repeat at each step."""
+    return str(storable(name))

@@ -15,7 +15,7 @@ from trainer.events import EventLog
 from worker.jobs.follow import Follower
 from worker.jobs.workspace import workspace_of
 
-_STEPS, _REHEARSED_STEPS = 60_000, 2_000
+_STEPS, _REHEARSED_STEPS = 60_000, 4_000
 _NAMES = 40
 """Metrics a step, as PPO reports them."""
 

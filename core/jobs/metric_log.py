@@ -1,12 +1,12 @@
 """Stores the metrics of steps, with their roll-ups and the job's sparkline."""
 
+import json
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from sqlalchemy import delete, func, insert, select
+from sqlalchemy import delete, func, select, text
 from sqlalchemy.orm import Session
 
-from core.db import storable_numbers
 from core.jobs import rollups, sparkline
 from core.jobs.metrics import MetricQuery, series
 from core.jobs.sparkline import Sparkline
@@ -16,9 +16,17 @@ from trainer.events import Metrics
 _PRECISE = 4 * sparkline.POINTS
 """Buckets from which a sparkline is made again: never wider than its own."""
 
+_INSERT = text("""
+INSERT INTO job_metrics (job_id, stage, step, attempt, at, "values")
+SELECT :job_id, :stage, step, :attempt, at, stored::jsonb
+FROM ROWS FROM (
+    unnest(CAST(:steps AS bigint[]), CAST(:times AS timestamptz[])), json_array_elements(CAST(:values AS json))
+) AS row (step, at, stored)
+""")
+
 
 def store_metrics(session: Session, job: Job, events: Sequence[Metrics]) -> None:
-    """Store the metrics of a batch. The caller has locked the job's row.
+    """Store the metrics of a batch, whose values PostgreSQL can store. The caller has locked the job's row.
 
     A run that resumes repeats steps. A step that comes again replaces its metrics and those of all later steps of the stage,
     which the run has lost. Within a batch, the later event counts.
@@ -42,7 +50,7 @@ def _append(session: Session, job: Job, stage: str, events: Sequence[Metrics]) -
     if repeated:
         session.execute(delete(JobMetrics).where(*where, JobMetrics.step >= first))
         rollups.drop_from(session, job.id, stage, first)
-    session.execute(insert(JobMetrics), [_row(job, event) for event in events])
+    session.execute(_INSERT, {"job_id": job.id, "stage": stage, "attempt": job.attempt} | _columns(events))
     rollups.roll_up(session, job.id, stage, first if repeated or stored is None else stored, newest)
     if stage == sparkline.STAGE:
         _draw(session, job, events, repeated)
@@ -58,12 +66,15 @@ def _draw(session: Session, job: Job, events: Sequence[Metrics], repeated: bool)
                 line.add(step, mean, n)
     else:
         for event in events:
-            if (value := storable_numbers(event.values).get(sparkline.NAME)) is not None:
+            if (value := event.values.get(sparkline.NAME)) is not None:
                 line.add(event.step, value)
     job.reward_line = line.as_column()
 
 
-def _row(job: Job, event: Metrics) -> dict[str, object]:
-    at, values = datetime.fromtimestamp(event.at, UTC), storable_numbers(event.values)
-    key = {"job_id": job.id, "stage": event.stage, "step": event.step}
-    return key | {"attempt": job.attempt, "at": at, "values": values}
+def _columns(events: Sequence[Metrics]) -> dict[str, object]:
+    """The rows as one array for each column, for one statement."""
+    return {
+        "steps": [event.step for event in events],
+        "times": [datetime.fromtimestamp(event.at, UTC) for event in events],
+        "values": json.dumps([event.values for event in events]),
+    }

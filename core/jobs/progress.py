@@ -2,7 +2,6 @@
 
 from datetime import UTC, datetime
 
-from core.db import storable_numbers
 from core.models import Job
 from data.findings import Described
 from trainer.events import Event, Metrics, RunStarted, SeedFinished, StageFinished, StageStarted
@@ -44,7 +43,7 @@ def _count_step(job: Job, event: Metrics) -> None:
         before = seconds if job.step_seconds is None else job.step_seconds
         job.step_seconds = SMOOTHING * seconds + (1 - SMOOTHING) * before
     goes_on = event.stage == job.stage and steps > 0
-    job.latest_metrics = (job.latest_metrics if goes_on else {}) | storable_numbers(event.values)
+    job.latest_metrics = (job.latest_metrics if goes_on else {}) | event.values
     job.stage, job.step, job.total_steps, job.step_at = event.stage, event.step, event.total_steps, at
 
 

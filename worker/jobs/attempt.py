@@ -207,10 +207,7 @@ class _Attempt:
             self._lease.check()
             now = time.monotonic()
             if now >= next_look:
-                before = time.thread_time()
-                stored = self._store_events()
-                pause = storing_pause(time.thread_time() - before, cores(), self._follower.on_cpu)
-                next_look = now + (pause if stored else _DATABASE_PAUSE)
+                next_look = now + self._store_events()
             self._store_log(now)
             if asked_at is None and (self._must_end() or self._time_is_up()):
                 self._limit_reached = not self._must_end()
@@ -220,17 +217,22 @@ class _Attempt:
             if self._worker.stop.urgent or (asked_at is not None and now > asked_at + self._grace()):
                 self._killed = True
                 trainer.kill()
-            time.sleep(_POLL_SECONDS)
+            if next_look > now:
+                time.sleep(_POLL_SECONDS)
 
-    def _store_events(self) -> bool:
-        """Returns False if the database does not answer. The trainer goes on meanwhile."""
+    def _store_events(self) -> float:
+        """Store a batch of events. Returns the seconds until the next call: 0 if more events wait.
+
+        The trainer goes on while the database does not answer.
+        """
+        before = time.thread_time()
         try:
-            self._follower.advance()
+            more = self._follower.advance()
             self._commands.deliver()
         except DATABASE_UNAVAILABLE as error:
             log.warning("%s: the database does not answer; the trainer goes on: %s", self._claim.job_id, error)
-            return False
-        return True
+            return _DATABASE_PAUSE
+        return 0.0 if more else storing_pause(time.thread_time() - before, cores(), self._follower.on_cpu)
 
     def _store_log(self, now: float) -> None:
         """Store new console output if it is time. Without the database, the lines wait in their files."""

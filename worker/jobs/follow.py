@@ -1,7 +1,6 @@
 """Copies events and checkpoints of the trainer from the run folder to the platform, each once and in order."""
 
 import logging
-from itertools import islice
 
 from core.blobs import BlobStore
 from core.db import session_scope
@@ -15,7 +14,8 @@ from trainer.events import CheckpointSaved, Event, Health, Message, RunFailed, R
 from worker.jobs import checkpoints
 from worker.jobs.workspace import Workspace
 
-_BATCH = 500
+_BATCH, _BATCH_BYTES = 500, 16 * 1024**2
+"""Most events of a transaction, and bytes of the log after which it ends, so that large completions fit into memory."""
 _SHARE, _SHARE_WITH_GPU = 0.02, 0.1
 _WITH_DATABASE = 1.5
 _LONGEST_PAUSE = 1.0
@@ -57,8 +57,9 @@ class Follower:
         """Store the new events. Returns whether there may be more. Raises LeaseLost and errors of the database."""
         self._confirm_offset()
         pending: list[Event] = []
-        end, count = self._offset, 0
-        for event, offset in islice(read(self._workspace.events, self._offset), _BATCH):
+        start = end = self._offset
+        count, full = 0, False
+        for event, offset in read(self._workspace.events, start):
             if isinstance(event, CheckpointSaved):
                 self._store(pending, end)
                 self._store_checkpoint(event, offset)
@@ -66,8 +67,11 @@ class Follower:
             else:
                 pending.append(self._masked(event))
             end, count = offset, count + 1
+            full = count == _BATCH or end - start >= _BATCH_BYTES
+            if full:
+                break
         self._store(pending, end)
-        return count == _BATCH
+        return full
 
     def _masked(self, event: Event) -> Event:
         """The event without secrets, which an error text may quote from an address or a header."""
