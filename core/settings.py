@@ -18,6 +18,7 @@ from core.access.allowlist import HttpAddress, RewardUrls
 from core.access.import_urls import ImportUrls, check_prefix
 from core.errors import SettingsError
 from trainer.spec.path_rules import PathRules
+from trainer.spec.tracking import TrackingSpec
 
 Seconds = Annotated[float, Field(gt=0)]
 SettingsClass = TypeVar("SettingsClass", bound=BaseSettings)
@@ -120,6 +121,8 @@ class Settings(BaseSettings):
     """Most columns of an imported table, or fields of a record."""
     max_depth: Annotated[int, Field(ge=1)] = 64
     """Deepest nesting of the values of a record, in levels."""
+    tracking: TrackingSpec = TrackingSpec()
+    """Trackers of every job whose spec has no `tracking` of its own, as JSON: `{"tensorboard": {}}`, or `{"wandb": {"project": "rlhf"}}`. Credentials and addresses are variables of the worker's environment, such as `WANDB_API_KEY`, which trainers inherit."""
     local_models: Folders = []
     """Folders of the worker's machine from which a job may read models and files, separated by `:`. Empty or `none`: no folder. The data and blob folders are never allowed. `proximal up` adds the folder `models` beside its data folder. In a container, mount the folders into the worker."""
     reward_urls: Annotated[RewardUrls, NoDecode] = "none"

@@ -46,7 +46,9 @@ def _identity(spec: JobSpec) -> dict[str, Any]:
     A path is replaced by a hash of its content, because a file or a folder may be moved. The health rules are left out, so
     that a user can change the rule that paused or stopped the run and resume.
     """
-    identity = spec.model_dump(mode="json", exclude={"name", "runtime", "resources", "checkpoints", "health"})
+    identity = spec.model_dump(
+        mode="json", exclude={"name", "runtime", "resources", "checkpoints", "health", "tracking"}
+    )
     for name in DATASETS:
         if identity["data"][name] is not None:
             identity["data"][name] = _sha256(Path(identity["data"][name]))

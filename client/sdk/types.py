@@ -1130,6 +1130,13 @@ class LoraSpec(TypedDict, closed=True):
     """A stage's result is the whole model in float32, with the adapter merged in and once more beside it: 27 GB for 7 billion weights. False: the adapter alone, which needs its base to be loaded."""
 
 
+class MLflowTracker(TypedDict, closed=True):
+    """A run of MLflow. The environment holds the address and the credentials: `MLFLOW_TRACKING_URI`, `MLFLOW_TRACKING_TOKEN`."""
+
+    experiment: NotRequired[str]
+    """The experiment of the run. It is created where it does not exist."""
+
+
 class MessageData(TypedDict):
     """A line for people."""
 
@@ -2261,6 +2268,10 @@ TaskStatus: TypeAlias = Literal["queued", "running", "done", "failed", "cancelle
 """The state of a data task."""
 
 
+class TensorBoardTracker(TypedDict, closed=True):
+    """TensorBoard event files, in the folder `tensorboard` of the run folder."""
+
+
 class TokenRow(TypedDict, closed=True):
     """One token of a completion, as PPO saw it. A number that is not finite is missing."""
 
@@ -2287,6 +2298,13 @@ class TokenizerSpec(TypedDict, closed=True):
 
     vocab_size: NotRequired[int]
     """Largest vocabulary: 256 bytes, the special tokens, and the text's merges up to this size."""
+
+
+class TrackioTracker(TypedDict, closed=True):
+    """A run of trackio. The environment selects the place: `TRACKIO_DIR`, or `TRACKIO_SPACE_ID` with `HF_TOKEN`."""
+
+    project: NotRequired[str]
+    """The project of the run."""
 
 
 class TransitionReason(TypedDict, closed=True):
@@ -2435,6 +2453,20 @@ class Used(TypedDict):
 
 VersionStatus: TypeAlias = Literal["importing", "ready", "blocked", "failed"]
 """The state of a version."""
+
+
+Tag: TypeAlias = str
+
+
+class WandbTracker(TypedDict, closed=True):
+    """A run of Weights & Biases. The environment holds the key and the address: `WANDB_API_KEY`, `WANDB_BASE_URL`, `WANDB_MODE`."""
+
+    project: NotRequired[str]
+    """The project of the run."""
+    entity: NotRequired[str | None]
+    """User or team that owns the project. Left out: the default of the key."""
+    tags: NotRequired[list[Tag]]
+    """Tags of the run."""
 
 
 class Worker(TypedDict):
@@ -3524,6 +3556,23 @@ class SamplesEvent(TypedDict):
     """The event's own fields."""
 
 
+class TrackingSpec(TypedDict, closed=True):
+    """Trackers that the metrics also go to, each in a process of its own. A tracker that fails never fails the run. Addresses and credentials come from the environment of the trainer only."""
+
+    tensorboard: NotRequired[TensorBoardTracker | None]
+    """Write TensorBoard event files."""
+    wandb: NotRequired[WandbTracker | None]
+    """Send the metrics to Weights & Biases."""
+    mlflow: NotRequired[MLflowTracker | None]
+    """Send the metrics to MLflow."""
+    trackio: NotRequired[TrackioTracker | None]
+    """Send the metrics to trackio."""
+    link: NotRequired[str]
+    """Address that the tracker's run refers to, such as the page of the job in the dashboard."""
+    finish_seconds: NotRequired[float]
+    """Seconds that a tracker has to send the rest after the run has ended. Then it is stopped, and a warning states what was not sent."""
+
+
 class Upload(TypedDict):
     """A file that is sent in parts, or that the platform downloads."""
 
@@ -3776,6 +3825,8 @@ class JobSpec(TypedDict, closed=True):
     runtime: NotRequired[RuntimeSpec]
     resources: NotRequired[ResourcesSpec]
     """How many processes, on how many machines."""
+    tracking: NotRequired[TrackingSpec]
+    """Trackers that the metrics also go to."""
     seed: NotRequired[int]
     """Seeds data order, initial weights and sampling. On a CPU the same spec and seed give the same bits."""
     seeds: NotRequired[int]

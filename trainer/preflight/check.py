@@ -26,6 +26,7 @@ from trainer.rewards import RewardContext
 from trainer.spec import JobSpec, ModelSpec
 from trainer.stages.tokenize import new_tokenizer, tokenize_data
 from trainer.text.codec import Codec, Tokenizer
+from trainer.tracking import missing_package
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,7 @@ def check(spec: JobSpec, options: CheckOptions | None = None) -> Report:
     encoded = None if sizes is None else sizes.encoded
     inputs = ScoringInputs(_context(spec, codec), encoded, ask=options.ask_endpoints, example=example)
     draft.findings += check_scorers(spec, inputs)
+    draft.findings += _tracker_findings(spec)
     return Report(
         findings=sorted([*found.findings, *draft.findings], key=lambda f: ("error", "warning", "info").index(f.level)),
         datasets=draft.datasets,
@@ -72,6 +74,21 @@ def check(spec: JobSpec, options: CheckOptions | None = None) -> Report:
         stages=draft.stages,
         memory=draft.memory,
     )
+
+
+def _tracker_findings(spec: JobSpec) -> Iterator[Finding]:
+    """A finding for each tracker whose package is missing here."""
+    for name in spec.tracking.chosen:
+        if advice := missing_package(name):
+            detail = f"The package of the tracker {name} is not installed here, so the run would not use it."
+            yield Finding(
+                level="warning",
+                area="spec",
+                code="tracker_missing",
+                where=f"#/tracking/{name}",
+                detail=detail,
+                fix=advice,
+            )
 
 
 def _device(spec: JobSpec) -> Device:

@@ -2,7 +2,7 @@
 
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
 
 import torch
@@ -18,6 +18,7 @@ from trainer.run.several_seeds import run_each
 from trainer.run_folder import alone_in, claim
 from trainer.session.session import Session
 from trainer.spec import JobSpec, RuntimeSpec
+from trainer.tracking import tracked
 
 
 def run_in_process(spec: JobSpec, run_dir: Path, lease: Path | None = None) -> dict[str, float]:
@@ -55,7 +56,7 @@ def _with_log(
         session = Session(spec, run_dir, log, lease, world)
         if monitor is not None:
             monitor.start(log, lambda: (session.stage, session.step or None))
-        with session.listening():
+        with tracked(spec, run_dir, session.emit) if log is not None else nullcontext(), session.listening():
             return _guarded(session, _body(spec), monitor)
     finally:
         if log is not None:

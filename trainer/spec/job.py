@@ -11,6 +11,7 @@ from trainer.spec.ppo import PPOSpec
 from trainer.spec.rewards import ModelReward, RewardSpec
 from trainer.spec.section import STAGES, PositiveInt, Section, StageName
 from trainer.spec.stages import DPOSpec, EvaluationSpec, KTOSpec, RewardModelSpec, SFTSpec
+from trainer.spec.tracking import TrackingSpec
 
 
 class ResourcesSpec(Section):
@@ -105,6 +106,8 @@ class JobSpec(Section):
     """The device, the threads and the memory layout of the run."""
     resources: ResourcesSpec = ResourcesSpec()
     """How many processes, on how many machines."""
+    tracking: TrackingSpec = TrackingSpec()
+    """Trackers that the metrics also go to."""
     seed: Annotated[int, Field(ge=0, lt=2**32)] = 0
     """Seeds data order, initial weights and sampling. On a CPU the same spec and seed give the same bits."""
     seeds: Annotated[int, Field(ge=1, le=64)] = 1

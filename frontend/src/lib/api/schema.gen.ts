@@ -5273,6 +5273,14 @@ export interface components {
              */
             resources: components["schemas"]["ResourcesSpec"];
             /**
+             * @description Trackers that the metrics also go to.
+             * @default {
+             *       "link": "",
+             *       "finish_seconds": 30
+             *     }
+             */
+            tracking: components["schemas"]["TrackingSpec"];
+            /**
              * Seed
              * @description Seeds data order, initial weights and sampling. On a CPU the same spec and seed give the same bits.
              * @default 0
@@ -5857,6 +5865,18 @@ export interface components {
              * @default true
              */
             merge: boolean;
+        };
+        /**
+         * MLflowTracker
+         * @description A run of MLflow. The environment holds the address and the credentials: `MLFLOW_TRACKING_URI`, `MLFLOW_TRACKING_TOKEN`.
+         */
+        MLflowTracker: {
+            /**
+             * Experiment
+             * @description The experiment of the run. It is created where it does not exist.
+             * @default proximal
+             */
+            experiment: string;
         };
         /**
          * MessageData
@@ -9250,6 +9270,11 @@ export interface components {
          */
         TaskStatus: "queued" | "running" | "done" | "failed" | "cancelled";
         /**
+         * TensorBoardTracker
+         * @description TensorBoard event files, in the folder `tensorboard` of the run folder.
+         */
+        TensorBoardTracker: Record<string, never>;
+        /**
          * TokenRow
          * @description One token of a completion, as PPO saw it. A number that is not finite is missing.
          */
@@ -9306,6 +9331,44 @@ export interface components {
              * @default 1024
              */
             vocab_size: number;
+        };
+        /**
+         * TrackingSpec
+         * @description Trackers that the metrics also go to, each in a process of its own. A tracker that fails never fails the run. Addresses and credentials come from the environment of the trainer only.
+         */
+        TrackingSpec: {
+            /** @description Write TensorBoard event files. */
+            tensorboard?: components["schemas"]["TensorBoardTracker"] | null;
+            /** @description Send the metrics to Weights & Biases. */
+            wandb?: components["schemas"]["WandbTracker"] | null;
+            /** @description Send the metrics to MLflow. */
+            mlflow?: components["schemas"]["MLflowTracker"] | null;
+            /** @description Send the metrics to trackio. */
+            trackio?: components["schemas"]["TrackioTracker"] | null;
+            /**
+             * Link
+             * @description Address that the tracker's run refers to, such as the page of the job in the dashboard.
+             * @default
+             */
+            link: string;
+            /**
+             * Finish Seconds
+             * @description Seconds that a tracker has to send the rest after the run has ended. Then it is stopped, and a warning states what was not sent.
+             * @default 30
+             */
+            finish_seconds: number;
+        };
+        /**
+         * TrackioTracker
+         * @description A run of trackio. The environment selects the place: `TRACKIO_DIR`, or `TRACKIO_SPACE_ID` with `HF_TOKEN`.
+         */
+        TrackioTracker: {
+            /**
+             * Project
+             * @description The project of the run.
+             * @default proximal
+             */
+            project: string;
         };
         /**
          * TransitionReason
@@ -9761,6 +9824,29 @@ export interface components {
          * @enum {string}
          */
         VersionStatus: "importing" | "ready" | "blocked" | "failed";
+        /**
+         * WandbTracker
+         * @description A run of Weights & Biases. The environment holds the key and the address: `WANDB_API_KEY`, `WANDB_BASE_URL`, `WANDB_MODE`.
+         */
+        WandbTracker: {
+            /**
+             * Project
+             * @description The project of the run.
+             * @default proximal
+             */
+            project: string;
+            /**
+             * Entity
+             * @description User or team that owns the project. Left out: the default of the key.
+             */
+            entity?: string | null;
+            /**
+             * Tags
+             * @description Tags of the run.
+             * @default []
+             */
+            tags: string[];
+        };
         /**
          * Worker
          * @description A worker that is online.
