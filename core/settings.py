@@ -158,7 +158,7 @@ class Settings(BaseSettings):
     max_owner_gpu_hours: Annotated[int, Field(ge=0)] | None = None
     """Most GPU-hours of one owner in a calendar month (UTC). At the limit, running jobs go on and no further job starts. Left out: no limit."""
     when_quota_exceeded: Literal["queue", "refuse"] = "queue"
-    """`queue`: a job beyond the running jobs, GPUs or GPU-hours of its owner waits. `refuse`: its submission returns 429."""
+    """Handling of a job beyond the running jobs, GPUs or GPU-hours of its owner. `queue`: it waits. `refuse`: its submission returns 429."""
 
     hosts: Words = []
     """Names and addresses under which clients reach the API, separated by spaces, as `proximal.example.org 10.0.0.5`. `localhost`, `127.0.0.1` and `[::1]` are always included, and so is the address that the API listens at. `*.example.org` includes every name below it. `*` includes all names and removes the protection against DNS rebinding. A request for another host returns 421."""

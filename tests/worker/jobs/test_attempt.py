@@ -361,7 +361,7 @@ def test_a_run_at_its_time_limit_is_saved_and_fails(
     queue: Queue, context: WorkerContext, heartbeat: WorkerHeartbeat
 ) -> None:
     job_id = queue("begin wait")
-    limited = replace(context, settings=context.settings.model_copy(update={"max_run_hours": 1 / 3600}))
+    limited = replace(context, settings=context.settings.model_copy(update={"max_run_hours": 3 / 3600}))
     assert run_queued_jobs(limited, heartbeat) == 1
     ended = job(job_id)
     assert ended.status == "failed" and ended.error is not None
