@@ -2,9 +2,10 @@
 
 from typing import Annotated, Any
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, model_validator
 
 from api.schema import Schema
+from trainer.spec import StageName
 
 
 class _Body(Schema):
@@ -16,6 +17,31 @@ class CloneJob(_Body):
 
     patch: dict[str, Any] = Field(default_factory=dict)
     """JSON merge patch (RFC 7396) on the stored spec: null restores the default of a field, objects are merged, and any other value replaces."""
+
+
+class BranchJob(CloneJob):
+    """The start of a branch, by `checkpoint` or by `stage` and `step`, and its changes."""
+
+    checkpoint: str | None = None
+    """Id of a checkpoint of the job."""
+    stage: StageName | None = None
+    """Stage of the checkpoint."""
+    step: Annotated[int, Field(ge=0)] | None = None
+    """Step of the checkpoint."""
+
+    @model_validator(mode="after")
+    def _one_start(self) -> "BranchJob":
+        by_step = self.stage is not None and self.step is not None
+        if by_step == (self.checkpoint is not None) or (self.stage is None) != (self.step is None):
+            raise ValueError("give either `checkpoint`, or `stage` and `step`")
+        return self
+
+
+class ExtendJob(_Body):
+    """More steps of PPO for a succeeded job."""
+
+    steps: Annotated[int, Field(ge=1)]
+    """The new number of steps in all."""
 
 
 class TransitionReason(_Body):

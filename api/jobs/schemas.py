@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import ConfigDict, PlainSerializer, WrapValidator
+from pydantic import ConfigDict, Field, PlainSerializer, WrapValidator
 
 from api.schema import ListOf, Schema, Timestamp
 from core.jobs.progress import Progress
@@ -26,13 +26,32 @@ class JobError(Schema):
     """Cause and remedy, for people."""
 
 
+class CarriedPart(Schema):
+    """A part of the state of a run, and whether a branch continues it."""
+
+    part: str
+    """`results` of earlier stages, `weights`, `optimizer`, `critic`, `kl_controller`, `reference` or `sampler`."""
+    carried: bool
+    """Whether the branch continues it."""
+    detail: str
+    """The part that carries over, or the reason why it does not, for people."""
+
+
 class JobParent(Schema):
     """The job that another one was made from."""
 
     job: str
     """Its id. It may have been deleted since."""
     relation: Relation
-    """`clone`: with its spec, from the beginning."""
+    """`clone`: with its spec, from the beginning. `branch`: from one of its checkpoints. `extend`: with more steps of PPO."""
+    checkpoint: str | None = None
+    """Id of the checkpoint that a branch starts from; null for a clone."""
+    stage: str | None = None
+    """Stage of that checkpoint; null for a clone."""
+    step: int | None = None
+    """Step of that checkpoint; null for a clone."""
+    carried: list[CarriedPart] = Field(default_factory=list)
+    """The parts of the state of a branch; empty for a clone."""
 
 
 class JobSummary(Schema):

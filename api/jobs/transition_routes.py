@@ -4,7 +4,7 @@ from fastapi import APIRouter
 
 from api.deps import JobDep, PrincipalDep, SessionDep, SettingsDep
 from api.jobs import views
-from api.jobs.request_schemas import CloneJob, TransitionReason
+from api.jobs.request_schemas import BranchJob, CloneJob, ExtendJob, TransitionReason
 from api.jobs.schemas import Job
 from api.problems import BadRequest, documented
 from api.validation import StrictRoute
@@ -24,7 +24,7 @@ from core.errors import (
     WrongDatasetKind,
     WrongMediaType,
 )
-from core.jobs import clone, retry
+from core.jobs import branch, clone, extend, retry
 from core.jobs.actors import key_of
 from core.jobs.state import Request, request
 
@@ -85,6 +85,34 @@ def clone_job(
 ) -> Job:
     """Submit a new job with the spec of this one, changed by a merge patch. Errors point into the merged spec."""
     made = clone.clone_job(session, job, body.patch if body else {}, settings, key_of(principal))
+    after_commit(session, lambda: wake_worker(settings.redis_url))
+    return views.job_view(session, made)
+
+
+@router.post("/branch", status_code=201, responses=documented(*WRITES, *SUBMISSION))
+def branch_job(
+    body: BranchJob, job: JobDep, principal: PrincipalDep, session: SessionDep, settings: SettingsDep
+) -> Job:
+    """Submit a new job that continues this one from a checkpoint, with a changed spec.
+
+    `parent.carried` of the new job lists what carries over. A change that makes the stored state unusable is refused with its
+    field. The checkpoint is kept until the new job has ended or has saved its own.
+    """
+    start = branch.BranchStart(body.checkpoint, body.stage, body.step)
+    made = branch.branch_job(session, job, start, body.patch, settings, key_of(principal))
+    after_commit(session, lambda: wake_worker(settings.redis_url))
+    return views.job_view(session, made)
+
+
+@router.post("/extend", status_code=201, responses=documented(*WRITES, *SUBMISSION))
+def extend_job(
+    body: ExtendJob, job: JobDep, principal: PrincipalDep, session: SessionDep, settings: SettingsDep
+) -> Job:
+    """Submit a new job that gives the PPO stage of a succeeded one more steps, from its last stored state.
+
+    It is refused with the field if a schedule of the spec depends on the number of steps. Branch in that case.
+    """
+    made = extend.extend_job(session, job, body.steps, settings, key_of(principal))
     after_commit(session, lambda: wake_worker(settings.redis_url))
     return views.job_view(session, made)
 

@@ -1,4 +1,4 @@
-"""`proximal jobs cancel|pause|resume|retry|clone`: change a job, or make another one from it."""
+"""`proximal jobs cancel|pause|resume|retry|clone|branch`: change a job, or make another one from it."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -48,6 +48,29 @@ def retry(context: typer.Context, job_id: JobId, reason: Reason = "") -> None:
 def clone(context: typer.Context, job_id: JobId, patch: PatchFile = None, changes: Changes = None) -> None:
     """Submit a new job with the spec of another one, changed by `--patch` and then by `--set`."""
     _print_id(context, lambda client: client.clone_job(job_id, merged_patch(patch, changes or ())))
+
+
+def branch(
+    context: typer.Context,
+    job_id: JobId,
+    start: Annotated[str, typer.Option("--from", help="A checkpoint's id, or its stage and step, as ppo:40.")],
+    patch: PatchFile = None,
+    changes: Changes = None,
+) -> None:
+    """Submit a new job that continues another one from a checkpoint, with changes."""
+    place = _start(start)
+    changed = merged_patch(patch, changes or ())
+    _print_id(context, lambda client: client.branch_job(job_id, patch=changed, **place))
+
+
+def _start(text: str) -> dict[str, Any]:
+    """Raises ClientError for a text that is neither an id nor a stage and a step."""
+    stage, separator, step = text.partition(":")
+    if not separator:
+        return {"checkpoint": text}
+    if not step.isdigit():
+        raise ClientError(f"--from {text}: give a checkpoint's id, or its stage and step, as ppo:40")
+    return {"stage": stage, "step": int(step)}
 
 
 def merged_patch(file: Path | None, changes: Sequence[str]) -> dict[str, Any]:

@@ -25,6 +25,7 @@ CHANGES = (
     job_changes.resume,
     job_changes.retry,
     job_changes.clone,
+    job_changes.branch,
 )
 for change in CHANGES:
     app.command()(change)

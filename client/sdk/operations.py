@@ -673,6 +673,38 @@ class Operations(Connection):
         found: Job = self._json("POST", f"/v1/jobs/{escaped(job_id)}/clone", body=given({"patch": patch}))
         return found
 
+    def branch_job(
+        self,
+        job_id: str,
+        patch: Mapping[str, Any] | None = None,
+        checkpoint: str | None = None,
+        stage: Literal["sft", "reward_model", "dpo", "kto", "ppo", "evaluation"] | None = None,
+        step: int | None = None,
+    ) -> Job:
+        """Submit a new job that continues this one from a checkpoint, with a changed spec.
+
+        `parent.carried` of the new job lists what carries over. A change that makes the stored state unusable is refused with its
+        field. The checkpoint is kept until the new job has ended or has saved its own.
+
+        `POST /v1/jobs/{job_id}/branch`
+        """
+        found: Job = self._json(
+            "POST",
+            f"/v1/jobs/{escaped(job_id)}/branch",
+            body=given({"patch": patch, "checkpoint": checkpoint, "stage": stage, "step": step}),
+        )
+        return found
+
+    def extend_job(self, job_id: str, steps: int) -> Job:
+        """Submit a new job that gives the PPO stage of a succeeded one more steps, from its last stored state.
+
+        It is refused with the field if a schedule of the spec depends on the number of steps. Branch in that case.
+
+        `POST /v1/jobs/{job_id}/extend`
+        """
+        found: Job = self._json("POST", f"/v1/jobs/{escaped(job_id)}/extend", body=given({"steps": steps}))
+        return found
+
     def list_job_events(
         self, job_id: str, after: int | None = None, types: Sequence[str] | None = None
     ) -> Iterator[JobEvent]:

@@ -160,6 +160,19 @@ class ApplyFixes(TypedDict, closed=True):
     """The report with these findings, `rep_…`. Left out: the newest finished report on the version."""
 
 
+class BranchJob(TypedDict, closed=True):
+    """The start of a branch, by `checkpoint` or by `stage` and `step`, and its changes."""
+
+    patch: NotRequired[dict[str, Any]]
+    """JSON merge patch (RFC 7396) on the stored spec: null restores the default of a field, objects are merged, and any other value replaces."""
+    checkpoint: NotRequired[str | None]
+    """Id of a checkpoint of the job."""
+    stage: NotRequired[Literal["sft", "reward_model", "dpo", "kto", "ppo", "evaluation"] | None]
+    """Stage of the checkpoint."""
+    step: NotRequired[int | None]
+    """Step of the checkpoint."""
+
+
 class CalibrationBin(TypedDict, closed=True):
     """Pairs in which the reward model is about equally sure, or completions to which it gives about the same odds."""
 
@@ -173,6 +186,17 @@ class CalibrationBin(TypedDict, closed=True):
     """Mean σ(|Δ|); of completions mean σ(r), the probability of a thumb up."""
     observed: float
     """Share in which the answer it ranks first is the preferred one; of completions the share of thumbs up."""
+
+
+class CarriedPart(TypedDict):
+    """A part of the state of a run, and whether a branch continues it."""
+
+    part: str
+    """`results` of earlier stages, `weights`, `optimizer`, `critic`, `kl_controller`, `reference` or `sampler`."""
+    carried: bool
+    """Whether the branch continues it."""
+    detail: str
+    """The part that carries over, or the reason why it does not, for people."""
 
 
 class ChangeDataset(TypedDict, closed=True):
@@ -644,6 +668,13 @@ class ExactMatchReward(TypedDict, closed=True):
 
 ExportFormat: TypeAlias = Literal["trl", "openai", "parquet", "rows"]
 """The file format of an export."""
+
+
+class ExtendJob(TypedDict, closed=True):
+    """More steps of PPO for a succeeded job."""
+
+    steps: int
+    """The new number of steps in all."""
 
 
 class FindingCounts(TypedDict):
@@ -1568,7 +1599,7 @@ class RegexReward(TypedDict, closed=True):
     """Match the whole response, not a part of it."""
 
 
-Relation: TypeAlias = Literal["clone"]
+Relation: TypeAlias = Literal["clone", "branch", "extend"]
 """How a job was made from another one."""
 
 
@@ -3087,7 +3118,15 @@ class JobParent(TypedDict):
     job: str
     """Its id. It may have been deleted since."""
     relation: Relation
-    """`clone`: with its spec, from the beginning."""
+    """`clone`: with its spec, from the beginning. `branch`: from one of its checkpoints. `extend`: with more steps of PPO."""
+    checkpoint: str | None
+    """Id of the checkpoint that a branch starts from; null for a clone."""
+    stage: str | None
+    """Stage of that checkpoint; null for a clone."""
+    step: int | None
+    """Step of that checkpoint; null for a clone."""
+    carried: list[CarriedPart]
+    """The parts of the state of a branch; empty for a clone."""
 
 
 class JobSample(TypedDict):

@@ -55,6 +55,7 @@ def record_checkpoint(
     )
     session.add(checkpoint)
     session.flush()
+    _release_start(session, checkpoint)
     return checkpoint
 
 
@@ -90,6 +91,25 @@ def _intermediate_by_stage(session: Session, job_id: str) -> dict[tuple[int | No
     for checkpoint in session.scalars(query.order_by(Checkpoint.step.desc())):
         stages.setdefault((checkpoint.seed, checkpoint.stage), []).append(checkpoint)
     return stages
+
+
+def start_checkpoints(session: Session, job_id: str) -> dict[str, Checkpoint]:
+    """The checkpoints of other jobs that a branch still starts from, by folder within the run folder."""
+    query = select(CheckpointPin.field, Checkpoint).join(Checkpoint, Checkpoint.id == CheckpointPin.checkpoint_id)
+    pinned = query.where(CheckpointPin.job_id == job_id, ~CheckpointPin.field.startswith("#"))
+    return dict(session.execute(pinned).all())
+
+
+def _release_start(session: Session, saved: Checkpoint) -> None:
+    """Delete the pin of a branch on a checkpoint that its own one replaces.
+
+    The results of earlier stages are kept, and the best checkpoint until the branch has a better one.
+    """
+    for folder, start in start_checkpoints(session, saved.job_id).items():
+        best = folder.endswith("-best")
+        behind = not start.final and not best and start.stage == saved.stage and not saved.best
+        if folder == saved.path or behind:
+            session.execute(delete(CheckpointPin).filter_by(job_id=saved.job_id, field=folder))
 
 
 def _release_folder(session: Session, job_id: str, saved: CheckpointSaved) -> None:

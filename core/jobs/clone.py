@@ -10,6 +10,7 @@ from core.jobs.stored_specs import patched
 from core.jobs.submit import submit_job
 from core.models import Job
 from core.models.jobs import Relation
+from core.scheduling.policy import Priority
 from core.settings import Settings
 
 
@@ -18,7 +19,7 @@ def clone_job(session: Session, job: Job, patch: Mapping[str, Any], settings: Se
 
     Raises InvalidSpec with pointers into the merged spec, and the errors of `submit_job`.
     """
-    made = submit_job(session, job.owner_id, patched(job.spec, patch), settings, actor)
+    made = submit_job(session, job.owner_id, patched(job.spec, patch), settings, actor, Priority(job.priority))
     made.parent = {"job": job.id, "relation": Relation.CLONE.value}
     session.flush()
     return made

@@ -1,13 +1,15 @@
 """Queues a failed or cancelled job again, as a new attempt from its last checkpoint."""
 
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from core import quotas
+from core.errors import NotFound
 from core.jobs.actors import Actor
 from core.jobs.state import Request, check_request, request
 from core.jobs.stored_specs import spec_of
 from core.jobs.submit import needed_inputs, pin_checkpoints
-from core.models import Job
+from core.models import Checkpoint, Job
 from core.settings import Settings
 
 
@@ -21,4 +23,20 @@ def retry_job(session: Session, job: Job, actor: Actor, settings: Settings, reas
     needed = needed_inputs(session, job.owner_id, spec_of(job), settings)
     quotas.check_open_jobs(session, job.owner_id, settings)
     request(session, job, Request.RETRY, actor, reason)
-    pin_checkpoints(session, job, needed.checkpoints)
+    pin_checkpoints(session, job, needed.checkpoints | _start_of_branch(session, job))
+
+
+def _start_of_branch(session: Session, job: Job) -> dict[str, Checkpoint]:
+    """The checkpoints that a branch starts from and has not replaced by its own. Raises NotFound for one that was deleted."""
+    needed: dict[str, Checkpoint] = {}
+    own = select(Checkpoint.stage).filter_by(job_id=job.id, best=False)
+    replaced = set(session.scalars(own))
+    for folder, id_ in ((job.parent or {}).get("folders") or {}).items():
+        found = session.get(Checkpoint, id_, with_for_update={"read": True, "key_share": True})
+        if found is None and folder.endswith("-best"):
+            continue
+        if found is None:
+            raise NotFound(f"The checkpoint {id_}, which {job.id} starts from, has been deleted.", param="checkpoint")
+        if found.final or folder.endswith("-best") or found.stage not in replaced:
+            needed[folder] = found
+    return needed

@@ -57,6 +57,10 @@ class Relation(StrEnum):
 
     CLONE = "clone"
     """With its spec, from the beginning."""
+    BRANCH = "branch"
+    """From one of its checkpoints, with a changed spec."""
+    EXTEND = "extend"
+    """From its last stored state of PPO, with more steps."""
 
 
 def _in(statuses: tuple[JobStatus, ...]) -> str:
@@ -87,7 +91,11 @@ class Job(LeasedRow, Base):
     spec: Mapped[dict[str, Any]]
     """The spec with every default filled in. It never changes."""
     parent: Mapped[dict[str, Any] | None]
-    """`{job, relation}` of a job that was made from another one, and the start of a branch. The other job may be deleted."""
+    """`{job, relation}` of a job that was made from another one. The other job may be deleted.
+
+    A branch also has `{checkpoint, stage, step, carried, folders}`. `folders` are the ids of the checkpoints that it starts
+    from, by folder within the run folder.
+    """
     priority: Mapped[int] = mapped_column(default=0, server_default="0")
     """Priority class: -1 low, 0 normal, 1 high."""
     requirement: Mapped[dict[str, Any]] = mapped_column(default=dict, server_default=text("'{}'"))
@@ -284,7 +292,7 @@ class CheckpointPin(Base):
     job_id: Mapped[str] = mapped_column(ForeignKey("jobs.id", ondelete="CASCADE"), primary_key=True)
     """The job that needs it."""
     field: Mapped[str] = mapped_column(primary_key=True)
-    """JSON pointer of the field of the spec that names it, such as `#/model/path`."""
+    """JSON pointer of the field of the spec that names it, such as `#/model/path`. For the start of a branch: the folder within the run folder."""
     checkpoint_id: Mapped[str] = mapped_column(ForeignKey("checkpoints.id", ondelete="RESTRICT"), index=True)
 
 

@@ -206,6 +206,27 @@ def test_queued_job_is_paused_at_once_and_resumed(client: TestClient, body: Body
     problem(client.post(f"/v1/jobs/{job_id}/resume"), 409, "invalid_transition")
 
 
+def test_branch_over_http_shows_its_start(client: TestClient, session: Session, owner: tuple[ApiKey, str]) -> None:
+    source = make_job(session, owner[0].id)
+    running(session, source)
+    saved = CheckpointSaved(stage="sft", step=4, path="checkpoints/sft", final=True)
+    checkpoint = record_checkpoint(session, source.id, 1, saved, [], "at")
+    session.commit()
+    address = f"/v1/jobs/{source.id}/branch"
+    made = client.post(address, json={"checkpoint": checkpoint.id, "patch": {"ppo": {"steps": 7}}})
+    assert made.status_code == 201 and made.json()["spec"]["ppo"]["steps"] == 7
+    parent = made.json()["parent"]
+    assert (parent["job"], parent["relation"], parent["stage"], parent["step"]) == (source.id, "branch", "sft", 4)
+    assert [part["part"] for part in parent["carried"]] == ["results", "optimizer"]
+    refused = problem(
+        client.post(address, json={"stage": "sft", "step": 4, "patch": {"sft": {"epochs": 2}}}), 422, "invalid_spec"
+    )
+    assert refused["errors"][0]["pointer"] == "#/sft/epochs"
+    for start in ({}, {"stage": "sft"}, {"checkpoint": checkpoint.id, "stage": "sft", "step": 4}):
+        problem(client.post(address, json=start), 422, "invalid_request")
+    problem(client.post(address, json={"stage": "sft", "step": 5}), 404, "not_found")
+
+
 def test_pause_of_running_job_is_requested_once(
     client: TestClient, session: Session, owner: tuple[ApiKey, str]
 ) -> None:

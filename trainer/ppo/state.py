@@ -149,7 +149,7 @@ class PPOState:
             further["critic"] = models.critic
         if context.spec.reference.update != "fixed":  # a fixed reference is loaded from where the spec names it
             tensors["reference"] = _weights(models.reference)
-        numbers = {"dials": self._to_json(), "course": self.history.to_json()}
+        numbers = {"dials": self._to_json(), "course": self.history.to_json(), "began_with": _initial(context.spec)}
         if self.refits:
             assert models.reward_model is not None  # it was refitted
             tensors["reward_model"] = _weights(models.reward_model)
@@ -170,12 +170,19 @@ class PPOState:
         for name, value in numbers["dials"].items():
             setattr(self, name, value)
         self.kl_coef = numbers.get("kl_coef", self.kl_coef)  # of a roll-back, to before it was set live
+        self._begin_again(numbers.get("began_with", {}), _initial(context.spec))
         self.scale = RunningScale(**numbers["dials"]["scale"])
         self.pairs = [TokenizedPair(**pair) for pair in numbers["dials"]["pairs"]]
         reward_model = context.models.reward_model
         if self.refits and reward_model is not None:
             _load_weights(reward_model, load_optimizer(checkpoint, "reward_model"))
             vars(reward_model.config).update(numbers["score_level"])
+
+    def _begin_again(self, stored: Mapping[str, float], initial: Mapping[str, float]) -> None:
+        """Take an initial coefficient of the spec that differs from that of the run which saved the checkpoint."""
+        for name, value in initial.items():
+            if stored.get(name, value) != value:
+                setattr(self, name, value)
 
     def _to_json(self) -> dict[str, Any]:
         values = {name: value for name, value in vars(self).items() if name != "history"}
@@ -202,6 +209,11 @@ def move_reference(reference: Model, policy: Model, spec: ReferenceSpec, iterati
             own.lerp_(new.to(own.dtype), 1 - spec.decay)
         else:  # bfloat16 would round away a move of half a percent
             raise ModelError('`ppo.reference.update` = "ema" needs a reference in float32.')
+
+
+def _initial(spec: PPOSpec) -> dict[str, float]:
+    """The coefficients that a run begins with and then adapts."""
+    return {"kl_coef": spec.kl.coef, "old_kl_beta": spec.policy_loss.beta}
 
 
 def _score_level(reward_model: Model) -> dict[str, float]:

@@ -15,9 +15,9 @@ from sqlalchemy.orm import Session
 from core.blobs import BlobStore
 from core.errors import NotFound
 from core.jobs.attempts import Claim
-from core.jobs.checkpoints import checkpoints_to_resume
+from core.jobs.checkpoints import checkpoints_to_resume, start_checkpoints
 from core.models import Checkpoint, CheckpointPin, DatasetContent, DatasetVersion, Job, JobDataset, JobEvent
-from core.models.jobs import JobStatus
+from core.models.jobs import JobStatus, Relation
 from trainer.spec import DATASETS
 from trainer.spec.named_resources import put
 from trainer.spec.path_rules import PathRules
@@ -75,7 +75,7 @@ class Inputs:
     datasets: dict[str, str]
     """Field of the spec's `data` → blob key."""
     checkpoints: dict[str, str]
-    """Checkpoints of earlier attempts: folder within the run folder → blob prefix."""
+    """Checkpoints of earlier attempts, and of the start of a branch: folder within the run folder → blob prefix."""
     models: dict[str, ModelCheckpoint]
     """Checkpoints of other jobs, by the JSON pointer of the field that names them."""
     threads: int | None
@@ -145,14 +145,29 @@ def inputs_of(session: Session, claim: Claim) -> Inputs:
     for role in DATASETS:
         if (name := claim.spec["data"].get(role)) and role not in datasets:
             raise NotFound(f"There is no dataset {name!r}.")
+    starts = {folder: one.blob_prefix for folder, one in start_checkpoints(session, claim.job_id).items()}
     saved = {str(one.path): one.blob_prefix for one in checkpoints_to_resume(session, claim.job_id)}
     pins = select(CheckpointPin.field, Checkpoint).join(Checkpoint, Checkpoint.id == CheckpointPin.checkpoint_id)
-    pinned = session.execute(pins.where(CheckpointPin.job_id == claim.job_id))
+    pinned = session.execute(pins.where(CheckpointPin.job_id == claim.job_id, CheckpointPin.field.startswith("#")))
     models = {field: ModelCheckpoint(checkpoint.id, checkpoint.blob_prefix) for field, checkpoint in pinned}
-    started = select(JobEvent.data).where(JobEvent.job_id == claim.job_id, JobEvent.type == "run_started")
-    last_start = session.scalars(started.order_by(JobEvent.seq.desc()).limit(1)).first()
-    before = last_start or {}
-    return Inputs(datasets, saved, models, before.get("threads"), before.get("dtype"))
+    before = _last_start(session, claim.job_id) or _start_of_parent(session, claim)
+    return Inputs(datasets, starts | saved, models, before.get("threads"), before.get("dtype"))
+
+
+def _last_start(session: Session, job_id: str) -> dict[str, Any] | None:
+    """The data of the newest `run_started` event."""
+    started = select(JobEvent.data).where(JobEvent.job_id == job_id, JobEvent.type == "run_started")
+    return session.scalars(started.order_by(JobEvent.seq.desc()).limit(1)).first()
+
+
+def _start_of_parent(session: Session, claim: Claim) -> dict[str, Any]:
+    """The start of the run that a branch continues, where the spec leaves the threads to the trainer."""
+    parent = session.get_one(Job, claim.job_id).parent or {}
+    if parent.get("relation") not in (Relation.BRANCH, Relation.EXTEND):
+        return {}
+    before = _last_start(session, parent["job"]) or {}
+    threads = before.get("threads") if claim.spec["runtime"]["threads"] == "auto" else None
+    return {"threads": threads, "dtype": before.get("dtype")}
 
 
 def fill(workspace: Workspace, claim: Claim, inputs: Inputs, blobs: BlobStore, check: Callable[[], None]) -> None:

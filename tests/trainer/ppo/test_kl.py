@@ -146,3 +146,14 @@ def test_kl_betas_stay_constant_during_critic_warm_up() -> None:
     assert (state.kl_coef, state.old_kl_beta) == (0.05, 1.0)
     state.adapt_kl(spec, 2, 0.0, 0.0)
     assert state.old_kl_beta == 0.5 and state.kl_coef < 0.05
+
+
+def test_coefficient_changed_by_a_branch_starts_again() -> None:
+    """A resume with the same spec keeps the adapted value; another initial coefficient replaces it."""
+    state = initial(PPOSpec())
+    state.kl_coef = 0.3
+    state._begin_again({}, {"kl_coef": 0.05})  # a checkpoint of an older version
+    state._begin_again({"kl_coef": 0.05}, {"kl_coef": 0.05})
+    assert state.kl_coef == 0.3
+    state._begin_again({"kl_coef": 0.05}, {"kl_coef": 0.2})
+    assert state.kl_coef == 0.2

@@ -9,6 +9,7 @@ from sqlalchemy import select
 from client.sdk.spec_files import read_spec
 from core.db import session_scope
 from core.jobs.actors import PLATFORM
+from core.jobs.branch import BranchStart, branch_job
 from core.jobs.state import Request, request
 from core.jobs.submit import submit_job
 from core.models import Checkpoint, Job
@@ -25,6 +26,8 @@ from worker.jobs.launch import Launcher
 
 pytestmark = pytest.mark.slow
 Submit = Callable[[], str]
+REST = {("ppo", 5), ("ppo", 6), ("evaluation", 1)}
+"""The steps of the tiny run after step 4 of PPO."""
 
 
 @pytest.fixture
@@ -70,6 +73,26 @@ def weights(job_id: str) -> dict[str, str]:
         for file in checkpoint.files
         if file["path"].endswith(".safetensors")
     }
+
+
+def test_branch_without_changes_repeats_its_parent(
+    submit: Submit, real: WorkerContext, heartbeat: WorkerHeartbeat
+) -> None:
+    parent = submit()
+    run_queued_jobs(real, heartbeat)
+    with session_scope() as session:
+        start = BranchStart(stage="ppo", step=4)
+        made = branch_job(session, session.get_one(Job, parent), start, {}, real.settings, PLATFORM).id
+        louder = {"ppo": {"kl": {"coef": 0.5}}}
+        changed = branch_job(session, session.get_one(Job, parent), start, louder, real.settings, PLATFORM).id
+    run_queued_jobs(real, heartbeat)
+    assert [status(one) for one in (parent, made, changed)] == ["succeeded"] * 3
+    assert [event.data["resumed_step"] for event in events(made, "run_started")] == [4]
+    rest = {key: values for key, values in metrics(parent).items() if key in REST}
+    assert metrics(made) == rest and metrics(changed).keys() == rest.keys()
+    ours, theirs = weights(made), weights(parent)
+    assert ours == {path: sha256 for path, sha256 in theirs.items() if path.startswith("ppo/")} != {}
+    assert weights(changed) != ours and job(made).summary == job(parent).summary
 
 
 def reached(job_id: str, step: int) -> bool:

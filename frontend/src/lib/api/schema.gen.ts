@@ -943,6 +943,51 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/jobs/{job_id}/branch": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Branch Job
+         * @description Submit a new job that continues this one from a checkpoint, with a changed spec.
+         *
+         *     `parent.carried` of the new job lists what carries over. A change that makes the stored state unusable is refused with its
+         *     field. The checkpoint is kept until the new job has ended or has saved its own.
+         */
+        post: operations["branch_job"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/jobs/{job_id}/extend": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Extend Job
+         * @description Submit a new job that gives the PPO stage of a succeeded one more steps, from its last stored state.
+         *
+         *     It is refused with the field if a schedule of the spec depends on the number of steps. Branch in that case.
+         */
+        post: operations["extend_job"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/jobs/{job_id}/events": {
         parameters: {
             query?: never;
@@ -2164,6 +2209,34 @@ export interface components {
             report?: string | null;
         };
         /**
+         * BranchJob
+         * @description The start of a branch, by `checkpoint` or by `stage` and `step`, and its changes.
+         */
+        BranchJob: {
+            /**
+             * Patch
+             * @description JSON merge patch (RFC 7396) on the stored spec: null restores the default of a field, objects are merged, and any other value replaces.
+             */
+            patch?: {
+                [key: string]: unknown;
+            };
+            /**
+             * Checkpoint
+             * @description Id of a checkpoint of the job.
+             */
+            checkpoint?: string | null;
+            /**
+             * Stage
+             * @description Stage of the checkpoint.
+             */
+            stage?: ("sft" | "reward_model" | "dpo" | "kto" | "ppo" | "evaluation") | null;
+            /**
+             * Step
+             * @description Step of the checkpoint.
+             */
+            step?: number | null;
+        };
+        /**
          * CalibrationBin
          * @description Pairs in which the reward model is about equally sure, or completions to which it gives about the same odds.
          */
@@ -2273,6 +2346,27 @@ export interface components {
              * @description Standard deviation of their raw scores.
              */
             reference_std?: number | null;
+        };
+        /**
+         * CarriedPart
+         * @description A part of the state of a run, and whether a branch continues it.
+         */
+        CarriedPart: {
+            /**
+             * Part
+             * @description `results` of earlier stages, `weights`, `optimizer`, `critic`, `kl_controller`, `reference` or `sampler`.
+             */
+            part: string;
+            /**
+             * Carried
+             * @description Whether the branch continues it.
+             */
+            carried: boolean;
+            /**
+             * Detail
+             * @description The part that carries over, or the reason why it does not, for people.
+             */
+            detail: string;
         };
         /**
          * ChangeDataset
@@ -3944,6 +4038,17 @@ export interface components {
          */
         ExportFormat: "trl" | "openai" | "parquet" | "rows";
         /**
+         * ExtendJob
+         * @description More steps of PPO for a succeeded job.
+         */
+        ExtendJob: {
+            /**
+             * Steps
+             * @description The new number of steps in all.
+             */
+            steps: number;
+        };
+        /**
          * Finding
          * @description A problem of the data, with the records that have it.
          */
@@ -4854,8 +4959,28 @@ export interface components {
              * @description Its id. It may have been deleted since.
              */
             job: string;
-            /** @description `clone`: with its spec, from the beginning. */
+            /** @description `clone`: with its spec, from the beginning. `branch`: from one of its checkpoints. `extend`: with more steps of PPO. */
             relation: components["schemas"]["Relation"];
+            /**
+             * Checkpoint
+             * @description Id of the checkpoint that a branch starts from; null for a clone.
+             */
+            checkpoint: string | null;
+            /**
+             * Stage
+             * @description Stage of that checkpoint; null for a clone.
+             */
+            stage: string | null;
+            /**
+             * Step
+             * @description Step of that checkpoint; null for a clone.
+             */
+            step: number | null;
+            /**
+             * Carried
+             * @description The parts of the state of a branch; empty for a clone.
+             */
+            carried: components["schemas"]["CarriedPart"][];
         };
         /**
          * JobSample
@@ -7305,7 +7430,7 @@ export interface components {
          * @description How a job was made from another one.
          * @enum {string}
          */
-        Relation: "clone";
+        Relation: "clone" | "branch" | "extend";
         /**
          * Report
          * @description A report on the quality of a dataset version.
@@ -15535,6 +15660,266 @@ export interface operations {
         requestBody?: {
             content: {
                 "application/json": components["schemas"]["CloneJob"] | null;
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Job"];
+                };
+            };
+            /** @description `bad_request`: The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_signed_in`: Sign in, or send an API key. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `cross_origin`: Requests that change something must come from the dashboard itself. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: It does not exist, or belongs to another API key. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too_large`: The request is larger than allowed. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `wrong_media_type`: The route does not accept the Content-Type of the body. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `invalid_request`: The request is not valid.
+             *
+             *     `invalid_spec`: The job spec is not valid.
+             *
+             *     `wrong_dataset_kind`: This field needs another kind of dataset.
+             *
+             *     `limit_exceeded`: The job exceeds a limit of this platform.
+             *
+             *     `wrong_checkpoint`: This field needs a checkpoint of another stage.
+             */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `quota_exceeded`: The limit of what one owner may have is reached. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on the server. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `unavailable`: The database or the broker does not answer. Try again.
+             *
+             *     `query_timeout`: A query took longer than the API allows.
+             */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    branch_job: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                job_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BranchJob"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Job"];
+                };
+            };
+            /** @description `bad_request`: The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_signed_in`: Sign in, or send an API key. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `cross_origin`: Requests that change something must come from the dashboard itself. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: It does not exist, or belongs to another API key. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too_large`: The request is larger than allowed. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `wrong_media_type`: The route does not accept the Content-Type of the body. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `invalid_request`: The request is not valid.
+             *
+             *     `invalid_spec`: The job spec is not valid.
+             *
+             *     `wrong_dataset_kind`: This field needs another kind of dataset.
+             *
+             *     `limit_exceeded`: The job exceeds a limit of this platform.
+             *
+             *     `wrong_checkpoint`: This field needs a checkpoint of another stage.
+             */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `quota_exceeded`: The limit of what one owner may have is reached. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on the server. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `unavailable`: The database or the broker does not answer. Try again.
+             *
+             *     `query_timeout`: A query took longer than the API allows.
+             */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    extend_job: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                job_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ExtendJob"];
             };
         };
         responses: {
