@@ -10,6 +10,7 @@ from api.compression import Compression
 from api.dashboard import Dashboard
 from api.datasets import report_routes, version_routes
 from api.datasets import routes as datasets
+from api.groups import routes as groups
 from api.jobs import checkpoints, command_routes, events, logs, metrics, transition_routes
 from api.jobs import routes as jobs
 from api.live import routes as live
@@ -31,6 +32,7 @@ ROUTERS = (
     annotation.router,
     jobs.router,
     command_routes.router,
+    groups.router,
     transition_routes.router,
     events.router,
     live.router,

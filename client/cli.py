@@ -20,6 +20,7 @@ GROUPS = {
     "jobs": "Submit, follow and control jobs.",
     "datasets": "Upload, inspect, archive and delete datasets.",
     "annotate": "Annotation rounds: people compare completions, and a job continues from their answers.",
+    "sweeps": "Jobs that differ in a few fields of the spec.",
     "workers": "The workers that run jobs.",
 }
 """The groups of commands over REST, with their help texts. The module `client.commands.<name>` has the commands."""

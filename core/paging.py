@@ -8,11 +8,30 @@ from sqlalchemy import Select, tuple_
 from sqlalchemy.orm import Session
 
 from core.errors import InvalidRequest
-from core.models import AnnotationRound, Checkpoint, Dataset, DatasetReport, DatasetVersion, Job, JobCommand, Upload
+from core.models import (
+    AnnotationRound,
+    Checkpoint,
+    Dataset,
+    DatasetReport,
+    DatasetVersion,
+    Job,
+    JobCommand,
+    JobGroup,
+    Upload,
+)
 
 Order = Literal["asc", "desc"]
 T = TypeVar(
-    "T", bound=Job | JobCommand | Dataset | DatasetVersion | DatasetReport | Checkpoint | Upload | AnnotationRound
+    "T",
+    bound=Job
+    | JobCommand
+    | JobGroup
+    | Dataset
+    | DatasetVersion
+    | DatasetReport
+    | Checkpoint
+    | Upload
+    | AnnotationRound,
 )
 
 

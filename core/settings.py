@@ -130,6 +130,8 @@ class Settings(BaseSettings):
 
     max_steps: Annotated[int, Field(ge=1)] = 1_000_000
     """Most PPO steps of a job (`ppo.steps`)."""
+    max_sweep_jobs: Annotated[int, Field(ge=1)] = 100
+    """Most jobs of a sweep. Increase it if your workers run hundreds of short jobs."""
     max_epochs: Annotated[int, Field(ge=1)] = 1000
     """Most epochs of each stage of a job."""
     max_batch_size: Annotated[int, Field(ge=1)] = 4096

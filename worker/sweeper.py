@@ -11,6 +11,7 @@ from core.datasets.orphans import remove_orphans
 from core.db import session_scope
 from core.errors import DatasetInUse, NotFound
 from core.jobs import attempts, workers
+from core.jobs.groups import release_held_jobs
 from core.leasing import SweepResult
 from core.scheduling.shares import prune_lines, repair_shares
 from core.settings import Settings
@@ -49,6 +50,7 @@ def sweep_jobs(settings: Settings) -> SweepResult:
         result = attempts.sweep(session)
         repaired = repair_shares(session)
         prune_lines(session, settings)
+        release_held_jobs(session)
         idle = sum(worker.job_id is None for worker in workers.online_workers(session))
     _log_ids(
         requeued=result.requeued,

@@ -27,6 +27,7 @@ from core.errors import (
     WrongMediaType,
 )
 from core.jobs.actors import key_of
+from core.jobs.groups import add_to_group, group_of
 from core.jobs.submit import submit_job
 from core.models.jobs import JobStatus
 from core.paging import page
@@ -61,9 +62,13 @@ def create_job(
     session: SessionDep,
     settings: SettingsDep,
     priority: Annotated[PriorityName, Query(description=_PRIORITY)] = "normal",
+    group: Annotated[str | None, Query(description="Id of the group that the job joins.")] = None,
 ) -> Job:
     """Submit a job. Only `model` and `data.preferences` are required. Datasets are named by id, models also by a checkpoint's id."""
+    into = group_of(session, principal.owner_id, group, lock=True) if group else None
     job = submit_job(session, principal.owner_id, body, settings, key_of(principal), Priority.named(priority))
+    if into is not None:
+        add_to_group(session, into, job)
     after_commit(session, lambda: wake_worker(settings.redis_url))
     return views.job_view(session, job)
 

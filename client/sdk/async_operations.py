@@ -20,6 +20,8 @@ from client.sdk.types import (
     DatasetRow,
     DatasetVersion,
     DataTask,
+    Group,
+    GroupSummary,
     Health,
     Job,
     JobCommand,
@@ -36,6 +38,7 @@ from client.sdk.types import (
     SampleStep,
     Session,
     SignInCode,
+    SweepPlan,
     Upload,
     UploadLimits,
     UploadPartSum,
@@ -557,12 +560,14 @@ class AsyncOperations(AsyncConnection):
         )
         return found
 
-    async def create_job(self, spec: Body, priority: Literal["low", "normal", "high"] | None = None) -> Job:
+    async def create_job(
+        self, spec: Body, priority: Literal["low", "normal", "high"] | None = None, group: str | None = None
+    ) -> Job:
         """Submit a job. Only `model` and `data.preferences` are required. Datasets are named by id, models also by a checkpoint's id.
 
         `POST /v1/jobs`
         """
-        found: Job = await self._json("POST", "/v1/jobs", params={"priority": priority}, body=spec)
+        found: Job = await self._json("POST", "/v1/jobs", params={"priority": priority, "group": group}, body=spec)
         return found
 
     def list_jobs(
@@ -636,6 +641,103 @@ class AsyncOperations(AsyncConnection):
         `GET /v1/jobs/{job_id}/commands`
         """
         return self._pages(f"/v1/jobs/{escaped(job_id)}/commands", params={"order": order})
+
+    async def create_sweep(
+        self,
+        spec: Mapping[str, Any],
+        parameters: Mapping[str, Any],
+        name: str | None = None,
+        count: int | None = None,
+        seed: int | None = None,
+        max_parallel: int | None = None,
+        metric: str | None = None,
+    ) -> Group:
+        """Submit a job for each combination of values, all or none. They form a group.
+
+        `POST /v1/sweeps`
+        """
+        found: Group = await self._json(
+            "POST",
+            "/v1/sweeps",
+            body=given(
+                {
+                    "spec": spec,
+                    "parameters": parameters,
+                    "name": name,
+                    "count": count,
+                    "seed": seed,
+                    "max_parallel": max_parallel,
+                    "metric": metric,
+                }
+            ),
+        )
+        return found
+
+    async def validate_sweep(
+        self,
+        spec: Mapping[str, Any],
+        parameters: Mapping[str, Any],
+        name: str | None = None,
+        count: int | None = None,
+        seed: int | None = None,
+        max_parallel: int | None = None,
+        metric: str | None = None,
+    ) -> SweepPlan:
+        """List the jobs that the sweep would make, each with a valid spec. Nothing is stored, and no dataset is looked up.
+
+        `POST /v1/sweeps/validate`
+        """
+        found: SweepPlan = await self._json(
+            "POST",
+            "/v1/sweeps/validate",
+            body=given(
+                {
+                    "spec": spec,
+                    "parameters": parameters,
+                    "name": name,
+                    "count": count,
+                    "seed": seed,
+                    "max_parallel": max_parallel,
+                    "metric": metric,
+                }
+            ),
+        )
+        return found
+
+    async def create_group(
+        self, name: str | None = None, metric: str | None = None, max_parallel: int | None = None
+    ) -> Group:
+        """Make a group without jobs.
+
+        `POST /v1/groups`
+        """
+        found: Group = await self._json(
+            "POST", "/v1/groups", body=given({"name": name, "metric": metric, "max_parallel": max_parallel})
+        )
+        return found
+
+    def list_groups(self, order: Literal["asc", "desc"] | None = None) -> AsyncIterator[GroupSummary]:
+        """Your groups, without their jobs.
+
+        `GET /v1/groups`
+        """
+        return self._pages("/v1/groups", params={"order": order})
+
+    async def get_group(self, group_id: str, metric: str | None = None) -> Group:
+        """One group: its jobs with their values, their states and their objectives.
+
+        `GET /v1/groups/{group_id}`
+        """
+        found: Group = await self._json("GET", f"/v1/groups/{escaped(group_id)}", params={"metric": metric})
+        return found
+
+    async def cancel_group(self, group_id: str) -> Group:
+        """Cancel every job of the group that has not ended, each in a transaction of its own. A second request changes nothing.
+
+        `POST /v1/groups/{group_id}/cancel`
+        """
+        found: Group = await self._json("POST", f"/v1/groups/{escaped(group_id)}/cancel")
+        return found
 
     async def cancel_job(self, job_id: str, reason: str | None = None) -> Job:
         """End a job without a worker at once. A running job is `cancelling` until its worker has stopped the run.

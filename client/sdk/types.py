@@ -268,6 +268,15 @@ class CheckpointSpec(TypedDict, closed=True):
     """Intermediate checkpoints kept per stage; the final one of each stage always is."""
 
 
+class Choice(TypedDict, closed=True):
+    """One of a few values, each with the same probability."""
+
+    distribution: Literal["choice"]
+    """Always `choice`."""
+    values: list[Any]
+    """The values."""
+
+
 class ChooseRewardModel(TypedDict, closed=True):
     """A reward model to compare the answers with."""
 
@@ -706,6 +715,36 @@ class FindingSample(TypedDict):
     """Beginning of the record."""
 
 
+class GroupRequest(TypedDict, closed=True):
+    """A group without jobs. `POST /v1/jobs?group=…` adds jobs to it."""
+
+    name: NotRequired[str]
+    """For people."""
+    metric: NotRequired[str]
+    """The objective by which its jobs are compared: a figure of the run's summary, or a metric."""
+    max_parallel: NotRequired[int | None]
+    """Most jobs that are queued or run at once. The others are paused until there is room. Left out: no bound."""
+
+
+class GroupSummary(TypedDict):
+    """A group in a list."""
+
+    object: Literal["job.group"]
+    """Always `job.group`."""
+    id: str
+    """Begins with `grp_`."""
+    name: str
+    """For people."""
+    metric: str
+    """The objective of its jobs."""
+    max_parallel: int | None
+    """Most jobs that are queued or run at once; null: no bound."""
+    sweep: dict[str, Any] | None
+    """The request of the sweep without the base spec; null for a group by hand."""
+    created_at: str
+    """When it was made."""
+
+
 class GuardsSpec(TypedDict, closed=True):
     """Limits on the steps inside an iteration."""
 
@@ -873,6 +912,17 @@ class HttpReward(TypedDict, closed=True):
     """The form of request and response. `proximal`: the one above. `openrlhf`: {"query": [prompt and response, …], "prompts": [prompt, …], "labels": [answer, …]} and {"rewards": [number, …]}, texts with their special tokens, as OpenRLHF's remote reward models have it."""
     send_tokens: NotRequired[bool]
     """Send the texts of each response's tokens too (`tokens`), for an endpoint that gives one number for each token."""
+
+
+class Integer(TypedDict, closed=True):
+    """An integer, each with the same probability."""
+
+    distribution: Literal["int"]
+    """Always `int`."""
+    min: int
+    """Smallest value."""
+    max: int
+    """Largest value, itself included."""
 
 
 class JobCommand(TypedDict):
@@ -1146,6 +1196,17 @@ LogSource: TypeAlias = Literal["trainer", "worker"]
 """The program that wrote a line."""
 
 
+class LogUniform(TypedDict, closed=True):
+    """A number whose logarithm has the same density everywhere."""
+
+    min: float
+    """Smallest value."""
+    max: float
+    """Largest value."""
+    distribution: Literal["log_uniform"]
+    """Always `log_uniform`."""
+
+
 class LoraSpec(TypedDict, closed=True):
     """Low-rank adapters instead of full fine-tuning (Hu et al. 2021), by peft."""
 
@@ -1367,6 +1428,17 @@ class OverlapSide(TypedDict):
 
 
 StopItem: TypeAlias = str
+
+
+class PlannedJob(TypedDict):
+    """A job that the sweep would make."""
+
+    number: int
+    """Its place, from 1."""
+    name: str
+    """Its name."""
+    values: dict[str, Any]
+    """The fields of the spec that differ, by path."""
 
 
 class PluginReward(TypedDict, closed=True):
@@ -2295,6 +2367,15 @@ class SubmitAnswer(TypedDict, closed=True):
     """Time taken, in seconds. Left out: the time since the item was assigned."""
 
 
+class SweepPlan(TypedDict):
+    """The jobs that a sweep would make."""
+
+    object: Literal["sweep.plan"]
+    """Always `sweep.plan`."""
+    jobs: list[PlannedJob]
+    """The jobs in order."""
+
+
 TaskStatus: TypeAlias = Literal["queued", "running", "done", "failed", "cancelled"]
 """The state of a data task."""
 
@@ -2352,6 +2433,17 @@ class UndoAnswer(TypedDict, closed=True):
     """Name of the annotator."""
     item: NotRequired[str | None]
     """The item. Without an answer to it, nothing happens. Left out: the last item that was answered or skipped."""
+
+
+class Uniform(TypedDict, closed=True):
+    """A number with the same density everywhere."""
+
+    min: float
+    """Smallest value."""
+    max: float
+    """Largest value."""
+    distribution: Literal["uniform"]
+    """Always `uniform`."""
 
 
 class UploadError(TypedDict):
@@ -3112,6 +3204,40 @@ class Finding(TypedDict):
     """The fix that the platform can apply, if there is one."""
 
 
+class GroupJob(TypedDict):
+    """One member, with its values and its objective."""
+
+    id: str
+    """Id of the job."""
+    number: int
+    """Its place in the group, from 1."""
+    name: str
+    """Name of the job."""
+    status: JobStatus
+    """State of the job."""
+    status_reason: str
+    """Reason of the last transition."""
+    values: dict[str, Any]
+    """The fields of the spec that differ between the jobs of a sweep, by path."""
+    objective: float | None
+    """The group's metric, as far as the run has come; null without a value."""
+
+
+class GroupList(TypedDict):
+    """Groups, newest first unless asked otherwise."""
+
+    object: Literal["list"]
+    """Always `list`."""
+    data: list[GroupSummary]
+    """The items of this page."""
+    has_more: bool
+    """Whether more follow."""
+    first_id: str | None
+    """Cursor of the first item."""
+    last_id: str | None
+    """Cursor of the last item: the next page's `after`."""
+
+
 class JobParent(TypedDict):
     """The job that another one was made from."""
 
@@ -3595,6 +3721,25 @@ class SamplesEvent(TypedDict):
     """The event's own fields."""
 
 
+class SweepSpec(TypedDict, closed=True):
+    """Jobs that differ in a few fields. Lists alone are a grid: one job for each combination. `count` draws that many combinations."""
+
+    name: NotRequired[str]
+    """Name of the group, for people."""
+    spec: dict[str, Any]
+    """The job spec that all jobs share."""
+    parameters: dict[str, list[Any] | Uniform | LogUniform | Integer | Choice]
+    """Path of a field, such as `ppo.kl.coef` or `rewards.0.weight` → a list of values, or a distribution."""
+    count: NotRequired[int | None]
+    """Number of combinations to draw. Required with a distribution. Left out: all combinations of the lists."""
+    seed: NotRequired[int]
+    """Seed of the draws. The same sweep with the same seed has the same jobs."""
+    max_parallel: NotRequired[int | None]
+    """Most jobs that are queued or run at once. The others are paused until there is room. Left out: no bound."""
+    metric: NotRequired[str]
+    """The objective by which the jobs are compared: a figure of the run's summary, or a metric."""
+
+
 class TrackingSpec(TypedDict, closed=True):
     """Trackers that the metrics also go to, each in a process of its own. A tracker that fails never fails the run. Addresses and credentials come from the environment of the trainer only."""
 
@@ -3762,6 +3907,29 @@ class EvaluationSpec(TypedDict, closed=True):
     """Checkpoint or model that the evaluation stage compares with. Left out: the policy as it was before PPO (or KTO, or DPO). The evaluations during PPO, `keep_best` and the health rules always compare with the policy as PPO began."""
     keep_best: NotRequired[bool]
     """Keep the PPO checkpoint with the best held-out win rate against the policy as PPO began, beside the last one. The evaluation stage measures it again, with new draws (`best_win_rate`)."""
+
+
+class Group(TypedDict):
+    """A group with its jobs."""
+
+    object: Literal["job.group"]
+    """Always `job.group`."""
+    id: str
+    """Begins with `grp_`."""
+    name: str
+    """For people."""
+    metric: str
+    """The objective of its jobs."""
+    max_parallel: int | None
+    """Most jobs that are queued or run at once; null: no bound."""
+    sweep: dict[str, Any] | None
+    """The request of the sweep without the base spec; null for a group by hand."""
+    created_at: str
+    """When it was made."""
+    statuses: dict[JobStatus, int]
+    """Number of jobs in each state that occurs."""
+    jobs: list[GroupJob]
+    """The jobs, the highest objective first, those without one last."""
 
 
 JobEvent: TypeAlias = (

@@ -5,6 +5,7 @@ from core.models.annotation import Annotation, AnnotationItem, AnnotationPin, An
 from core.models.base import Base
 from core.models.commands import JobCommand
 from core.models.datasets import Dataset, DatasetContent, DatasetPrompt, DatasetReport, DatasetRow, DatasetVersion
+from core.models.groups import JobGroup, JobGroupMember
 from core.models.job_logs import JobLogChunk
 from core.models.jobs import (
     Checkpoint,
@@ -43,6 +44,8 @@ __all__ = [
     "JobCommand",
     "JobDataset",
     "JobEvent",
+    "JobGroup",
+    "JobGroupMember",
     "JobLogChunk",
     "JobMetricChunk",
     "JobMetrics",

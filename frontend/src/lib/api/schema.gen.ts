@@ -841,6 +841,110 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/sweeps": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create Sweep
+         * @description Submit a job for each combination of values, all or none. They form a group.
+         */
+        post: operations["create_sweep"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sweeps/validate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Validate Sweep
+         * @description List the jobs that the sweep would make, each with a valid spec. Nothing is stored, and no dataset is looked up.
+         */
+        post: operations["validate_sweep"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/groups": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Groups
+         * @description Your groups, without their jobs.
+         */
+        get: operations["list_groups"];
+        put?: never;
+        /**
+         * Create Group
+         * @description Make a group without jobs.
+         */
+        post: operations["create_group"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/groups/{group_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Group
+         * @description One group: its jobs with their values, their states and their objectives.
+         */
+        get: operations["get_group"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/groups/{group_id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel Group
+         * @description Cancel every job of the group that has not ended, each in a transaction of its own. A second request changes nothing.
+         */
+        post: operations["cancel_group"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/jobs/{job_id}/cancel": {
         parameters: {
             query?: never;
@@ -2626,6 +2730,22 @@ export interface components {
             keep_last: number;
         };
         /**
+         * Choice
+         * @description One of a few values, each with the same probability.
+         */
+        Choice: {
+            /**
+             * @description Always `choice`. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            distribution: "choice";
+            /**
+             * Values
+             * @description The values.
+             */
+            values: unknown[];
+        };
+        /**
          * ChooseRewardModel
          * @description A reward model to compare the answers with.
          */
@@ -4153,6 +4273,207 @@ export interface components {
             text: string;
         };
         /**
+         * Group
+         * @description A group with its jobs.
+         */
+        Group: {
+            /**
+             * Object
+             * @description Always `job.group`.
+             * @default job.group
+             * @constant
+             */
+            object: "job.group";
+            /**
+             * Id
+             * @description Begins with `grp_`.
+             */
+            id: string;
+            /**
+             * Name
+             * @description For people.
+             */
+            name: string;
+            /**
+             * Metric
+             * @description The objective of its jobs.
+             */
+            metric: string;
+            /**
+             * Max Parallel
+             * @description Most jobs that are queued or run at once; null: no bound.
+             */
+            max_parallel: number | null;
+            /**
+             * Sweep
+             * @description The request of the sweep without the base spec; null for a group by hand.
+             */
+            sweep: {
+                [key: string]: unknown;
+            } | null;
+            /**
+             * Created At
+             * Format: date-time
+             * @description When it was made.
+             */
+            created_at: string;
+            /**
+             * Statuses
+             * @description Number of jobs in each state that occurs.
+             */
+            statuses: {
+                [key: string]: number;
+            };
+            /**
+             * Jobs
+             * @description The jobs, the highest objective first, those without one last.
+             */
+            jobs: components["schemas"]["GroupJob"][];
+        };
+        /**
+         * GroupJob
+         * @description One member, with its values and its objective.
+         */
+        GroupJob: {
+            /**
+             * Id
+             * @description Id of the job.
+             */
+            id: string;
+            /**
+             * Number
+             * @description Its place in the group, from 1.
+             */
+            number: number;
+            /**
+             * Name
+             * @description Name of the job.
+             */
+            name: string;
+            /** @description State of the job. */
+            status: components["schemas"]["JobStatus"];
+            /**
+             * Status Reason
+             * @description Reason of the last transition.
+             */
+            status_reason: string;
+            /**
+             * Values
+             * @description The fields of the spec that differ between the jobs of a sweep, by path.
+             */
+            values: {
+                [key: string]: unknown;
+            };
+            /**
+             * Objective
+             * @description The group's metric, as far as the run has come; null without a value.
+             */
+            objective: number | null;
+        };
+        /**
+         * GroupList
+         * @description Groups, newest first unless asked otherwise.
+         */
+        GroupList: {
+            /**
+             * Object
+             * @description Always `list`.
+             * @default list
+             * @constant
+             */
+            object: "list";
+            /**
+             * Data
+             * @description The items of this page.
+             */
+            data: components["schemas"]["GroupSummary"][];
+            /**
+             * Has More
+             * @description Whether more follow.
+             * @default false
+             */
+            has_more: boolean;
+            /**
+             * First Id
+             * @description Cursor of the first item.
+             */
+            first_id: string | null;
+            /**
+             * Last Id
+             * @description Cursor of the last item: the next page's `after`.
+             */
+            last_id: string | null;
+        };
+        /**
+         * GroupRequest
+         * @description A group without jobs. `POST /v1/jobs?group=…` adds jobs to it.
+         */
+        GroupRequest: {
+            /**
+             * Name
+             * @description For people.
+             * @default
+             */
+            name: string;
+            /**
+             * Metric
+             * @description The objective by which its jobs are compared: a figure of the run's summary, or a metric.
+             * @default objective/scores
+             */
+            metric: string;
+            /**
+             * Max Parallel
+             * @description Most jobs that are queued or run at once. The others are paused until there is room. Left out: no bound.
+             */
+            max_parallel?: number | null;
+        };
+        /**
+         * GroupSummary
+         * @description A group in a list.
+         */
+        GroupSummary: {
+            /**
+             * Object
+             * @description Always `job.group`.
+             * @default job.group
+             * @constant
+             */
+            object: "job.group";
+            /**
+             * Id
+             * @description Begins with `grp_`.
+             */
+            id: string;
+            /**
+             * Name
+             * @description For people.
+             */
+            name: string;
+            /**
+             * Metric
+             * @description The objective of its jobs.
+             */
+            metric: string;
+            /**
+             * Max Parallel
+             * @description Most jobs that are queued or run at once; null: no bound.
+             */
+            max_parallel: number | null;
+            /**
+             * Sweep
+             * @description The request of the sweep without the base spec; null for a group by hand.
+             */
+            sweep: {
+                [key: string]: unknown;
+            } | null;
+            /**
+             * Created At
+             * Format: date-time
+             * @description When it was made.
+             */
+            created_at: string;
+        };
+        /**
          * GuardsSpec
          * @description Limits on the steps inside an iteration.
          */
@@ -4584,6 +4905,27 @@ export interface components {
              * @default false
              */
             send_tokens: boolean;
+        };
+        /**
+         * Integer
+         * @description An integer, each with the same probability.
+         */
+        Integer: {
+            /**
+             * @description Always `int`. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            distribution: "int";
+            /**
+             * Min
+             * @description Smallest value.
+             */
+            min: number;
+            /**
+             * Max
+             * @description Largest value, itself included.
+             */
+            max: number;
         };
         /**
          * Job
@@ -5956,6 +6298,27 @@ export interface components {
          */
         LogSource: "trainer" | "worker";
         /**
+         * LogUniform
+         * @description A number whose logarithm has the same density everywhere.
+         */
+        LogUniform: {
+            /**
+             * Min
+             * @description Smallest value.
+             */
+            min: number;
+            /**
+             * Max
+             * @description Largest value.
+             */
+            max: number;
+            /**
+             * @description Always `log_uniform`. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            distribution: "log_uniform";
+        };
+        /**
          * LoraSpec
          * @description Low-rank adapters instead of full fine-tuning (Hu et al. 2021), by peft.
          */
@@ -6854,6 +7217,29 @@ export interface components {
              * @default 1
              */
             log_token_tables: number;
+        };
+        /**
+         * PlannedJob
+         * @description A job that the sweep would make.
+         */
+        PlannedJob: {
+            /**
+             * Number
+             * @description Its place, from 1.
+             */
+            number: number;
+            /**
+             * Name
+             * @description Its name.
+             */
+            name: string;
+            /**
+             * Values
+             * @description The fields of the spec that differ, by path.
+             */
+            values: {
+                [key: string]: unknown;
+            };
         };
         /**
          * PluginReward
@@ -9389,6 +9775,72 @@ export interface components {
             seconds?: number | null;
         };
         /**
+         * SweepPlan
+         * @description The jobs that a sweep would make.
+         */
+        SweepPlan: {
+            /**
+             * Object
+             * @description Always `sweep.plan`.
+             * @default sweep.plan
+             * @constant
+             */
+            object: "sweep.plan";
+            /**
+             * Jobs
+             * @description The jobs in order.
+             */
+            jobs: components["schemas"]["PlannedJob"][];
+        };
+        /**
+         * SweepSpec
+         * @description Jobs that differ in a few fields. Lists alone are a grid: one job for each combination. `count` draws that many combinations.
+         */
+        SweepSpec: {
+            /**
+             * Name
+             * @description Name of the group, for people.
+             * @default
+             */
+            name: string;
+            /**
+             * Spec
+             * @description The job spec that all jobs share.
+             */
+            spec: {
+                [key: string]: unknown;
+            };
+            /**
+             * Parameters
+             * @description Path of a field, such as `ppo.kl.coef` or `rewards.0.weight` → a list of values, or a distribution.
+             */
+            parameters: {
+                [key: string]: unknown[] | (components["schemas"]["Uniform"] | components["schemas"]["LogUniform"] | components["schemas"]["Integer"] | components["schemas"]["Choice"]);
+            };
+            /**
+             * Count
+             * @description Number of combinations to draw. Required with a distribution. Left out: all combinations of the lists.
+             */
+            count?: number | null;
+            /**
+             * Seed
+             * @description Seed of the draws. The same sweep with the same seed has the same jobs.
+             * @default 0
+             */
+            seed: number;
+            /**
+             * Max Parallel
+             * @description Most jobs that are queued or run at once. The others are paused until there is room. Left out: no bound.
+             */
+            max_parallel?: number | null;
+            /**
+             * Metric
+             * @description The objective by which the jobs are compared: a figure of the run's summary, or a metric.
+             * @default objective/scores
+             */
+            metric: string;
+        };
+        /**
          * TaskStatus
          * @description The state of a data task.
          * @enum {string}
@@ -9522,6 +9974,27 @@ export interface components {
              * @description The item. Without an answer to it, nothing happens. Left out: the last item that was answered or skipped.
              */
             item?: string | null;
+        };
+        /**
+         * Uniform
+         * @description A number with the same density everywhere.
+         */
+        Uniform: {
+            /**
+             * Min
+             * @description Smallest value.
+             */
+            min: number;
+            /**
+             * Max
+             * @description Largest value.
+             */
+            max: number;
+            /**
+             * @description Always `uniform`. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            distribution: "uniform";
         };
         /**
          * Upload
@@ -14662,6 +15135,8 @@ export interface operations {
             query?: {
                 /** @description Priority class: jobs of a higher class start first. A job that has waited long rises. */
                 priority?: "low" | "normal" | "high";
+                /** @description Id of the group that the job joins. */
+                group?: string | null;
             };
             header?: never;
             path?: never;
@@ -15117,6 +15592,561 @@ export interface operations {
              *
              *     `knob_out_of_range`: The value of the knob is not allowed.
              */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on the server. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `unavailable`: The database or the broker does not answer. Try again.
+             *
+             *     `query_timeout`: A query took longer than the API allows.
+             */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_sweep: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SweepSpec"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Group"];
+                };
+            };
+            /** @description `bad_request`: The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_signed_in`: Sign in, or send an API key. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `cross_origin`: Requests that change something must come from the dashboard itself. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: It does not exist, or belongs to another API key. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too_large`: The request is larger than allowed. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `wrong_media_type`: The route does not accept the Content-Type of the body. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `invalid_request`: The request is not valid.
+             *
+             *     `invalid_spec`: The job spec is not valid.
+             *
+             *     `limit_exceeded`: The job exceeds a limit of this platform.
+             *
+             *     `wrong_dataset_kind`: This field needs another kind of dataset.
+             *
+             *     `wrong_checkpoint`: This field needs a checkpoint of another stage.
+             */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `quota_exceeded`: The limit of what one owner may have is reached. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on the server. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `unavailable`: The database or the broker does not answer. Try again.
+             *
+             *     `query_timeout`: A query took longer than the API allows.
+             */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    validate_sweep: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SweepSpec"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SweepPlan"];
+                };
+            };
+            /** @description `bad_request`: The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_signed_in`: Sign in, or send an API key. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `cross_origin`: Requests that change something must come from the dashboard itself. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too_large`: The request is larger than allowed. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `wrong_media_type`: The route does not accept the Content-Type of the body. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `invalid_request`: The request is not valid.
+             *
+             *     `invalid_spec`: The job spec is not valid.
+             *
+             *     `limit_exceeded`: The job exceeds a limit of this platform.
+             */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on the server. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `unavailable`: The database or the broker does not answer. Try again.
+             *
+             *     `query_timeout`: A query took longer than the API allows.
+             */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_groups: {
+        parameters: {
+            query?: {
+                /** @description Maximum number of items. */
+                limit?: number;
+                /** @description Only items after this one: the `last_id` of the previous page. */
+                after?: string | null;
+                /** @description `desc`: newest first; `asc`: oldest first. */
+                order?: "asc" | "desc";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GroupList"];
+                };
+            };
+            /** @description `not_signed_in`: Sign in, or send an API key. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid_request`: The request is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on the server. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `unavailable`: The database or the broker does not answer. Try again.
+             *
+             *     `query_timeout`: A query took longer than the API allows.
+             */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_group: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["GroupRequest"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Group"];
+                };
+            };
+            /** @description `bad_request`: The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_signed_in`: Sign in, or send an API key. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `cross_origin`: Requests that change something must come from the dashboard itself. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too_large`: The request is larger than allowed. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `wrong_media_type`: The route does not accept the Content-Type of the body. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid_request`: The request is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on the server. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `unavailable`: The database or the broker does not answer. Try again.
+             *
+             *     `query_timeout`: A query took longer than the API allows.
+             */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_group: {
+        parameters: {
+            query?: {
+                /** @description Compare by this figure or metric. Left out: the group's. */
+                metric?: string | null;
+            };
+            header?: never;
+            path: {
+                group_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Group"];
+                };
+            };
+            /** @description `not_signed_in`: Sign in, or send an API key. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: It does not exist, or belongs to another API key. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid_request`: The request is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on the server. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `unavailable`: The database or the broker does not answer. Try again.
+             *
+             *     `query_timeout`: A query took longer than the API allows.
+             */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    cancel_group: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                group_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Group"];
+                };
+            };
+            /** @description `not_signed_in`: Sign in, or send an API key. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `cross_origin`: Requests that change something must come from the dashboard itself. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: It does not exist, or belongs to another API key. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid_request`: The request is not valid. */
             422: {
                 headers: {
                     [name: string]: unknown;

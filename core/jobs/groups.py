@@ -1,0 +1,133 @@
+"""Groups of jobs: members, the objective, the bound on parallel jobs, and the cancel of all."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import func, select, update
+from sqlalchemy.orm import Session
+
+from core.errors import IllegalTransition, NotFound
+from core.jobs import sparkline
+from core.jobs.actors import PLATFORM, Actor
+from core.jobs.state import Request, change_status, request
+from core.models import Job, JobGroup, JobGroupMember
+from core.models.base import new_id
+from core.models.jobs import ACTIVE, TERMINAL, JobStatus
+
+SCORE = "objective/scores"
+_TAKES_A_PLACE = (JobStatus.QUEUED, *ACTIVE)
+
+
+@dataclass(frozen=True)
+class Member:
+    """A job of a group with its values and its objective; None: it has no such figure yet."""
+
+    job: Job
+    number: int
+    values: dict[str, Any]
+    objective: float | None
+
+
+def create_group(
+    session: Session,
+    owner_id: str,
+    name: str,
+    metric: str = SCORE,
+    max_parallel: int | None = None,
+    sweep: dict[str, Any] | None = None,
+) -> JobGroup:
+    """Store a group without jobs."""
+    group = JobGroup(
+        id=new_id("grp"), owner_id=owner_id, name=name, metric=metric, max_parallel=max_parallel, sweep=sweep
+    )
+    session.add(group)
+    session.flush()
+    return group
+
+
+def group_of(session: Session, owner_id: str, group_id: str, *, lock: bool = False) -> JobGroup:
+    """The owner's group. Raises NotFound."""
+    query = select(JobGroup).filter_by(id=group_id, owner_id=owner_id)
+    group = session.scalars(query.with_for_update() if lock else query).one_or_none()
+    if group is None:
+        raise NotFound(f"There is no group {group_id!r}.")
+    return group
+
+
+def add_to_group(session: Session, group: JobGroup, job: Job, values: dict[str, Any] | None = None) -> None:
+    """Add a job that is queued in this transaction. Beyond `max_parallel` it is paused until there is room.
+
+    The caller has created or locked the group.
+    """
+    highest = select(func.max(JobGroupMember.number)).filter_by(group_id=group.id)
+    number = (session.scalars(highest).one() or 0) + 1
+    held = group.max_parallel is not None and _places_taken(session, group.id) >= group.max_parallel
+    session.add(JobGroupMember(job_id=job.id, group_id=group.id, number=number, values=values or {}, held=held))
+    if held:
+        reason = f"The group allows {group.max_parallel} jobs at a time. The job is queued when another one ends."
+        change_status(session, job, JobStatus.PAUSED, reason, PLATFORM)
+    session.flush()
+
+
+def release_held_jobs(session: Session) -> list[str]:
+    """Queue held jobs of groups that have room, in order. Returns their ids. Any number of sweepers may call it at once."""
+    left = select(Job.id).where(Job.status != JobStatus.PAUSED)  # a user has resumed or cancelled it
+    session.execute(
+        update(JobGroupMember).where(JobGroupMember.held, JobGroupMember.job_id.in_(left)).values(held=False)
+    )
+    waiting = select(JobGroupMember.group_id).where(JobGroupMember.held)
+    groups = select(JobGroup).where(JobGroup.id.in_(waiting)).order_by(JobGroup.id).with_for_update(skip_locked=True)
+    released = []
+    for group in session.scalars(groups).all():
+        room = (group.max_parallel or 0) - _places_taken(session, group.id)
+        held = select(JobGroupMember).filter_by(group_id=group.id, held=True).order_by(JobGroupMember.number)
+        for member in session.scalars(held.limit(max(room, 0))).all():
+            member.held = False
+            job = session.get_one(Job, member.job_id)
+            change_status(session, job, JobStatus.QUEUED, "Its group has room for another job.", PLATFORM)
+            released.append(job.id)
+    session.flush()
+    return released
+
+
+def members(session: Session, group: JobGroup, metric: str) -> list[Member]:
+    """All jobs of the group, the highest objective first, those without one last."""
+    query = select(Job, JobGroupMember).join(JobGroupMember, JobGroupMember.job_id == Job.id)
+    rows = session.execute(query.where(JobGroupMember.group_id == group.id).order_by(JobGroupMember.number))
+    found = [Member(job, row.number, row.values, objective(job, metric)) for job, row in rows]
+    return sorted(found, key=lambda one: (one.objective is None, -(one.objective or 0.0)))
+
+
+def objective(job: Job, metric: str) -> float | None:
+    """The figure of the run's summary, else the newest value of the metric; for the score, the last of its sparkline."""
+    for figures in (job.summary, job.latest_metrics):
+        if figures and metric in figures:
+            return float(figures[metric])
+    scores = sparkline.means(job.reward_line) if metric == SCORE else []
+    return scores[-1] if scores else None
+
+
+def open_jobs(session: Session, group_id: str) -> Sequence[str]:
+    """The jobs that a cancel ends. Held ones come first, so that none of them is released meanwhile."""
+    ended = (*TERMINAL, JobStatus.CANCELLING)
+    query = select(Job.id).join(JobGroupMember, JobGroupMember.job_id == Job.id)
+    query = query.where(JobGroupMember.group_id == group_id, Job.status.not_in(ended))
+    return session.scalars(query.order_by(JobGroupMember.held.desc(), JobGroupMember.number)).all()
+
+
+def cancel_member(session: Session, job_id: str, actor: Actor) -> None:
+    """Cancel the job, unless it has ended meanwhile."""
+    job = session.get(Job, job_id)
+    if job is None:
+        return
+    try:
+        request(session, job, Request.CANCEL, actor, "The group was cancelled.")
+    except IllegalTransition:
+        return
+
+
+def _places_taken(session: Session, group_id: str) -> int:
+    session.flush()
+    query = select(func.count()).select_from(JobGroupMember).join(Job, Job.id == JobGroupMember.job_id)
+    return session.scalars(query.where(JobGroupMember.group_id == group_id, Job.status.in_(_TAKES_A_PLACE))).one()

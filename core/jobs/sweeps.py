@@ -1,0 +1,89 @@
+"""Makes the jobs of a sweep: all of them, or none."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from pydantic import ValidationError
+from sqlalchemy.orm import Session
+
+from core.errors import InvalidSpec, PlatformError
+from core.jobs.actors import Actor
+from core.jobs.groups import add_to_group, create_group
+from core.jobs.limits import check_limits
+from core.jobs.submit import submit_job
+from core.jobs.sweep_spec import SweepSpec, Values
+from core.models import JobGroup
+from core.settings import Settings
+from trainer.spec import JobSpec
+from trainer.spec.validation_errors import explain
+
+_MOST_ERRORS = 50
+
+
+@dataclass(frozen=True)
+class SweepJob:
+    """One job of a sweep before it is submitted."""
+
+    number: int
+    values: Values
+    spec: JobSpec
+
+
+def planned_jobs(sweep: SweepSpec, settings: Settings) -> list[SweepJob]:
+    """The jobs of the sweep, validated.
+
+    Raises LimitExceeded before any combination is made, and InvalidSpec with the problems of every combination.
+    """
+    sweep.check_size(settings.max_sweep_jobs)
+    jobs, problems = [], []
+    for number, values in enumerate(sweep.combinations(), 1):
+        given = sweep.spec_with(values)
+        try:
+            spec = JobSpec.model_validate(given | {"name": _name(sweep, given, number, values)})
+        except ValidationError as error:
+            where = f"Job {number} ({_shown(values)})"
+            problems += [{"pointer": one.pointer, "detail": f"{where}: {one.detail}"} for one in explain(error)]
+            continue
+        jobs.append(SweepJob(number, values, spec))
+    if problems:
+        more = f" ({len(problems) - 1} more)" if len(problems) > 1 else ""
+        detail = f"{problems[0]['pointer']}: {problems[0]['detail']}{more}"
+        raise InvalidSpec(detail, param="parameters", errors=problems[:_MOST_ERRORS])
+    for job in jobs:
+        with _naming_combination(job):
+            check_limits(job.spec, settings)
+    return jobs
+
+
+def create_sweep(session: Session, owner_id: str, sweep: SweepSpec, settings: Settings, actor: Actor) -> JobGroup:
+    """Queue all jobs of the sweep as one group. Raises the errors of `planned_jobs` and of `submit_job`."""
+    jobs = planned_jobs(sweep, settings)
+    asked = sweep.model_dump(mode="json", exclude={"spec"})
+    group = create_group(session, owner_id, sweep.name, sweep.metric, sweep.max_parallel, asked)
+    for job in jobs:
+        with _naming_combination(job):
+            made = submit_job(session, owner_id, job.spec, settings, actor)
+        add_to_group(session, group, made, job.values)
+    return group
+
+
+@contextmanager
+def _naming_combination(job: SweepJob) -> Iterator[None]:
+    """While inside, the text of an expected error begins with the combination."""
+    try:
+        yield
+    except PlatformError as error:
+        error.detail = f"Job {job.number} ({_shown(job.values)}): {error.detail}"
+        raise
+
+
+def _name(sweep: SweepSpec, given: dict[str, object], number: int, values: Values) -> str:
+    base = sweep.name or str(given.get("name") or "Sweep")
+    return f"{base} {number}: {_shown(values)}"[:200]
+
+
+def _shown(values: Values) -> str:
+    return ", ".join(
+        f"{path}={value:.4g}" if isinstance(value, float) else f"{path}={value}" for path, value in values.items()
+    )

@@ -1,0 +1,108 @@
+"""Sweeps and groups over REST."""
+
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+from sqlalchemy.orm import Session
+
+from core.jobs import attempts
+from core.jobs.events import append_events
+from core.jobs.groups import release_held_jobs
+from core.models import ApiKey, Job
+from core.models.jobs import JobStatus
+from tests.api.problem_checks import problem
+from tests.core.factories import start_events, step
+
+Body = dict[str, Any]
+
+
+@pytest.fixture
+def sweep(body: Body) -> Body:
+    return {"name": "coef", "spec": body, "parameters": {"ppo.kl.coef": [0.1, 0.2, 0.3]}}
+
+
+def statuses(client: TestClient, group_id: str) -> dict[int, str]:
+    jobs = client.get(f"/v1/groups/{group_id}").json()["jobs"]
+    return {job["number"]: job["status"] for job in jobs}
+
+
+def test_sweep_makes_a_group_of_jobs(client: TestClient, sweep: Body) -> None:
+    plan = client.post("/v1/sweeps/validate", json=sweep).json()
+    assert [job["values"] for job in plan["jobs"]] == [{"ppo.kl.coef": value} for value in (0.1, 0.2, 0.3)]
+    assert client.get("/v1/jobs").json()["data"] == []
+    response = client.post("/v1/sweeps", json=sweep)
+    group = response.json()
+    assert response.status_code == 201 and group["statuses"] == {"queued": 3}
+    assert group["sweep"]["parameters"] == sweep["parameters"] and "spec" not in group["sweep"]
+    job = client.get(f"/v1/jobs/{group['jobs'][1]['id']}").json()
+    assert (job["name"], job["spec"]["ppo"]["kl"]["coef"]) == ("coef 2: ppo.kl.coef=0.2", 0.2)
+    assert [one["id"] for one in client.get("/v1/groups").json()["data"]] == [group["id"]]
+
+
+def test_invalid_combination_is_named_and_nothing_made(client: TestClient, sweep: Body) -> None:
+    sweep["parameters"] |= {"ppo.minibatches": [4, 5]}
+    document = problem(client.post("/v1/sweeps", json=sweep), 422, "invalid_spec")
+    assert len(document["errors"]) == 3
+    assert "Job 2 (ppo.kl.coef=0.1, ppo.minibatches=5)" in document["errors"][0]["detail"]
+    unknown = sweep | {"spec": sweep["spec"] | {"data": {"preferences": "ds_nope"}}}
+    unknown["parameters"] = {"seed": [1, 2]}
+    document = problem(client.post("/v1/sweeps", json=unknown), 404, "not_found")
+    assert document["detail"].startswith("Job 1 (seed=1): ")
+    assert client.get("/v1/jobs").json()["data"] == client.get("/v1/groups").json()["data"] == []
+
+
+def test_sweep_of_a_million_jobs_names_the_limit(client: TestClient, sweep: Body) -> None:
+    sweep["parameters"] = {name: list(range(100)) for name in ("seed", "ppo.steps", "ppo.epochs")}
+    for path in ("sweeps", "sweeps/validate"):
+        document = problem(client.post(f"/v1/{path}", json=sweep), 422, "limit_exceeded")
+        assert (document["limit"], document["asked"]) == (100, 1_000_000)
+
+
+def test_max_parallel_holds_jobs_until_there_is_room(client: TestClient, session: Session, sweep: Body) -> None:
+    group = client.post("/v1/sweeps", json=sweep | {"max_parallel": 1}).json()
+    assert statuses(client, group["id"]) == {1: "queued", 2: "paused", 3: "paused"}
+    claim = attempts.claim(session, "wrk_1")
+    assert claim is not None and attempts.claim(session, "wrk_2") is None
+    session.commit()
+    assert release_held_jobs(session) == []
+    append_events(session, claim.job_id, claim.attempt, start_events())
+    attempts.finish(session, claim.job_id, claim.attempt, JobStatus.SUCCEEDED, "Done.", summary={"win_rate": 0.6})
+    assert len(release_held_jobs(session)) == 1 and release_held_jobs(session) == []
+    session.commit()
+    assert statuses(client, group["id"]) == {1: "succeeded", 2: "queued", 3: "paused"}
+
+
+def test_jobs_are_sorted_by_the_objective(client: TestClient, session: Session, sweep: Body) -> None:
+    group = client.post("/v1/sweeps", json=sweep).json()
+    for score in (1, 5):
+        claim = attempts.claim(session, "wrk_1")
+        assert claim is not None
+        append_events(session, claim.job_id, claim.attempt, [*start_events(), step(score)])
+    session.commit()
+    found = client.get(f"/v1/groups/{group['id']}").json()
+    assert [job["objective"] for job in found["jobs"]] == [0.5, 0.1, None]
+    other = client.get(f"/v1/groups/{group['id']}", params={"metric": "win_rate"}).json()
+    assert other["metric"] == "win_rate" and [job["objective"] for job in other["jobs"]] == [None] * 3
+
+
+def test_cancel_ends_all_jobs_and_is_idempotent(client: TestClient, session: Session, sweep: Body) -> None:
+    group = client.post("/v1/sweeps", json=sweep | {"max_parallel": 2}).json()
+    assert attempts.claim(session, "wrk_1") is not None
+    session.commit()
+    for _ in range(2):
+        done = client.post(f"/v1/groups/{group['id']}/cancel").json()
+        assert done["statuses"] == {"cancelling": 1, "cancelled": 2}
+    assert release_held_jobs(session) == []
+    problem(client.post("/v1/groups/grp_nope/cancel"), 404, "not_found")
+
+
+def test_jobs_join_a_group_at_their_submission(
+    client: TestClient, session: Session, body: Body, owner: tuple[ApiKey, str]
+) -> None:
+    group = client.post("/v1/groups", json={"name": "mine", "max_parallel": 1}).json()
+    for _ in range(2):
+        assert client.post("/v1/jobs", params={"group": group["id"]}, json=body).status_code == 201
+    assert statuses(client, group["id"]) == {1: "queued", 2: "paused"}
+    problem(client.post("/v1/jobs", params={"group": "grp_nope"}, json=body), 404, "not_found")
+    assert session.query(Job).count() == 2
