@@ -4,7 +4,7 @@ from fastapi import APIRouter, FastAPI
 from fastapi.routing import APIRoute
 from starlette.middleware import Middleware
 
-from api import health, platform, problems, reference, session, usage
+from api import health, idempotency, platform, problems, reference, session, usage
 from api.annotation import routes as annotation
 from api.compression import Compression
 from api.dashboard import Dashboard
@@ -60,6 +60,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.state.hub = Hub(settings)
     app.state.digests = RunningDigests()
     problems.install(app)
+    idempotency.install(app)
     for router in ROUTERS:
         app.include_router(_under_v1(router))
     app.include_router(health.router)

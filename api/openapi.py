@@ -6,9 +6,11 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
+from api import idempotency
 from api.datasets.schemas import ImportDataset
 from api.jobs.schemas import JobLogLine
-from api.problems import Problem
+from api.problems import Problem, documented
+from core.errors import IdempotencyKeyReused, RequestInFlight
 
 INTRODUCTION = """\
 Upload preference data, submit one job, and watch a language model go through SFT, reward model, PPO and evaluation.
@@ -37,9 +39,20 @@ def _schema(app: FastAPI) -> dict[str, Any]:
     for model in (Problem, ImportDataset, JobLogLine):
         found = model.model_json_schema(mode="serialization", ref_template="#/components/schemas/{model}")
         shapes |= found.pop("$defs", {}) | {model.__name__: found}
+    _document_repetition(schema)
     for name in ("HTTPValidationError", "ValidationError"):
         shapes.pop(name, None)
     return schema
+
+
+def _document_repetition(schema: dict[str, Any]) -> None:
+    """Add the errors of an `Idempotency-Key` to the operations that take one."""
+    for operation in (one for item in schema["paths"].values() for one in item.values()):
+        if idempotency.HEADER not in [parameter["name"] for parameter in operation.get("parameters", [])]:
+            continue
+        for status, added in documented(RequestInFlight, IdempotencyKeyReused).items():
+            known = operation["responses"].setdefault(str(status), {**added, "description": ""})
+            known["description"] = f"{known['description']}\n\n{added['description']}".strip()
 
 
 def text(app: FastAPI) -> str:

@@ -9,11 +9,14 @@ from fastapi import Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from pydantic import BaseModel, ValidationError
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
 from core.errors import InvalidRequest, InvalidSpec, PlatformError, WrongMediaType
 from trainer.spec import JobSpec
 from trainer.spec.validation_errors import explain
+
+_BEFORE_COMMIT = "proximal.before_commit"
 
 
 class StrictRoute(APIRoute):
@@ -23,9 +26,17 @@ class StrictRoute(APIRoute):
         handle = super().get_route_handler()
 
         async def handle_strictly(request: Request) -> Response:
-            return await handle(_StrictRequest(request.scope, request.receive))
+            response = await handle(_StrictRequest(request.scope, request.receive))
+            for call in request.scope.get(_BEFORE_COMMIT, ()):
+                await run_in_threadpool(call, response)
+            return response
 
         return handle_strictly
+
+
+def before_commit(request: Request, call: Callable[[Response], object]) -> None:
+    """Call a function with the response of a successful request, before its transaction is committed."""
+    request.scope.setdefault(_BEFORE_COMMIT, []).append(call)
 
 
 class _StrictRequest(Request):

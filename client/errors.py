@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+NO_HEADERS: Mapping[str, str] = {}
+
 
 class ClientError(Exception):
     """Base class of the errors that this package raises. `exit_status`: that of the command which ends with it."""
@@ -30,10 +32,15 @@ class JobNotSucceeded(ClientError):
 class ApiError(ClientError):
     """The platform returned an error. `problem` is its `application/problem+json` body."""
 
-    def __init__(self, status: int, problem: Mapping[str, Any]) -> None:
+    def __init__(self, status: int, problem: Mapping[str, Any], headers: Mapping[str, str] = NO_HEADERS) -> None:
         self.status = status
         self.problem = dict(problem)
         self.code = str(problem.get("code", ""))
+        after, advice = headers.get("retry-after", ""), headers.get("x-should-retry")
+        self.retry_after = float(after) if after.isdecimal() else None
+        """Seconds until the request may be repeated, if the platform names them."""
+        self.should_retry = None if advice is None else advice == "true"
+        """Whether waiting helps; None if the platform sends no `x-should-retry`."""
         super().__init__(_message(status, problem))
 
 

@@ -17,6 +17,7 @@
     │   ├── UploadNotComplete  409  the upload cannot be read before all parts were received
     │   ├── PartsMissing       409  the upload cannot be completed before all parts were received
     │   ├── PartDiffers        409  the part was received before, with other bytes
+    │   ├── RequestInFlight    409  a request with the same Idempotency-Key has not ended
     │   ├── RoundNotReady      409  the annotation round has no items yet
     │   ├── RoundOpen          409  the annotation round is not closed
     │   ├── RoundClosed        409  the annotation round accepts no answers
@@ -37,6 +38,7 @@
     │   ├── ChecksumMismatch   422  the received bytes have another hash
     │   ├── ImportRefused      422  files may not be imported from the address
     │   ├── LimitExceeded      422  a field of the spec exceeds a limit of the platform
+    │   ├── IdempotencyKeyReused 422  the Idempotency-Key belongs to another request
     │   ├── WrongDatasetKind   422  the field needs another kind of dataset
     │   ├── CannotContinue     422  the job has no models to continue from
     │   └── WrongCheckpoint    422  the field needs a checkpoint of another stage
@@ -181,6 +183,12 @@ class LeaseLost(Conflict):
     title = "This attempt no longer holds the job."
 
 
+class RequestInFlight(Conflict):
+    code = "request_in_flight"
+    title = "A request with the same Idempotency-Key is still in progress."
+    headers = SOON
+
+
 class RoundNotReady(Conflict):
     code = "round_not_ready"
     title = "The round has no items yet."
@@ -278,6 +286,11 @@ class ImportRefused(InvalidRequest):
 class LimitExceeded(InvalidRequest):
     code = "limit_exceeded"
     title = "The job exceeds a limit of this platform."
+
+
+class IdempotencyKeyReused(InvalidRequest):
+    code = "idempotency_key_reused"
+    title = "The Idempotency-Key belongs to another request."
 
 
 class WrongDatasetKind(InvalidRequest):

@@ -175,6 +175,8 @@ class Settings(BaseSettings):
     """Times that the same wrong key or code may be sent within a minute, from all addresses together."""
     sign_in_minutes: Annotated[float, Field(gt=0)] = 10
     """Minutes for which the link of `proximal up` and `proximal open` is valid. It works once."""
+    idempotency_hours: Annotated[float, Field(gt=0)] = 24
+    """Hours for which the response of a request with an `Idempotency-Key` is stored. A repeated request returns it for as long."""
     session_hours: Annotated[float, Field(gt=0)] = 24 * 14
     """Hours for which a browser stays signed in."""
     stream_seconds: Seconds = 600

@@ -3,7 +3,7 @@
 import logging
 import time
 
-from core import tasks
+from core import idempotency, tasks
 from core.blobs import blob_store
 from core.broker import DATA_QUEUE, waiting_wakeups, wake_worker
 from core.datasets import retention
@@ -65,12 +65,14 @@ def sweep_jobs(settings: Settings) -> SweepResult:
 
 
 def sweep_data(settings: Settings) -> SweepResult:
-    """Sweep data tasks, uploads and expired datasets once. Any number of sweepers may run at once."""
+    """Sweep data tasks, uploads, stored responses and expired datasets once. Any number of sweepers may run at once."""
     blobs = blob_store(settings)
     with session_scope() as session:
         result = tasks.sweep(session)
     with session_scope() as session:
         uploads = sweep_uploads(session, blobs)
+    with session_scope() as session:
+        idempotency.sweep(session)
     with session_scope() as session:
         expired = retention.expired(session)
     for dataset_id in expired:

@@ -23,6 +23,7 @@ from api.annotation.schemas import (
     UndoAnswer,
 )
 from api.deps import After, Limit, OrderBy, PrincipalDep, SessionDep, SettingsDep
+from api.idempotency import IDEMPOTENT
 from api.jobs.schemas import Job
 from api.jobs.views import in_order, job_view
 from api.problems import BadRequest, documented
@@ -70,6 +71,7 @@ RoundDep = Annotated[models.AnnotationRound, Depends(_round)]
 @router.post(
     "",
     status_code=202,
+    dependencies=IDEMPOTENT,
     responses=documented(*WRITES, WrongDatasetKind, WrongCheckpoint, DatasetNotReady, DatasetBlocked),
 )
 def create_annotation_round(
@@ -140,7 +142,7 @@ def answer_annotation_item(item_id: str, body: SubmitAnswer, round_: RoundDep, s
     return views.answer_of(annotation, queue.queue_progress(session, round_, body.annotator))
 
 
-@router.post("/{round_id}/undo", responses=documented(*WRITES, RoundNotReady, RoundClosed))
+@router.post("/{round_id}/undo", dependencies=IDEMPOTENT, responses=documented(*WRITES, RoundNotReady, RoundClosed))
 def undo_annotation(body: UndoAnswer, round_: RoundDep, session: SessionDep) -> AnnotationUndo:
     """Undo an annotator's last answer, or the one to an item. The annotator gets the item again, first."""
     taken = answers.undo(session, round_, body.annotator, body.item)
@@ -169,7 +171,12 @@ def list_annotation_results(
     return AnnotationResultList.from_items(listed, len(found) > limit, key="number")
 
 
-@router.post("/{round_id}/reward_model", status_code=202, responses=documented(*WRITES, RoundNotReady, WrongCheckpoint))
+@router.post(
+    "/{round_id}/reward_model",
+    status_code=202,
+    dependencies=IDEMPOTENT,
+    responses=documented(*WRITES, RoundNotReady, WrongCheckpoint),
+)
 def choose_annotation_reward_model(
     body: ChooseRewardModel, round_: RoundDep, principal: PrincipalDep, session: SessionDep
 ) -> AnnotationProgress:
@@ -181,6 +188,7 @@ def choose_annotation_reward_model(
 @router.post(
     "/{round_id}/close",
     status_code=202,
+    dependencies=IDEMPOTENT,
     responses=documented(
         *WRITES, RoundNotReady, RoundClosed, NothingToClose, WrongDatasetKind, DatasetNotReady, DatasetBlocked
     ),
@@ -214,6 +222,7 @@ def get_annotation_continuation(
 @router.post(
     "/{round_id}/continue",
     status_code=201,
+    dependencies=IDEMPOTENT,
     responses=documented(
         *WRITES,
         RoundOpen,

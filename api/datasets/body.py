@@ -1,18 +1,20 @@
 """The body of `POST /v1/datasets`: a form with a file, or JSON that names an upload."""
 
+import hashlib
 import io
 import json
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
-from fastapi import Request
+from fastapi import Depends, Request
 from pydantic import ValidationError
 from starlette.datastructures import FormData, UploadFile
 from starlette.exceptions import HTTPException
 
 from api.datasets.schemas import ImportDataset
-from api.deps import PrincipalDep
+from api.deps import PrincipalDep, SessionDep, SettingsDep
+from api.idempotency import KeyDep, take_effect_once
 from api.validation import invalid_body, without_duplicates
 from core.datasets import versions
 from core.datasets.importing import BadRows, Import, Reading, Source
@@ -82,6 +84,32 @@ async def read_body(_: PrincipalDep, request: Request) -> AsyncIterator[Form | I
             await form.close()
     else:
         raise WrongMediaType(f"Send {_FORM} with the part file, or application/json that names an upload.")
+
+
+def _once(
+    request: Request,
+    principal: PrincipalDep,
+    wanted: Annotated[Form | ImportDataset, Depends(read_body)],
+    session: SessionDep,
+    settings: SettingsDep,
+    key: KeyDep,
+) -> None:
+    if key is not None:
+        take_effect_once(request, session, principal, settings, key, _fingerprint(wanted))
+
+
+IDEMPOTENT_UPLOAD = [Depends(_once)]
+
+
+def _fingerprint(wanted: Form | ImportDataset) -> str:
+    """Hash of the fields and the file. The text of a form differs each time, because its boundary is random."""
+    if isinstance(wanted, ImportDataset):
+        return hashlib.sha256(wanted.model_dump_json().encode()).hexdigest()
+    found = wanted.wanted
+    fields = (found.source.filename, found.name, found.reading, found.bad_rows)
+    with found.source.open_() as file:
+        content = hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]  # it is buffered
+    return hashlib.sha256(repr((fields, content)).encode()).hexdigest()
 
 
 async def _form(request: Request) -> FormData:

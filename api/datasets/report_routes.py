@@ -9,6 +9,7 @@ from api.datasets import views
 from api.datasets.report_schemas import ApplyFixes, Report, ReportList, RequestReport
 from api.datasets.schemas import DataProgress, DatasetVersion
 from api.deps import After, BlobsDep, DatasetDep, Limit, PrincipalDep, SessionDep
+from api.idempotency import IDEMPOTENT
 from api.problems import documented
 from api.validation import StrictRoute
 from core import models
@@ -36,6 +37,7 @@ _READY: dict[int | str, dict[str, Any]] = {201: {"description": "The version is 
 @router.post(
     "/{dataset_id}/reports",
     status_code=202,
+    dependencies=IDEMPOTENT,
     responses=_THERE | documented(*_REFUSALS),
 )
 def request_report(
@@ -74,6 +76,7 @@ def get_report(dataset: DatasetDep, report_id: str, session: SessionDep) -> Repo
 @router.post(
     "/{dataset_id}/fixes",
     status_code=202,
+    dependencies=IDEMPOTENT,
     responses=_READY | documented(*_REFUSALS),
 )
 def apply_fixes(

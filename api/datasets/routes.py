@@ -7,7 +7,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from api.datasets import views
-from api.datasets.body import DATASET_BODY, Form, read_body
+from api.datasets.body import DATASET_BODY, IDEMPOTENT_UPLOAD, Form, read_body
 from api.datasets.schemas import ChangeDataset, Dataset, DatasetList, DataTask, DataTaskList, ImportDataset
 from api.deps import After, BlobsDep, DatasetDep, Limit, OrderBy, PrincipalDep, SessionDep, SettingsDep, refresh
 from api.problems import BadRequest, documented
@@ -51,6 +51,7 @@ router = APIRouter(prefix="/datasets", tags=["Datasets"], route_class=StrictRout
     "",
     status_code=201,
     openapi_extra=DATASET_BODY,
+    dependencies=IDEMPOTENT_UPLOAD,
     responses=ACCEPTED
     | documented(
         NotSignedIn,

@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 
 from api.deps import After, Limit, OrderBy, PrincipalDep, SessionDep, SettingsDep
 from api.groups.schemas import Group, GroupJob, GroupList, GroupRequest, GroupSummary, PlannedJob, SweepPlan
+from api.idempotency import IDEMPOTENT
 from api.problems import BadRequest, documented
 from api.validation import StrictRoute
 from core.broker import wake_worker
@@ -37,7 +38,7 @@ CHANGE = (BadRequest, NotSignedIn, CrossOrigin, TooLarge, WrongMediaType, Invali
 SUBMIT = (*CHANGE, NotFound, InvalidSpec, LimitExceeded, WrongDatasetKind, WrongCheckpoint, QuotaExceeded)
 
 
-@router.post("/sweeps", status_code=201, responses=documented(*SUBMIT))
+@router.post("/sweeps", status_code=201, dependencies=IDEMPOTENT, responses=documented(*SUBMIT))
 def create_sweep(body: SweepSpec, principal: PrincipalDep, session: SessionDep, settings: SettingsDep) -> Group:
     """Submit a job for each combination of values, all or none. They form a group."""
     group = sweeps.create_sweep(session, principal.owner_id, body, settings, key_of(principal))
@@ -52,7 +53,7 @@ def validate_sweep(body: SweepSpec, principal: PrincipalDep, settings: SettingsD
     return SweepPlan(jobs=[PlannedJob(number=job.number, name=job.spec.name, values=job.values) for job in jobs])
 
 
-@router.post("/groups", status_code=201, responses=documented(*CHANGE))
+@router.post("/groups", status_code=201, dependencies=IDEMPOTENT, responses=documented(*CHANGE))
 def create_group(body: GroupRequest, principal: PrincipalDep, session: SessionDep) -> Group:
     """Make a group without jobs."""
     group = groups.create_group(session, principal.owner_id, body.name, body.metric, body.max_parallel)

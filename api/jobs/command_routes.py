@@ -8,6 +8,7 @@ from fastapi import APIRouter
 from sqlalchemy import select
 
 from api.deps import After, JobDep, Limit, OrderBy, PrincipalDep, SessionDep
+from api.idempotency import IDEMPOTENT
 from api.jobs.command_schemas import CommandRequest, JobCommand, JobCommandList, JobKnob, JobKnobs
 from api.problems import BadRequest, documented
 from api.validation import StrictRoute
@@ -42,6 +43,7 @@ def get_job_knobs(job: JobDep, session: SessionDep) -> JobKnobs:
 @router.post(
     "/commands",
     status_code=201,
+    dependencies=IDEMPOTENT,
     responses=documented(
         BadRequest,
         NotSignedIn,

@@ -6,6 +6,7 @@ from fastapi import APIRouter, Query
 from sqlalchemy import select
 
 from api.deps import After, JobDep, Limit, OrderBy, PrincipalDep, SessionDep, SettingsDep
+from api.idempotency import IDEMPOTENT
 from api.jobs import views
 from api.jobs.schemas import Job, JobList
 from api.problems import BadRequest, documented
@@ -41,6 +42,7 @@ _PRIORITY = "Priority class: jobs of a higher class start first. A job that has 
 @router.post(
     "",
     status_code=201,
+    dependencies=IDEMPOTENT,
     responses=documented(
         BadRequest,
         NotSignedIn,

@@ -3,6 +3,7 @@
 from fastapi import APIRouter
 
 from api.deps import JobDep, PrincipalDep, SessionDep, SettingsDep
+from api.idempotency import IDEMPOTENT
 from api.jobs import views
 from api.jobs.request_schemas import BranchJob, CloneJob, ExtendJob, TransitionReason
 from api.jobs.schemas import Job
@@ -34,14 +35,14 @@ TRANSITION = (*WRITES, IllegalTransition)
 SUBMISSION = (InvalidSpec, WrongDatasetKind, LimitExceeded, WrongCheckpoint, QuotaExceeded)
 
 
-@router.post("/cancel", responses=documented(*TRANSITION))
+@router.post("/cancel", dependencies=IDEMPOTENT, responses=documented(*TRANSITION))
 def cancel_job(job: JobDep, principal: PrincipalDep, session: SessionDep, body: TransitionReason | None = None) -> Job:
     """End a job without a worker at once. A running job is `cancelling` until its worker has stopped the run."""
     request(session, job, Request.CANCEL, key_of(principal), _reason(body))
     return views.job_view(session, job)
 
 
-@router.post("/pause", responses=documented(*TRANSITION))
+@router.post("/pause", dependencies=IDEMPOTENT, responses=documented(*TRANSITION))
 def pause_job(job: JobDep, principal: PrincipalDep, session: SessionDep, body: TransitionReason | None = None) -> Job:
     """Pause a queued job at once. A running job is `pausing` until the trainer has finished its step and saved.
 
@@ -51,7 +52,7 @@ def pause_job(job: JobDep, principal: PrincipalDep, session: SessionDep, body: T
     return views.job_view(session, job)
 
 
-@router.post("/resume", responses=documented(*TRANSITION))
+@router.post("/resume", dependencies=IDEMPOTENT, responses=documented(*TRANSITION))
 def resume_job(
     job: JobDep,
     principal: PrincipalDep,
@@ -65,7 +66,7 @@ def resume_job(
     return views.job_view(session, job)
 
 
-@router.post("/retry", responses=documented(*TRANSITION, *SUBMISSION))
+@router.post("/retry", dependencies=IDEMPOTENT, responses=documented(*TRANSITION, *SUBMISSION))
 def retry_job(
     job: JobDep,
     principal: PrincipalDep,
@@ -79,7 +80,7 @@ def retry_job(
     return views.job_view(session, job)
 
 
-@router.post("/clone", status_code=201, responses=documented(*WRITES, *SUBMISSION))
+@router.post("/clone", status_code=201, dependencies=IDEMPOTENT, responses=documented(*WRITES, *SUBMISSION))
 def clone_job(
     job: JobDep, principal: PrincipalDep, session: SessionDep, settings: SettingsDep, body: CloneJob | None = None
 ) -> Job:
@@ -89,7 +90,7 @@ def clone_job(
     return views.job_view(session, made)
 
 
-@router.post("/branch", status_code=201, responses=documented(*WRITES, *SUBMISSION))
+@router.post("/branch", status_code=201, dependencies=IDEMPOTENT, responses=documented(*WRITES, *SUBMISSION))
 def branch_job(
     body: BranchJob, job: JobDep, principal: PrincipalDep, session: SessionDep, settings: SettingsDep
 ) -> Job:
@@ -104,7 +105,7 @@ def branch_job(
     return views.job_view(session, made)
 
 
-@router.post("/extend", status_code=201, responses=documented(*WRITES, *SUBMISSION))
+@router.post("/extend", status_code=201, dependencies=IDEMPOTENT, responses=documented(*WRITES, *SUBMISSION))
 def extend_job(
     body: ExtendJob, job: JobDep, principal: PrincipalDep, session: SessionDep, settings: SettingsDep
 ) -> Job:

@@ -8,6 +8,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from api.deps import After, BlobsDep, Limit, OrderBy, PrincipalDep, SessionDep, SettingsDep, refresh
+from api.idempotency import IDEMPOTENT
 from api.problems import BadRequest, documented
 from api.uploads.parts import PART_BODY, PartDraft, PartNumber
 from api.uploads.schemas import (
@@ -73,6 +74,7 @@ DigestsDep = Annotated[RunningDigests, Depends(_digests)]
 @router.post(
     "/uploads",
     status_code=201,
+    dependencies=IDEMPOTENT,
     responses=documented(NotSignedIn, CrossOrigin, TooLarge, WrongMediaType, InvalidRequest, QuotaExceeded, DiskFull),
 )
 def create_upload(
@@ -86,6 +88,7 @@ def create_upload(
 @router.post(
     "/uploads/from",
     status_code=202,
+    dependencies=IDEMPOTENT,
     responses=documented(NotSignedIn, CrossOrigin, WrongMediaType, InvalidRequest, ImportRefused, QuotaExceeded),
 )
 def create_upload_from(

@@ -12,8 +12,10 @@ from urllib.parse import quote
 
 import anyio
 import httpx
+from tenacity import AsyncRetrying, Retrying
 
 from client.errors import ApiError, Unreachable
+from client.sdk import retries
 
 _PAGE = 100
 Params = Mapping[str, Any]
@@ -76,6 +78,11 @@ class Connection(_Settings):
         self._http.close()
 
     def _request(self, method: str, path: str, **options: Any) -> httpx.Response:
+        """The response. Temporary errors are retried. Raises ApiError and Unreachable."""
+        once = retries.with_key(method, options)
+        return Retrying(**retries.policy(path, once))(self._send, method, path, **once)
+
+    def _send(self, method: str, path: str, **options: Any) -> httpx.Response:
         with self._reaching():
             response = self._http.request(method, path, **options)
         _raise_for_problem(response)
@@ -133,6 +140,10 @@ class AsyncConnection(_Settings):
         await self._http.aclose()
 
     async def _request(self, method: str, path: str, **options: Any) -> httpx.Response:
+        once = retries.with_key(method, options)
+        return await AsyncRetrying(**retries.policy(path, once))(self._send, method, path, **once)
+
+    async def _send(self, method: str, path: str, **options: Any) -> httpx.Response:
         with self._reaching():
             response = await self._http.request(method, path, **options)
         _raise_for_problem(response)
@@ -207,7 +218,7 @@ def _raise_for_problem(response: httpx.Response) -> None:
         problem = response.json()
     except ValueError:
         problem = {"detail": response.text[:500]}
-    raise ApiError(response.status_code, problem if isinstance(problem, dict) else {})
+    raise ApiError(response.status_code, problem if isinstance(problem, dict) else {}, response.headers)
 
 
 # Server-sent events, in the format of the WHATWG HTML standard.

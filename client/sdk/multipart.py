@@ -33,7 +33,7 @@ def persistently(action: Callable[[], T], wait: Callable[[float], object] = time
         try:
             return action()
         except (Unreachable, ApiError) as error:
-            if isinstance(error, ApiError) and error.status not in _PASSES:
+            if isinstance(error, ApiError) and (error.status not in _PASSES or error.should_retry is False):
                 raise
         wait(pause)
         pause = min(2 * pause, _LONGEST_PAUSE)

@@ -1,6 +1,6 @@
 """The tables, one a file."""
 
-from core.models.access import ApiKey, BrowserSession, Owner, SignInCode
+from core.models.access import ApiKey, BrowserSession, Owner, SignInCode, StoredResponse
 from core.models.annotation import Annotation, AnnotationItem, AnnotationPin, AnnotationRound
 from core.models.base import Base
 from core.models.commands import JobCommand
@@ -51,6 +51,7 @@ __all__ = [
     "JobMetrics",
     "Owner",
     "SignInCode",
+    "StoredResponse",
     "Upload",
     "UploadPart",
     "Worker",

@@ -1,4 +1,4 @@
-"""Owners, their API keys, and browser sessions."""
+"""Owners, their API keys, browser sessions, and the responses of requests that may be repeated."""
 
 from datetime import datetime
 from typing import Any
@@ -73,5 +73,24 @@ class BrowserSession(Base):
     sha256: Mapped[str] = mapped_column(primary_key=True)
     """Hash of the token in the cookie."""
     key_id: Mapped[str] = mapped_column(ForeignKey("api_keys.id", ondelete="CASCADE"))
+    created_at: Mapped[CreatedAt]
+    expires_at: Mapped[datetime] = mapped_column(index=True)
+
+
+class StoredResponse(Base):
+    """The response of a request with an `Idempotency-Key`, which is returned again for a repeated request."""
+
+    __tablename__ = "stored_responses"
+
+    owner_id: Mapped[str] = mapped_column(ForeignKey("owners.id", ondelete="CASCADE"), primary_key=True)
+    key: Mapped[str] = mapped_column(primary_key=True)
+    """The `Idempotency-Key`."""
+    operation: Mapped[str]
+    """Method and path."""
+    fingerprint: Mapped[str]
+    """Hash of the body."""
+    status: Mapped[int]
+    headers: Mapped[dict[str, Any]]
+    body: Mapped[str]
     created_at: Mapped[CreatedAt]
     expires_at: Mapped[datetime] = mapped_column(index=True)

@@ -11550,7 +11550,10 @@ export interface operations {
     upload_dataset: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description A text of your choice that is unique for this creation, such as a UUID, of at most 255 characters. A repeated request with the same key and body returns the first response and creates nothing. */
+                "Idempotency-Key"?: string | null;
+            };
             path?: never;
             cookie?: never;
         };
@@ -11631,7 +11634,11 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `upload_not_complete`: The upload is not complete. */
+            /**
+             * @description `upload_not_complete`: The upload is not complete.
+             *
+             *     `request_in_flight`: A request with the same Idempotency-Key is still in progress.
+             */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -11666,6 +11673,8 @@ export interface operations {
              *     `invalid_mapping`: The mapping of columns to fields is not valid.
              *
              *     `invalid_dataset`: The dataset has rows that cannot be used. Nothing was stored.
+             *
+             *     `idempotency_key_reused`: The Idempotency-Key belongs to another request.
              */
             422: {
                 headers: {
@@ -12379,7 +12388,10 @@ export interface operations {
     request_report: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description A text of your choice that is unique for this creation, such as a UUID, of at most 255 characters. A repeated request with the same key and body returns the first response and creates nothing. */
+                "Idempotency-Key"?: string | null;
+            };
             path: {
                 dataset_id: string;
             };
@@ -12436,7 +12448,11 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `dataset_not_ready`: The dataset is still being imported. */
+            /**
+             * @description `dataset_not_ready`: The dataset is still being imported.
+             *
+             *     `request_in_flight`: A request with the same Idempotency-Key is still in progress.
+             */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -12458,6 +12474,8 @@ export interface operations {
              * @description `invalid_request`: The request is not valid.
              *
              *     `dataset_failed`: The dataset could not be made.
+             *
+             *     `idempotency_key_reused`: The Idempotency-Key belongs to another request.
              */
             422: {
                 headers: {
@@ -12566,7 +12584,10 @@ export interface operations {
     apply_fixes: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description A text of your choice that is unique for this creation, such as a UUID, of at most 255 characters. A repeated request with the same key and body returns the first response and creates nothing. */
+                "Idempotency-Key"?: string | null;
+            };
             path: {
                 dataset_id: string;
             };
@@ -12623,7 +12644,11 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `dataset_not_ready`: The dataset is still being imported. */
+            /**
+             * @description `dataset_not_ready`: The dataset is still being imported.
+             *
+             *     `request_in_flight`: A request with the same Idempotency-Key is still in progress.
+             */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -12645,6 +12670,8 @@ export interface operations {
              * @description `invalid_request`: The request is not valid.
              *
              *     `dataset_failed`: The dataset could not be made.
+             *
+             *     `idempotency_key_reused`: The Idempotency-Key belongs to another request.
              */
             422: {
                 headers: {
@@ -12750,7 +12777,10 @@ export interface operations {
     create_upload: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description A text of your choice that is unique for this creation, such as a UUID, of at most 255 characters. A repeated request with the same key and body returns the first response and creates nothing. */
+                "Idempotency-Key"?: string | null;
+            };
             path?: never;
             cookie?: never;
         };
@@ -12787,6 +12817,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `request_in_flight`: A request with the same Idempotency-Key is still in progress. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `too_large`: The request is larger than allowed. */
             413: {
                 headers: {
@@ -12805,7 +12844,11 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `invalid_request`: The request is not valid. */
+            /**
+             * @description `invalid_request`: The request is not valid.
+             *
+             *     `idempotency_key_reused`: The Idempotency-Key belongs to another request.
+             */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -12859,7 +12902,10 @@ export interface operations {
     create_upload_from: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description A text of your choice that is unique for this creation, such as a UUID, of at most 255 characters. A repeated request with the same key and body returns the first response and creates nothing. */
+                "Idempotency-Key"?: string | null;
+            };
             path?: never;
             cookie?: never;
         };
@@ -12896,6 +12942,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `request_in_flight`: A request with the same Idempotency-Key is still in progress. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `wrong_media_type`: The route does not accept the Content-Type of the body. */
             415: {
                 headers: {
@@ -12909,6 +12964,8 @@ export interface operations {
              * @description `invalid_request`: The request is not valid.
              *
              *     `import_refused`: Nothing can be imported from this address.
+             *
+             *     `idempotency_key_reused`: The Idempotency-Key belongs to another request.
              */
             422: {
                 headers: {
@@ -13656,7 +13713,10 @@ export interface operations {
     create_annotation_round: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description A text of your choice that is unique for this creation, such as a UUID, of at most 255 characters. A repeated request with the same key and body returns the first response and creates nothing. */
+                "Idempotency-Key"?: string | null;
+            };
             path?: never;
             cookie?: never;
         };
@@ -13711,7 +13771,11 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `dataset_not_ready`: The dataset is still being imported. */
+            /**
+             * @description `dataset_not_ready`: The dataset is still being imported.
+             *
+             *     `request_in_flight`: A request with the same Idempotency-Key is still in progress.
+             */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -13746,6 +13810,8 @@ export interface operations {
              *     `wrong_checkpoint`: This field needs a checkpoint of another stage.
              *
              *     `dataset_blocked`: The dataset has a blocking finding. Decide about it first.
+             *
+             *     `idempotency_key_reused`: The Idempotency-Key belongs to another request.
              */
             422: {
                 headers: {
@@ -14300,7 +14366,10 @@ export interface operations {
     undo_annotation: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description A text of your choice that is unique for this creation, such as a UUID, of at most 255 characters. A repeated request with the same key and body returns the first response and creates nothing. */
+                "Idempotency-Key"?: string | null;
+            };
             path: {
                 round_id: string;
             };
@@ -14361,6 +14430,8 @@ export interface operations {
              * @description `round_not_ready`: The round has no items yet.
              *
              *     `round_closed`: The round accepts no more answers.
+             *
+             *     `request_in_flight`: A request with the same Idempotency-Key is still in progress.
              */
             409: {
                 headers: {
@@ -14388,7 +14459,11 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `invalid_request`: The request is not valid. */
+            /**
+             * @description `invalid_request`: The request is not valid.
+             *
+             *     `idempotency_key_reused`: The Idempotency-Key belongs to another request.
+             */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -14573,7 +14648,10 @@ export interface operations {
     choose_annotation_reward_model: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description A text of your choice that is unique for this creation, such as a UUID, of at most 255 characters. A repeated request with the same key and body returns the first response and creates nothing. */
+                "Idempotency-Key"?: string | null;
+            };
             path: {
                 round_id: string;
             };
@@ -14630,7 +14708,11 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `round_not_ready`: The round has no items yet. */
+            /**
+             * @description `round_not_ready`: The round has no items yet.
+             *
+             *     `request_in_flight`: A request with the same Idempotency-Key is still in progress.
+             */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -14661,6 +14743,8 @@ export interface operations {
              * @description `invalid_request`: The request is not valid.
              *
              *     `wrong_checkpoint`: This field needs a checkpoint of another stage.
+             *
+             *     `idempotency_key_reused`: The Idempotency-Key belongs to another request.
              */
             422: {
                 headers: {
@@ -14697,7 +14781,10 @@ export interface operations {
     close_annotation_round: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description A text of your choice that is unique for this creation, such as a UUID, of at most 255 characters. A repeated request with the same key and body returns the first response and creates nothing. */
+                "Idempotency-Key"?: string | null;
+            };
             path: {
                 round_id: string;
             };
@@ -14762,6 +14849,8 @@ export interface operations {
              *     `nothing_to_close`: The round has no answers to store.
              *
              *     `dataset_not_ready`: The dataset is still being imported.
+             *
+             *     `request_in_flight`: A request with the same Idempotency-Key is still in progress.
              */
             409: {
                 headers: {
@@ -14795,6 +14884,8 @@ export interface operations {
              *     `wrong_dataset_kind`: This field needs another kind of dataset.
              *
              *     `dataset_blocked`: The dataset has a blocking finding. Decide about it first.
+             *
+             *     `idempotency_key_reused`: The Idempotency-Key belongs to another request.
              */
             422: {
                 headers: {
@@ -14928,7 +15019,10 @@ export interface operations {
     continue_job: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description A text of your choice that is unique for this creation, such as a UUID, of at most 255 characters. A repeated request with the same key and body returns the first response and creates nothing. */
+                "Idempotency-Key"?: string | null;
+            };
             path: {
                 round_id: string;
             };
@@ -14989,6 +15083,8 @@ export interface operations {
              * @description `round_open`: The round has not been closed yet.
              *
              *     `dataset_not_ready`: The dataset is still being imported.
+             *
+             *     `request_in_flight`: A request with the same Idempotency-Key is still in progress.
              */
             409: {
                 headers: {
@@ -15028,6 +15124,8 @@ export interface operations {
              *     `wrong_dataset_kind`: This field needs another kind of dataset.
              *
              *     `dataset_blocked`: The dataset has a blocking finding. Decide about it first.
+             *
+             *     `idempotency_key_reused`: The Idempotency-Key belongs to another request.
              */
             422: {
                 headers: {
@@ -15138,7 +15236,10 @@ export interface operations {
                 /** @description Id of the group that the job joins. */
                 group?: string | null;
             };
-            header?: never;
+            header?: {
+                /** @description A text of your choice that is unique for this creation, such as a UUID, of at most 255 characters. A repeated request with the same key and body returns the first response and creates nothing. */
+                "Idempotency-Key"?: string | null;
+            };
             path?: never;
             cookie?: never;
         };
@@ -15193,6 +15294,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `request_in_flight`: A request with the same Idempotency-Key is still in progress. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `too_large`: The request is larger than allowed. */
             413: {
                 headers: {
@@ -15221,6 +15331,8 @@ export interface operations {
              *     `limit_exceeded`: The job exceeds a limit of this platform.
              *
              *     `wrong_checkpoint`: This field needs a checkpoint of another stage.
+             *
+             *     `idempotency_key_reused`: The Idempotency-Key belongs to another request.
              */
             422: {
                 headers: {
@@ -15499,7 +15611,10 @@ export interface operations {
     create_job_commands: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description A text of your choice that is unique for this creation, such as a UUID, of at most 255 characters. A repeated request with the same key and body returns the first response and creates nothing. */
+                "Idempotency-Key"?: string | null;
+            };
             path: {
                 job_id: string;
             };
@@ -15560,6 +15675,8 @@ export interface operations {
              * @description `job_not_running`: The job takes no commands in its present state.
              *
              *     `knob_unavailable`: The job's present stage has no such knob or action.
+             *
+             *     `request_in_flight`: A request with the same Idempotency-Key is still in progress.
              */
             409: {
                 headers: {
@@ -15591,6 +15708,8 @@ export interface operations {
              * @description `invalid_request`: The request is not valid.
              *
              *     `knob_out_of_range`: The value of the knob is not allowed.
+             *
+             *     `idempotency_key_reused`: The Idempotency-Key belongs to another request.
              */
             422: {
                 headers: {
@@ -15627,7 +15746,10 @@ export interface operations {
     create_sweep: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description A text of your choice that is unique for this creation, such as a UUID, of at most 255 characters. A repeated request with the same key and body returns the first response and creates nothing. */
+                "Idempotency-Key"?: string | null;
+            };
             path?: never;
             cookie?: never;
         };
@@ -15682,6 +15804,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `request_in_flight`: A request with the same Idempotency-Key is still in progress. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `too_large`: The request is larger than allowed. */
             413: {
                 headers: {
@@ -15710,6 +15841,8 @@ export interface operations {
              *     `wrong_dataset_kind`: This field needs another kind of dataset.
              *
              *     `wrong_checkpoint`: This field needs a checkpoint of another stage.
+             *
+             *     `idempotency_key_reused`: The Idempotency-Key belongs to another request.
              */
             422: {
                 headers: {
@@ -15928,7 +16061,10 @@ export interface operations {
     create_group: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description A text of your choice that is unique for this creation, such as a UUID, of at most 255 characters. A repeated request with the same key and body returns the first response and creates nothing. */
+                "Idempotency-Key"?: string | null;
+            };
             path?: never;
             cookie?: never;
         };
@@ -15974,6 +16110,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `request_in_flight`: A request with the same Idempotency-Key is still in progress. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `too_large`: The request is larger than allowed. */
             413: {
                 headers: {
@@ -15992,7 +16137,11 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `invalid_request`: The request is not valid. */
+            /**
+             * @description `invalid_request`: The request is not valid.
+             *
+             *     `idempotency_key_reused`: The Idempotency-Key belongs to another request.
+             */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -16182,7 +16331,10 @@ export interface operations {
     cancel_job: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description A text of your choice that is unique for this creation, such as a UUID, of at most 255 characters. A repeated request with the same key and body returns the first response and creates nothing. */
+                "Idempotency-Key"?: string | null;
+            };
             path: {
                 job_id: string;
             };
@@ -16239,7 +16391,11 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `invalid_transition`: The job cannot go from its present state to that one. */
+            /**
+             * @description `invalid_transition`: The job cannot go from its present state to that one.
+             *
+             *     `request_in_flight`: A request with the same Idempotency-Key is still in progress.
+             */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -16266,7 +16422,11 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `invalid_request`: The request is not valid. */
+            /**
+             * @description `invalid_request`: The request is not valid.
+             *
+             *     `idempotency_key_reused`: The Idempotency-Key belongs to another request.
+             */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -16302,7 +16462,10 @@ export interface operations {
     pause_job: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description A text of your choice that is unique for this creation, such as a UUID, of at most 255 characters. A repeated request with the same key and body returns the first response and creates nothing. */
+                "Idempotency-Key"?: string | null;
+            };
             path: {
                 job_id: string;
             };
@@ -16359,7 +16522,11 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `invalid_transition`: The job cannot go from its present state to that one. */
+            /**
+             * @description `invalid_transition`: The job cannot go from its present state to that one.
+             *
+             *     `request_in_flight`: A request with the same Idempotency-Key is still in progress.
+             */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -16386,7 +16553,11 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `invalid_request`: The request is not valid. */
+            /**
+             * @description `invalid_request`: The request is not valid.
+             *
+             *     `idempotency_key_reused`: The Idempotency-Key belongs to another request.
+             */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -16422,7 +16593,10 @@ export interface operations {
     resume_job: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description A text of your choice that is unique for this creation, such as a UUID, of at most 255 characters. A repeated request with the same key and body returns the first response and creates nothing. */
+                "Idempotency-Key"?: string | null;
+            };
             path: {
                 job_id: string;
             };
@@ -16479,7 +16653,11 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `invalid_transition`: The job cannot go from its present state to that one. */
+            /**
+             * @description `invalid_transition`: The job cannot go from its present state to that one.
+             *
+             *     `request_in_flight`: A request with the same Idempotency-Key is still in progress.
+             */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -16506,7 +16684,11 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `invalid_request`: The request is not valid. */
+            /**
+             * @description `invalid_request`: The request is not valid.
+             *
+             *     `idempotency_key_reused`: The Idempotency-Key belongs to another request.
+             */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -16542,7 +16724,10 @@ export interface operations {
     retry_job: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description A text of your choice that is unique for this creation, such as a UUID, of at most 255 characters. A repeated request with the same key and body returns the first response and creates nothing. */
+                "Idempotency-Key"?: string | null;
+            };
             path: {
                 job_id: string;
             };
@@ -16599,7 +16784,11 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `invalid_transition`: The job cannot go from its present state to that one. */
+            /**
+             * @description `invalid_transition`: The job cannot go from its present state to that one.
+             *
+             *     `request_in_flight`: A request with the same Idempotency-Key is still in progress.
+             */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -16636,6 +16825,8 @@ export interface operations {
              *     `limit_exceeded`: The job exceeds a limit of this platform.
              *
              *     `wrong_checkpoint`: This field needs a checkpoint of another stage.
+             *
+             *     `idempotency_key_reused`: The Idempotency-Key belongs to another request.
              */
             422: {
                 headers: {
@@ -16681,7 +16872,10 @@ export interface operations {
     clone_job: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description A text of your choice that is unique for this creation, such as a UUID, of at most 255 characters. A repeated request with the same key and body returns the first response and creates nothing. */
+                "Idempotency-Key"?: string | null;
+            };
             path: {
                 job_id: string;
             };
@@ -16738,6 +16932,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `request_in_flight`: A request with the same Idempotency-Key is still in progress. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `too_large`: The request is larger than allowed. */
             413: {
                 headers: {
@@ -16766,6 +16969,8 @@ export interface operations {
              *     `limit_exceeded`: The job exceeds a limit of this platform.
              *
              *     `wrong_checkpoint`: This field needs a checkpoint of another stage.
+             *
+             *     `idempotency_key_reused`: The Idempotency-Key belongs to another request.
              */
             422: {
                 headers: {
@@ -16811,7 +17016,10 @@ export interface operations {
     branch_job: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description A text of your choice that is unique for this creation, such as a UUID, of at most 255 characters. A repeated request with the same key and body returns the first response and creates nothing. */
+                "Idempotency-Key"?: string | null;
+            };
             path: {
                 job_id: string;
             };
@@ -16868,6 +17076,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `request_in_flight`: A request with the same Idempotency-Key is still in progress. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `too_large`: The request is larger than allowed. */
             413: {
                 headers: {
@@ -16896,6 +17113,8 @@ export interface operations {
              *     `limit_exceeded`: The job exceeds a limit of this platform.
              *
              *     `wrong_checkpoint`: This field needs a checkpoint of another stage.
+             *
+             *     `idempotency_key_reused`: The Idempotency-Key belongs to another request.
              */
             422: {
                 headers: {
@@ -16941,7 +17160,10 @@ export interface operations {
     extend_job: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description A text of your choice that is unique for this creation, such as a UUID, of at most 255 characters. A repeated request with the same key and body returns the first response and creates nothing. */
+                "Idempotency-Key"?: string | null;
+            };
             path: {
                 job_id: string;
             };
@@ -16998,6 +17220,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `request_in_flight`: A request with the same Idempotency-Key is still in progress. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `too_large`: The request is larger than allowed. */
             413: {
                 headers: {
@@ -17026,6 +17257,8 @@ export interface operations {
              *     `limit_exceeded`: The job exceeds a limit of this platform.
              *
              *     `wrong_checkpoint`: This field needs a checkpoint of another stage.
+             *
+             *     `idempotency_key_reused`: The Idempotency-Key belongs to another request.
              */
             422: {
                 headers: {
