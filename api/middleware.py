@@ -13,12 +13,15 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api.problems import problem
+from api.response_headers import added_headers
 from core.errors import PlatformError, WrongHost
 from core.settings import Settings, get_settings
 from core.uploads.parts import part_bytes_for
 
 log = logging.getLogger("api")
 
+REQUEST_ID = re.compile(r"[\w.:~+/=-]{8,128}", re.ASCII)
+"""Ids of clients that are kept: those of UUIDs, trace ids and hashes. They cannot break a line of the log."""
 HEALTH_CHECKS = ("/healthz", "/readyz")
 """Paths for load balancers, which name the host by an address. Their responses hold nothing private."""
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "[::1]")
@@ -102,7 +105,8 @@ class _Request:
     """A request and its response."""
 
     def __init__(self, scope: Scope, receive: Receive, send: Send, limit: int, advice: str) -> None:
-        self.id = f"req_{secrets.token_hex(12)}"
+        sent = Headers(scope=scope).get("x-request-id", "")
+        self.id = sent if REQUEST_ID.fullmatch(sent) else f"req_{secrets.token_hex(12)}"
         self._scope, self._receive, self._send = scope, receive, send
         self._limit, self._advice, self._received, self._status = limit, advice, 0, 0
         announced = Headers(scope=scope).get("content-length", "")
@@ -130,6 +134,8 @@ class _Request:
             self._status = message["status"]
             headers = MutableHeaders(scope=message)
             headers["X-Request-Id"] = self.id
+            for name, value in added_headers(self._scope).items():
+                headers[name] = value
             for name, value in SECURITY_HEADERS.items():
                 headers.setdefault(name, value)
             if self._scope["path"].startswith("/v1/"):
