@@ -77,3 +77,29 @@ def test_a_worker_killed_in_the_middle_of_ppo_changes_nothing(tmp_path: Path, mo
         assert numbers(client, killed) == numbers(client, undisturbed)
         assert weights(client, killed) == weights(client, undisturbed) != {}
         assert client.get_job(killed)["summary"] == client.get_job(undisturbed)["summary"]
+
+
+@pytest.mark.slow
+def test_changed_knob_is_repeated_after_a_lost_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The change is made after the last checkpoint, and the worker is killed before the next one."""
+    monkeypatch.setenv("PROXIMAL_LEASE_SECONDS", "5")
+    monkeypatch.setenv("PROXIMAL_HEARTBEAT_SECONDS", "0.5")
+    monkeypatch.setenv("PROXIMAL_SWEEP_SECONDS", "0.5")
+    spec = read_spec(TINY)
+    spec["stages"], spec["rewards"] = ["sft", "ppo"], [{"type": "length", "target": 3}]
+    spec["ppo"] |= {"steps": 40, "save_every": 1000, "eval_every": 1000, "lr_schedule": "constant"}
+    with running_up(tmp_path / "data") as up, up.client() as client:
+        job_id = client.create_job(with_uploads(client, spec, TINY.parent))["id"]
+        eventually(lambda: in_the_middle_of_ppo(client, job_id), 60)
+        (command,) = client.create_job_commands(job_id, learning_rate=5e-4)
+        eventually(lambda: next(client.list_job_commands(job_id))["status"] == "applied", 30)
+        os.kill(parts(up)["worker"], signal.SIGKILL)
+        wait_for_success(client, job_id)
+        applied = next(client.list_job_commands(job_id))
+        changes = [event["data"] for event in client.list_job_events(job_id, types=["knob_changed"])]
+        assert len(changes) == 2 and changes[0] == changes[1]
+        assert (changes[0]["command"], changes[0]["step"]) == (command["id"], applied["step"])
+        rates = dict(numbers(client, job_id)["ppo", "lr"])
+        assert applied["step"] is not None and applied["step"] >= 3
+        assert {rate for step, rate in rates.items() if 2 < step <= applied["step"]} == {1e-3}
+        assert {rate for step, rate in rates.items() if step > applied["step"]} == {5e-4}
