@@ -19,7 +19,7 @@ from core.access.tries import Tries
 from core.blobs import BlobStore, blob_store
 from core.datasets import versions
 from core.db import request_scope
-from core.errors import CrossOrigin, NotFound, NotSignedIn
+from core.errors import CrossOrigin, NotFound, NotOperator, NotSignedIn
 from core.models import Checkpoint, Dataset, Job, Upload
 from core.paging import Order
 from core.settings import Settings, get_settings
@@ -93,6 +93,19 @@ def _principal(
 
 
 PrincipalDep = Annotated[Principal, Depends(_principal)]
+
+
+def _operator(principal: PrincipalDep) -> Principal:
+    """The caller. Raises NotOperator unless its key is an operator's."""
+    if not principal.operator:
+        raise NotOperator(
+            "This key may not change workers. Use the key of `proximal up`, or one made with "
+            "`python -m core keys create --operator`."
+        )
+    return principal
+
+
+OperatorDep = Annotated[Principal, Depends(_operator)]
 
 
 def refuse_other_sites(request: Request, *, silence_is_fine: bool = False) -> None:

@@ -1,17 +1,14 @@
-"""Workers, and reference data: metrics, presets, formats, the schema of a job."""
+"""Reference data: metrics, presets, formats, the schema of a job."""
 
 from dataclasses import asdict
 from typing import Any, Literal
 
 from fastapi import APIRouter
-from sqlalchemy import select
 
-from api.deps import PrincipalDep, SessionDep
+from api.deps import PrincipalDep
 from api.problems import documented
-from api.schema import ListOf, Schema, Timestamp
+from api.schema import ListOf, Schema
 from core.errors import NotSignedIn
-from core.jobs.workers import online_workers
-from core.models import Job
 from data.formats import FORMATS
 from data.formats.base import Format
 from data.preview import example_mapping, example_rows
@@ -19,27 +16,6 @@ from data.schema import DatasetKind
 from trainer.metrics import METRICS
 from trainer.spec import JobSpec
 from trainer.spec.presets import PRESETS
-
-
-class Worker(Schema):
-    """A worker that is online."""
-
-    object: Literal["worker"] = "worker"
-    """Always `worker`."""
-    id: str
-    """Begins with `wrk_`."""
-    hostname: str
-    """The machine it runs on."""
-    job_id: str | None
-    """The job that it runs; null if it is idle, or if the job belongs to another key."""
-    started_at: Timestamp
-    """When it was first seen."""
-    last_seen_at: Timestamp
-    """Time of its last heartbeat."""
-
-
-class WorkerList(ListOf[Worker]):
-    """The workers that are online."""
 
 
 class MetricChart(Schema):
@@ -132,18 +108,6 @@ JsonSchema = dict[str, Any]
 
 
 router = APIRouter(tags=["Platform"])
-
-
-@router.get("/workers", responses=documented(NotSignedIn))
-def list_workers(principal: PrincipalDep, session: SessionDep) -> WorkerList:
-    """List the workers that are online."""
-    present = online_workers(session)
-    at_work = [worker.job_id for worker in present]
-    yours = set(session.scalars(select(Job.id).where(Job.id.in_(at_work), Job.owner_id == principal.owner_id)))
-    shown = [Worker.model_validate(worker) for worker in present]
-    return WorkerList.from_items(
-        [one if one.job_id in yours else one.model_copy(update={"job_id": None}) for one in shown]
-    )
 
 
 @router.get("/reference/metrics", responses=documented(NotSignedIn))

@@ -35,7 +35,7 @@ def _migrate(_: argparse.Namespace) -> None:
 
 def _create_key(options: argparse.Namespace) -> None:
     with session_scope() as session:
-        key, plaintext = create_key(session, options.name)
+        key, plaintext = create_key(session, options.name, operator=options.operator)
     _print(f"{key.id} {key.name}: copy the key now, it is not shown again.", sys.stderr)
     _print(plaintext)
 
@@ -117,6 +117,7 @@ def _parser() -> argparse.ArgumentParser:
     keys = commands.add_parser("keys", help="API keys").add_subparsers(required=True)
     create = keys.add_parser("create", help="create a key and print it on standard output")
     create.add_argument("name", help="name of its owner, for people")
+    create.add_argument("--operator", action="store_true", help="let the key cordon and drain workers")
     create.set_defaults(run=_create_key)
     keys.add_parser("list", help="list all keys, without their texts").set_defaults(run=_list_keys)
     revoke = keys.add_parser("revoke", help="revoke a key and end its browser sessions")

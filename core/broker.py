@@ -10,9 +10,20 @@ from redis.exceptions import RedisError
 
 JOB_QUEUE, DATA_QUEUE = "celery", "data"
 """The queues of the workers that run jobs, and of those that run data tasks."""
-TASK_NAMES = {JOB_QUEUE: "run_next_job", DATA_QUEUE: "run_next_data_task"}
+_JOB_TASK = "run_next_job"
+TASK_NAMES = {JOB_QUEUE: _JOB_TASK, DATA_QUEUE: "run_next_data_task"}
 """Name of the Celery task of each queue."""
 log = logging.getLogger(__name__)
+
+
+def job_queue(worker_class: str) -> str:
+    """The queue of a class of workers that run jobs. They also read `JOB_QUEUE`, whose messages name no class."""
+    return f"jobs.{worker_class}" if worker_class else JOB_QUEUE
+
+
+def task_name(queue: str) -> str:
+    """The name of the Celery task of a queue."""
+    return TASK_NAMES.get(queue, _JOB_TASK)
 
 
 @lru_cache
@@ -40,7 +51,7 @@ def wake_worker(redis_url: str, queue: str = JOB_QUEUE) -> bool:
     Then nothing is lost: the sweeper sends the message again.
     """
     try:
-        celery_app(redis_url).send_task(TASK_NAMES[queue], queue=queue, retry=False)
+        celery_app(redis_url).send_task(task_name(queue), queue=queue, retry=False)
     except OperationalError as error:
         log.warning("could not wake a worker, the sweeper will try again: %s", error)
         return False

@@ -4,6 +4,7 @@
     ├── SettingsError               a setting is missing or not valid; at start-up only
     ├── NotSignedIn            401  the request has no valid key
     ├── CrossOrigin            403  a request with a cookie came from another site
+    ├── NotOperator            403  only an operator's key may change workers
     ├── NotFound               404  it does not exist, or belongs to another key
     ├── Conflict               409  the request does not fit the present state
     │   ├── IllegalTransition  409  a job cannot change from this state to that one
@@ -96,6 +97,12 @@ class CrossOrigin(PlatformError):
     status = 403
     code = "cross_origin"
     title = "Requests that change something must come from the dashboard itself."
+
+
+class NotOperator(PlatformError):
+    status = 403
+    code = "not_operator"
+    title = "Only an operator's key may do this."
 
 
 class NotFound(PlatformError):

@@ -21,12 +21,13 @@ from core.models.base import LeasedRow
 from core.settings import get_settings
 
 QUEUED = "queued"
+_MOST_LISTED = 1000
 Row = TypeVar("Row", bound=LeasedRow)
 
 
 @dataclass(frozen=True)
 class SweepResult:
-    """Ids of the rows whose worker was lost, by the status that they have now, and of all rows that wait."""
+    """Ids of the rows whose worker was lost, by the status that they have now, and of up to 1,000 rows that wait."""
 
     requeued: list[str] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
@@ -78,7 +79,8 @@ class LeasedTable(ABC, Generic[Row]):
         for row in session.scalars(self._expired()):
             status = self.take_away(session, row, f"Worker {row.worker_id} was lost: its lease expired.")
             by_status.get(status, result.requeued).append(row.id)
-        result.queued.extend(session.scalars(select(self.model.id).where(self.model.status == QUEUED)))
+        waiting = select(self.model.id).where(self.model.status == QUEUED).limit(_MOST_LISTED)
+        result.queued.extend(session.scalars(waiting))
         return result
 
     def _expired(self) -> Select[Row]:

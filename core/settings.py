@@ -20,6 +20,7 @@ from core.errors import SettingsError
 from trainer.spec.path_rules import PathRules
 from trainer.spec.tracking import TrackingSpec
 
+Label = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._=/-]{0,62}$")]
 Seconds = Annotated[float, Field(gt=0)]
 SettingsClass = TypeVar("SettingsClass", bound=BaseSettings)
 _HOST_AND_PORT = re.compile(r"\S+:\d+")
@@ -80,6 +81,8 @@ class Settings(BaseSettings):
 
     processes: Annotated[int, Field(ge=1)] | None = None
     """Most processes of a job on this worker's machine. Left out: the number of GPUs; without a GPU, or for a job on the CPU, the number of cores. Set it to reserve part of a machine for other work."""
+    labels: Annotated[list[Label], NoDecode] = []
+    """Labels of this worker, separated by spaces or commas, as `a100 zone=eu`. A job that asks for labels (`resources.labels`) runs only on workers that have all of them."""
     cuda_visible_devices: Annotated[
         str | None, Field(validation_alias=AliasChoices("CUDA_VISIBLE_DEVICES", "cuda_visible_devices"))
     ] = None
@@ -233,6 +236,11 @@ class Settings(BaseSettings):
         if url and urlsplit(url).scheme != "file":
             raise ValueError("only file:///folder addresses are supported so far")
         return url
+
+    @field_validator("labels", mode="before")
+    @classmethod
+    def _split_labels(cls, value: Any) -> Any:
+        return sorted(set(value.replace(",", " ").split())) if isinstance(value, str) else value
 
     @field_validator("reward_urls", mode="before")
     @classmethod

@@ -10,6 +10,7 @@ from core.db import session_scope
 from core.jobs import workers
 from core.models.base import new_id
 from core.settings import Settings
+from worker.capacity import report_of
 from worker.process import DATABASE_UNAVAILABLE, PeriodicThread
 
 _MOST_MISSED = 10
@@ -22,6 +23,7 @@ class WorkerHeartbeat:
 
     def __init__(self, settings: Settings) -> None:
         self.worker_id = new_id("wrk")
+        self.machine = report_of(settings)
         self._job_id: str | None = None
         self._thread = PeriodicThread("heartbeat", settings.heartbeat_seconds, self._report)
 
@@ -46,7 +48,7 @@ class WorkerHeartbeat:
     def _report(self) -> bool:
         try:
             with session_scope() as session:
-                workers.report_worker(session, self.worker_id, socket.gethostname(), self._job_id)
+                workers.report_worker(session, self.worker_id, socket.gethostname(), self._job_id, self.machine)
         except DATABASE_UNAVAILABLE as error:
             log.warning("could not report a heartbeat: %s", error)
         return True

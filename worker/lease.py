@@ -19,10 +19,11 @@ log = logging.getLogger(__name__)
 
 
 class EndRequest(StrEnum):
-    """The end of an attempt that a user has asked for."""
+    """The end of an attempt that a user or an operator has asked for."""
 
     CANCEL = "cancel"
     PAUSE = "pause"
+    DRAIN = "drain"
 
 
 class Lease:

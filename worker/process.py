@@ -4,7 +4,7 @@ import logging
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import FrameType
 from typing import TypeVar
 
@@ -12,7 +12,7 @@ from celery.worker import WorkController, state  # type: ignore[import-untyped]
 from sqlalchemy.exc import InterfaceError, OperationalError
 from sqlalchemy.orm import Session
 
-from core.broker import TASK_NAMES, celery_app, wake_worker
+from core.broker import celery_app, task_name, wake_worker
 from core.db import session_scope
 
 DATABASE_UNAVAILABLE = (OperationalError, InterfaceError)
@@ -90,8 +90,8 @@ def with_retries(action: Callable[[Session], T], give_up: Callable[[], bool]) ->
             pause = min(2 * pause, _LONGEST_PAUSE)
 
 
-def consume_messages(redis_url: str, queue: str, handler: Callable[[], int]) -> int:
-    """Call `handler` for each message of the queue, until `stop_consuming` is called. Returns the exit status.
+def consume_messages(redis_url: str, queue: str, handler: Callable[[], int], also: Sequence[str] = ()) -> int:
+    """Call `handler` for each message of the queue and of the queues `also`, until `stop_consuming` is called. Returns the exit status.
 
     Uses Celery's bare controller, without the signal handlers of its command line: with those, a solo worker would
     ignore signals until the present job ends, which may take days.
@@ -100,13 +100,13 @@ def consume_messages(redis_url: str, queue: str, handler: Callable[[], int]) -> 
     # A broker that does not answer must not end the worker, however long that takes.
     app.conf.update(broker_connection_max_retries=None, worker_enable_remote_control=False)
 
-    @app.task(name=TASK_NAMES[queue])  # type: ignore[untyped-decorator]
+    @app.task(name=task_name(queue))  # type: ignore[untyped-decorator]
     def on_message() -> int:  # Celery needs a function with a name, and a handler may be a lambda
         return handler()
 
     controller = WorkController(
         app=app,
-        queues=[queue],
+        queues=[queue, *also],
         pool="solo",
         concurrency=1,
         without_gossip=True,

@@ -12,6 +12,7 @@ from core.db import session_scope
 from core.errors import DatasetInUse, NotFound
 from core.jobs import attempts, workers
 from core.jobs.groups import release_held_jobs
+from core.jobs.waking import wake_idle_workers
 from core.leasing import SweepResult
 from core.scheduling.shares import prune_lines, repair_shares
 from core.settings import Settings
@@ -50,8 +51,9 @@ def sweep_jobs(settings: Settings) -> SweepResult:
         result = attempts.sweep(session)
         repaired = repair_shares(session)
         prune_lines(session, settings)
-        release_held_jobs(session)
-        idle = sum(worker.job_id is None for worker in workers.online_workers(session))
+        released = release_held_jobs(session)
+        if result.queued or released:
+            wake_idle_workers(session, settings.redis_url)
     _log_ids(
         requeued=result.requeued,
         failed=result.failed,
@@ -59,8 +61,6 @@ def sweep_jobs(settings: Settings) -> SweepResult:
         workers_gone=gone,
         owners_recounted=repaired,
     )
-    for _ in range(min(idle, len(result.queued))):
-        wake_worker(settings.redis_url)
     return result
 
 

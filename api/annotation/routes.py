@@ -32,8 +32,6 @@ from core import models
 from core.annotation import answers, closing, continuation, queue, results, rounds, scores, sources
 from core.annotation.answers import AnswerInput
 from core.annotation.spec import NewRound, RoundChanges
-from core.broker import wake_worker
-from core.db import after_commit
 from core.errors import (
     CannotContinue,
     CrossOrigin,
@@ -53,6 +51,7 @@ from core.errors import (
     WrongMediaType,
 )
 from core.jobs.actors import key_of
+from core.jobs.waking import wake_for
 from core.models.annotation import RoundStatus
 from core.paging import page
 
@@ -240,5 +239,5 @@ def continue_job(
     """Submit a job that continues another: refit its reward model on the closed round, then run PPO from its policy."""
     wanted = continuation.NextJob(body.job, body.steps, body.name)
     job = continuation.continue_job(session, round_, wanted, settings, key_of(principal))
-    after_commit(session, lambda: wake_worker(settings.redis_url))
+    wake_for(session, job, settings.redis_url)
     return job_view(session, job)

@@ -12,8 +12,6 @@ from api.jobs.schemas import Job, JobList
 from api.problems import BadRequest, documented
 from api.validation import StrictRoute
 from core import models
-from core.broker import wake_worker
-from core.db import after_commit
 from core.errors import (
     CrossOrigin,
     InvalidRequest,
@@ -30,6 +28,7 @@ from core.errors import (
 from core.jobs.actors import key_of
 from core.jobs.groups import add_to_group, group_of
 from core.jobs.submit import submit_job
+from core.jobs.waking import wake_for
 from core.models.jobs import JobStatus
 from core.paging import page
 from core.scheduling.policy import Priority, PriorityName
@@ -71,7 +70,7 @@ def create_job(
     job = submit_job(session, principal.owner_id, body, settings, key_of(principal), Priority.named(priority))
     if into is not None:
         add_to_group(session, into, job)
-    after_commit(session, lambda: wake_worker(settings.redis_url))
+    wake_for(session, job, settings.redis_url)
     return views.job_view(session, job)
 
 

@@ -54,6 +54,17 @@ class JobParent(Schema):
     """The parts of the state of a branch; empty for a clone."""
 
 
+class QueuePlaceView(Schema):
+    """The place of a job in the queue, as an estimate."""
+
+    position: int
+    """1: it starts next. The estimate follows priorities and fair share, and other submissions change it."""
+    reason: str
+    """Why it waits, for people."""
+    expected_start: Timestamp | None
+    """When it is expected to start; null if it cannot start at present or nothing is known about running times."""
+
+
 class JobSummary(Schema):
     """A job in a list, without its spec."""
 
@@ -73,6 +84,8 @@ class JobSummary(Schema):
     """Reason of the last transition, for people."""
     queue_reason: str | None
     """Why a queued job waits; null in other states."""
+    queue: QueuePlaceView | None
+    """The place of a queued job; null in other states."""
     created_at: Timestamp
     """When it was submitted."""
     started_at: Timestamp | None

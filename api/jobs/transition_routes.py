@@ -9,8 +9,6 @@ from api.jobs.request_schemas import BranchJob, CloneJob, ExtendJob, TransitionR
 from api.jobs.schemas import Job
 from api.problems import BadRequest, documented
 from api.validation import StrictRoute
-from core.broker import wake_worker
-from core.db import after_commit
 from core.errors import (
     CrossOrigin,
     IllegalTransition,
@@ -28,6 +26,7 @@ from core.errors import (
 from core.jobs import branch, clone, extend, retry
 from core.jobs.actors import key_of
 from core.jobs.state import Request, request
+from core.jobs.waking import wake_for
 
 router = APIRouter(prefix="/jobs/{job_id}", tags=["Jobs"], route_class=StrictRoute)
 WRITES = (BadRequest, NotSignedIn, CrossOrigin, NotFound, TooLarge, WrongMediaType, InvalidRequest)
@@ -62,7 +61,7 @@ def resume_job(
 ) -> Job:
     """Queue a paused job again. It continues after its last saved step, with the numbers that it would have had without the pause."""
     request(session, job, Request.RESUME, key_of(principal), _reason(body))
-    after_commit(session, lambda: wake_worker(settings.redis_url))
+    wake_for(session, job, settings.redis_url)
     return views.job_view(session, job)
 
 
@@ -76,7 +75,7 @@ def retry_job(
 ) -> Job:
     """Queue a failed or cancelled job again: a new attempt from its last checkpoint, with the same spec."""
     retry.retry_job(session, job, key_of(principal), settings, _reason(body))
-    after_commit(session, lambda: wake_worker(settings.redis_url))
+    wake_for(session, job, settings.redis_url)
     return views.job_view(session, job)
 
 
@@ -86,7 +85,7 @@ def clone_job(
 ) -> Job:
     """Submit a new job with the spec of this one, changed by a merge patch. Errors point into the merged spec."""
     made = clone.clone_job(session, job, body.patch if body else {}, settings, key_of(principal))
-    after_commit(session, lambda: wake_worker(settings.redis_url))
+    wake_for(session, made, settings.redis_url)
     return views.job_view(session, made)
 
 
@@ -101,7 +100,7 @@ def branch_job(
     """
     start = branch.BranchStart(body.checkpoint, body.stage, body.step)
     made = branch.branch_job(session, job, start, body.patch, settings, key_of(principal))
-    after_commit(session, lambda: wake_worker(settings.redis_url))
+    wake_for(session, made, settings.redis_url)
     return views.job_view(session, made)
 
 
@@ -114,7 +113,7 @@ def extend_job(
     It is refused with the field if a schedule of the spec depends on the number of steps. Branch in that case.
     """
     made = extend.extend_job(session, job, body.steps, settings, key_of(principal))
-    after_commit(session, lambda: wake_worker(settings.redis_url))
+    wake_for(session, made, settings.redis_url)
     return views.job_view(session, made)
 
 

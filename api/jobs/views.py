@@ -2,6 +2,7 @@
 
 import typing
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 from pydantic import BaseModel
@@ -11,7 +12,7 @@ from api.jobs.schemas import Job, JobSummary
 from core import models
 from core.jobs import sparkline
 from core.jobs.progress import progress
-from core.jobs.workers import queue_reasons
+from core.jobs.queue_places import QueuePlace, queue_places
 from core.scheduling.policy import Priority, PriorityName
 from trainer.spec import JobSpec
 
@@ -23,12 +24,16 @@ def job_view(session: Session, row: models.Job) -> Job:
 
 
 def job_summaries(session: Session, rows: Sequence[models.Job]) -> list[JobSummary]:
-    reasons = queue_reasons(session, rows)
-    return [_summary(row, reasons.get(row.id)) for row in rows]
+    places = queue_places(session, rows)
+    return [_summary(row, places.get(row.id)) for row in rows]
 
 
-def _summary(row: models.Job, reason: str | None) -> JobSummary:
-    derived: dict[str, Any] = {"progress": progress(row), "queue_reason": reason}
+def _summary(row: models.Job, place: QueuePlace | None) -> JobSummary:
+    derived: dict[str, Any] = {
+        "progress": progress(row),
+        "queue_reason": place and place.reason,
+        "queue": place and asdict(place),
+    }
     derived |= {"reward_sparkline": sparkline.means(row.reward_line), "priority": _priority(row)}
     stored = {name: getattr(row, name) for name in JobSummary.model_fields if name not in (*derived, "object")}
     return JobSummary.model_validate(stored | derived)

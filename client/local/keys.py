@@ -21,7 +21,7 @@ def ensure(database_url: str, folder: DataFolder) -> str:
     """The key of the data folder. A new key is made if there is none, or if the database does not hold it."""
     kept = folder.key()
     if kept is None or not _is_known(database_url, kept):
-        kept = _create(database_url, "local")
+        kept = _create(database_url, "local", operator=True)
         folder.keep_key(kept)
     engine_for(database_url).dispose()
     return kept
@@ -69,9 +69,9 @@ def _database(options: Options) -> Iterator[Session]:
         ) from error
 
 
-def _create(database_url: str, name: str) -> str:
+def _create(database_url: str, name: str, operator: bool) -> str:
     with session_scope(database_url) as session:
-        return create_key(session, name)[1]
+        return create_key(session, name, operator=operator)[1]
 
 
 def _is_known(database_url: str, plaintext: str) -> bool:

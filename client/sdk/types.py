@@ -1634,6 +1634,17 @@ class PtxSpec(TypedDict, closed=True):
     """Longer texts are cut."""
 
 
+class QueuePlaceView(TypedDict):
+    """The place of a job in the queue, as an estimate."""
+
+    position: int
+    """1: it starts next. The estimate follows priorities and fair share, and other submissions change it."""
+    reason: str
+    """Why it waits, for people."""
+    expected_start: str | None
+    """When it is expected to start; null if it cannot start at present or nothing is known about running times."""
+
+
 class Readiness(TypedDict):
     """State of each service that the API needs."""
 
@@ -2592,36 +2603,17 @@ class WandbTracker(TypedDict, closed=True):
     """Tags of the run."""
 
 
-class Worker(TypedDict):
-    """A worker that is online."""
+class WorkerGpu(TypedDict):
+    """Model and memory, by the driver of the machine."""
 
-    object: Literal["worker"]
-    """Always `worker`."""
-    id: str
-    """Begins with `wrk_`."""
-    hostname: str
-    """The machine it runs on."""
-    job_id: str | None
-    """The job that it runs; null if it is idle, or if the job belongs to another key."""
-    started_at: str
-    """When it was first seen."""
-    last_seen_at: str
-    """Time of its last heartbeat."""
+    model: str
+    """Name of the model, as its driver reports it."""
+    memory_gib: int
+    """Its memory in GiB, rounded."""
 
 
-class WorkerList(TypedDict):
-    """The workers that are online."""
-
-    object: Literal["list"]
-    """Always `list`."""
-    data: list[Worker]
-    """The items of this page."""
-    has_more: bool
-    """Whether more follow."""
-    first_id: str | None
-    """Cursor of the first item."""
-    last_id: str | None
-    """Cursor of the last item: the next page's `after`."""
+WorkerState: TypeAlias = Literal["online", "cordoned", "draining"]
+"""Whether a worker takes jobs. An operator sets it."""
 
 
 class ProblemItem(TypedDict):
@@ -3324,6 +3316,8 @@ class JobSummary(TypedDict):
     """Reason of the last transition, for people."""
     queue_reason: str | None
     """Why a queued job waits; null in other states."""
+    queue: QueuePlaceView | None
+    """The place of a queued job; null in other states."""
     created_at: str
     """When it was submitted."""
     started_at: str | None
@@ -3824,6 +3818,54 @@ class Usage(TypedDict):
     """The present figures."""
 
 
+class Worker(TypedDict):
+    """A worker that is online."""
+
+    object: Literal["worker"]
+    """Always `worker`."""
+    id: str
+    """Begins with `wrk_`."""
+    hostname: str
+    """The machine it runs on."""
+    state: WorkerState
+    """`cordoned`: it takes no new job. `draining`: it also gives back the job that it runs."""
+    job_id: str | None
+    """The job that it runs; null if it is idle, or if the job belongs to another key."""
+    busy: bool
+    """Whether it runs a job, also of another key."""
+    worker_class: str
+    """Workers of one class can run the same jobs. Empty: a worker of an older release."""
+    gpus: list[WorkerGpu]
+    """The GPUs that its jobs use."""
+    cores: int
+    """Cores that it may use; 0: unknown."""
+    memory_bytes: int
+    """Memory of its machine; 0: unknown."""
+    labels: list[str]
+    """Its labels, from `PROXIMAL_LABELS`."""
+    version: str
+    """Version of the platform that it runs; empty: unknown."""
+    started_at: str
+    """When it was first seen."""
+    last_seen_at: str
+    """Time of its last heartbeat."""
+
+
+class WorkerList(TypedDict):
+    """The workers that are online."""
+
+    object: Literal["list"]
+    """Always `list`."""
+    data: list[Worker]
+    """The items of this page."""
+    has_more: bool
+    """Whether more follow."""
+    first_id: str | None
+    """Cursor of the first item."""
+    last_id: str | None
+    """Cursor of the last item: the next page's `after`."""
+
+
 class DatasetVersion(TypedDict):
     """An immutable set of rows. Only an importing version changes."""
 
@@ -4110,6 +4152,8 @@ class Job(TypedDict):
     """Reason of the last transition, for people."""
     queue_reason: str | None
     """Why a queued job waits; null in other states."""
+    queue: QueuePlaceView | None
+    """The place of a queued job; null in other states."""
     created_at: str
     """When it was submitted."""
     started_at: str | None

@@ -30,6 +30,8 @@ class Principal:
     owner_id: str
     by_cookie: bool
     expires_at: datetime | None = None
+    operator: bool = False
+    """Whether the key may change workers."""
     session_sha256: str | None = None
     """The browser session's primary key."""
 
@@ -39,13 +41,13 @@ class Principal:
         return self.session_sha256 or self.key_id
 
 
-def create_key(session: Session, name: str) -> tuple[ApiKey, str]:
+def create_key(session: Session, name: str, *, operator: bool = False) -> tuple[ApiKey, str]:
     """Store a new key with an owner of its own. Returns the key's row, and its text, which is not stored."""
     plaintext = PREFIX + base64.b32encode(secrets.token_bytes(20)).decode().lower()
     id_, prefix = new_id("key"), plaintext[: len(PREFIX) + 4]
     session.add(Owner(id=id_, name=name))
     session.flush()
-    key = ApiKey(id=id_, owner_id=id_, name=name, prefix=prefix, sha256=_sha256(plaintext))
+    key = ApiKey(id=id_, owner_id=id_, name=name, prefix=prefix, sha256=_sha256(plaintext), operator=operator)
     session.add(key)
     session.flush()
     return key, plaintext
@@ -70,7 +72,7 @@ def authenticate(session: Session, plaintext: str) -> Principal:
     if key is None:
         raise NotSignedIn("This API key is unknown or revoked.")
     _note_use(session, key)
-    return Principal(key.id, key.name, key.owner_id, by_cookie=False)
+    return Principal(key.id, key.name, key.owner_id, by_cookie=False, operator=key.operator)
 
 
 def create_code(session: Session, key_id: str, lifetime: timedelta) -> tuple[str, datetime]:
@@ -116,7 +118,13 @@ def authenticate_session(session: Session, token: str) -> Principal:
         raise NotSignedIn("The session has ended. Sign in again.")
     browser, key = found
     return Principal(
-        key.id, key.name, key.owner_id, by_cookie=True, expires_at=browser.expires_at, session_sha256=browser.sha256
+        key.id,
+        key.name,
+        key.owner_id,
+        by_cookie=True,
+        expires_at=browser.expires_at,
+        session_sha256=browser.sha256,
+        operator=key.operator,
     )
 
 

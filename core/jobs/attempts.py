@@ -12,6 +12,7 @@ from core.db import storable_message, storable_numbers
 from core.jobs import actors
 from core.jobs.actors import Actor
 from core.jobs.state import change_status
+from core.jobs.workers import is_draining
 from core.leasing import LeasedTable, SweepResult
 from core.live import announce
 from core.models import Checkpoint, Job, JobAttempt
@@ -40,6 +41,8 @@ class LeaseState:
     expires_at: datetime
     cancel_requested: bool
     pause_requested: bool
+    drain_requested: bool
+    """An operator has asked the worker to give the job back."""
 
 
 class LeasedJobs(LeasedTable[Job]):
@@ -99,6 +102,7 @@ def renew(session: Session, job_id: str, attempt: int) -> LeaseState:
         job.lease_expires_at,
         cancel_requested=job.status == JobStatus.CANCELLING,
         pause_requested=job.status == JobStatus.PAUSING,
+        drain_requested=is_draining(session, job.worker_id),
     )
 
 

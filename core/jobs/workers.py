@@ -1,21 +1,58 @@
-"""The workers that are online, and the reasons why jobs wait."""
+"""The registry of workers: heartbeats, machines, and the states that an operator sets."""
 
 from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from datetime import timedelta
+from typing import Any
 
-from sqlalchemy import ColumnElement, delete, func, select
+from sqlalchemy import ColumnElement, delete, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
-from core.models import Job, Worker
-from core.models.jobs import JobStatus
+from core.errors import NotFound
+from core.models import Worker
+from core.models.jobs import WorkerState
+from core.scheduling.matching import Capacity
 from core.settings import get_settings
 
 
-def report_worker(session: Session, worker_id: str, hostname: str, job_id: str | None) -> None:
-    """Store a heartbeat of the worker. `job_id` None: the worker is idle."""
-    now = func.clock_timestamp()
-    values = {"hostname": hostname, "job_id": job_id, "last_seen_at": now}
+@dataclass(frozen=True)
+class Gpu:
+    """One GPU of a worker."""
+
+    model: str
+    memory_gib: int
+
+
+@dataclass(frozen=True)
+class MachineReport:
+    """The machine of a worker, as its first heartbeat reports it."""
+
+    capacity: Capacity
+    gpus: tuple[Gpu, ...] = ()
+    cores: int = 1
+    memory_bytes: int = 0
+    version: str = ""
+
+    def columns(self) -> dict[str, Any]:
+        """The values of the columns of `workers`."""
+        return {
+            "capacity": self.capacity.stored(),
+            "worker_class": self.capacity.class_name,
+            "gpus": [asdict(gpu) for gpu in self.gpus],
+            "cores": self.cores,
+            "memory_bytes": self.memory_bytes,
+            "version": self.version,
+        }
+
+
+def report_worker(
+    session: Session, worker_id: str, hostname: str, job_id: str | None, machine: MachineReport | None = None
+) -> None:
+    """Store a heartbeat of the worker. `job_id` None: the worker is idle. The state that an operator set stays."""
+    values: dict[str, Any] = {"hostname": hostname, "job_id": job_id, "last_seen_at": func.clock_timestamp()}
+    if machine is not None:
+        values |= machine.columns()
     statement = insert(Worker).values(id=worker_id, **values)
     session.execute(statement.on_conflict_do_update(constraint="pk_workers", set_=values))
 
@@ -23,6 +60,21 @@ def report_worker(session: Session, worker_id: str, hostname: str, job_id: str |
 def sign_off(session: Session, worker_id: str) -> None:
     """Delete the row of a worker that stops."""
     session.execute(delete(Worker).where(Worker.id == worker_id))
+
+
+def set_worker_state(session: Session, worker_id: str, state: WorkerState) -> Worker:
+    """Let a worker take jobs, or keep it from them. Returns its row. Raises NotFound for a worker that is not online."""
+    changed = update(Worker).where(Worker.id == worker_id, ~_silent()).values(state=state.value).returning(Worker)
+    worker = session.scalars(changed, execution_options={"populate_existing": True}).one_or_none()
+    if worker is None:
+        raise NotFound(f"There is no worker {worker_id!r} online. `GET /v1/workers` lists them.")
+    return worker
+
+
+def is_draining(session: Session, worker_id: str | None) -> bool:
+    """Whether an operator has asked the worker to give up its job."""
+    state = session.scalars(select(Worker.state).where(Worker.id == worker_id)).one_or_none()
+    return state == WorkerState.DRAINING
 
 
 def online_workers(session: Session) -> Sequence[Worker]:
@@ -38,29 +90,3 @@ def remove_silent_workers(session: Session) -> list[str]:
 def _silent() -> ColumnElement[bool]:
     patience = timedelta(seconds=get_settings().lease_seconds)
     return Worker.last_seen_at < func.clock_timestamp() - patience
-
-
-def queue_reasons(session: Session, jobs: Sequence[Job]) -> dict[str, str]:
-    """For each queued job, why it waits, as a sentence. Two queries for any number of jobs."""
-    queued = [job.id for job in jobs if job.status == JobStatus.QUEUED]
-    if not queued:
-        return {}
-    present = online_workers(session)
-    if not present:
-        return dict.fromkeys(queued, "No worker is online. Start one with `proximal up` or `python -m worker`.")
-    if any(worker.job_id is None for worker in present):
-        return dict.fromkeys(queued, "Waiting to be picked up.")
-    busy = "The only worker is busy" if len(present) == 1 else f"All {len(present)} workers are busy"
-    return {job_id: f"{busy}; {_position(ahead)}" for job_id, ahead in _ahead(session, queued).items()}
-
-
-def _position(ahead: int) -> str:
-    return {0: "this job is next.", 1: "1 job is ahead."}.get(ahead, f"{ahead} jobs are ahead.")
-
-
-def _ahead(session: Session, job_ids: Sequence[str]) -> dict[str, int]:
-    """For each job, the number of queued jobs before it by priority and age. Fair share may still change the order."""
-    place = func.row_number().over(order_by=(Job.priority.desc(), Job.created_at, Job.id)) - 1
-    queue = select(Job.id, place.label("ahead")).where(Job.status == JobStatus.QUEUED).subquery()
-    rows = session.execute(select(queue.c.id, queue.c.ahead).where(queue.c.id.in_(job_ids)))
-    return dict.fromkeys(job_ids, 0) | {row.id: row.ahead for row in rows}

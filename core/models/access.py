@@ -51,6 +51,8 @@ class ApiKey(Base):
     created_at: Mapped[CreatedAt]
     last_used_at: Mapped[datetime | None]
     revoked_at: Mapped[datetime | None]
+    operator: Mapped[bool] = mapped_column(default=False, server_default=text("false"))
+    """Whether it may change workers."""
 
 
 class SignInCode(Base):

@@ -168,6 +168,7 @@ class JobAttempt(Base):
     __table_args__ = (
         CheckConstraint(one_of("outcome", Outcome), name="outcome"),
         CheckConstraint("(outcome IS NULL) = (ended_at IS NULL)", name="ended_with_an_outcome"),
+        Index("ix_job_attempts_finished", "ended_at", postgresql_where=text("outcome = 'finished'")),
     )
 
     job_id: Mapped[str] = mapped_column(ForeignKey("jobs.id", ondelete="CASCADE"), primary_key=True)
@@ -296,10 +297,22 @@ class CheckpointPin(Base):
     checkpoint_id: Mapped[str] = mapped_column(ForeignKey("checkpoints.id", ondelete="RESTRICT"), index=True)
 
 
+class WorkerState(StrEnum):
+    """Whether a worker takes jobs. An operator sets it."""
+
+    ONLINE = "online"
+    """It takes jobs."""
+    CORDONED = "cordoned"
+    """It finishes its job and takes no other."""
+    DRAINING = "draining"
+    """It saves its job, gives it back and takes no other."""
+
+
 class Worker(Base):
     """A running worker. It deletes its row when it stops; the sweeper deletes the row when the heartbeat is missing."""
 
     __tablename__ = "workers"
+    __table_args__ = (CheckConstraint(one_of("state", WorkerState), name="state"),)
 
     id: Mapped[str] = mapped_column(primary_key=True)
     hostname: Mapped[str]
@@ -307,3 +320,14 @@ class Worker(Base):
     """The job that it runs. No foreign key, since a heartbeat must never be refused."""
     started_at: Mapped[CreatedAt]
     last_seen_at: Mapped[datetime]
+    state: Mapped[str] = mapped_column(default="online", server_default="online")
+    worker_class: Mapped[str] = mapped_column(default="", server_default="")
+    """Name of the workers that can run the same jobs. It is part of the name of their Celery queue."""
+    capacity: Mapped[dict[str, Any]] = mapped_column(default=dict, server_default=text("'{}'"))
+    """The fields of `core.scheduling.matching.Capacity`."""
+    gpus: Mapped[list[dict[str, Any]]] = mapped_column(default=list, server_default=text("'[]'"))
+    """`[{model, memory_gib}]`."""
+    cores: Mapped[int] = mapped_column(default=0, server_default="0")
+    memory_bytes: Mapped[int] = mapped_column(default=0, server_default="0")
+    version: Mapped[str] = mapped_column(default="", server_default="")
+    """Version of the platform that it runs."""

@@ -48,6 +48,7 @@ _WITHIN_QUOTAS = f"""
     coalesce(owner.running_jobs < {_quota("running_jobs")}, true)
     AND coalesce(owner.slots_in_use + line.slots <= {_quota("gpus")}, true)
     AND coalesce({MONTH} < 3600 * {_quota("gpu_hours")}, true)"""
+_TAKES_JOBS = "NOT EXISTS (SELECT FROM workers WHERE workers.id = :worker_id AND workers.state <> 'online')"
 _HEADS = f"""WITH RECURSIVE
     clock AS MATERIALIZED (SELECT clock_timestamp() AS now),
     heads AS (
@@ -67,7 +68,7 @@ _HEADS = f"""WITH RECURSIVE
         SELECT line.*, {DECAYED} + owner.slots_in_use * :running AS used, least({int(OVERDUE)}, priority
             + floor(extract(epoch FROM clock.now - waits_since)::float8 / :ageing)::bigint) AS rank
         FROM waiting AS line JOIN owners AS owner ON owner.id = line.owner_id CROSS JOIN clock
-        WHERE {_FITS} AND {_WITHIN_QUOTAS}
+        WHERE {_FITS} AND {_WITHIN_QUOTAS} AND {_TAKES_JOBS}
     )""".removeprefix("WITH RECURSIVE")
 _ORDER = f"line.rank DESC, CASE WHEN line.rank = {int(OVERDUE)} THEN line.waits_since END, line.used, line.created_at, line.id"
 HEADS_IN_ORDER = text(f"WITH RECURSIVE {_HEADS} SELECT id FROM lines AS line ORDER BY {_ORDER}")

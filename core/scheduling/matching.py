@@ -1,6 +1,6 @@
 """The resources that a job needs, the resources that a worker has, and whether they match. Pure functions."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 Device = Literal["auto", "cpu", "cuda"]
@@ -76,6 +76,22 @@ class Capacity:
             and (need.device == "cpu" or need.gpu_memory_gib <= self.gpu_memory_gib)
             and need.labels <= self.labels
         )
+
+    @property
+    def class_name(self) -> str:
+        """Workers with equal names can run the same jobs."""
+        size = f"gpu{self.gpus}x{self.gpu_memory_gib}-{self.gpu_processes}" if self.gpus else "cpu"
+        group = f"-m{self.machines}" if self.machines > 1 else ""
+        return ".".join((f"{size}-{self.cpu_processes}{group}", *sorted(self.labels)))
+
+    def stored(self) -> dict[str, Any]:
+        """The fields as JSON."""
+        return asdict(self) | {"labels": sorted(self.labels)}
+
+    @classmethod
+    def from_stored(cls, stored: dict[str, Any]) -> "Capacity":
+        """The inverse of `stored`. A worker of an older release reports nothing, and runs every job without labels."""
+        return cls(**stored | {"labels": frozenset(stored.get("labels", ()))}) if stored else EVERYTHING
 
 
 EVERYTHING = Capacity(_MANY, _MANY, _MANY, _MANY, _MANY)

@@ -61,6 +61,10 @@ class Policy:
     running: float = 600.0
     """Use that a running slot counts in advance."""
 
+    def use(self, share: "Share", now: float) -> float:
+        """The use that the fair share compares."""
+        return share.decayed_at(now, self.half_life) + share.slots * self.running
+
 
 @dataclass(frozen=True)
 class Share:
@@ -124,8 +128,7 @@ def order_key(head: LineHead, share: Share, now: float, policy: Policy) -> Order
     """The sort key of a line: the smallest key is served first."""
     place = rank(head, now, policy)
     turn = head.waits_since if place == OVERDUE else 0.0
-    use = share.decayed_at(now, policy.half_life) + share.slots * policy.running
-    return (-place, turn, use, head.created_at, head.job_id)
+    return (-place, turn, policy.use(share, now), head.created_at, head.job_id)
 
 
 def choose(

@@ -44,6 +44,8 @@ def _knocks(settings: Settings) -> int:
 
 
 def test_a_new_job_knocks_and_a_refused_one_does_not(client: TestClient, body: Body, settings: Settings) -> None:
+    with session_scope() as session:
+        report_worker(session, "wrk_1", "host", None)
     client.post("/v1/jobs", json=body | {"data": {"preferences": "ds_nope"}})
     assert _knocks(settings) == 0
     client.post("/v1/jobs", json=body)

@@ -23,8 +23,8 @@ from core.broker import celery_app, wake_worker
 from core.db import after_commit, alembic_config, at_head, engine_for, migrate, session_scope
 from core.embedded.redis import Redis
 from core.errors import SettingsError
-from core.jobs.workers import online_workers, queue_reasons, remove_silent_workers, report_worker, sign_off
-from core.models import ApiKey, Base, Job
+from core.jobs.workers import online_workers, remove_silent_workers, report_worker, sign_off
+from core.models import ApiKey, Base
 from core.settings import Settings, get_settings
 from tests.core.factories import make_job, running
 from tests.waiting import eventually
@@ -82,20 +82,6 @@ def test_an_empty_number_of_processes_is_none(monkeypatch: pytest.MonkeyPatch, s
     monkeypatch.setenv("PROXIMAL_PROCESSES", "")
     get_settings.cache_clear()
     assert get_settings().processes is None
-
-
-def test_queue_reasons(session: Session) -> None:
-    def reason(job: Job) -> str:
-        return queue_reasons(session, [job])[job.id]
-
-    first, second = make_job(session), make_job(session)
-    assert "No worker is online" in reason(first)
-    report_worker(session, "wrk_1", "host", None)
-    assert reason(first) == "Waiting to be picked up."
-    report_worker(session, "wrk_1", "host", "job_x")
-    assert reason(first) == "The only worker is busy; this job is next."
-    report_worker(session, "wrk_2", "host", "job_y")
-    assert reason(second) == "All 2 workers are busy; 1 job is ahead."
 
 
 def test_workers_report_sign_off_and_expire(session: Session) -> None:

@@ -20,11 +20,12 @@ from core.jobs.attempts import Claim
 from core.models.jobs import TERMINAL, JobStatus
 from core.settings import Settings
 from trainer.spec import JobSpec
+from worker.capacity import cores
 from worker.jobs import workspace as workspaces
 from worker.jobs.commands import CommandDelivery
 from worker.jobs.console_log import ConsoleLog
 from worker.jobs.follow import Follower, storing_pause
-from worker.jobs.launch import Launcher, MachineRank, capacity_refusal, cores, job_resources, log_tail, masker
+from worker.jobs.launch import Launcher, MachineRank, capacity_refusal, job_resources, log_tail, masker
 from worker.jobs.machines import invite_machines
 from worker.jobs.settle import TIME_LIMIT, TrainerEnd, settle, time_limit_message
 from worker.jobs.tracking import prepare_tracking
@@ -83,7 +84,9 @@ def _renew(session: Session, claim: Claim) -> EndRequest | None:
     lease = attempts.renew(session, claim.job_id, claim.attempt)
     if lease.cancel_requested:
         return EndRequest.CANCEL
-    return EndRequest.PAUSE if lease.pause_requested else None
+    if lease.pause_requested:
+        return EndRequest.PAUSE
+    return EndRequest.DRAIN if lease.drain_requested else None
 
 
 def _lose(claim: Claim, worker: WorkerContext, error: OSError) -> JobStatus:

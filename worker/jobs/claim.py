@@ -3,7 +3,7 @@
 import logging
 
 from core.blobs import blob_store
-from core.broker import JOB_QUEUE
+from core.broker import JOB_QUEUE, job_queue
 from core.jobs import attempts
 from core.settings import Settings
 from worker.health import WorkerHeartbeat
@@ -22,15 +22,17 @@ def serve(settings: Settings, launcher: Launcher) -> int:
     worker = WorkerContext(settings, blob_store(settings), launcher, stop)
     with_retries(lambda session: remove_old_workspaces(session, settings.data_dir), lambda: stop.requested)
     with WorkerHeartbeat(settings) as heartbeat:
-        log.info("worker %s is ready for jobs", heartbeat.worker_id)
-        return consume_messages(settings.redis_url, JOB_QUEUE, lambda: run_queued_jobs(worker, heartbeat))
+        queue = job_queue(heartbeat.machine.capacity.class_name)
+        log.info("worker %s is ready for jobs, on queue %s", heartbeat.worker_id, queue)
+        return consume_messages(settings.redis_url, queue, lambda: run_queued_jobs(worker, heartbeat), [JOB_QUEUE])
 
 
 def run_queued_jobs(worker: WorkerContext, heartbeat: WorkerHeartbeat) -> int:
     """Run jobs until none is queued or a stop is requested. Returns the number of attempts."""
     count, stop = 0, worker.stop
+    own = (heartbeat.worker_id, heartbeat.machine.capacity)
     while not stop.requested:
-        claim = with_retries(lambda session: attempts.claim(session, heartbeat.worker_id), lambda: stop.requested)
+        claim = with_retries(lambda session: attempts.claim(session, *own), lambda: stop.requested)
         if claim is None:
             break
         log.info("%s claimed as attempt %d", claim.job_id, claim.attempt)

@@ -4,7 +4,6 @@ Nothing here imports torch: CUDA is never initialised in the worker's process.
 """
 
 import os
-import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from core import child
 from core.masking import Masker
 from core.settings import Settings
 from trainer.spec import ResourcesSpec
+from worker.capacity import cores, list_gpus
 from worker.jobs.workspace import Workspace
 
 TRAINER = (sys.executable, "-m", "trainer")
@@ -127,22 +127,5 @@ def capacity_refusal(spec: dict[str, Any], settings: Settings) -> CapacityRefusa
 def _most_processes(spec: dict[str, Any], settings: Settings) -> tuple[int, str]:
     if settings.processes is not None:
         return settings.processes, "the value of `PROXIMAL_PROCESSES`"
-    gpus = 0 if spec.get("runtime", {}).get("device") == "cpu" else visible_gpus(settings.cuda_visible_devices)
+    gpus = 0 if spec.get("runtime", {}).get("device") == "cpu" else len(list_gpus(settings.cuda_visible_devices))
     return (gpus, "one for each GPU") if gpus else (cores(), "one for each core")
-
-
-def visible_gpus(chosen: str | None) -> int:
-    """The number of NVIDIA GPUs that a trainer sees: all, or those that `CUDA_VISIBLE_DEVICES` lists."""
-    try:
-        listing = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True, check=True, timeout=60)
-    except (OSError, subprocess.SubprocessError):
-        return 0
-    present = sum(line.startswith("GPU ") for line in listing.stdout.splitlines())
-    if chosen is None:
-        return present
-    return sum(name.strip() not in ("", "-1") for name in chosen.split(","))
-
-
-def cores() -> int:
-    """The number of cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -11,7 +11,10 @@ import pytest
 
 from core import child
 from core.broker import wake_worker
-from core.settings import Settings
+from core.db import session_scope
+from core.jobs.workers import online_workers, set_worker_state
+from core.models.jobs import WorkerState
+from core.settings import Settings, get_settings
 from tests.processes import alive
 from tests.waiting import eventually
 from tests.worker.conftest import StartWorker, events, job, status
@@ -54,6 +57,20 @@ def test_a_lost_knock_is_repeated_by_the_sweeper(queue: Queue, start_worker: Sta
     with start_worker():
         eventually(lambda: status(first) == "succeeded")
         sweep_until(settings, queue("begin finish"), "succeeded")
+
+
+def test_drained_worker_gives_its_job_back_and_takes_no_other(queue: Queue, start_worker: StartWorker) -> None:
+    job_id = queue("begin wait_the_first_time steps finish")
+    with start_worker():
+        eventually(lambda: status(job_id) == "running")
+        with session_scope() as session:
+            (worker,) = online_workers(session)
+            set_worker_state(session, worker.id, WorkerState.DRAINING)
+        eventually(lambda: status(job_id) == "queued", 20)
+        with session_scope() as session:
+            set_worker_state(session, worker.id, WorkerState.ONLINE)
+        sweep_until(get_settings(), job_id, "succeeded")
+    assert job(job_id).attempt == 2
 
 
 def test_sigterm_saves_requeues_the_job_and_ends(queue: Queue, start_worker: StartWorker) -> None:

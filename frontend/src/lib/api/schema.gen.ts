@@ -1295,26 +1295,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/v1/workers": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List Workers
-         * @description List the workers that are online.
-         */
-        get: operations["list_workers"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/v1/reference/metrics": {
         parameters: {
             query?: never;
@@ -1409,6 +1389,86 @@ export interface paths {
         get: operations["get_usage"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/workers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Workers
+         * @description List the workers that are online.
+         */
+        get: operations["list_workers"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/workers/{worker_id}/cordon": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cordon Worker
+         * @description Keep new jobs from a worker. It finishes the job that it runs.
+         */
+        post: operations["cordon_worker"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/workers/{worker_id}/drain": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Drain Worker
+         * @description Keep new jobs from a worker, and let it save its job and give it back to the queue.
+         */
+        post: operations["drain_worker"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/workers/{worker_id}/uncordon": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Uncordon Worker
+         * @description Let a worker take jobs again.
+         */
+        post: operations["uncordon_worker"];
         delete?: never;
         options?: never;
         head?: never;
@@ -4969,6 +5029,8 @@ export interface components {
              * @description Why a queued job waits; null in other states.
              */
             queue_reason: string | null;
+            /** @description The place of a queued job; null in other states. */
+            queue: components["schemas"]["QueuePlaceView"] | null;
             /**
              * Created At
              * Format: date-time
@@ -5808,6 +5870,8 @@ export interface components {
              * @description Why a queued job waits; null in other states.
              */
             queue_reason: string | null;
+            /** @description The place of a queued job; null in other states. */
+            queue: components["schemas"]["QueuePlaceView"] | null;
             /**
              * Created At
              * Format: date-time
@@ -7728,6 +7792,27 @@ export interface components {
              * @default 512
              */
             max_tokens: number;
+        };
+        /**
+         * QueuePlaceView
+         * @description The place of a job in the queue, as an estimate.
+         */
+        QueuePlaceView: {
+            /**
+             * Position
+             * @description 1: it starts next. The estimate follows priorities and fair share, and other submissions change it.
+             */
+            position: number;
+            /**
+             * Reason
+             * @description Why it waits, for people.
+             */
+            reason: string;
+            /**
+             * Expected Start
+             * @description When it is expected to start; null if it cannot start at present or nothing is known about running times.
+             */
+            expected_start: string | null;
         };
         /**
          * Readiness
@@ -10467,11 +10552,48 @@ export interface components {
              * @description The machine it runs on.
              */
             hostname: string;
+            /** @description `cordoned`: it takes no new job. `draining`: it also gives back the job that it runs. */
+            state: components["schemas"]["WorkerState"];
             /**
              * Job Id
              * @description The job that it runs; null if it is idle, or if the job belongs to another key.
              */
             job_id: string | null;
+            /**
+             * Busy
+             * @description Whether it runs a job, also of another key.
+             */
+            busy: boolean;
+            /**
+             * Worker Class
+             * @description Workers of one class can run the same jobs. Empty: a worker of an older release.
+             */
+            worker_class: string;
+            /**
+             * Gpus
+             * @description The GPUs that its jobs use.
+             */
+            gpus: components["schemas"]["WorkerGpu"][];
+            /**
+             * Cores
+             * @description Cores that it may use; 0: unknown.
+             */
+            cores: number;
+            /**
+             * Memory Bytes
+             * @description Memory of its machine; 0: unknown.
+             */
+            memory_bytes: number;
+            /**
+             * Labels
+             * @description Its labels, from `PROXIMAL_LABELS`.
+             */
+            labels: string[];
+            /**
+             * Version
+             * @description Version of the platform that it runs; empty: unknown.
+             */
+            version: string;
             /**
              * Started At
              * Format: date-time
@@ -10484,6 +10606,22 @@ export interface components {
              * @description Time of its last heartbeat.
              */
             last_seen_at: string;
+        };
+        /**
+         * WorkerGpu
+         * @description Model and memory, by the driver of the machine.
+         */
+        WorkerGpu: {
+            /**
+             * Model
+             * @description Name of the model, as its driver reports it.
+             */
+            model: string;
+            /**
+             * Memory Gib
+             * @description Its memory in GiB, rounded.
+             */
+            memory_gib: number;
         };
         /**
          * WorkerList
@@ -10519,6 +10657,12 @@ export interface components {
              */
             last_id: string | null;
         };
+        /**
+         * WorkerState
+         * @description Whether a worker takes jobs. An operator sets it.
+         * @enum {string}
+         */
+        WorkerState: "online" | "cordoned" | "draining";
         /**
          * ProblemItem
          * @description One of several errors.
@@ -18111,57 +18255,6 @@ export interface operations {
             };
         };
     };
-    list_workers: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["WorkerList"];
-                };
-            };
-            /** @description `not_signed_in`: Sign in, or send an API key. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description `internal_error`: Something went wrong on the server. */
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /**
-             * @description `unavailable`: The database or the broker does not answer. Try again.
-             *
-             *     `query_timeout`: A query took longer than the API allows.
-             */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
     list_metric_meanings: {
         parameters: {
             query?: never;
@@ -18388,6 +18481,309 @@ export interface operations {
             };
             /** @description `not_signed_in`: Sign in, or send an API key. */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on the server. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `unavailable`: The database or the broker does not answer. Try again.
+             *
+             *     `query_timeout`: A query took longer than the API allows.
+             */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_workers: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WorkerList"];
+                };
+            };
+            /** @description `not_signed_in`: Sign in, or send an API key. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on the server. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `unavailable`: The database or the broker does not answer. Try again.
+             *
+             *     `query_timeout`: A query took longer than the API allows.
+             */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    cordon_worker: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                worker_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Worker"];
+                };
+            };
+            /** @description `not_signed_in`: Sign in, or send an API key. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `cross_origin`: Requests that change something must come from the dashboard itself.
+             *
+             *     `not_operator`: Only an operator's key may do this.
+             */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: It does not exist, or belongs to another API key. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid_request`: The request is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on the server. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `unavailable`: The database or the broker does not answer. Try again.
+             *
+             *     `query_timeout`: A query took longer than the API allows.
+             */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    drain_worker: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                worker_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Worker"];
+                };
+            };
+            /** @description `not_signed_in`: Sign in, or send an API key. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `cross_origin`: Requests that change something must come from the dashboard itself.
+             *
+             *     `not_operator`: Only an operator's key may do this.
+             */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: It does not exist, or belongs to another API key. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid_request`: The request is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on the server. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `unavailable`: The database or the broker does not answer. Try again.
+             *
+             *     `query_timeout`: A query took longer than the API allows.
+             */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    uncordon_worker: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                worker_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Worker"];
+                };
+            };
+            /** @description `not_signed_in`: Sign in, or send an API key. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `cross_origin`: Requests that change something must come from the dashboard itself.
+             *
+             *     `not_operator`: Only an operator's key may do this.
+             */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: It does not exist, or belongs to another API key. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid_request`: The request is not valid. */
+            422: {
                 headers: {
                     [name: string]: unknown;
                 };

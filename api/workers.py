@@ -1,0 +1,110 @@
+"""The workers that are online, and the requests by which an operator keeps jobs from them."""
+
+from typing import Literal
+
+from fastapi import APIRouter
+from sqlalchemy import select
+
+from api.deps import OperatorDep, PrincipalDep, SessionDep, SettingsDep
+from api.problems import documented
+from api.schema import ListOf, Schema, Timestamp
+from core import models
+from core.access.keys import Principal
+from core.broker import job_queue, wake_worker
+from core.db import after_commit
+from core.errors import CrossOrigin, InvalidRequest, NotFound, NotOperator, NotSignedIn
+from core.jobs.workers import online_workers, set_worker_state
+from core.models.jobs import WorkerState
+
+
+class WorkerGpu(Schema):
+    """Model and memory, by the driver of the machine."""
+
+    model: str
+    """Name of the model, as its driver reports it."""
+    memory_gib: int
+    """Its memory in GiB, rounded."""
+
+
+class Worker(Schema):
+    """A worker that is online."""
+
+    object: Literal["worker"] = "worker"
+    """Always `worker`."""
+    id: str
+    """Begins with `wrk_`."""
+    hostname: str
+    """The machine it runs on."""
+    state: WorkerState
+    """`cordoned`: it takes no new job. `draining`: it also gives back the job that it runs."""
+    job_id: str | None
+    """The job that it runs; null if it is idle, or if the job belongs to another key."""
+    busy: bool
+    """Whether it runs a job, also of another key."""
+    worker_class: str
+    """Workers of one class can run the same jobs. Empty: a worker of an older release."""
+    gpus: list[WorkerGpu]
+    """The GPUs that its jobs use."""
+    cores: int
+    """Cores that it may use; 0: unknown."""
+    memory_bytes: int
+    """Memory of its machine; 0: unknown."""
+    labels: list[str]
+    """Its labels, from `PROXIMAL_LABELS`."""
+    version: str
+    """Version of the platform that it runs; empty: unknown."""
+    started_at: Timestamp
+    """When it was first seen."""
+    last_seen_at: Timestamp
+    """Time of its last heartbeat."""
+
+
+class WorkerList(ListOf[Worker]):
+    """The workers that are online."""
+
+
+router = APIRouter(tags=["Platform"])
+ERRORS = (NotSignedIn, CrossOrigin, NotOperator, NotFound, InvalidRequest)
+
+
+@router.get("/workers", responses=documented(NotSignedIn))
+def list_workers(principal: PrincipalDep, session: SessionDep) -> WorkerList:
+    """List the workers that are online."""
+    present = online_workers(session)
+    at_work = [worker.job_id for worker in present]
+    query = select(models.Job.id).where(models.Job.id.in_(at_work), models.Job.owner_id == principal.owner_id)
+    yours = set(session.scalars(query))
+    return WorkerList.from_items([_view(worker, worker.job_id in yours) for worker in present])
+
+
+@router.post("/workers/{worker_id}/cordon", responses=documented(*ERRORS))
+def cordon_worker(worker_id: str, principal: OperatorDep, session: SessionDep) -> Worker:
+    """Keep new jobs from a worker. It finishes the job that it runs."""
+    return _changed(session, principal, worker_id, WorkerState.CORDONED)
+
+
+@router.post("/workers/{worker_id}/drain", responses=documented(*ERRORS))
+def drain_worker(worker_id: str, principal: OperatorDep, session: SessionDep) -> Worker:
+    """Keep new jobs from a worker, and let it save its job and give it back to the queue."""
+    return _changed(session, principal, worker_id, WorkerState.DRAINING)
+
+
+@router.post("/workers/{worker_id}/uncordon", responses=documented(*ERRORS))
+def uncordon_worker(worker_id: str, principal: OperatorDep, session: SessionDep, settings: SettingsDep) -> Worker:
+    """Let a worker take jobs again."""
+    shown = _changed(session, principal, worker_id, WorkerState.ONLINE)
+    after_commit(session, lambda: wake_worker(settings.redis_url, job_queue(shown.worker_class)))
+    return shown
+
+
+def _changed(session: SessionDep, principal: Principal, worker_id: str, state: WorkerState) -> Worker:
+    row = set_worker_state(session, worker_id, state)
+    query = select(models.Job.owner_id).where(models.Job.id == row.job_id)
+    return _view(row, yours=session.scalars(query).one_or_none() == principal.owner_id)
+
+
+def _view(row: models.Worker, yours: bool) -> Worker:
+    same = ("id", "hostname", "state", "worker_class", "gpus", "cores", "memory_bytes", "version")
+    fields = {name: getattr(row, name) for name in (*same, "started_at", "last_seen_at")}
+    fields |= {"labels": row.capacity.get("labels", []), "busy": row.job_id is not None}
+    return Worker.model_validate(fields | {"job_id": row.job_id if yours else None})

@@ -1,0 +1,205 @@
+"""The places of queued jobs: position, the reason why a job waits, and when it is expected to start.
+
+The cost is that of a few queries for any number of jobs. The position is an estimate: it follows the priority classes and
+the fair share, and leaves out ageing, quotas and jobs that will be submitted.
+"""
+
+import heapq
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from core.jobs.workers import online_workers
+from core.models import Job, JobAttempt, Owner, Worker
+from core.models.jobs import JobStatus, Outcome, WorkerState
+from core.quotas import default_quotas
+from core.scheduling.claim import policy_of
+from core.scheduling.matching import Capacity, Requirement
+from core.scheduling.shares import share_of
+from core.settings import Settings, get_settings
+
+_RECENT = 50
+"""Finished attempts whose mean time is the estimate for a job."""
+_FARTHEST = 1000
+"""Last position with an expected start."""
+
+
+@dataclass(frozen=True)
+class QueuePlace:
+    """The place of a queued job."""
+
+    position: int
+    """1: it is the next job of its kind."""
+    reason: str
+    """Why it waits, as a sentence."""
+    expected_start: datetime | None
+    """None if it cannot start at present, or if no job has finished yet from which to estimate."""
+
+
+@dataclass(frozen=True)
+class _Waiting:
+    """The queued jobs of one owner with one priority."""
+
+    owner_id: str
+    priority: int
+    jobs: int
+    turn: tuple[float, datetime]
+    """The owner's use, and the time of its oldest job: the owner with the smaller one is served first."""
+
+
+def queue_places(session: Session, jobs: Sequence[Job]) -> dict[str, QueuePlace]:
+    """For each queued job among `jobs`, its place."""
+    queued = [job for job in jobs if job.status == JobStatus.QUEUED]
+    if not queued:
+        return {}
+    settings = get_settings()
+    now = session.scalars(select(func.clock_timestamp())).one()
+    present = online_workers(session)
+    blocked = _blocked_owners(session, {job.owner_id for job in queued}, settings, now)
+    positions = _positions(session, queued, settings, now)
+    starts = _Starts(session, present, now)
+    found = {}
+    for job in queued:
+        need, position = Requirement.from_stored(job.requirement), positions[job.id]
+        open_to_it = [one for one in present if one.state == WorkerState.ONLINE and _capacity(one).fits(need)]
+        stopped = _why_stopped(need, present, open_to_it) or blocked.get(job.owner_id)
+        expected = None if stopped else starts.expected(open_to_it, position)
+        reason = stopped or _why_busy(open_to_it, position)
+        found[job.id] = QueuePlace(position, reason, expected)
+    return found
+
+
+def _capacity(worker: Worker) -> Capacity:
+    return Capacity.from_stored(worker.capacity)
+
+
+def _why_stopped(need: Requirement, present: Sequence[Worker], open_to_it: Sequence[Worker]) -> str | None:
+    """Why no worker will take the job, however long it waits."""
+    if not present:
+        return "No worker is online. Start one with `proximal up` or `python -m worker`."
+    if not any(_capacity(worker).fits(need) for worker in present):
+        return f"No online worker can run this job. It needs {describe(need)}. Start such a worker, or ask for less."
+    if not open_to_it:
+        return "The workers that can run this job take no jobs at present. An operator has cordoned them."
+    return None
+
+
+def _why_busy(open_to_it: Sequence[Worker], position: int) -> str:
+    if any(worker.job_id is None for worker in open_to_it):
+        return "Waiting to be picked up."
+    busy = "The only worker is busy" if len(open_to_it) == 1 else f"All {len(open_to_it)} workers are busy"
+    ahead = {1: "this job is next.", 2: "1 job is ahead."}.get(position, f"{position - 1} jobs are ahead.")
+    return f"{busy}; {ahead}"
+
+
+def describe(need: Requirement) -> str:
+    """The requirement for people."""
+    parts = [f"{need.processes} {'process' if need.processes == 1 else 'processes'} on a machine"]
+    parts += [f"{need.machines} machines"] if need.machines > 1 else []
+    parts += ["a GPU"] if need.device == "cuda" else []
+    parts += [f"{need.gpu_memory_gib} GiB of memory on each GPU"] if need.gpu_memory_gib else []
+    parts += [f"the labels {', '.join(sorted(need.labels))}"] if need.labels else []
+    return ", ".join(parts)
+
+
+def _blocked_owners(session: Session, owner_ids: set[str], settings: Settings, now: datetime) -> dict[str, str]:
+    """For each owner at a quota, the reason why its jobs wait."""
+    default = default_quotas(settings).model_dump()
+    found = {}
+    for owner in session.scalars(select(Owner).where(Owner.id.in_(owner_ids))):
+        quotas, share = default_quotas(settings).model_validate(default | owner.quotas), share_of(owner)
+        name = quotas.exceeded(share.running, share.slots, share.month_at(now.timestamp()), 1)
+        if name is not None:
+            kind = {"running_jobs": "running jobs", "gpus": "GPUs at once", "gpu_hours": "GPU-hours a month"}[name]
+            found[owner.id] = f"Your limit of {getattr(quotas, name)} {kind} is reached."
+    return found
+
+
+def _positions(session: Session, jobs: Sequence[Job], settings: Settings, now: datetime) -> dict[str, int]:
+    """Owners of one priority take turns, the one with the smaller use first. Higher priorities come before."""
+    waiting = _waiting(session, settings, now)
+    owners = {job.owner_id for job in jobs}
+    place_of = func.row_number().over(partition_by=(Job.owner_id, Job.priority), order_by=(Job.created_at, Job.id))
+    own = select(Job.id, place_of.label("place"))
+    own = own.where(Job.status == JobStatus.QUEUED, Job.owner_id.in_(owners))
+    numbered = own.subquery()
+    places = dict(
+        session.execute(
+            select(numbered.c.id, numbered.c.place).where(numbered.c.id.in_([job.id for job in jobs]))
+        ).all()
+    )
+    turns = {(one.owner_id, one.priority): one.turn for one in waiting}
+    found = {}
+    for job in jobs:
+        place, turn = places.get(job.id, 1), turns.get((job.owner_id, job.priority))
+        before = sum(one.jobs for one in waiting if one.priority > job.priority)
+        for one in waiting:
+            if one.priority == job.priority and one.owner_id != job.owner_id and turn is not None:
+                before += min(one.jobs, place if one.turn < turn else place - 1)
+        found[job.id] = before + place
+    return found
+
+
+def _waiting(session: Session, settings: Settings, now: datetime) -> list[_Waiting]:
+    policy, at = policy_of(settings), now.timestamp()
+    groups = select(Job.owner_id, Job.priority, func.count(), func.min(Job.created_at))
+    groups = groups.where(Job.status == JobStatus.QUEUED).group_by(Job.owner_id, Job.priority)
+    rows = session.execute(groups).all()
+    owners = session.scalars(select(Owner).where(Owner.id.in_({row[0] for row in rows})))
+    shares = {owner.id: share_of(owner) for owner in owners}
+    return [
+        _Waiting(owner_id, priority, count, (policy.use(shares[owner_id], at), oldest))
+        for owner_id, priority, count, oldest in rows
+    ]
+
+
+class _Starts:
+    """Estimates of starts: workers become free, and each job ahead takes the mean time of finished attempts."""
+
+    def __init__(self, session: Session, present: Sequence[Worker], now: datetime) -> None:
+        self._now = now
+        self._mean = _mean_seconds(session)
+        busy = [worker.job_id for worker in present if worker.job_id is not None]
+        rows = session.scalars(select(Job).where(Job.id.in_(busy)))
+        self._remaining = {job.id: _remaining_seconds(job) for job in rows}
+
+    def expected(self, workers: Sequence[Worker], position: int) -> datetime | None:
+        if position > _FARTHEST:
+            return None
+        free = [self._seconds_until_free(worker) for worker in workers]
+        known = [seconds for seconds in free if seconds is not None]
+        if not known:
+            return None
+        heapq.heapify(known)
+        for _ in range(position - 1):
+            if self._mean is None:
+                heapq.heappop(known)
+                if not known:
+                    return None
+            else:
+                heapq.heappush(known, heapq.heappop(known) + self._mean)
+        return self._now + timedelta(seconds=known[0])
+
+    def _seconds_until_free(self, worker: Worker) -> float | None:
+        if worker.job_id is None:
+            return 0.0
+        remaining = self._remaining.get(worker.job_id)
+        return self._mean if remaining is None else remaining
+
+
+def _remaining_seconds(job: Job) -> float | None:
+    """Time of the present stage's other steps. Later stages are not counted, so it is a lower bound."""
+    if job.step is None or job.total_steps is None or job.step_seconds is None:
+        return None
+    return max(job.total_steps - job.step, 0) * job.step_seconds
+
+
+def _mean_seconds(session: Session) -> float | None:
+    finished = select(JobAttempt.started_at, JobAttempt.ended_at)
+    finished = finished.where(JobAttempt.outcome == Outcome.FINISHED.value)
+    recent = finished.order_by(JobAttempt.ended_at.desc()).limit(_RECENT).subquery()
+    mean = session.scalars(select(func.avg(func.extract("epoch", recent.c.ended_at - recent.c.started_at)))).one()
+    return None if mean is None else float(mean)

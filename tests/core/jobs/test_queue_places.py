@@ -1,0 +1,133 @@
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from redis import Redis
+from sqlalchemy import text
+from sqlalchemy.orm import Session
+
+from core.broker import JOB_QUEUE
+from core.db import session_scope
+from core.jobs import attempts
+from core.jobs.queue_places import QueuePlace, describe, queue_places
+from core.jobs.waking import wake_for, wake_idle_workers
+from core.jobs.workers import MachineReport, report_worker, set_worker_state
+from core.models import Job, Owner
+from core.models.jobs import WorkerState
+from core.scheduling.matching import Capacity, Requirement
+from core.settings import Settings
+from tests.core.factories import make_job, make_key
+
+SMALL = MachineReport(Capacity(cpu_processes=1))
+LARGE = MachineReport(Capacity(cpu_processes=8, labels=frozenset({"eu"})))
+
+
+def place(session: Session, job: Job) -> QueuePlace:
+    return queue_places(session, [job])[job.id]
+
+
+def test_reason_of_a_queued_job(session: Session) -> None:
+    first, second = make_job(session), make_job(session)
+    assert "No worker is online" in place(session, first).reason
+    report_worker(session, "wrk_1", "host", None)
+    assert place(session, first).reason == "Waiting to be picked up."
+    report_worker(session, "wrk_1", "host", "job_x")
+    assert place(session, first).reason == "The only worker is busy; this job is next."
+    report_worker(session, "wrk_2", "host", "job_y")
+    assert place(session, second).reason == "All 2 workers are busy; 1 job is ahead."
+
+
+def test_job_that_no_online_worker_can_run_says_so(session: Session) -> None:
+    job = make_job(session, resources={"processes": 4})
+    report_worker(session, "wrk_1", "host", None, SMALL)
+    found = place(session, job)
+    assert found.reason.startswith("No online worker can run this job. It needs 4 processes on a machine.")
+    assert found.expected_start is None
+    report_worker(session, "wrk_2", "host", None, LARGE)
+    assert place(session, job).reason == "Waiting to be picked up."
+    set_worker_state(session, "wrk_2", WorkerState.CORDONED)
+    assert "An operator has cordoned them" in place(session, job).reason
+
+
+def test_requirement_is_described_in_words() -> None:
+    need = Requirement(2, 3, "cuda", 80, frozenset({"b", "a"}))
+    words = "2 processes on a machine, 3 machines, a GPU, 80 GiB of memory on each GPU, the labels a, b"
+    assert describe(need) == words
+
+
+def test_quota_is_the_reason(session: Session) -> None:
+    owner = make_key(session).owner_id
+    session.get_one(Owner, owner).quotas = {"running_jobs": 1}
+    make_job(session, owner)
+    waiting = make_job(session, owner)
+    report_worker(session, "wrk_1", "host", None)
+    attempts.claim(session, "wrk_1")
+    assert place(session, waiting).reason == "Your limit of 1 running jobs is reached."
+
+
+def test_owners_take_turns_in_the_positions(session: Session) -> None:
+    """a has three jobs, b has one and has used more, c has one of a higher priority."""
+    a, b, c = (make_key(session, name).owner_id for name in "abc")
+    jobs = [
+        make_job(session, a),
+        make_job(session, a),
+        make_job(session, a),
+        make_job(session, b),
+        make_job(session, c),
+    ]
+    jobs[4].priority = 1
+    session.get_one(Owner, b).decayed_use = 100.0
+    session.commit()
+    places = queue_places(session, jobs)
+    assert [places[job.id].position for job in jobs] == [2, 4, 5, 3, 1]
+
+
+def test_expected_start_follows_running_jobs_and_mean_time(session: Session) -> None:
+    """The running job has 10 steps of 6 s left. Finished attempts took 100 s."""
+    done = make_job(session)
+    attempts.claim(session, "wrk_1")
+    session.execute(
+        text("UPDATE job_attempts SET started_at = now() - interval '100 s', ended_at = now(), outcome = 'finished'")
+    )
+    session.execute(text("UPDATE jobs SET step = 10, total_steps = 20, step_seconds = 6"))
+    first, second = make_job(session), make_job(session)
+    report_worker(session, "wrk_1", "host", done.id)
+    session.expire_all()
+    now = datetime.now(UTC)
+    for job, seconds in ((first, 60), (second, 160)):
+        expected = place(session, job).expected_start
+        assert expected is not None and abs(expected - now - timedelta(seconds=seconds)) < timedelta(seconds=20)
+
+
+def test_wake_message_goes_to_the_class_that_can_run_the_job(session: Session, settings: Settings) -> None:
+    large = make_job(session, resources={"processes": 4})
+    report_worker(session, "wrk_1", "host", None, SMALL)
+    report_worker(session, "wrk_2", "host", "job_x", LARGE)
+    session.commit()
+    with Redis.from_url(settings.redis_url) as broker:
+        with session_scope() as own:
+            wake_for(own, large, settings.redis_url)
+        assert [broker.llen(name) for name in ("jobs.cpu-8.eu", "jobs.cpu-1", JOB_QUEUE)] == [1, 0, 0]
+        for _ in range(2):  # an unread message is not repeated
+            with session_scope() as own:
+                wake_idle_workers(own, settings.redis_url)
+        assert [broker.llen(name) for name in ("jobs.cpu-8.eu", "jobs.cpu-1", JOB_QUEUE)] == [1, 1, 0]
+
+
+@pytest.mark.parametrize("state", [WorkerState.CORDONED, WorkerState.DRAINING])
+def test_claim_gives_no_job_to_a_cordoned_worker(session: Session, state: WorkerState) -> None:
+    make_job(session)
+    report_worker(session, "wrk_1", "host", None)
+    set_worker_state(session, "wrk_1", state)
+    report_worker(session, "wrk_1", "host", None)  # a heartbeat keeps the state
+    assert attempts.claim(session, "wrk_1") is None
+    set_worker_state(session, "wrk_1", WorkerState.ONLINE)
+    assert attempts.claim(session, "wrk_1") is not None
+
+
+def test_renewal_of_a_draining_worker_asks_for_the_job(session: Session) -> None:
+    job = make_job(session)
+    report_worker(session, "wrk_1", "host", job.id)
+    attempts.claim(session, "wrk_1")
+    assert not attempts.renew(session, job.id, 1).drain_requested
+    set_worker_state(session, "wrk_1", WorkerState.DRAINING)
+    assert attempts.renew(session, job.id, 1).drain_requested
