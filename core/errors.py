@@ -10,6 +10,8 @@
     │   ├── IllegalTransition  409  a job cannot change from this state to that one
     │   ├── JobNotRunning      409  the job takes no commands in its present state
     │   ├── KnobUnavailable    409  the job's present stage has no such knob or action
+    │   ├── JobNotEnded        409  a job that has not ended cannot be archived or deleted
+    │   ├── JobInUse           409  another job or a round needs a checkpoint of the job
     │   ├── DatasetInUse       409  an unfinished job needs the dataset
     │   ├── DatasetNotReady    409  the version is being imported
     │   ├── SearchNotReady     409  the search index of a version is being made
@@ -141,6 +143,16 @@ class JobNotRunning(Conflict):
 class KnobUnavailable(Conflict):
     code = "knob_unavailable"
     title = "The job's present stage has no such knob or action."
+
+
+class JobNotEnded(Conflict):
+    code = "job_not_ended"
+    title = "The job has not ended."
+
+
+class JobInUse(Conflict):
+    code = "job_in_use"
+    title = "A checkpoint of this job is needed."
 
 
 class DatasetInUse(Conflict):

@@ -79,12 +79,14 @@ def list_jobs(
     principal: PrincipalDep,
     session: SessionDep,
     status: Annotated[list[JobStatus] | None, Query(description="Only jobs in this state (or one of these).")] = None,
+    archived: Annotated[bool, Query(description="Archived jobs instead of the others.")] = False,
     limit: Limit = 20,
     after: After = None,
     order: OrderBy = "desc",
 ) -> JobList:
     """Your jobs, without their specs."""
-    query = select(models.Job).filter_by(owner_id=principal.owner_id)
+    put_aside = models.Job.archived_at.is_not(None)
+    query = select(models.Job).filter_by(owner_id=principal.owner_id).where(put_aside if archived else ~put_aside)
     if status:
         query = query.where(models.Job.status.in_([one.value for one in status]))
     found = page(session, query, models.Job, after, limit, order)

@@ -92,6 +92,8 @@ class JobSummary(Schema):
     """When a worker first claimed it."""
     finished_at: Timestamp | None
     """When it ended."""
+    archived_at: Timestamp | None
+    """When it was archived; null for a job in the default list."""
     stage: str | None
     """The current or last stage; null before the first."""
     progress: Progress | None

@@ -2,7 +2,7 @@
 
 from fastapi import APIRouter
 
-from api.deps import JobDep, PrincipalDep, SessionDep, SettingsDep
+from api.deps import BlobsDep, JobDep, PrincipalDep, SessionDep, SettingsDep
 from api.idempotency import IDEMPOTENT
 from api.jobs import views
 from api.jobs.request_schemas import BranchJob, CloneJob, ExtendJob, TransitionReason
@@ -14,6 +14,8 @@ from core.errors import (
     IllegalTransition,
     InvalidRequest,
     InvalidSpec,
+    JobInUse,
+    JobNotEnded,
     LimitExceeded,
     NotFound,
     NotSignedIn,
@@ -23,7 +25,7 @@ from core.errors import (
     WrongDatasetKind,
     WrongMediaType,
 )
-from core.jobs import branch, clone, extend, retry
+from core.jobs import branch, clone, extend, removal, retry
 from core.jobs.actors import key_of
 from core.jobs.state import Request, request
 from core.jobs.waking import wake_for
@@ -115,6 +117,29 @@ def extend_job(
     made = extend.extend_job(session, job, body.steps, settings, key_of(principal))
     wake_for(session, made, settings.redis_url)
     return views.job_view(session, made)
+
+
+@router.post("/archive", responses=documented(*WRITES, JobNotEnded))
+def archive_job(job: JobDep, session: SessionDep) -> Job:
+    """Leave a job that has ended out of the default list. Nothing of it is deleted."""
+    removal.archive_job(session, job)
+    return views.job_view(session, job)
+
+
+@router.post("/unarchive", responses=documented(*WRITES))
+def unarchive_job(job: JobDep, session: SessionDep) -> Job:
+    """Return an archived job to the default list."""
+    removal.unarchive_job(job)
+    return views.job_view(session, job)
+
+
+@router.delete("", status_code=204, responses=documented(*WRITES, JobNotEnded, JobInUse))
+def delete_job(job: JobDep, session: SessionDep, blobs: BlobsDep) -> None:
+    """Delete a job that has ended, with its events, metrics, logs and checkpoints.
+
+    It is refused while an unfinished job or a round needs one of its checkpoints. `jobs` and `rounds` of the problem list them.
+    """
+    removal.delete_job(session, blobs, job.id)
 
 
 def _reason(body: TransitionReason | None) -> str:

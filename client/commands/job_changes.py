@@ -1,4 +1,4 @@
-"""`proximal jobs cancel|pause|resume|retry|clone|branch`: change a job, or make another one from it."""
+"""`proximal jobs cancel|pause|resume|retry|clone|branch|archive|delete`: change a job, or make another one from it."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -61,6 +61,22 @@ def branch(
     place = _start(start)
     changed = merged_patch(patch, changes or ())
     _print_id(context, lambda client: client.branch_job(job_id, patch=changed, **place))
+
+
+def archive(context: typer.Context, job_id: JobId) -> None:
+    """Hide a job that has ended in the list of jobs."""
+    _print_id(context, lambda client: client.archive_job(job_id))
+
+
+def unarchive(context: typer.Context, job_id: JobId) -> None:
+    """Show an archived job in the list of jobs again."""
+    _print_id(context, lambda client: client.unarchive_job(job_id))
+
+
+def delete(context: typer.Context, job_id: JobId) -> None:
+    """Delete a job that has ended, with its events, metrics and checkpoints."""
+    with context.obj.client() as client:
+        client.delete_job(job_id)
 
 
 def _start(text: str) -> dict[str, Any]:

@@ -26,6 +26,9 @@ CHANGES = (
     job_changes.retry,
     job_changes.clone,
     job_changes.branch,
+    job_changes.archive,
+    job_changes.unarchive,
+    job_changes.delete,
 )
 for change in CHANGES:
     app.command()(change)

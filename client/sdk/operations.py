@@ -572,13 +572,14 @@ class Operations(Connection):
             ]
         ]
         | None = None,
+        archived: bool | None = None,
         order: Literal["asc", "desc"] | None = None,
     ) -> Iterator[JobSummary]:
         """Your jobs, without their specs.
 
         `GET /v1/jobs`
         """
-        return self._pages("/v1/jobs", params={"status": status, "order": order})
+        return self._pages("/v1/jobs", params={"status": status, "archived": archived, "order": order})
 
     def get_job(self, job_id: str) -> Job:
         """One job, with its spec.
@@ -587,6 +588,15 @@ class Operations(Connection):
         """
         found: Job = self._json("GET", f"/v1/jobs/{escaped(job_id)}")
         return found
+
+    def delete_job(self, job_id: str) -> None:
+        """Delete a job that has ended, with its events, metrics, logs and checkpoints.
+
+        It is refused while an unfinished job or a round needs one of its checkpoints. `jobs` and `rounds` of the problem list them.
+
+        `DELETE /v1/jobs/{job_id}`
+        """
+        self._json("DELETE", f"/v1/jobs/{escaped(job_id)}")
 
     def get_job_knobs(self, job_id: str) -> JobKnobs:
         """The settings of the job's stage that can be changed while it runs, with their values and ranges.
@@ -805,6 +815,22 @@ class Operations(Connection):
         `POST /v1/jobs/{job_id}/extend`
         """
         found: Job = self._json("POST", f"/v1/jobs/{escaped(job_id)}/extend", body=given({"steps": steps}))
+        return found
+
+    def archive_job(self, job_id: str) -> Job:
+        """Leave a job that has ended out of the default list. Nothing of it is deleted.
+
+        `POST /v1/jobs/{job_id}/archive`
+        """
+        found: Job = self._json("POST", f"/v1/jobs/{escaped(job_id)}/archive")
+        return found
+
+    def unarchive_job(self, job_id: str) -> Job:
+        """Return an archived job to the default list.
+
+        `POST /v1/jobs/{job_id}/unarchive`
+        """
+        found: Job = self._json("POST", f"/v1/jobs/{escaped(job_id)}/unarchive")
         return found
 
     def list_job_events(

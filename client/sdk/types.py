@@ -3324,6 +3324,8 @@ class JobSummary(TypedDict):
     """When a worker first claimed it."""
     finished_at: str | None
     """When it ended."""
+    archived_at: str | None
+    """When it was archived; null for a job in the default list."""
     stage: str | None
     """The current or last stage; null before the first."""
     progress: Progress | None
@@ -4160,6 +4162,8 @@ class Job(TypedDict):
     """When a worker first claimed it."""
     finished_at: str | None
     """When it ended."""
+    archived_at: str | None
+    """When it was archived; null for a job in the default list."""
     stage: str | None
     """The current or last stage; null before the first."""
     progress: Progress | None

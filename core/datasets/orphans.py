@@ -1,4 +1,4 @@
-"""Removes blobs of datasets and uploads without a database row, which failed transactions and killed processes leave."""
+"""Removes blobs of datasets, uploads and jobs without a database row, which failed transactions and killed processes leave."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -9,13 +9,14 @@ from sqlalchemy.orm import Session
 from core.blobs import BlobStore
 from core.datasets.row_store import remove_orphan
 from core.db import session_scope
-from core.models import DatasetContent, DatasetReport, DatasetVersion, Upload
+from core.models import DatasetContent, DatasetReport, DatasetVersion, Job, Upload
 
 _OWNERS: dict[str, Any] = {
     "contents": DatasetContent.sha256,
     "versions": DatasetVersion.id,
     "reports": DatasetReport.id,
     "uploads": Upload.id,
+    "jobs": Job.id,
 }
 """For each folder, the column that must hold the next part of a blob's key."""
 _OLD = "datasets"

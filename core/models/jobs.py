@@ -109,6 +109,8 @@ class Job(LeasedRow, Base):
     """Written by `core.jobs.state.change_status` only."""
     status_reason: Mapped[str]
     finished_at: Mapped[datetime | None]
+    archived_at: Mapped[datetime | None]
+    """Since when lists leave it out; null for a job that they show."""
     error: Mapped[dict[str, Any] | None]
     """`{code, message}` of a failed job."""
     summary: Mapped[dict[str, Any] | None]

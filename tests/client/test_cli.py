@@ -50,7 +50,7 @@ def test_submit_list_show_cancel_events(run, tmp_path: Path) -> None:  # type: i
     clone = run("jobs", "clone", job_id, "--set", "name=copy", "--set", "ppo.steps=7", "--output", "json").output
     made = json.loads(clone)
     assert (made["name"], made["spec"]["ppo"]["steps"]) == ("copy", 7)
-    assert made["parent"] == {"job": job_id, "relation": "clone"}
+    assert (made["parent"]["job"], made["parent"]["relation"]) == (job_id, "clone")
 
 
 def test_cli_prints_names_without_markup_and_whole_ids(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
