@@ -11,7 +11,7 @@ from api.dashboard import Dashboard
 from api.datasets import report_routes, version_routes
 from api.datasets import routes as datasets
 from api.groups import routes as groups
-from api.jobs import checkpoints, command_routes, events, logs, metrics, transition_routes
+from api.jobs import checkpoints, command_routes, events, logs, metrics, telemetry, transition_routes
 from api.jobs import routes as jobs
 from api.live import routes as live
 from api.live.hub import Hub
@@ -38,6 +38,7 @@ ROUTERS = (
     live.router,
     metrics.router,
     logs.router,
+    telemetry.router,
     checkpoints.router,
     platform.router,
     usage.router,

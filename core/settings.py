@@ -153,6 +153,8 @@ class Settings(BaseSettings):
     """Most unfinished jobs of one owner. A further submission returns 429."""
     max_owner_bytes: Annotated[int, Field(ge=1)] = 256 * 1024**3
     """Most bytes of one owner: uploads, rows of datasets and checkpoints together. At the limit, uploads, datasets and submissions return 429, and imports fail. Running jobs still store their checkpoints."""
+    telemetry_seconds: Seconds = 10
+    """Seconds between two measurements of CPU, memory, disk and GPUs while a job runs. Decrease it to see short peaks. Old measurements are averaged, so the stored number stays the same."""
     log_bytes: Annotated[int, Field(ge=64 * 1024)] = 4 * 1024**2
     """Most bytes of console output that are stored for each attempt of a job. The first quarter and the newest output are kept, and the log states how much was dropped between them. Increase it for trainers that print much."""
 

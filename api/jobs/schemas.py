@@ -155,6 +155,43 @@ class Metrics(Schema):
     """Sequence number of the last event in these metrics. A stream with `after` set to it continues without a gap."""
 
 
+class TelemetrySeries(Schema):
+    """One measurement over the time axis."""
+
+    name: str
+    """The measurement, such as `cpu/percent` or `gpu/0/power`."""
+    values: list[float | None]
+    """Mean in each bucket; null where it was not measured."""
+
+
+class MeasurementInfo(Schema):
+    """The meaning of a measurement. `<n>` in its name stands for the number of a GPU."""
+
+    name: str
+    """Name of its series."""
+    unit: str
+    """Unit of its values."""
+    meaning: str
+    """The quantity that is measured."""
+
+
+class Telemetry(Schema):
+    """Measurements of the machine during an attempt. Series and `at` have the same length."""
+
+    object: Literal["telemetry"] = "telemetry"
+    """Always `telemetry`."""
+    attempt: int
+    """The attempt."""
+    at: list[Timestamp]
+    """Start of each bucket of time, by the worker's clock."""
+    seconds: list[float]
+    """Width of each bucket; 0 for a single measurement. Older measurements of a long attempt are averaged."""
+    series: list[TelemetrySeries]
+    """By name. A machine without a GPU has no GPU series."""
+    measurements: list[MeasurementInfo]
+    """Every kind of measurement, with its unit and meaning."""
+
+
 class JobLogLine(Schema):
     """A line of a job's console output."""
 

@@ -39,6 +39,7 @@ from client.sdk.types import (
     Session,
     SignInCode,
     SweepPlan,
+    Telemetry,
     Upload,
     UploadLimits,
     UploadPartSum,
@@ -884,6 +885,14 @@ class Operations(Connection):
         `GET /v1/jobs/{job_id}/samples/steps`
         """
         return list((self._json("GET", f"/v1/jobs/{escaped(job_id)}/samples/steps", params={"stage": stage}))["data"])
+
+    def get_job_telemetry(self, job_id: str, attempt: int | None = None) -> Telemetry:
+        """Return CPU, memory, disk and GPU measurements of an attempt as series over time, in at most 1,000 points.
+
+        `GET /v1/jobs/{job_id}/telemetry`
+        """
+        found: Telemetry = self._json("GET", f"/v1/jobs/{escaped(job_id)}/telemetry", params={"attempt": attempt})
+        return found
 
     def list_job_checkpoints(
         self, job_id: str, final: bool | None = None, order: Literal["asc", "desc"] | None = None

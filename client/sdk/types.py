@@ -1229,6 +1229,17 @@ class MLflowTracker(TypedDict, closed=True):
     """The experiment of the run. It is created where it does not exist."""
 
 
+class MeasurementInfo(TypedDict):
+    """The meaning of a measurement. `<n>` in its name stands for the number of a GPU."""
+
+    name: str
+    """Name of its series."""
+    unit: str
+    """Unit of its values."""
+    meaning: str
+    """The quantity that is measured."""
+
+
 class MessageData(TypedDict):
     """A line for people."""
 
@@ -2389,6 +2400,15 @@ class SweepPlan(TypedDict):
 
 TaskStatus: TypeAlias = Literal["queued", "running", "done", "failed", "cancelled"]
 """The state of a data task."""
+
+
+class TelemetrySeries(TypedDict):
+    """One measurement over the time axis."""
+
+    name: str
+    """The measurement, such as `cpu/percent` or `gpu/0/power`."""
+    values: list[float | None]
+    """Mean in each bucket; null where it was not measured."""
 
 
 class TensorBoardTracker(TypedDict, closed=True):
@@ -3734,6 +3754,23 @@ class SweepSpec(TypedDict, closed=True):
     """Most jobs that are queued or run at once. The others are paused until there is room. Left out: no bound."""
     metric: NotRequired[str]
     """The objective by which the jobs are compared: a figure of the run's summary, or a metric."""
+
+
+class Telemetry(TypedDict):
+    """Measurements of the machine during an attempt. Series and `at` have the same length."""
+
+    object: Literal["telemetry"]
+    """Always `telemetry`."""
+    attempt: int
+    """The attempt."""
+    at: list[str]
+    """Start of each bucket of time, by the worker's clock."""
+    seconds: list[float]
+    """Width of each bucket; 0 for a single measurement. Older measurements of a long attempt are averaged."""
+    series: list[TelemetrySeries]
+    """By name. A machine without a GPU has no GPU series."""
+    measurements: list[MeasurementInfo]
+    """Every kind of measurement, with its unit and meaning."""
 
 
 class TrackingSpec(TypedDict, closed=True):

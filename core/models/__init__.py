@@ -7,6 +7,7 @@ from core.models.commands import JobCommand
 from core.models.datasets import Dataset, DatasetContent, DatasetPrompt, DatasetReport, DatasetRow, DatasetVersion
 from core.models.groups import JobGroup, JobGroupMember
 from core.models.job_logs import JobLogChunk
+from core.models.job_telemetry import JobTelemetry
 from core.models.jobs import (
     Checkpoint,
     CheckpointPin,
@@ -49,6 +50,7 @@ __all__ = [
     "JobLogChunk",
     "JobMetricChunk",
     "JobMetrics",
+    "JobTelemetry",
     "Owner",
     "SignInCode",
     "StoredResponse",

@@ -2,6 +2,7 @@
 
 from schemas import one_line
 
+from core.jobs.telemetry import MEASUREMENTS
 from trainer.metrics import METRICS, Metric
 from trainer.spec import STAGES
 
@@ -16,9 +17,19 @@ A healthy range is a rule of thumb. Metrics under `time/` are clock readings. Al
 repeated or resumed.
 """
 
+TELEMETRY_INTRODUCTION = """\
+The worker measures its machine every `PROXIMAL_TELEMETRY_SECONDS` while a job runs. `GET /v1/jobs/{id}/telemetry` returns the
+series. `<n>` is the number of a GPU."""
+
 
 def metrics_page() -> str:
-    return "\n".join([METRICS_INTRODUCTION, *(_stage_metrics(stage) for stage in STAGES)])
+    return "\n".join([METRICS_INTRODUCTION, *(_stage_metrics(stage) for stage in STAGES), _telemetry()])
+
+
+def _telemetry() -> str:
+    rows = [f"| `{one.name}` | {one.unit} | {one.meaning} |" for one in MEASUREMENTS]
+    head = ["## Telemetry of the machine", "", TELEMETRY_INTRODUCTION, "", "| name | unit | meaning |", "|---|---|---|"]
+    return "\n".join([*head, *rows, ""])
 
 
 def _stage_metrics(stage: str) -> str:

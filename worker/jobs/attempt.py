@@ -14,9 +14,11 @@ from sqlalchemy.orm import Session
 from core.access.references import check_paths
 from core.blobs import BlobStore
 from core.child import Child
+from core.db import session_scope
 from core.errors import InvalidSpec, LeaseLost, NotFound
 from core.jobs import attempts
 from core.jobs.attempts import Claim
+from core.jobs.telemetry import Sample, append_samples
 from core.models.jobs import TERMINAL, JobStatus
 from core.settings import Settings
 from trainer.spec import JobSpec
@@ -28,6 +30,7 @@ from worker.jobs.follow import Follower, storing_pause
 from worker.jobs.launch import Launcher, MachineRank, capacity_refusal, job_resources, log_tail, masker
 from worker.jobs.machines import invite_machines
 from worker.jobs.settle import TIME_LIMIT, TrainerEnd, settle, time_limit_message
+from worker.jobs.telemetry import Telemetry
 from worker.jobs.tracking import prepare_tracking
 from worker.jobs.workspace import Workspace
 from worker.lease import EndRequest, Lease
@@ -37,6 +40,7 @@ _POLL_SECONDS = 0.03
 _DATABASE_PAUSE = 1.0
 # Console output may come later than events, so storing it takes at most half a hundredth of the time.
 _LOG_PAUSE_FACTOR, _LOG_PAUSES = 200, (1.0, 5.0)
+_MOST_SAMPLES = 100
 # A cancelled run need not be saved. A trainer that ignores the signal may be waiting for a model hub.
 _CANCEL_SECONDS = 5.0
 log = logging.getLogger(__name__)
@@ -113,6 +117,8 @@ class _Attempt:
         self._console = ConsoleLog(claim, workspace, self._masker, worker.settings.log_bytes)
         self._commands = CommandDelivery(claim, workspace)
         self._next_log_look = 0.0
+        self._unstored_samples: list[Sample] = []
+        self._next_sample = 0.0
         self._killed = False
         self._limit_reached = False
         self._ends_at = math.inf
@@ -184,7 +190,11 @@ class _Attempt:
             raise _StoppedEarly
 
     def _follow_to_end(self, trainer: Child) -> JobStatus:
-        self._follow(trainer)
+        telemetry = Telemetry(trainer.pid, self._workspace.folder)
+        try:
+            self._follow(trainer, telemetry)
+        finally:
+            telemetry.close()
         status = trainer.wait()
         log.info("%s attempt %d: the trainer ended with status %d", *self._job, status)
         while with_retries(lambda _: self._follower.advance(), self._give_up):
@@ -204,7 +214,7 @@ class _Attempt:
         )
         return with_retries(lambda session: settle(session, self._claim, end), self._give_up)
 
-    def _follow(self, trainer: Child) -> None:
+    def _follow(self, trainer: Child, telemetry: Telemetry) -> None:
         """Store events until the trainer has ended. It is asked to end when it must, and killed after a grace time."""
         asked_at: float | None = None
         next_look = 0.0
@@ -214,6 +224,7 @@ class _Attempt:
             if now >= next_look:
                 next_look = now + self._store_events()
             self._store_log(now)
+            self._measure(telemetry, now)
             if asked_at is None and (self._must_end() or self._time_is_up()):
                 self._limit_reached = not self._must_end()
                 log.info("%s: asking the trainer to save and end", self._claim.job_id)
@@ -248,6 +259,17 @@ class _Attempt:
             self._console.store()
         took = time.monotonic() - began
         self._next_log_look = now + min(max(_LOG_PAUSE_FACTOR * took, _LOG_PAUSES[0]), _LOG_PAUSES[1])
+
+    def _measure(self, telemetry: Telemetry, now: float) -> None:
+        """Measure the machine if it is time, and store the samples. Without the database, the newest ones wait."""
+        if now < self._next_sample:
+            return
+        self._next_sample = now + self._worker.settings.telemetry_seconds
+        self._unstored_samples = [*self._unstored_samples, telemetry.sample()][-_MOST_SAMPLES:]
+        with suppress(*DATABASE_UNAVAILABLE):
+            with session_scope() as session:
+                append_samples(session, *self._job, self._unstored_samples)
+            self._unstored_samples = []
 
     def _store_rest_of_log(self) -> None:
         """Store the output that is left before the attempt ends. Afterwards another write would be refused."""

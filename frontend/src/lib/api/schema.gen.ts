@@ -1281,6 +1281,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/jobs/{job_id}/telemetry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Job Telemetry
+         * @description Return CPU, memory, disk and GPU measurements of an attempt as series over time, in at most 1,000 points.
+         */
+        get: operations["get_job_telemetry"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/jobs/{job_id}/checkpoints": {
         parameters: {
             query?: never;
@@ -6487,6 +6507,27 @@ export interface components {
             experiment: string;
         };
         /**
+         * MeasurementInfo
+         * @description The meaning of a measurement. `<n>` in its name stands for the number of a GPU.
+         */
+        MeasurementInfo: {
+            /**
+             * Name
+             * @description Name of its series.
+             */
+            name: string;
+            /**
+             * Unit
+             * @description Unit of its values.
+             */
+            unit: string;
+            /**
+             * Meaning
+             * @description The quantity that is measured.
+             */
+            meaning: string;
+        };
+        /**
          * MessageData
          * @description A line for people.
          */
@@ -9987,6 +10028,60 @@ export interface components {
          * @enum {string}
          */
         TaskStatus: "queued" | "running" | "done" | "failed" | "cancelled";
+        /**
+         * Telemetry
+         * @description Measurements of the machine during an attempt. Series and `at` have the same length.
+         */
+        Telemetry: {
+            /**
+             * Object
+             * @description Always `telemetry`.
+             * @default telemetry
+             * @constant
+             */
+            object: "telemetry";
+            /**
+             * Attempt
+             * @description The attempt.
+             */
+            attempt: number;
+            /**
+             * At
+             * @description Start of each bucket of time, by the worker's clock.
+             */
+            at: string[];
+            /**
+             * Seconds
+             * @description Width of each bucket; 0 for a single measurement. Older measurements of a long attempt are averaged.
+             */
+            seconds: number[];
+            /**
+             * Series
+             * @description By name. A machine without a GPU has no GPU series.
+             */
+            series: components["schemas"]["TelemetrySeries"][];
+            /**
+             * Measurements
+             * @description Every kind of measurement, with its unit and meaning.
+             */
+            measurements: components["schemas"]["MeasurementInfo"][];
+        };
+        /**
+         * TelemetrySeries
+         * @description One measurement over the time axis.
+         */
+        TelemetrySeries: {
+            /**
+             * Name
+             * @description The measurement, such as `cpu/percent` or `gpu/0/power`.
+             */
+            name: string;
+            /**
+             * Values
+             * @description Mean in each bucket; null where it was not measured.
+             */
+            values: (number | null)[];
+        };
         /**
          * TensorBoardTracker
          * @description TensorBoard event files, in the folder `tensorboard` of the run folder.
@@ -18378,6 +18473,80 @@ export interface operations {
                 content: {
                     "application/jsonl": string;
                     "text/plain": string;
+                };
+            };
+            /** @description `not_signed_in`: Sign in, or send an API key. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: It does not exist, or belongs to another API key. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid_request`: The request is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on the server. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `unavailable`: The database or the broker does not answer. Try again.
+             *
+             *     `query_timeout`: A query took longer than the API allows.
+             */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_job_telemetry: {
+        parameters: {
+            query?: {
+                /** @description The attempt. Left out: the newest. */
+                attempt?: number | null;
+            };
+            header?: never;
+            path: {
+                job_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Telemetry"];
                 };
             };
             /** @description `not_signed_in`: Sign in, or send an API key. */
