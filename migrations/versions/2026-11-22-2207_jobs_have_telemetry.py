@@ -1,6 +1,6 @@
 """jobs have telemetry
 
-Revision: d9a4c7e1b250, after c5e9a1b3d724.
+Revision: d9a4c7e1b250, after d3f6b8c0e214.
 """
 
 import sqlalchemy as sa
@@ -8,7 +8,7 @@ from alembic import op
 from sqlalchemy.dialects import postgresql
 
 revision = "d9a4c7e1b250"
-down_revision = "c5e9a1b3d724"
+down_revision = "d3f6b8c0e214"
 
 
 def upgrade() -> None:
