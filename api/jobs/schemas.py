@@ -1,6 +1,6 @@
 """Schemas of jobs, metrics, completions and checkpoints."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, PlainSerializer, WrapValidator
 
@@ -65,6 +65,17 @@ class QueuePlaceView(Schema):
     """When it is expected to start; null if it cannot start at present or nothing is known about running times."""
 
 
+class JobGroupPlace(Schema):
+    """The group that a job is in."""
+
+    group_id: str
+    """Id of the group."""
+    number: int
+    """The job's place in the group, from 1."""
+    values: dict[str, Any]
+    """The fields of the spec that differ between the jobs of a sweep, by path."""
+
+
 class JobSummary(Schema):
     """A job in a list, without its spec."""
 
@@ -76,6 +87,8 @@ class JobSummary(Schema):
     """For people."""
     parent: JobParent | None
     """The job that it was made from; null for one that was submitted."""
+    group: JobGroupPlace | None
+    """The group that it is in; null without one."""
     status: JobStatus
     """State of the job."""
     priority: PriorityName

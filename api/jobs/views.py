@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 from api.jobs.schemas import Job, JobSummary
 from core import models
 from core.jobs import sparkline
+from core.jobs.groups import places_of
 from core.jobs.progress import progress
 from core.jobs.queue_places import QueuePlace, queue_places
 from core.scheduling.policy import Priority, PriorityName
@@ -25,14 +26,16 @@ def job_view(session: Session, row: models.Job) -> Job:
 
 def job_summaries(session: Session, rows: Sequence[models.Job]) -> list[JobSummary]:
     places = queue_places(session, rows)
-    return [_summary(row, places.get(row.id)) for row in rows]
+    groups = places_of(session, [row.id for row in rows])
+    return [_summary(row, places.get(row.id), groups.get(row.id)) for row in rows]
 
 
-def _summary(row: models.Job, place: QueuePlace | None) -> JobSummary:
+def _summary(row: models.Job, place: QueuePlace | None, group: models.JobGroupMember | None) -> JobSummary:
     derived: dict[str, Any] = {
         "progress": progress(row),
         "queue_reason": place and place.reason,
         "queue": place and asdict(place),
+        "group": group,
     }
     derived |= {"reward_sparkline": sparkline.means(row.reward_line), "priority": _priority(row)}
     stored = {name: getattr(row, name) for name in JobSummary.model_fields if name not in (*derived, "object")}

@@ -913,13 +913,6 @@ class AsyncOperations(AsyncConnection):
         """
         return self._pages(f"/v1/jobs/{escaped(job_id)}/checkpoints", params={"final": final, "order": order})
 
-    async def list_workers(self) -> list[Worker]:
-        """List the workers that are online.
-
-        `GET /v1/workers`
-        """
-        return list((await self._json("GET", "/v1/workers"))["data"])
-
     async def list_metric_meanings(self) -> list[MetricInfo]:
         """List the metrics with their formulas and healthy ranges.
 
@@ -955,6 +948,37 @@ class AsyncOperations(AsyncConnection):
         `GET /v1/usage`
         """
         found: Usage = await self._json("GET", "/v1/usage")
+        return found
+
+    async def list_workers(self) -> list[Worker]:
+        """List the workers that are online.
+
+        `GET /v1/workers`
+        """
+        return list((await self._json("GET", "/v1/workers"))["data"])
+
+    async def cordon_worker(self, worker_id: str) -> Worker:
+        """Keep new jobs from a worker. It finishes the job that it runs.
+
+        `POST /v1/workers/{worker_id}/cordon`
+        """
+        found: Worker = await self._json("POST", f"/v1/workers/{escaped(worker_id)}/cordon")
+        return found
+
+    async def drain_worker(self, worker_id: str) -> Worker:
+        """Keep new jobs from a worker, and let it save its job and give it back to the queue.
+
+        `POST /v1/workers/{worker_id}/drain`
+        """
+        found: Worker = await self._json("POST", f"/v1/workers/{escaped(worker_id)}/drain")
+        return found
+
+    async def uncordon_worker(self, worker_id: str) -> Worker:
+        """Let a worker take jobs again.
+
+        `POST /v1/workers/{worker_id}/uncordon`
+        """
+        found: Worker = await self._json("POST", f"/v1/workers/{escaped(worker_id)}/uncordon")
         return found
 
     async def is_alive(self) -> Health:

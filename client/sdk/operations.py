@@ -903,13 +903,6 @@ class Operations(Connection):
         """
         return self._pages(f"/v1/jobs/{escaped(job_id)}/checkpoints", params={"final": final, "order": order})
 
-    def list_workers(self) -> list[Worker]:
-        """List the workers that are online.
-
-        `GET /v1/workers`
-        """
-        return list((self._json("GET", "/v1/workers"))["data"])
-
     def list_metric_meanings(self) -> list[MetricInfo]:
         """List the metrics with their formulas and healthy ranges.
 
@@ -945,6 +938,37 @@ class Operations(Connection):
         `GET /v1/usage`
         """
         found: Usage = self._json("GET", "/v1/usage")
+        return found
+
+    def list_workers(self) -> list[Worker]:
+        """List the workers that are online.
+
+        `GET /v1/workers`
+        """
+        return list((self._json("GET", "/v1/workers"))["data"])
+
+    def cordon_worker(self, worker_id: str) -> Worker:
+        """Keep new jobs from a worker. It finishes the job that it runs.
+
+        `POST /v1/workers/{worker_id}/cordon`
+        """
+        found: Worker = self._json("POST", f"/v1/workers/{escaped(worker_id)}/cordon")
+        return found
+
+    def drain_worker(self, worker_id: str) -> Worker:
+        """Keep new jobs from a worker, and let it save its job and give it back to the queue.
+
+        `POST /v1/workers/{worker_id}/drain`
+        """
+        found: Worker = self._json("POST", f"/v1/workers/{escaped(worker_id)}/drain")
+        return found
+
+    def uncordon_worker(self, worker_id: str) -> Worker:
+        """Let a worker take jobs again.
+
+        `POST /v1/workers/{worker_id}/uncordon`
+        """
+        found: Worker = self._json("POST", f"/v1/workers/{escaped(worker_id)}/uncordon")
         return found
 
     def is_alive(self) -> Health:

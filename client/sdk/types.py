@@ -980,6 +980,17 @@ class JobError(TypedDict):
     """Cause and remedy, for people."""
 
 
+class JobGroupPlace(TypedDict):
+    """The group that a job is in."""
+
+    group_id: str
+    """Id of the group."""
+    number: int
+    """The job's place in the group, from 1."""
+    values: dict[str, Any]
+    """The fields of the spec that differ between the jobs of a sweep, by path."""
+
+
 class JobKnob(TypedDict):
     """A setting that can be changed while the stage runs."""
 
@@ -3328,6 +3339,8 @@ class JobSummary(TypedDict):
     """For people."""
     parent: JobParent | None
     """The job that it was made from; null for one that was submitted."""
+    group: JobGroupPlace | None
+    """The group that it is in; null without one."""
     status: JobStatus
     """State of the job."""
     priority: Literal["low", "normal", "high"]
@@ -4183,6 +4196,8 @@ class Job(TypedDict):
     """For people."""
     parent: JobParent | None
     """The job that it was made from; null for one that was submitted."""
+    group: JobGroupPlace | None
+    """The group that it is in; null without one."""
     status: JobStatus
     """State of the job."""
     priority: Literal["low", "normal", "high"]

@@ -99,6 +99,12 @@ def members(session: Session, group: JobGroup, metric: str) -> list[Member]:
     return sorted(found, key=lambda one: (one.objective is None, -(one.objective or 0.0)))
 
 
+def places_of(session: Session, job_ids: Sequence[str]) -> dict[str, JobGroupMember]:
+    """The membership of each of these jobs that is in a group. One query."""
+    rows = session.scalars(select(JobGroupMember).where(JobGroupMember.job_id.in_(job_ids)))
+    return {row.job_id: row for row in rows}
+
+
 def objective(job: Job, metric: str) -> float | None:
     """The figure of the run's summary, else the newest value of the metric; for the score, the last of its sparkline."""
     for figures in (job.summary, job.latest_metrics):

@@ -37,6 +37,7 @@ def test_sweep_makes_a_group_of_jobs(client: TestClient, sweep: Body) -> None:
     assert group["sweep"]["parameters"] == sweep["parameters"] and "spec" not in group["sweep"]
     job = client.get(f"/v1/jobs/{group['jobs'][1]['id']}").json()
     assert (job["name"], job["spec"]["ppo"]["kl"]["coef"]) == ("coef 2: ppo.kl.coef=0.2", 0.2)
+    assert job["group"] == {"group_id": group["id"], "number": 2, "values": {"ppo.kl.coef": 0.2}}
     assert [one["id"] for one in client.get("/v1/groups").json()["data"]] == [group["id"]]
 
 

@@ -5077,6 +5077,8 @@ export interface components {
             name: string;
             /** @description The job that it was made from; null for one that was submitted. */
             parent: components["schemas"]["JobParent"] | null;
+            /** @description The group that it is in; null without one. */
+            group: components["schemas"]["JobGroupPlace"] | null;
             /** @description State of the job. */
             status: components["schemas"]["JobStatus"];
             /**
@@ -5308,6 +5310,29 @@ export interface components {
              * @description Cursor of the last item: the next page's `after`.
              */
             last_id: string | null;
+        };
+        /**
+         * JobGroupPlace
+         * @description The group that a job is in.
+         */
+        JobGroupPlace: {
+            /**
+             * Group Id
+             * @description Id of the group.
+             */
+            group_id: string;
+            /**
+             * Number
+             * @description The job's place in the group, from 1.
+             */
+            number: number;
+            /**
+             * Values
+             * @description The fields of the spec that differ between the jobs of a sweep, by path.
+             */
+            values: {
+                [key: string]: unknown;
+            };
         };
         /**
          * JobKnob
@@ -5923,6 +5948,8 @@ export interface components {
             name: string;
             /** @description The job that it was made from; null for one that was submitted. */
             parent: components["schemas"]["JobParent"] | null;
+            /** @description The group that it is in; null without one. */
+            group: components["schemas"]["JobGroupPlace"] | null;
             /** @description State of the job. */
             status: components["schemas"]["JobStatus"];
             /**
