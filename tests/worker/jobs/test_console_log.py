@@ -105,7 +105,7 @@ def test_log_lines_of_an_unknown_commit_are_stored_once(
 
 def test_log_collects_lines_of_other_machines(queue: Queue, settings: Settings) -> None:
     with session_scope() as session:
-        made = make_job(session, resources={"processes": 2, "machines": 2})
+        job_id = make_job(session, resources={"processes": 2, "machines": 2}).id
         claim = attempts.claim(session, "wrk_1")
     assert claim is not None
     workspace = workspaces.workspace_of(claim, settings.data_dir)
@@ -115,7 +115,7 @@ def test_log_collects_lines_of_other_machines(queue: Queue, settings: Settings) 
     ConsoleLog(claim, workspace, Masker({}), settings.log_bytes).store()
     with session_scope() as session:
         found = [
-            (line.text, line.origin.machine, line.origin.rank) for line in read_log(session, made.id, LogQuery()).lines
+            (line.text, line.origin.machine, line.origin.rank) for line in read_log(session, job_id, LogQuery()).lines
         ]
     assert found == [
         ("trainer", 0, None),

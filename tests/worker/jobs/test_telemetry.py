@@ -109,7 +109,8 @@ def test_attempt_stores_telemetry_while_it_runs(
     run_queued_jobs(replace(context, settings=quick), heartbeat)
     with session_scope() as session:
         rows = read_telemetry(session, job_id, 1)
-    assert len(rows) >= 2 and rows[-1].values["memory/rss"] > 1_000_000
+    # The trainer may have ended before the last sample.
+    assert len(rows) >= 2 and max(row.values["memory/rss"] for row in rows) > 1_000_000
     assert {"cpu/percent", "disk/free"} <= rows[-1].values.keys()
 
 
