@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Generic, Literal, TypeVar
 
 from sqlalchemy import Select, tuple_
@@ -43,18 +44,31 @@ class Page(Generic[T]):
     has_more: bool
 
 
-def page(session: Session, query: Select[T], model: Any, after: str | None, limit: int, order: Order) -> Page[T]:
+Position = tuple[datetime, str]
+"""Creation time and id of an item."""
+
+
+def position(session: Session, query: Select[T], model: Any, after: str) -> Position:
+    """The position of the row with the id `after` among those of `query`. Raises InvalidRequest for an unknown one."""
+    seen = session.execute(query.where(model.id == after)).scalar_one_or_none()
+    if seen is None:
+        detail = "there is no such item in this list"
+        raise InvalidRequest(f"`after`: {detail}.", param="after", errors=[{"pointer": "?after", "detail": detail}])
+    return seen.created_at, seen.id
+
+
+def page(
+    session: Session, query: Select[T], model: Any, after: str | Position | None, limit: int, order: Order
+) -> Page[T]:
     """At most `limit` rows of `query` after the row with the id `after`, ordered by creation time.
 
     New rows do not shift a page, as they would with an offset. Raises InvalidRequest for an unknown `after`.
     """
     key = tuple_(model.created_at, model.id)
+    if isinstance(after, str):
+        after = position(session, query, model, after)
     if after is not None:
-        seen = session.execute(query.where(model.id == after)).scalar_one_or_none()
-        if seen is None:
-            detail = "there is no such item in this list"
-            raise InvalidRequest(f"`after`: {detail}.", param="after", errors=[{"pointer": "?after", "detail": detail}])
-        last = tuple_(seen.created_at, seen.id)
+        last = tuple_(*after)
         query = query.where(key > last if order == "asc" else key < last)
     columns = (model.created_at, model.id) if order == "asc" else (model.created_at.desc(), model.id.desc())
     rows = session.scalars(query.order_by(*columns).limit(limit + 1)).all()

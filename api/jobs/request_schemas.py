@@ -5,11 +5,25 @@ from typing import Annotated, Any
 from pydantic import ConfigDict, Field, model_validator
 
 from api.schema import Schema
+from core.jobs.descriptions import MOST_TAGS, MetadataPatch, Name, Notes, Tag
 from trainer.spec import StageName
 
 
 class _Body(Schema):
     model_config = ConfigDict(extra="forbid", json_schema_serialization_defaults_required=False)
+
+
+class ChangeJob(_Body):
+    """A JSON merge patch (RFC 7396) on what describes a job: null empties a field, and a field that is left out stays."""
+
+    name: Name | None = None
+    """The new name. The spec keeps the one that was submitted."""
+    tags: Annotated[list[Tag] | None, Field(max_length=MOST_TAGS)] = None
+    """All tags, in place of the present ones: at most 20 of 50 characters. They are stored in lower case."""
+    notes: Notes | None = None
+    """Text for people, of at most 10,000 characters."""
+    metadata: MetadataPatch | None = None
+    """Texts by key, merged into the present ones; null removes a key. A job has at most 50, of 64 and 500 characters."""
 
 
 class CloneJob(_Body):

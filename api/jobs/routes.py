@@ -1,17 +1,18 @@
-"""Jobs: submit, list, read."""
+"""Jobs: submit, list, read, describe."""
 
+from dataclasses import replace
 from typing import Annotated
 
-from fastapi import APIRouter, Query
-from sqlalchemy import select
+from fastapi import APIRouter, Depends, Query
+from pydantic import AwareDatetime
 
 from api.deps import After, JobDep, Limit, OrderBy, PrincipalDep, SessionDep, SettingsDep
 from api.idempotency import IDEMPOTENT
 from api.jobs import views
-from api.jobs.schemas import Job, JobList
+from api.jobs.request_schemas import ChangeJob
+from api.jobs.schemas import Job, JobList, JobTag, JobTagList
 from api.problems import BadRequest, documented
 from api.validation import StrictRoute
-from core import models
 from core.errors import (
     CrossOrigin,
     InvalidRequest,
@@ -25,17 +26,21 @@ from core.errors import (
     WrongDatasetKind,
     WrongMediaType,
 )
+from core.jobs import listing
 from core.jobs.actors import key_of
+from core.jobs.descriptions import change_description, normal_tag
 from core.jobs.groups import add_to_group, group_of
+from core.jobs.listing import JobFilter
 from core.jobs.submit import submit_job
 from core.jobs.waking import wake_for
 from core.models.jobs import JobStatus
-from core.paging import page
 from core.scheduling.policy import Priority, PriorityName
+from data.parse import bad_text
 from trainer.spec import JobSpec
 
 router = APIRouter(prefix="/jobs", tags=["Jobs"], route_class=StrictRoute)
 _PRIORITY = "Priority class: jobs of a higher class start first. A job that has waited long rises."
+_TEXT = "Only jobs with these words. Each is the beginning of a word of the name, notes or tags, or of the id."
 
 
 @router.post(
@@ -74,26 +79,75 @@ def create_job(
     return views.job_view(session, job)
 
 
+def _filter(
+    tag: Annotated[list[str] | None, Query(description="Only jobs with this tag (with all of these).")] = None,
+    model: Annotated[str | None, Query(description="Only jobs whose `model.path` is this one.")] = None,
+    dataset: Annotated[
+        str | None,
+        Query(description="Only jobs that read this dataset, `ds_…`, or this version, `ds_…@2` or `dv_…`."),
+    ] = None,
+    created_after: Annotated[AwareDatetime | None, Query(description="Only jobs submitted after this time.")] = None,
+    created_before: Annotated[AwareDatetime | None, Query(description="Only jobs submitted before this time.")] = None,
+    text: Annotated[str | None, Query(min_length=1, max_length=200, description=_TEXT)] = None,
+) -> JobFilter:
+    """The filters of the request. Raises InvalidRequest."""
+    for name, value in (("model", model), ("dataset", dataset), ("text", text)):
+        if value is not None and bad_text(value):
+            raise _invalid(name, "holds a NUL character or half of a surrogate pair")
+    try:
+        tags = [normal_tag(one) for one in tag or ()]
+    except ValueError as error:
+        raise _invalid("tag", str(error)) from error
+    return JobFilter(
+        tags=tags,
+        model=model,
+        dataset=dataset,
+        created_after=created_after,
+        created_before=created_before,
+        text=text,
+    )
+
+
+def _invalid(name: str, detail: str) -> InvalidRequest:
+    return InvalidRequest(f"`{name}`: {detail}.", param=name, errors=[{"pointer": f"?{name}", "detail": detail}])
+
+
 @router.get("", responses=documented(NotSignedIn, InvalidRequest))
 def list_jobs(
     principal: PrincipalDep,
     session: SessionDep,
+    wanted: Annotated[JobFilter, Depends(_filter)],
     status: Annotated[list[JobStatus] | None, Query(description="Only jobs in this state (or one of these).")] = None,
     archived: Annotated[bool, Query(description="Archived jobs instead of the others.")] = False,
     limit: Limit = 20,
     after: After = None,
     order: OrderBy = "desc",
 ) -> JobList:
-    """Your jobs, without their specs."""
-    put_aside = models.Job.archived_at.is_not(None)
-    query = select(models.Job).filter_by(owner_id=principal.owner_id).where(put_aside if archived else ~put_aside)
-    if status:
-        query = query.where(models.Job.status.in_([one.value for one in status]))
-    found = page(session, query, models.Job, after, limit, order)
+    """Your jobs, without their specs. All filters must hold."""
+    wanted = replace(wanted, statuses=status or (), archived=archived)
+    found = listing.list_jobs(session, principal.owner_id, wanted, after, limit, order)
     return JobList.from_items(views.job_summaries(session, found.items), found.has_more)
+
+
+@router.get("/tags", responses=documented(NotSignedIn, InvalidRequest))
+def list_job_tags(principal: PrincipalDep, session: SessionDep) -> JobTagList:
+    """The tags of your jobs, most frequent first. At most 1,000 are listed; then `has_more` is true."""
+    counts, has_more = listing.tag_counts(session, principal.owner_id)
+    return JobTagList.from_items([JobTag(tag=tag, jobs=jobs) for tag, jobs in counts], has_more, key="tag")
 
 
 @router.get("/{job_id}", responses=documented(NotSignedIn, NotFound, InvalidRequest))
 def get_job(job: JobDep, session: SessionDep) -> Job:
     """One job, with its spec."""
+    return views.job_view(session, job)
+
+
+@router.patch(
+    "/{job_id}",
+    responses=documented(BadRequest, NotSignedIn, CrossOrigin, NotFound, TooLarge, WrongMediaType, InvalidRequest),
+)
+def change_job(job: JobDep, body: ChangeJob, session: SessionDep) -> Job:
+    """Change the name, tags, notes or metadata of a job, in any state. No run depends on them."""
+    change_description(session, job, body.model_dump(exclude_unset=True))
+    session.flush()
     return views.job_view(session, job)

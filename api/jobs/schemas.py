@@ -84,7 +84,11 @@ class JobSummary(Schema):
     id: str
     """Begins with `job_`."""
     name: str
-    """For people."""
+    """For people. `PATCH /v1/jobs/{job_id}` changes it; the name in the spec stays as it was submitted."""
+    tags: list[str]
+    """Labels, in lower case and without duplicates."""
+    metadata: dict[str, str]
+    """Texts by key, for programs."""
     parent: JobParent | None
     """The job that it was made from; null for one that was submitted."""
     group: JobGroupPlace | None
@@ -126,12 +130,29 @@ class JobSummary(Schema):
 class Job(JobSummary):
     """A job with its spec."""
 
+    notes: str
+    """Text for people."""
     spec: StoredSpec
     """The spec with all defaults filled in."""
 
 
 class JobList(ListOf[JobSummary]):
     """Jobs, newest first unless asked otherwise."""
+
+
+class JobTag(Schema):
+    """A tag in use."""
+
+    object: Literal["job.tag"] = "job.tag"
+    """Always `job.tag`."""
+    tag: str
+    """The tag."""
+    jobs: int
+    """Number of your jobs that have it."""
+
+
+class JobTagList(ListOf[JobTag]):
+    """Tags, most frequent first."""
 
 
 class Series(Schema):

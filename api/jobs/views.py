@@ -21,7 +21,7 @@ from trainer.spec import JobSpec
 def job_view(session: Session, row: models.Job) -> Job:
     """The response for a job."""
     (summary,) = job_summaries(session, [row])
-    return Job.model_validate({**summary.model_dump(), "spec": in_order(row.spec)})
+    return Job.model_validate({**summary.model_dump(), "notes": row.notes, "spec": in_order(row.spec)})
 
 
 def job_summaries(session: Session, rows: Sequence[models.Job]) -> list[JobSummary]:
@@ -37,7 +37,11 @@ def _summary(row: models.Job, place: QueuePlace | None, group: models.JobGroupMe
         "queue": place and asdict(place),
         "group": group,
     }
-    derived |= {"reward_sparkline": sparkline.means(row.reward_line), "priority": _priority(row)}
+    derived |= {
+        "reward_sparkline": sparkline.means(row.reward_line),
+        "priority": _priority(row),
+        "metadata": row.metadata_,
+    }
     stored = {name: getattr(row, name) for name in JobSummary.model_fields if name not in (*derived, "object")}
     return JobSummary.model_validate(stored | derived)
 

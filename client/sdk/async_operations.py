@@ -29,6 +29,7 @@ from client.sdk.types import (
     JobKnobs,
     JobSample,
     JobSummary,
+    JobTag,
     MetricInfo,
     Metrics,
     Overlap,
@@ -581,12 +582,38 @@ class AsyncOperations(AsyncConnection):
         | None = None,
         archived: bool | None = None,
         order: Literal["asc", "desc"] | None = None,
+        tag: Sequence[str] | None = None,
+        model: str | None = None,
+        dataset: str | None = None,
+        created_after: str | None = None,
+        created_before: str | None = None,
+        text: str | None = None,
     ) -> AsyncIterator[JobSummary]:
-        """Your jobs, without their specs.
+        """Your jobs, without their specs. All filters must hold.
 
         `GET /v1/jobs`
         """
-        return self._pages("/v1/jobs", params={"status": status, "archived": archived, "order": order})
+        return self._pages(
+            "/v1/jobs",
+            params={
+                "status": status,
+                "archived": archived,
+                "order": order,
+                "tag": tag,
+                "model": model,
+                "dataset": dataset,
+                "created_after": created_after,
+                "created_before": created_before,
+                "text": text,
+            },
+        )
+
+    async def list_job_tags(self) -> list[JobTag]:
+        """The tags of your jobs, most frequent first. At most 1,000 are listed; then `has_more` is true.
+
+        `GET /v1/jobs/tags`
+        """
+        return list((await self._json("GET", "/v1/jobs/tags"))["data"])
 
     async def get_job(self, job_id: str) -> Job:
         """One job, with its spec.
@@ -594,6 +621,25 @@ class AsyncOperations(AsyncConnection):
         `GET /v1/jobs/{job_id}`
         """
         found: Job = await self._json("GET", f"/v1/jobs/{escaped(job_id)}")
+        return found
+
+    async def change_job(
+        self,
+        job_id: str,
+        name: Omitted | str | None = OMITTED,
+        tags: Omitted | Sequence[str] | None = OMITTED,
+        notes: Omitted | str | None = OMITTED,
+        metadata: Omitted | Mapping[str, Any] | None = OMITTED,
+    ) -> Job:
+        """Change the name, tags, notes or metadata of a job, in any state. No run depends on them.
+
+        `PATCH /v1/jobs/{job_id}`
+        """
+        found: Job = await self._json(
+            "PATCH",
+            f"/v1/jobs/{escaped(job_id)}",
+            body={"name": name, "tags": tags, "notes": notes, "metadata": metadata},
+        )
         return found
 
     async def delete_job(self, job_id: str) -> None:

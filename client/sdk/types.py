@@ -208,6 +208,19 @@ class ChangeDataset(TypedDict, closed=True):
     """When the platform may delete the dataset, unless an unfinished job uses it then; null: never."""
 
 
+class ChangeJob(TypedDict, closed=True):
+    """A JSON merge patch (RFC 7396) on what describes a job: null empties a field, and a field that is left out stays."""
+
+    name: NotRequired[str | None]
+    """The new name. The spec keeps the one that was submitted."""
+    tags: NotRequired[list[str] | None]
+    """All tags, in place of the present ones: at most 20 of 50 characters. They are stored in lower case."""
+    notes: NotRequired[str | None]
+    """Text for people, of at most 10,000 characters."""
+    metadata: NotRequired[dict[str, str | None] | None]
+    """Texts by key, merged into the present ones; null removes a key. A job has at most 50, of 64 and 500 characters."""
+
+
 class CheckpointFile(TypedDict):
     """Path, size and checksum of one file."""
 
@@ -1031,6 +1044,32 @@ JobStatus: TypeAlias = Literal[
     "queued", "starting", "running", "pausing", "paused", "cancelling", "succeeded", "failed", "cancelled"
 ]
 """The state of a job. `core/jobs/state.py` has the table of transitions."""
+
+
+class JobTag(TypedDict):
+    """A tag in use."""
+
+    object: Literal["job.tag"]
+    """Always `job.tag`."""
+    tag: str
+    """The tag."""
+    jobs: int
+    """Number of your jobs that have it."""
+
+
+class JobTagList(TypedDict):
+    """Tags, most frequent first."""
+
+    object: Literal["list"]
+    """Always `list`."""
+    data: list[JobTag]
+    """The items of this page."""
+    has_more: bool
+    """Whether more follow."""
+    first_id: str | None
+    """Cursor of the first item."""
+    last_id: str | None
+    """Cursor of the last item: the next page's `after`."""
 
 
 JsonValue: TypeAlias = Any
@@ -3336,7 +3375,11 @@ class JobSummary(TypedDict):
     id: str
     """Begins with `job_`."""
     name: str
-    """For people."""
+    """For people. `PATCH /v1/jobs/{job_id}` changes it; the name in the spec stays as it was submitted."""
+    tags: list[str]
+    """Labels, in lower case and without duplicates."""
+    metadata: dict[str, str]
+    """Texts by key, for programs."""
     parent: JobParent | None
     """The job that it was made from; null for one that was submitted."""
     group: JobGroupPlace | None
@@ -4193,7 +4236,11 @@ class Job(TypedDict):
     id: str
     """Begins with `job_`."""
     name: str
-    """For people."""
+    """For people. `PATCH /v1/jobs/{job_id}` changes it; the name in the spec stays as it was submitted."""
+    tags: list[str]
+    """Labels, in lower case and without duplicates."""
+    metadata: dict[str, str]
+    """Texts by key, for programs."""
     parent: JobParent | None
     """The job that it was made from; null for one that was submitted."""
     group: JobGroupPlace | None
@@ -4230,5 +4277,7 @@ class Job(TypedDict):
     """The newest value of each metric of the current stage, by name; empty before its first step."""
     reward_sparkline: list[float]
     """Mean score in the course of PPO, at most 60 numbers; empty without PPO."""
+    notes: str
+    """Text for people."""
     spec: JobSpec
     """The spec with all defaults filled in."""

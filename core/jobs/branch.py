@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 
 from core.errors import InvalidRequest, InvalidSpec, NotFound
 from core.jobs.actors import Actor
+from core.jobs.descriptions import copy_description
 from core.jobs.stored_specs import patched, validated
 from core.jobs.submit import pin_checkpoints, submit_job
 from core.models import Checkpoint, Job
@@ -43,13 +44,14 @@ def branch_job(
     patch that makes the stored state unusable, and the errors of `submit_job`.
     """
     checkpoint = _start_checkpoint(session, job, start)
-    stored = _with_one_seed(job, checkpoint)
+    stored = _with_one_seed(job, checkpoint) | {"name": job.name}
     old, new = validated(stored), patched(stored, patch)
     point = BranchPoint(_stage(checkpoint), checkpoint.step, checkpoint.final)
     _refuse_unusable(old, new, point)
     folders = _folders(session, job, checkpoint, new)
     made = submit_job(session, job.owner_id, new, settings, actor, Priority(job.priority))
     pin_checkpoints(session, made, folders)
+    copy_description(made, job)
     made.parent = {
         "job": job.id,
         "relation": start.relation.value,

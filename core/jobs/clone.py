@@ -6,6 +6,7 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from core.jobs.actors import Actor
+from core.jobs.descriptions import copy_description
 from core.jobs.stored_specs import patched
 from core.jobs.submit import submit_job
 from core.models import Job
@@ -19,7 +20,10 @@ def clone_job(session: Session, job: Job, patch: Mapping[str, Any], settings: Se
 
     Raises InvalidSpec with pointers into the merged spec, and the errors of `submit_job`.
     """
-    made = submit_job(session, job.owner_id, patched(job.spec, patch), settings, actor, Priority(job.priority))
+    made = submit_job(
+        session, job.owner_id, patched({**job.spec, "name": job.name}, patch), settings, actor, Priority(job.priority)
+    )
+    copy_description(made, job)
     made.parent = {"job": job.id, "relation": Relation.CLONE.value}
     session.flush()
     return made

@@ -9,6 +9,7 @@ from sqlalchemy import (
     BigInteger,
     CheckConstraint,
     Column,
+    Computed,
     DateTime,
     Double,
     ForeignKey,
@@ -20,7 +21,7 @@ from sqlalchemy import (
     func,
     text,
 )
-from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy.dialects.postgresql import JSONB, TSVECTOR
 from sqlalchemy.orm import Mapped, mapped_column
 
 from core.models.base import Base, CreatedAt, LeasedRow, one_of
@@ -67,6 +68,11 @@ def _in(statuses: tuple[JobStatus, ...]) -> str:
     return f"status IN ({', '.join(repr(status.value) for status in statuses)})"
 
 
+_SEARCHED = (
+    "(((to_tsvector('simple'::regconfig, name) || to_tsvector('simple'::regconfig, notes))"
+    " || to_tsvector('simple'::regconfig, tags)) || array_to_tsvector(ARRAY[id]))"
+)
+"""The words of a job, and its id as one word. The configuration `simple` keeps every word of every language."""
 _QUEUE_ORDER = ("owner_id", "priority", "requirement", "created_at", "id")
 
 
@@ -82,12 +88,27 @@ class Job(LeasedRow, Base):
         CheckConstraint("status <> 'failed' OR error IS NOT NULL", name="failed_says_why"),
         Index(None, "owner_id", "created_at", "id"),
         Index(None, "owner_id", "status", "created_at", "id"),
+        Index(None, "owner_id", "model", "created_at", "id"),
+        Index("ix_jobs_tagged", "owner_id", postgresql_where=text("tags <> '[]'")),
+        Index("ix_jobs_tags", "tags", postgresql_using="gin", postgresql_ops={"tags": "jsonb_path_ops"}),
+        Index("ix_jobs_search", "search_vector", postgresql_using="gin"),
         Index("ix_jobs_queue", *_QUEUE_ORDER, postgresql_where=text("status = 'queued'")),
         Index("ix_jobs_leases", "lease_expires_at", postgresql_where=text(_in(ACTIVE))),
     )
 
     owner_id: Mapped[str] = mapped_column(ForeignKey("owners.id"))
     name: Mapped[str]
+    tags: Mapped[list[str]] = mapped_column(JSONB(none_as_null=True), default=list, server_default=text("'[]'"))
+    """Short labels, as core/jobs/descriptions.py normalises them."""
+    notes: Mapped[str] = mapped_column(default="", server_default="")
+    metadata_: Mapped[dict[str, Any]] = mapped_column("metadata", default=dict, server_default=text("'{}'"))
+    """Texts by key, for programs."""
+    model: Mapped[str | None] = mapped_column(
+        Computed("\"left\"((spec #>> '{model,path}'::text[]), 400)", persisted=True)
+    )
+    """The beginning of `model.path` of the spec, for the index; null for a new model."""
+    search_vector: Mapped[str] = mapped_column(TSVECTOR, Computed(_SEARCHED, persisted=True), deferred=True)
+    """The words that the list is searched for."""
     spec: Mapped[dict[str, Any]]
     """The spec with every default filled in. It never changes."""
     parent: Mapped[dict[str, Any] | None]

@@ -762,7 +762,7 @@ export interface paths {
         };
         /**
          * List Jobs
-         * @description Your jobs, without their specs.
+         * @description Your jobs, without their specs. All filters must hold.
          */
         get: operations["list_jobs"];
         put?: never;
@@ -771,6 +771,26 @@ export interface paths {
          * @description Submit a job. Only `model` and `data.preferences` are required. Datasets are named by id, models also by a checkpoint's id.
          */
         post: operations["create_job"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/jobs/tags": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Job Tags
+         * @description The tags of your jobs, most frequent first. At most 1,000 are listed; then `has_more` is true.
+         */
+        get: operations["list_job_tags"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -800,7 +820,11 @@ export interface paths {
         delete: operations["delete_job"];
         options?: never;
         head?: never;
-        patch?: never;
+        /**
+         * Change Job
+         * @description Change the name, tags, notes or metadata of a job, in any state. No run depends on them.
+         */
+        patch: operations["change_job"];
         trace?: never;
     };
     "/v1/jobs/{job_id}/knobs": {
@@ -2613,6 +2637,34 @@ export interface components {
              * @description When the platform may delete the dataset, unless an unfinished job uses it then; null: never.
              */
             expires_at?: string | null;
+        };
+        /**
+         * ChangeJob
+         * @description A JSON merge patch (RFC 7396) on what describes a job: null empties a field, and a field that is left out stays.
+         */
+        ChangeJob: {
+            /**
+             * Name
+             * @description The new name. The spec keeps the one that was submitted.
+             */
+            name?: string | null;
+            /**
+             * Tags
+             * @description All tags, in place of the present ones: at most 20 of 50 characters. They are stored in lower case.
+             */
+            tags?: string[] | null;
+            /**
+             * Notes
+             * @description Text for people, of at most 10,000 characters.
+             */
+            notes?: string | null;
+            /**
+             * Metadata
+             * @description Texts by key, merged into the present ones; null removes a key. A job has at most 50, of 64 and 500 characters.
+             */
+            metadata?: {
+                [key: string]: string | null;
+            } | null;
         };
         /**
          * Checkpoint
@@ -5072,9 +5124,21 @@ export interface components {
             id: string;
             /**
              * Name
-             * @description For people.
+             * @description For people. `PATCH /v1/jobs/{job_id}` changes it; the name in the spec stays as it was submitted.
              */
             name: string;
+            /**
+             * Tags
+             * @description Labels, in lower case and without duplicates.
+             */
+            tags: string[];
+            /**
+             * Metadata
+             * @description Texts by key, for programs.
+             */
+            metadata: {
+                [key: string]: string;
+            };
             /** @description The job that it was made from; null for one that was submitted. */
             parent: components["schemas"]["JobParent"] | null;
             /** @description The group that it is in; null without one. */
@@ -5153,6 +5217,11 @@ export interface components {
              * @description Mean score in the course of PPO, at most 60 numbers; empty without PPO.
              */
             reward_sparkline: number[];
+            /**
+             * Notes
+             * @description Text for people.
+             */
+            notes: string;
             /** @description The spec with all defaults filled in. */
             spec: components["schemas"]["JobSpec"];
         };
@@ -5943,9 +6012,21 @@ export interface components {
             id: string;
             /**
              * Name
-             * @description For people.
+             * @description For people. `PATCH /v1/jobs/{job_id}` changes it; the name in the spec stays as it was submitted.
              */
             name: string;
+            /**
+             * Tags
+             * @description Labels, in lower case and without duplicates.
+             */
+            tags: string[];
+            /**
+             * Metadata
+             * @description Texts by key, for programs.
+             */
+            metadata: {
+                [key: string]: string;
+            };
             /** @description The job that it was made from; null for one that was submitted. */
             parent: components["schemas"]["JobParent"] | null;
             /** @description The group that it is in; null without one. */
@@ -6024,6 +6105,63 @@ export interface components {
              * @description Mean score in the course of PPO, at most 60 numbers; empty without PPO.
              */
             reward_sparkline: number[];
+        };
+        /**
+         * JobTag
+         * @description A tag in use.
+         */
+        JobTag: {
+            /**
+             * Object
+             * @description Always `job.tag`.
+             * @default job.tag
+             * @constant
+             */
+            object: "job.tag";
+            /**
+             * Tag
+             * @description The tag.
+             */
+            tag: string;
+            /**
+             * Jobs
+             * @description Number of your jobs that have it.
+             */
+            jobs: number;
+        };
+        /**
+         * JobTagList
+         * @description Tags, most frequent first.
+         */
+        JobTagList: {
+            /**
+             * Object
+             * @description Always `list`.
+             * @default list
+             * @constant
+             */
+            object: "list";
+            /**
+             * Data
+             * @description The items of this page.
+             */
+            data: components["schemas"]["JobTag"][];
+            /**
+             * Has More
+             * @description Whether more follow.
+             * @default false
+             */
+            has_more: boolean;
+            /**
+             * First Id
+             * @description Cursor of the first item.
+             */
+            first_id: string | null;
+            /**
+             * Last Id
+             * @description Cursor of the last item: the next page's `after`.
+             */
+            last_id: string | null;
         };
         /**
          * JsonSchemaReward
@@ -15494,6 +15632,18 @@ export interface operations {
                 after?: string | null;
                 /** @description `desc`: newest first; `asc`: oldest first. */
                 order?: "asc" | "desc";
+                /** @description Only jobs with this tag (with all of these). */
+                tag?: string[] | null;
+                /** @description Only jobs whose `model.path` is this one. */
+                model?: string | null;
+                /** @description Only jobs that read this dataset, `ds_…`, or this version, `ds_…@2` or `dv_…`. */
+                dataset?: string | null;
+                /** @description Only jobs submitted after this time. */
+                created_after?: string | null;
+                /** @description Only jobs submitted before this time. */
+                created_before?: string | null;
+                /** @description Only jobs with these words. Each is the beginning of a word of the name, notes or tags, or of the id. */
+                text?: string | null;
             };
             header?: never;
             path?: never;
@@ -15699,6 +15849,66 @@ export interface operations {
             };
         };
     };
+    list_job_tags: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobTagList"];
+                };
+            };
+            /** @description `not_signed_in`: Sign in, or send an API key. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid_request`: The request is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on the server. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `unavailable`: The database or the broker does not answer. Try again.
+             *
+             *     `query_timeout`: A query took longer than the API allows.
+             */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     get_job: {
         parameters: {
             query?: never;
@@ -15830,6 +16040,117 @@ export interface operations {
              *     `job_in_use`: A checkpoint of this job is needed.
              */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too_large`: The request is larger than allowed. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `wrong_media_type`: The route does not accept the Content-Type of the body. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid_request`: The request is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on the server. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `unavailable`: The database or the broker does not answer. Try again.
+             *
+             *     `query_timeout`: A query took longer than the API allows.
+             */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    change_job: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                job_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChangeJob"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Job"];
+                };
+            };
+            /** @description `bad_request`: The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_signed_in`: Sign in, or send an API key. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `cross_origin`: Requests that change something must come from the dashboard itself. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: It does not exist, or belongs to another API key. */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
