@@ -152,10 +152,13 @@ def lose(session: Session, job_id: str, attempt: int, reason: str) -> JobStatus:
 
 
 def run_seconds(session: Session, job_id: str) -> float:
-    """Wall time of all attempts at the job so far, in seconds."""
-    end = func.coalesce(JobAttempt.ended_at, func.clock_timestamp())
-    seconds = func.extract("epoch", end - JobAttempt.started_at)
-    return float(session.scalars(select(func.sum(seconds)).where(JobAttempt.job_id == job_id)).one() or 0)
+    """Wall time of the attempts at the job so far, in seconds. Those before a retry of the ended job do not count."""
+    ended = select(func.max(JobAttempt.number)).where(
+        JobAttempt.job_id == job_id, JobAttempt.outcome == Outcome.FINISHED.value
+    )
+    seconds = func.extract("epoch", func.coalesce(JobAttempt.ended_at, func.clock_timestamp()) - JobAttempt.started_at)
+    since = (JobAttempt.job_id == job_id, JobAttempt.number > func.coalesce(ended.scalar_subquery(), 0))
+    return float(session.scalars(select(func.sum(seconds)).where(*since)).one() or 0)
 
 
 def sweep(session: Session, max_attempts: int | None = None) -> SweepResult:

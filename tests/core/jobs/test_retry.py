@@ -1,7 +1,9 @@
 """A failed or cancelled job that is queued again."""
 
+from datetime import timedelta
+
 import pytest
-from sqlalchemy import delete, select
+from sqlalchemy import delete, func, select, update
 from sqlalchemy.orm import Session
 
 from core.errors import IllegalTransition, NotFound, QuotaExceeded
@@ -10,7 +12,7 @@ from core.jobs.actors import PLATFORM
 from core.jobs.checkpoints import checkpoints_to_resume, record_checkpoint
 from core.jobs.retry import retry_job
 from core.jobs.state import request_cancel
-from core.models import Checkpoint, CheckpointPin, Dataset, Job
+from core.models import Checkpoint, CheckpointPin, Dataset, Job, JobAttempt
 from core.models.jobs import JobStatus
 from core.settings import Settings
 from tests.core.factories import dataset_id_of, make_job, running
@@ -96,3 +98,16 @@ def test_retry_forgives_attempts_lost_before(session: Session, settings: Setting
     retry_job(session, job, PLATFORM, settings)
     claim = attempts.claim(session, "wrk_1")
     assert claim is not None and attempts.lose(session, job.id, claim.attempt, "lost") == "queued"
+
+
+def test_retry_starts_the_run_time_again(session: Session, settings: Settings) -> None:
+    job = make_job(session)
+    running(session, job)
+    session.execute(update(JobAttempt).values(started_at=func.now() - timedelta(hours=3)))
+    assert attempts.run_seconds(session, job.id) >= 3 * 3600
+    attempts.finish(session, job.id, 1, JobStatus.FAILED, "", error={"code": "time_limit", "message": "3 hours"})
+    retry_job(session, job, PLATFORM, settings)
+    assert attempts.run_seconds(session, job.id) == 0
+    attempts.claim(session, "wrk_2")
+    session.execute(update(JobAttempt).filter_by(number=2).values(started_at=func.now() - timedelta(hours=1)))
+    assert 3600 <= attempts.run_seconds(session, job.id) < 2 * 3600
