@@ -1,13 +1,14 @@
 """`proximal jobs …`"""
 
 from collections.abc import Iterable
+from datetime import datetime
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from client.commands import job_changes, job_knobs
+from client.commands import job_changes, job_edit, job_knobs
 from client.commands.group import CommandGroup
 from client.commands.job_changes import JobId
 from client.commands.watch import until_waiting, watch_job
@@ -32,6 +33,7 @@ CHANGES = (
 )
 for change in CHANGES:
     app.command()(change)
+app.command()(job_edit.edit)
 app.command("set")(job_knobs.set_knobs)
 COLUMNS: dict[str, Any] = {
     "name": lambda job: job["name"],
@@ -64,11 +66,20 @@ def submit(
 def list_(
     context: typer.Context,
     status: Annotated[list[str] | None, typer.Option(help="Only jobs in this state; may be repeated.")] = None,
+    tag: Annotated[list[str] | None, typer.Option(help="Only jobs with this tag; may be repeated.")] = None,
+    text: Annotated[str | None, typer.Option(help="Only jobs with these words in name, notes, tags or id.")] = None,
+    model: Annotated[str | None, typer.Option(help="Only jobs that start from this model.")] = None,
+    dataset: Annotated[str | None, typer.Option(help="Only jobs that read this dataset or version.")] = None,
+    created_after: Annotated[
+        datetime | None, typer.Option(help="Only jobs submitted after this time, by the clock of this machine.")
+    ] = None,
     limit: Annotated[int, typer.Option(min=1, help="Maximum number of jobs.")] = 20,
 ) -> None:
-    """List jobs, newest first."""
+    """List jobs, newest first. All conditions must hold."""
+    since = created_after and created_after.astimezone().isoformat()
     with context.obj.client() as client:
-        context.obj.printer.items(islice(client.list_jobs(status or ()), limit), COLUMNS)
+        found = client.list_jobs(status or (), tag=tag, text=text, model=model, dataset=dataset, created_after=since)
+        context.obj.printer.items(islice(found, limit), COLUMNS)
 
 
 @app.command()
@@ -78,6 +89,9 @@ def show(context: typer.Context, job_id: JobId) -> None:
         job = client.get_job(job_id)
     names = ("id", "name", "status", "status_reason", "queue_reason", "attempt", "created_at", "finished_at")
     rows = [(name, job[name]) for name in names if job[name] is not None]
+    rows += [("tags", ", ".join(job["tags"]))] if job["tags"] else []
+    rows += [(f"metadata {key}", value) for key, value in job["metadata"].items()]
+    rows += [("notes", job["notes"])] if job["notes"] else []
     rows.append(("progress", _progress(job)))
     rows += [(key, f"{value:.4g}") for key, value in (job["summary"] or {}).items()]
     failure = [plain(f"{job['error']['code']}: {job['error']['message']}")] if job["error"] else []

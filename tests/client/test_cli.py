@@ -44,6 +44,12 @@ def test_submit_list_show_cancel_events(run, tmp_path: Path) -> None:  # type: i
     assert run("jobs", "pause", job_id, "--reason", "Until tonight.").output == "paused\n"
     assert "Until tonight." in run("jobs", "show", job_id).output
     assert run("jobs", "resume", job_id).output == "queued\n"
+    run("jobs", "edit", job_id, "--name", "mine too", "--tag", "Base", "--tag", "old", "--metadata", "team=a")
+    assert run("jobs", "edit", job_id, "--untag", "OLD", "--notes", "Kept.", "-q").output.strip() == job_id
+    filters = ("--tag", "base", "--text", "kept mine", "--model", "m", "--created-after", "2026-01-01")
+    assert run("jobs", "list", *filters, "-q").output.strip() == job_id
+    assert run("jobs", "list", "--tag", "old", "-q").output == ""
+    assert "Kept." in run("jobs", "show", job_id).output
     assert run("jobs", "cancel", job_id).output == "cancelled\n"
     assert "cancelled: Cancelled by its owner." in run("jobs", "events", job_id).output
     assert run("jobs", "retry", job_id).output == "queued\n"
