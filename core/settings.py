@@ -18,9 +18,9 @@ from core.access.allowlist import HttpAddress, RewardUrls
 from core.access.import_urls import ImportUrls, check_prefix
 from core.errors import SettingsError
 from trainer.spec.path_rules import PathRules
+from trainer.spec.section import Label
 from trainer.spec.tracking import TrackingSpec
 
-Label = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._=/-]{0,62}$")]
 Seconds = Annotated[float, Field(gt=0)]
 SettingsClass = TypeVar("SettingsClass", bound=BaseSettings)
 _HOST_AND_PORT = re.compile(r"\S+:\d+")

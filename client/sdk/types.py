@@ -1764,13 +1764,20 @@ class RequestReport(TypedDict, closed=True):
     """Same as in a job. Left out: the job's default."""
 
 
+Label: TypeAlias = str
+
+
 class ResourcesSpec(TypedDict, closed=True):
-    """How many processes share the work. A run may be resumed with other numbers."""
+    """The processes that share the work, and the workers that may run them. A run may be resumed with other values."""
 
     processes: NotRequired[int]
     """Processes on each machine: one for each GPU, or for each core or two on a CPU. They split every batch and sum their gradients. The result equals that of one process up to rounding."""
     machines: NotRequired[int]
     """Machines, each with `processes` processes. The worker that takes the job must be the first of a group of at least as many."""
+    gpu_memory_gib: NotRequired[int | None]
+    """Smallest memory of each GPU of the worker, in GiB. The job waits for a worker with such GPUs. Left out: any worker. The trainer ignores it."""
+    labels: NotRequired[list[Label]]
+    """Labels that the worker must have, such as `["a100", "zone=eu"]`. The operator sets them with `PROXIMAL_LABELS`. The job waits for a worker that has all of them. The trainer ignores them."""
 
 
 class RewardModelProgress(TypedDict):
@@ -4168,7 +4175,7 @@ class JobSpec(TypedDict, closed=True):
     checkpoints: NotRequired[CheckpointSpec]
     runtime: NotRequired[RuntimeSpec]
     resources: NotRequired[ResourcesSpec]
-    """How many processes, on how many machines."""
+    """How many processes, on how many machines, and on which workers."""
     tracking: NotRequired[TrackingSpec]
     """Trackers that the metrics also go to."""
     seed: NotRequired[int]

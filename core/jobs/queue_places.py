@@ -101,7 +101,7 @@ def describe(need: Requirement) -> str:
     parts += [f"{need.machines} machines"] if need.machines > 1 else []
     parts += ["a GPU"] if need.device == "cuda" else []
     parts += [f"{need.gpu_memory_gib} GiB of memory on each GPU"] if need.gpu_memory_gib else []
-    parts += [f"the labels {', '.join(sorted(need.labels))}"] if need.labels else []
+    parts += [f"the label{'s' * (len(need.labels) > 1)} {', '.join(sorted(need.labels))}"] if need.labels else []
     return ", ".join(parts)
 
 

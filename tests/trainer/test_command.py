@@ -136,7 +136,8 @@ def test_command_other_spec_on_run_folder_names_the_differences(
 ) -> None:
     first = write_spec(tmp_path, data={"sft": "gone.jsonl"}, evaluation={"judge": None})
     assert main(["run", str(first), "--run-dir", str(tmp_path / "run")]) == 3
-    renamed = write_spec(tmp_path / "again", name="other name", data={"sft": "gone.jsonl"}, runtime={"threads": 2})
+    elsewhere = {"runtime": {"threads": 2}, "resources": {"labels": ["eu"]}}
+    renamed = write_spec(tmp_path / "again", name="other name", data={"sft": "gone.jsonl"}, **elsewhere)
     assert main(["run", str(renamed), "--run-dir", str(tmp_path / "run")]) == 3
     other = write_spec(tmp_path / "other", seed=7, ppo={"kl": {"coef": 0.5}}, data={"sft": "gone.jsonl"})
     status, said = complaint_of(capsys, other, tmp_path / "run")

@@ -9,18 +9,22 @@ from trainer.spec.health import HealthSpec
 from trainer.spec.model import ModelSpec
 from trainer.spec.ppo import PPOSpec
 from trainer.spec.rewards import ModelReward, RewardSpec
-from trainer.spec.section import STAGES, PositiveInt, Section, StageName
+from trainer.spec.section import STAGES, Label, PositiveInt, Section, StageName
 from trainer.spec.stages import DPOSpec, EvaluationSpec, KTOSpec, RewardModelSpec, SFTSpec
 from trainer.spec.tracking import TrackingSpec
 
 
 class ResourcesSpec(Section):
-    """How many processes share the work. A run may be resumed with other numbers."""
+    """The processes that share the work, and the workers that may run them. A run may be resumed with other values."""
 
     processes: PositiveInt = 1
     """Processes on each machine: one for each GPU, or for each core or two on a CPU. They split every batch and sum their gradients. The result equals that of one process up to rounding."""
     machines: PositiveInt = 1
     """Machines, each with `processes` processes. The worker that takes the job must be the first of a group of at least as many."""
+    gpu_memory_gib: Annotated[int, Field(ge=1, le=4096)] | None = None
+    """Smallest memory of each GPU of the worker, in GiB. The job waits for a worker with such GPUs. Left out: any worker. The trainer ignores it."""
+    labels: Annotated[tuple[Label, ...], Field(max_length=16)] = ()
+    """Labels that the worker must have, such as `["a100", "zone=eu"]`. The operator sets them with `PROXIMAL_LABELS`. The job waits for a worker that has all of them. The trainer ignores them."""
 
     @property
     def total(self) -> int:
@@ -105,7 +109,7 @@ class JobSpec(Section):
     runtime: RuntimeSpec = RuntimeSpec()
     """The device, the threads and the memory layout of the run."""
     resources: ResourcesSpec = ResourcesSpec()
-    """How many processes, on how many machines."""
+    """How many processes, on how many machines, and on which workers."""
     tracking: TrackingSpec = TrackingSpec()
     """Trackers that the metrics also go to."""
     seed: Annotated[int, Field(ge=0, lt=2**32)] = 0
@@ -134,6 +138,12 @@ class JobSpec(Section):
             refused[f"`{stage}.offload_optimizer`"] = getattr(self, stage).offload_optimizer
         if named := [what for what, so in refused.items() if so]:
             raise ValueError(f'`runtime.sharding` = "fsdp" does not go with {" or ".join(named)}')
+        return self
+
+    @model_validator(mode="after")
+    def _gpu_memory_needs_a_gpu(self) -> "JobSpec":
+        if self.runtime.device == "cpu" and self.resources.gpu_memory_gib is not None:
+            raise ValueError('`resources.gpu_memory_gib` has no effect with `runtime.device` = "cpu"')
         return self
 
     @model_validator(mode="after")

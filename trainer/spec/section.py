@@ -16,6 +16,8 @@ NonNegative = Annotated[float, Field(ge=0)]
 Fraction = Annotated[float, Field(ge=0, le=1)]
 LearningRate = Annotated[float, Field(gt=0, lt=1)]
 Path = Annotated[str, Field(min_length=1)]
+Label = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._=/-]{0,62}$")]
+"""A label of a worker, such as `a100` or `zone=eu`."""
 
 
 class Section(BaseModel):

@@ -48,6 +48,28 @@ def test_job_that_no_online_worker_can_run_says_so(session: Session) -> None:
     assert "An operator has cordoned them" in place(session, job).reason
 
 
+def test_job_with_a_label_waits_for_a_worker_that_has_it(session: Session) -> None:
+    job = make_job(session, resources={"labels": ["eu"]})
+    assert (job.requirement, job.slots) == ({"labels": ["eu"]}, 1)
+    report_worker(session, "wrk_1", "host", None, SMALL)
+    assert "It needs 1 process on a machine, the label eu." in place(session, job).reason
+    assert attempts.claim(session, "wrk_1", SMALL.capacity) is None
+    report_worker(session, "wrk_2", "host", None, LARGE)
+    assert place(session, job).reason == "Waiting to be picked up."
+    claim = attempts.claim(session, "wrk_2", LARGE.capacity)
+    assert claim is not None and claim.job_id == job.id
+
+
+def test_job_with_gpu_memory_waits_for_large_gpus(session: Session) -> None:
+    job = make_job(session, resources={"gpu_memory_gib": 40})
+    assert job.requirement == {"gpu_memory_gib": 40}
+    small, large = (Capacity(gpus=1, gpu_memory_gib=memory, gpu_processes=1) for memory in (24, 80))
+    report_worker(session, "wrk_1", "host", None, MachineReport(small))
+    assert "40 GiB of memory on each GPU" in place(session, job).reason
+    assert attempts.claim(session, "wrk_1", small) is None
+    assert attempts.claim(session, "wrk_2", large) is not None
+
+
 def test_requirement_is_described_in_words() -> None:
     need = Requirement(2, 3, "cuda", 80, frozenset({"b", "a"}))
     words = "2 processes on a machine, 3 machines, a GPU, 80 GiB of memory on each GPU, the labels a, b"

@@ -42,6 +42,18 @@ def test_a_model_a_dataset_and_ppo_are_a_complete_job() -> None:
         ({"ppo": {"kl": {"coef": float("nan")}}}, "#/ppo/kl/coef: Input should be a finite number"),
         ({"runtime": {"threads": 0}}, "#/runtime/threads: Input should be greater than or equal to 1"),
         (
+            {"resources": {"labels": ["eu", "a b"]}},
+            "#/resources/labels/1: must match the pattern ^[A-Za-z0-9][A-Za-z0-9._=/-]{0,62}$",
+        ),
+        (
+            {"resources": {"gpu_memory_gib": 0}},
+            "#/resources/gpu_memory_gib: Input should be greater than or equal to 1",
+        ),
+        (
+            {"resources": {"gpu_memory_gib": 40}, "runtime": {"device": "cpu"}},
+            '#: `resources.gpu_memory_gib` has no effect with `runtime.device` = "cpu"',
+        ),
+        (
             {"runtime": {"compile": True}},
             "#/runtime: `compile` was removed, because it brought at most 5 %; leave it out",
         ),
@@ -156,3 +168,9 @@ def test_stored_spec_with_removed_defaults_still_loads() -> None:
     stored = JobSpec.model_validate(SMALLEST).model_dump(mode="json")
     stored["runtime"] |= {"compile": False, "threads": None}
     assert JobSpec.model_validate(stored).runtime == JobSpec.model_validate(SMALLEST).runtime
+
+
+def test_stored_spec_without_labels_still_loads() -> None:
+    stored = JobSpec.model_validate(SMALLEST).model_dump(mode="json")
+    del stored["resources"]["labels"], stored["resources"]["gpu_memory_gib"]
+    assert JobSpec.model_validate(stored) == JobSpec.model_validate(SMALLEST)

@@ -5959,10 +5959,11 @@ export interface components {
              */
             runtime: components["schemas"]["RuntimeSpec"];
             /**
-             * @description How many processes, on how many machines.
+             * @description How many processes, on how many machines, and on which workers.
              * @default {
              *       "processes": 1,
-             *       "machines": 1
+             *       "machines": 1,
+             *       "labels": []
              *     }
              */
             resources: components["schemas"]["ResourcesSpec"];
@@ -8399,7 +8400,7 @@ export interface components {
         };
         /**
          * ResourcesSpec
-         * @description How many processes share the work. A run may be resumed with other numbers.
+         * @description The processes that share the work, and the workers that may run them. A run may be resumed with other values.
          */
         ResourcesSpec: {
             /**
@@ -8414,6 +8415,17 @@ export interface components {
              * @default 1
              */
             machines: number;
+            /**
+             * Gpu Memory Gib
+             * @description Smallest memory of each GPU of the worker, in GiB. The job waits for a worker with such GPUs. Left out: any worker. The trainer ignores it.
+             */
+            gpu_memory_gib?: number | null;
+            /**
+             * Labels
+             * @description Labels that the worker must have, such as `["a100", "zone=eu"]`. The operator sets them with `PROXIMAL_LABELS`. The job waits for a worker that has all of them. The trainer ignores them.
+             * @default []
+             */
+            labels: string[];
         };
         /**
          * RewardModelProgress
