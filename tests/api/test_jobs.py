@@ -184,7 +184,7 @@ def test_a_queued_job_is_cancelled_at_once_and_only_once(client: TestClient, bod
     assert client.post(f"/v1/jobs/{job_id}/cancel").json()["status"] == "cancelled"
     response = client.post(f"/v1/jobs/{job_id}/cancel")
     document = problem(response, 409, "invalid_transition")
-    assert (document["from"], document["to"], document["allowed"]) == ("cancelled", "cancelled", [])
+    assert (document["from"], document["to"], document["allowed"]) == ("cancelled", "cancelled", ["queued"])
     assert response.headers["x-should-retry"] == "false"
 
 
