@@ -1,6 +1,7 @@
 """Validation of requests: strict JSON bodies, and an error that names each invalid field."""
 
 import json
+import sys
 import typing
 from collections.abc import Callable, Coroutine
 from typing import Any
@@ -17,6 +18,7 @@ from trainer.spec import JobSpec
 from trainer.spec.validation_errors import explain
 
 _BEFORE_COMMIT = "proximal.before_commit"
+_MOST_DIGITS = sys.get_int_max_str_digits()
 
 
 class StrictRoute(APIRoute):
@@ -41,7 +43,16 @@ def before_commit(request: Request, call: Callable[[Response], object]) -> None:
 
 class _StrictRequest(Request):
     async def json(self) -> Any:
-        return json.loads(await self.body(), object_pairs_hook=without_duplicates)
+        try:
+            return json.loads(await self.body(), object_pairs_hook=without_duplicates)
+        except json.JSONDecodeError:
+            raise
+        except UnicodeDecodeError as error:
+            raise HTTPException(400, f"The body is not UTF-8 at byte {error.start}. Send JSON in UTF-8.") from error
+        except RecursionError as error:
+            raise HTTPException(400, "The body has too many arrays or objects inside each other.") from error
+        except ValueError as error:
+            raise HTTPException(400, f"The body has an integer of more than {_MOST_DIGITS} digits.") from error
 
 
 def without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

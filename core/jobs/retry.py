@@ -14,7 +14,7 @@ from core.settings import Settings
 
 
 def retry_job(session: Session, job: Job, actor: Actor, settings: Settings, reason: str = "") -> None:
-    """Queue the job again. Raises IllegalTransition, QuotaExceeded, and the errors of `submit_job` for the stored spec.
+    """Queue the job again, listed again if it was archived. Raises IllegalTransition, QuotaExceeded, and the errors of `submit_job` for the stored spec.
 
     The datasets and checkpoints that the spec names may have been deleted since the job ended, so they are looked up and
     pinned again.
@@ -23,6 +23,7 @@ def retry_job(session: Session, job: Job, actor: Actor, settings: Settings, reas
     needed = needed_inputs(session, job.owner_id, spec_of(job), settings)
     quotas.check_open_jobs(session, job.owner_id, settings)
     request(session, job, Request.RETRY, actor, reason)
+    job.archived_at = None
     pin_checkpoints(session, job, needed.checkpoints | _start_of_branch(session, job))
 
 

@@ -152,7 +152,7 @@ class SweepSpec(_Part):
         """The base spec with these values. Raises InvalidSpec for a path that leads through a value without fields."""
         whole = copy.deepcopy(self.spec)
         for path, value in values.items():
-            _put(whole, path, value)
+            _put(whole, path, copy.deepcopy(value))
         return whole
 
 

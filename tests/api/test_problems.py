@@ -199,3 +199,16 @@ def test_slow_statement_is_ended_with_a_query_timeout(
     assert "0.3 s" in detail and "PROXIMAL_STATEMENT_SECONDS" in detail and refused.headers["retry-after"]
     session.rollback()
     assert client.get("/v1/workers").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("body", "detail"),
+    [
+        (b'{"name": "\xff"}', "not UTF-8 at byte 10"),
+        (b'{"seed": ' + b"9" * 5000 + b"}", "an integer of more than 4300 digits"),
+        (b"[" * 100_000, "too many arrays or objects inside each other"),
+    ],
+)
+def test_unreadable_json_error_names_the_cause(client: TestClient, body: bytes, detail: str) -> None:
+    response = client.post("/v1/jobs", content=body, headers={"Content-Type": "application/json"})
+    assert detail in problem(response, 400, "bad_request")["detail"]

@@ -92,9 +92,10 @@ def _problem(item: Any, location: ErrorLocation, model: SectionType) -> Problem:
         return Problem(pointer, _unknown_field(location, model))
     if kind == "union_tag_invalid":
         known = [tag.strip("' ") for tag in context["expected_tags"].split(",")]
-        return Problem(f"{pointer}/type", _unknown_type(context["tag"], known))
+        name = context["discriminator"].strip("'")
+        return Problem(f"{pointer}/{name}", _unknown_kind(name, context["tag"], known))
     if kind == "union_tag_not_found":
-        return Problem(pointer, "needs a `type` that names its kind")
+        return Problem(pointer, "needs a `{}` that names its kind".format(context["discriminator"].strip("'")))
     if item["input"] is None and kind in _PLAIN and location.path[-1:] and location.path[-1] in STAGES:
         stage = location.path[-1]
         return Problem(pointer, f"cannot be null; to leave the stage out, leave {stage!r} out of `stages`")
@@ -106,9 +107,9 @@ def _problem(item: Any, location: ErrorLocation, model: SectionType) -> Problem:
     return Problem(pointer, _PLAIN.get(kind) or str(item["msg"]).removeprefix("Value error, "))
 
 
-def _unknown_type(tag: str, known: list[str]) -> str:
+def _unknown_kind(name: str, tag: str, known: list[str]) -> str:
     near = difflib.get_close_matches(tag, known, n=1, cutoff=_MAYBE)
-    return f"unknown type {tag!r}; " + (f"did you mean {near[0]!r}?" if near else f"known here: {', '.join(known)}.")
+    return f"unknown {name} {tag!r}; " + (f"did you mean {near[0]!r}?" if near else f"known here: {', '.join(known)}.")
 
 
 def _unknown_field(location: ErrorLocation, model: SectionType) -> str:
@@ -154,8 +155,8 @@ def locate(loc: tuple[int | str, ...], model: SectionType) -> ErrorLocation:
     for part in loc:
         inside = union is not None
         members = _members(kind)
-        if _tagged(kind):
-            kind = next((member for member in members if part in _tags(member)), None)
+        if discriminator := _discriminator(kind):
+            kind = next((member for member in members if part in _tags(member, discriminator)), None)
         elif len(members) > 1:
             union = tuple(path) if union is None else union
             kind = next((member for member in members if _is_label_of(part, member)), None)
@@ -213,22 +214,23 @@ def _members(kind: Any) -> list[Any]:
     return [] if kind is None else [kind]
 
 
-def _tagged(kind: Any) -> bool:
-    """Whether a union has a discriminator."""
+def _discriminator(kind: Any) -> str | None:
+    """The field that names the member of a tagged union, such as `type`; None for any other type."""
     if typing.get_origin(kind) is not typing.Annotated:
-        return False
+        return None
     inner, *metadata = typing.get_args(kind)
-    return any(isinstance(note, FieldInfo) and note.discriminator for note in metadata) or _tagged(inner)
+    named = (note.discriminator for note in metadata if isinstance(note, FieldInfo))
+    return next((name for name in named if isinstance(name, str)), None) or _discriminator(inner)
 
 
-def _tags(member: Any) -> tuple[Any, ...]:
-    return typing.get_args(member.model_fields["type"].annotation) if is_section(member) else ()
+def _tags(member: Any, discriminator: str) -> tuple[Any, ...]:
+    return typing.get_args(member.model_fields[discriminator].annotation) if is_section(member) else ()
 
 
 def _is_label_of(label: int | str, member: Any) -> bool:
     """Whether `label` is pydantic's name for this member of a union."""
     name = str(label)
-    if _tagged(member):
+    if _discriminator(member):
         return name.startswith("tagged-union")
     if is_section(member):
         return member.__name__ in name

@@ -10,6 +10,7 @@ from core.errors import IllegalTransition, NotFound, QuotaExceeded
 from core.jobs import attempts
 from core.jobs.actors import PLATFORM
 from core.jobs.checkpoints import checkpoints_to_resume, record_checkpoint
+from core.jobs.removal import archive_job
 from core.jobs.retry import retry_job
 from core.jobs.state import request_cancel
 from core.models import Checkpoint, CheckpointPin, Dataset, Job, JobAttempt
@@ -111,3 +112,11 @@ def test_retry_starts_the_run_time_again(session: Session, settings: Settings) -
     attempts.claim(session, "wrk_2")
     session.execute(update(JobAttempt).filter_by(number=2).values(started_at=func.now() - timedelta(hours=1)))
     assert 3600 <= attempts.run_seconds(session, job.id) < 2 * 3600
+
+
+def test_retry_of_an_archived_job_lists_it_again(session: Session, settings: Settings) -> None:
+    job = make_job(session)
+    request_cancel(session, job, PLATFORM)
+    archive_job(session, job)
+    retry_job(session, job, PLATFORM, settings)
+    assert job.archived_at is None

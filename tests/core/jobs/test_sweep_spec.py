@@ -73,3 +73,10 @@ def test_path_through_no_field_is_refused(path: str) -> None:
 def test_invalid_sweep_is_refused(parameters: object, more: dict[str, object]) -> None:
     with pytest.raises(ValidationError):
         sweep(parameters, **more)
+
+
+def test_values_below_a_value_leave_the_sweep_unchanged() -> None:
+    whole = SweepSpec.model_validate({"spec": {}, "parameters": {"ppo": [{"steps": 1}], "ppo.steps": [2]}})
+    (values,) = whole.combinations()
+    assert whole.spec_with(values) == {"ppo": {"steps": 2}}
+    assert whole.parameters == {"ppo": [{"steps": 1}], "ppo.steps": [2]}

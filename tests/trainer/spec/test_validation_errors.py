@@ -1,9 +1,9 @@
 """The messages about a wrong spec: one problem for each mistake, with its place in the user's file."""
 
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import pytest
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from trainer.spec import JobSpec
 from trainer.spec.validation_errors import explain
@@ -100,3 +100,27 @@ def test_other_models_are_explained_too() -> None:
         Outer.model_validate({"inner": [{"size": 1}, {"size": "x"}]})
     (problem,) = explain(caught.value, Outer)
     assert problem.pointer == "#/inner/1/size"
+
+
+@pytest.mark.parametrize(
+    ("value", "problem"),
+    [
+        ({"shape": "disc", "radius": 1}, "#/figure/radius: unknown field 'radius'; known here: shape, size."),
+        ({"shape": "disk", "size": 1}, "#/figure/shape: unknown shape 'disk'; did you mean 'disc'?"),
+        ({"size": 1}, "#/figure: needs a `shape` that names its kind"),
+    ],
+)
+def test_union_with_another_discriminator_is_explained(value: object, problem: str) -> None:
+    class Disc(BaseModel, extra="forbid"):
+        shape: Literal["disc"]
+        size: int = 1
+
+    class Square(BaseModel, extra="forbid"):
+        shape: Literal["square"]
+
+    class Drawing(BaseModel):
+        figure: list[int] | Annotated[Disc | Square, Field(discriminator="shape")]
+
+    with pytest.raises(ValidationError) as caught:
+        Drawing.model_validate({"figure": value})
+    assert [str(found) for found in explain(caught.value, Drawing)] == [problem]
