@@ -1,6 +1,6 @@
 """Puts the API together."""
 
-from fastapi import APIRouter, FastAPI
+from fastapi import APIRouter, Depends, FastAPI
 from fastapi.routing import APIRoute
 from starlette.middleware import Middleware
 
@@ -19,7 +19,8 @@ from api.middleware import RequestFrame
 from api.openapi import describe
 from api.problems import documented
 from api.uploads import routes as uploads
-from core.errors import PlatformError, QueryTimeout, Unavailable
+from api.validation import refuse_unknown_query
+from core.errors import InvalidRequest, PlatformError, QueryTimeout, Unavailable
 from core.settings import Settings
 from core.uploads.checksums import RunningDigests
 
@@ -74,8 +75,8 @@ def create_app(settings: Settings | None = None) -> FastAPI:
 
 
 def _under_v1(router: APIRouter) -> APIRouter:
-    versioned = APIRouter(prefix="/v1")
-    versioned.include_router(router, responses=documented(PlatformError, Unavailable, QueryTimeout))
+    versioned = APIRouter(prefix="/v1", dependencies=[Depends(refuse_unknown_query)])
+    versioned.include_router(router, responses=documented(PlatformError, InvalidRequest, Unavailable, QueryTimeout))
     return versioned
 
 

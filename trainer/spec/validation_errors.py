@@ -93,7 +93,7 @@ def _problem(item: Any, location: ErrorLocation, model: SectionType) -> Problem:
     if kind == "union_tag_invalid":
         known = [tag.strip("' ") for tag in context["expected_tags"].split(",")]
         name = context["discriminator"].strip("'")
-        return Problem(f"{pointer}/{name}", _unknown_kind(name, context["tag"], known))
+        return Problem(f"{pointer}/{name}", unknown_name(name, context["tag"], known))
     if kind == "union_tag_not_found":
         return Problem(pointer, "needs a `{}` that names its kind".format(context["discriminator"].strip("'")))
     if item["input"] is None and kind in _PLAIN and location.path[-1:] and location.path[-1] in STAGES:
@@ -107,9 +107,11 @@ def _problem(item: Any, location: ErrorLocation, model: SectionType) -> Problem:
     return Problem(pointer, _PLAIN.get(kind) or str(item["msg"]).removeprefix("Value error, "))
 
 
-def _unknown_kind(name: str, tag: str, known: list[str]) -> str:
-    near = difflib.get_close_matches(tag, known, n=1, cutoff=_MAYBE)
-    return f"unknown {name} {tag!r}; " + (f"did you mean {near[0]!r}?" if near else f"known here: {', '.join(known)}.")
+def unknown_name(kind: str, name: str, known: Sequence[str]) -> str:
+    """The text for an unknown `kind` of thing, with the nearest of the `known` names, or all of them if none is near."""
+    near = difflib.get_close_matches(name, known, n=1, cutoff=_MAYBE)
+    hint = f"did you mean {near[0]!r}?" if near else f"known here: {', '.join(known) or 'none'}."
+    return f"unknown {kind} {name!r}; {hint}"
 
 
 def _unknown_field(location: ErrorLocation, model: SectionType) -> str:

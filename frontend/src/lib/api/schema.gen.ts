@@ -11251,6 +11251,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `invalid_request`: The request is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `internal_error`: Something went wrong on the server. */
             500: {
                 headers: {
@@ -11411,6 +11420,15 @@ export interface operations {
             };
             /** @description `cross_origin`: Requests that change something must come from the dashboard itself. */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid_request`: The request is not valid. */
+            422: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -13500,6 +13518,15 @@ export interface operations {
             };
             /** @description `not_signed_in`: Sign in, or send an API key. */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid_request`: The request is not valid. */
+            422: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -19210,6 +19237,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `invalid_request`: The request is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `internal_error`: Something went wrong on the server. */
             500: {
                 headers: {
@@ -19254,6 +19290,15 @@ export interface operations {
             };
             /** @description `not_signed_in`: Sign in, or send an API key. */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid_request`: The request is not valid. */
+            422: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -19314,6 +19359,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `invalid_request`: The request is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `internal_error`: Something went wrong on the server. */
             500: {
                 headers: {
@@ -19358,6 +19412,15 @@ export interface operations {
             };
             /** @description `not_signed_in`: Sign in, or send an API key. */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid_request`: The request is not valid. */
+            422: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -19416,6 +19479,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `invalid_request`: The request is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `internal_error`: Something went wrong on the server. */
             500: {
                 headers: {
@@ -19460,6 +19532,15 @@ export interface operations {
             };
             /** @description `not_signed_in`: Sign in, or send an API key. */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid_request`: The request is not valid. */
+            422: {
                 headers: {
                     [name: string]: unknown;
                 };
