@@ -45,8 +45,7 @@
     │   ├── WrongDatasetKind   422  the field needs another kind of dataset
     │   ├── CannotContinue     422  the job has no models to continue from
     │   └── WrongCheckpoint    422  the field needs a checkpoint of another stage
-    ├── RateLimited            429  too many requests in a short time
-    │   └── TooManyTries       429  too many wrong keys in a short time
+    ├── TooManyTries           429  too many wrong keys in a short time
     ├── QuotaExceeded          429  the owner has as much as the platform allows
     ├── FetchFailed            502  a file could not be downloaded
     ├── Unavailable            503  the database or the broker does not answer
@@ -327,20 +326,15 @@ class WrongCheckpoint(InvalidRequest):
     title = "This field needs a checkpoint of another stage."
 
 
-class RateLimited(PlatformError):
+class TooManyTries(PlatformError):
     status = 429
-    code = "rate_limited"
-    title = "Too many requests in a short time."
+    code = "too_many_tries"
+    title = "Too many wrong keys in a short time."
 
     def __init__(self, detail: str = "", retry_after: int = 1) -> None:
         """`retry_after`: seconds until the next request is accepted."""
         super().__init__(detail)
         self.headers = {"Retry-After": str(retry_after)}
-
-
-class TooManyTries(RateLimited):
-    code = "too_many_tries"
-    title = "Too many wrong keys in a short time."
 
 
 class QuotaExceeded(PlatformError):
