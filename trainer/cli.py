@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import os
 import sys
 import textwrap
 import tomllib
@@ -147,14 +148,16 @@ def _check(arguments: argparse.Namespace) -> int:
 
 
 def _report(arguments: argparse.Namespace) -> Report:
+    os.nice(arguments.nice)
     try:
         spec = load_spec(arguments.spec)
     except InvalidSpec as error:
         return Report.of_invalid_spec([(problem.pointer, problem.detail) for problem in error.problems])
+    allowed_paths.check_spec(spec)
     from trainer.preflight.check import CheckOptions, check
 
     memory = None if arguments.device_memory is None else parse_bytes(arguments.device_memory)
-    return check(spec, CheckOptions(memory, arguments.ask_endpoints))
+    return check(spec, CheckOptions(memory, arguments.ask_endpoints, arguments.elsewhere))
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -201,6 +204,14 @@ def _parser() -> argparse.ArgumentParser:
     check.add_argument(
         "--ask-endpoints", action="store_true", help="ask remote rewards and judges about one response from the data"
     )
+    check.add_argument(
+        "--elsewhere",
+        action="store_true",
+        help="the run is for another machine: a GPU or weights that are missing here are warnings, and this machine's memory is "
+        "not compared",
+    )
+    check.add_argument("--nice", type=int, default=0, help="niceness of the process, up to 19")
+    allowed_paths.add_option_to(check)
     commands.add_parser("schema", help="print the JSON schema of a spec")
     presets = commands.add_parser(
         "presets",

@@ -37,6 +37,8 @@ class CheckOptions:
     """Bytes of memory that the run must fit into; None for the memory of this machine."""
     ask_endpoints: bool = False
     """Send one response from the data to each remote reward and judge."""
+    elsewhere: bool = False
+    """The run is for another machine, so parts that are missing here are warnings. `device_memory` implies it."""
 
 
 @dataclass
@@ -53,7 +55,7 @@ def check(spec: JobSpec, options: CheckOptions | None = None) -> Report:
     """Check a valid spec. Problems become findings; none is raised."""
     options, draft, device = options or CheckOptions(), _Draft(), _device(spec)
     spec = precision.resolved(spec, device)
-    found = own_model.read_model(spec, device, elsewhere=options.device_memory is not None)
+    found = own_model.read_model(spec, device, elsewhere=options.elsewhere or options.device_memory is not None)
     loaded = _loaded(spec, draft)
     tokenizer = _tokenizer(spec, found, loaded)
     codec = _codec(spec, tokenizer, found)
@@ -150,12 +152,12 @@ def _measure(
     if not any(finding.code == "nothing_left" for finding in draft.findings):
         draft.stages = plan(spec, sizes)
         if found.blueprint is not None:
-            draft.memory = _memory(spec, codec, found, sizes, options.device_memory)
+            draft.memory = _memory(spec, codec, found, sizes, options)
             draft.findings += _fits(draft.memory)
     return sizes
 
 
-def _memory(spec: JobSpec, codec: Codec, found: Found, sizes: Sizes, device_memory: int | None) -> MemoryReport:
+def _memory(spec: JobSpec, codec: Codec, found: Found, sizes: Sizes, options: CheckOptions) -> MemoryReport:
     """The memory of all phases, and changes that lower it if they do not fit."""
     blueprint = found.blueprint
     assert blueprint is not None  # the caller has checked it
@@ -182,8 +184,10 @@ def _memory(spec: JobSpec, codec: Codec, found: Found, sizes: Sizes, device_memo
         per = " per process" if spec.resources.total > 1 else ""
         detail = f"The offloaded optimizer keeps {show_bytes(host)} in host memory{per}."
         found.findings.append(own_model.finding("info", "host_memory", "#/ppo/offload_optimizer", detail))
-    here = blueprint.device == "cpu" or torch.cuda.is_available()
-    memory = device_memory if device_memory is not None else _available(spec, blueprint.device) if here else None
+    memory = options.device_memory
+    here = not options.elsewhere and (blueprint.device == "cpu" or torch.cuda.is_available())
+    if memory is None and here:
+        memory = _available(spec, blueprint.device)
     suggestions = [] if memory is None else advice.suggest(spec, estimate, memory - RUNTIME[blueprint.device])
     return MemoryReport(
         device=blueprint.device,

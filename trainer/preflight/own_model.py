@@ -15,6 +15,7 @@ from huggingface_hub.errors import StrictDataclassError
 from safetensors import SafetensorError, safe_open
 from transformers import CONFIG_MAPPING, AutoConfig, AutoModelForSequenceClassification
 
+from trainer import allowed_paths
 from trainer.errors import ModelError
 from trainer.models import adapters, check_quantization, has_linear_score, load_tokenizer
 from trainer.models.folders import check_config_files
@@ -260,10 +261,11 @@ def _nearest(name: str, known: list[str]) -> str:
 def local(path: str) -> Path | None:
     """The folder of a model, or its newest snapshot in the hub's cache; None if this machine has neither.
 
-    Raises ModelError for a path that is no folder and cannot be a hub id.
+    Raises ModelError for a path that is no folder and cannot be a hub id, and SpecError for a folder that this process may
+    not read.
     """
     if Path(path).is_dir():
-        return Path(path)
+        return allowed_paths.permitted_folder(path)
     if not is_hub_id(path):
         raise ModelError(f"There is no folder {path} on this machine.")
     cached = try_to_load_from_cache(path, "config.json")

@@ -94,7 +94,7 @@ class ModelReport(_Part):
     trained_parameters: int
     """Parameters of the policy that are trained."""
     vocabulary: int
-    context: int | None
+    context: int | None = None
     """Positions; None where the architecture sets no limit."""
     layers: int
     hidden_size: int
@@ -131,7 +131,7 @@ class MemoryReport(_Part):
     device: str
     processes: int = 1
     """Processes of the run, over all machines."""
-    available: int | None
+    available: int | None = None
     """Bytes of the device (in RAM: of each process' part of the machine's); None where they are not known."""
     runtime: int
     """Bytes of the process itself, in addition to the phases: Python and its libraries, or the CUDA context."""

@@ -18,6 +18,7 @@ from trainer.preflight.memory.fake_models import Blueprint
 from trainer.preflight.memory.passes import Passes
 from trainer.preflight.report import Finding, Report
 from trainer.spec import JobSpec
+from trainer.spec.path_rules import PathRules
 from trainer.text.codec import train_tokenizer
 
 CONFIG = {
@@ -393,3 +394,20 @@ def test_completions_with_both_thumbs_are_counted(tmp_path: Path) -> None:
     report = checked(tmp_path, data={"thumbs": lines(tmp_path / "thumbs.jsonl", rows)}, stages=["sft", "kto"])
     counted = next(one for one in report.datasets if one.name == "thumbs")
     assert only(report, "contradictions").detail.startswith(f"{counted.train // 2} completions have both")
+
+
+def test_check_for_another_machine_compares_no_memory(tmp_path: Path) -> None:
+    """The machine of the test has no 1 EiB, and most have no GPU."""
+    report = checked(tmp_path, CheckOptions(elsewhere=True), runtime={"device": "cuda"})
+    assert report.errors() == [] and report.memory is not None
+    assert (report.memory.device, report.memory.available, report.memory.suggestions) == ("cuda", None, [])
+
+
+def test_check_confined_refuses_a_folder_outside(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run, other = tmp_path / "run", tmp_path / "other"
+    run.mkdir(), other.mkdir()
+    (run / "local_paths.json").write_text(PathRules().model_dump_json(exclude={"own"}))
+    raw = job(run, model={"path": str(other), "config": None, "tokenizer": None})
+    (run / "spec.json").write_text(json.dumps(raw))
+    status = main(["check", str(run / "spec.json"), "--local-paths", str(run / "local_paths.json")])
+    assert status == 2 and "#/model/path" in capsys.readouterr().err
