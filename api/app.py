@@ -11,7 +11,7 @@ from api.dashboard import Dashboard
 from api.datasets import report_routes, version_routes
 from api.datasets import routes as datasets
 from api.groups import routes as groups
-from api.jobs import checkpoints, command_routes, events, logs, metrics, telemetry, transition_routes
+from api.jobs import checkpoints, command_routes, events, logs, metrics, telemetry, transition_routes, validation_routes
 from api.jobs import routes as jobs
 from api.live import routes as live
 from api.live.hub import Hub
@@ -35,6 +35,7 @@ ROUTERS = (
     command_routes.router,
     groups.router,
     transition_routes.router,
+    validation_routes.router,
     events.router,
     live.router,
     metrics.router,

@@ -12,6 +12,15 @@ class Schema(Described):
     """Base of the schemas that only the API has. Instances are made from rows."""
 
 
+class DataProgress(Schema):
+    """Progress of a data task."""
+
+    fraction: float
+    """From 0 to 1."""
+    note: str
+    """Current step, for people."""
+
+
 T = TypeVar("T")
 
 

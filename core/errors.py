@@ -42,6 +42,7 @@
     │   ├── ImportRefused      422  files may not be imported from the address
     │   ├── LimitExceeded      422  a field of the spec exceeds a limit of the platform
     │   ├── IdempotencyKeyReused 422  the Idempotency-Key belongs to another request
+    │   ├── BlockedByValidation 422 a validation of the spec has blocking findings
     │   ├── WrongDatasetKind   422  the field needs another kind of dataset
     │   ├── CannotContinue     422  the job has no models to continue from
     │   └── WrongCheckpoint    422  the field needs a checkpoint of another stage
@@ -309,6 +310,11 @@ class LimitExceeded(InvalidRequest):
 class IdempotencyKeyReused(InvalidRequest):
     code = "idempotency_key_reused"
     title = "The Idempotency-Key belongs to another request."
+
+
+class BlockedByValidation(InvalidRequest):
+    code = "blocked_by_validation"
+    title = "A validation of this spec has blocking findings."
 
 
 class WrongDatasetKind(InvalidRequest):

@@ -76,6 +76,8 @@ class Settings(BaseSettings):
     """Hours after which the GPU time that an owner has used counts half in the fair share of the queue. Decrease it to forget earlier use sooner."""
     ageing_hours: Annotated[float, Field(gt=0)] = 6
     """Hours of waiting that raise a queued job by one priority class. They are counted anew when a job of the same owner, priority and resources starts. Decrease it if low priorities wait too long."""
+    validation_seconds: Seconds = 600
+    """Seconds that the check of a job spec (`POST /v1/jobs/validate`) may take on the data worker. Then it is ended, and the validation fails. Increase it for large datasets."""
     stop_seconds: Seconds = 60
     """Seconds that a trainer has to finish its step and save after a stop request. Then the worker kills it. Increase it for large models. Keep it below the time that your process manager gives the worker, such as `stop_grace_period` in `docker-compose.yml`."""
 

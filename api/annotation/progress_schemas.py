@@ -2,8 +2,7 @@
 
 from typing import Literal
 
-from api.datasets.schemas import DataProgress
-from api.schema import Schema, Timestamp
+from api.schema import DataProgress, Schema, Timestamp
 
 
 class AnnotationError(Schema):

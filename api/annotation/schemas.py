@@ -5,9 +5,8 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field, FiniteFloat
 
 from api.annotation.progress_schemas import AnnotationError
-from api.datasets.schemas import DataProgress
 from api.jobs.schemas import StoredSpec
-from api.schema import ListOf, Schema, Timestamp
+from api.schema import DataProgress, ListOf, Schema, Timestamp
 from core.annotation.spec import RoundFromCheckpoints, RoundFromDataset
 from core.models.annotation import RoundKind, RoundStatus
 

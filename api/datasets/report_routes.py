@@ -7,10 +7,11 @@ from sqlalchemy.orm import Session
 
 from api.datasets import views
 from api.datasets.report_schemas import ApplyFixes, Report, ReportList, RequestReport
-from api.datasets.schemas import DataProgress, DatasetVersion
+from api.datasets.schemas import DatasetVersion
 from api.deps import After, BlobsDep, DatasetDep, Limit, PrincipalDep, SessionDep
 from api.idempotency import IDEMPOTENT
 from api.problems import documented
+from api.schema import DataProgress
 from api.validation import StrictRoute
 from core import models
 from core.datasets import fixes, reports, versions

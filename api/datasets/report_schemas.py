@@ -2,8 +2,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, PositiveInt
 
-from api.datasets.schemas import DataProgress, DatasetError
-from api.schema import ListOf, Schema, Timestamp
+from api.datasets.schemas import DatasetError
+from api.schema import DataProgress, ListOf, Schema, Timestamp
 from core.models.tasks import TaskStatus
 from data.report.result import ReportResult
 

@@ -2,7 +2,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AwareDatetime, ConfigDict, Field
 
-from api.schema import ListOf, Schema, Timestamp
+from api.schema import DataProgress, ListOf, Schema, Timestamp
 from core.datasets.importing import BadRows
 from core.models.datasets import VersionStatus
 from core.models.tasks import TaskStatus
@@ -49,15 +49,6 @@ class FindingCounts(Schema):
     """Findings that prevent jobs from using the version."""
     warning: int = 0
     """Findings that need attention."""
-
-
-class DataProgress(Schema):
-    """Progress of a data task."""
-
-    fraction: float
-    """From 0 to 1."""
-    note: str
-    """Current step, for people."""
 
 
 class DatasetError(Schema):

@@ -7,7 +7,8 @@ from sqlalchemy import cast, func, select
 from sqlalchemy.dialects.postgresql import JSONPATH, distinct_on
 from sqlalchemy.orm import Session
 
-from api.datasets.schemas import DataProgress, Dataset, DatasetVersion, FindingCounts
+from api.datasets.schemas import Dataset, DatasetVersion, FindingCounts
+from api.schema import DataProgress
 from core import models
 from core.datasets import versions
 from core.models.datasets import VersionStatus

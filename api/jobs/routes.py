@@ -14,6 +14,7 @@ from api.jobs.schemas import Job, JobList, JobTag, JobTagList
 from api.problems import BadRequest, documented
 from api.validation import StrictRoute
 from core.errors import (
+    BlockedByValidation,
     CrossOrigin,
     InvalidRequest,
     InvalidSpec,
@@ -26,7 +27,7 @@ from core.errors import (
     WrongDatasetKind,
     WrongMediaType,
 )
-from core.jobs import listing
+from core.jobs import listing, validations
 from core.jobs.actors import key_of
 from core.jobs.descriptions import change_description, normal_tag
 from core.jobs.groups import add_to_group, group_of
@@ -41,6 +42,7 @@ from trainer.spec import JobSpec
 router = APIRouter(prefix="/jobs", tags=["Jobs"], route_class=StrictRoute)
 _PRIORITY = "Priority class: jobs of a higher class start first. A job that has waited long rises."
 _TEXT = "Only jobs with these words. Each is the beginning of a word of the name, notes or tags, or of the id."
+FORCE = "Submit the job although a validation of this spec has blocking findings."
 
 
 @router.post(
@@ -60,6 +62,7 @@ _TEXT = "Only jobs with these words. Each is the beginning of a word of the name
         LimitExceeded,
         WrongCheckpoint,
         QuotaExceeded,
+        BlockedByValidation,
     ),
 )
 def create_job(
@@ -69,10 +72,16 @@ def create_job(
     settings: SettingsDep,
     priority: Annotated[PriorityName, Query(description=_PRIORITY)] = "normal",
     group: Annotated[str | None, Query(description="Id of the group that the job joins.")] = None,
+    force: Annotated[bool, Query(description=FORCE)] = False,
 ) -> Job:
-    """Submit a job. Only `model` and `data.preferences` are required. Datasets are named by id, models also by a checkpoint's id."""
+    """Submit a job. Only `model` and `data.preferences` are required. Datasets are named by id, models also by a checkpoint's id.
+
+    `POST /v1/jobs/validate` checks a job first. Without a validation, the run begins with the same checks.
+    """
     into = group_of(session, principal.owner_id, group, lock=True) if group else None
     job = submit_job(session, principal.owner_id, body, settings, key_of(principal), Priority.named(priority))
+    if not force:
+        validations.refuse_blocked(session, principal.owner_id, job.spec)
     if into is not None:
         add_to_group(session, into, job)
     wake_for(session, job, settings.redis_url)

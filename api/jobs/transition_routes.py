@@ -1,15 +1,19 @@
 """Requests that change the state of a job, or make another job from it."""
 
-from fastapi import APIRouter
+from typing import Annotated
+
+from fastapi import APIRouter, Query
 
 from api.deps import BlobsDep, JobDep, PrincipalDep, SessionDep, SettingsDep
 from api.idempotency import IDEMPOTENT
 from api.jobs import views
 from api.jobs.request_schemas import BranchJob, CloneJob, ExtendJob, TransitionReason
+from api.jobs.routes import FORCE
 from api.jobs.schemas import Job
 from api.problems import BadRequest, documented
 from api.validation import StrictRoute
 from core.errors import (
+    BlockedByValidation,
     CrossOrigin,
     IllegalTransition,
     InvalidRequest,
@@ -25,7 +29,7 @@ from core.errors import (
     WrongDatasetKind,
     WrongMediaType,
 )
-from core.jobs import branch, clone, extend, removal, retry
+from core.jobs import branch, clone, extend, removal, retry, validations
 from core.jobs.actors import key_of
 from core.jobs.state import Request, request
 from core.jobs.waking import wake_for
@@ -81,12 +85,21 @@ def retry_job(
     return views.job_view(session, job)
 
 
-@router.post("/clone", status_code=201, dependencies=IDEMPOTENT, responses=documented(*WRITES, *SUBMISSION))
+@router.post(
+    "/clone", status_code=201, dependencies=IDEMPOTENT, responses=documented(*WRITES, *SUBMISSION, BlockedByValidation)
+)
 def clone_job(
-    job: JobDep, principal: PrincipalDep, session: SessionDep, settings: SettingsDep, body: CloneJob | None = None
+    job: JobDep,
+    principal: PrincipalDep,
+    session: SessionDep,
+    settings: SettingsDep,
+    body: CloneJob | None = None,
+    force: Annotated[bool, Query(description=FORCE)] = False,
 ) -> Job:
     """Submit a new job with the spec of this one, changed by a merge patch. Errors point into the merged spec."""
     made = clone.clone_job(session, job, body.patch if body else {}, settings, key_of(principal))
+    if not force:
+        validations.refuse_blocked(session, job.owner_id, made.spec)
     wake_for(session, made, settings.redis_url)
     return views.job_view(session, made)
 

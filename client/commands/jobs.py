@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from client.commands import job_changes, job_edit, job_knobs
+from client.commands import job_changes, job_edit, job_knobs, job_validation
 from client.commands.group import CommandGroup
 from client.commands.job_changes import JobId
 from client.commands.watch import until_waiting, watch_job
@@ -34,6 +34,7 @@ CHANGES = (
 for change in CHANGES:
     app.command()(change)
 app.command()(job_edit.edit)
+app.command()(job_validation.validate)
 app.command("set")(job_knobs.set_knobs)
 COLUMNS: dict[str, Any] = {
     "name": lambda job: job["name"],
@@ -50,11 +51,14 @@ def submit(
     follow: Annotated[
         bool, typer.Option(help="Print the job's events until it ends. Exit with 4 if it fails, 5 if it is cancelled.")
     ] = False,
+    force: Annotated[
+        bool, typer.Option(help="Submit the job although `proximal jobs validate` has blocking findings.")
+    ] = False,
 ) -> None:
     """Submit a job, and print its id."""
     printer: Printer = context.obj.printer
     with context.obj.client() as client:
-        job = client.create_job(with_uploads(client, read_spec(spec), spec.parent))
+        job = client.create_job(with_uploads(client, read_spec(spec), spec.parent), force=force or None)
         if not follow:
             printer.item(job, plain(job["id"]))
             return

@@ -46,6 +46,7 @@ from client.sdk.types import (
     UploadPartSum,
     UploadPreview,
     Usage,
+    Validation,
     Worker,
 )
 
@@ -563,13 +564,21 @@ class AsyncOperations(AsyncConnection):
         return found
 
     async def create_job(
-        self, spec: Body, priority: Literal["low", "normal", "high"] | None = None, group: str | None = None
+        self,
+        spec: Body,
+        priority: Literal["low", "normal", "high"] | None = None,
+        group: str | None = None,
+        force: bool | None = None,
     ) -> Job:
         """Submit a job. Only `model` and `data.preferences` are required. Datasets are named by id, models also by a checkpoint's id.
 
+        `POST /v1/jobs/validate` checks a job first. Without a validation, the run begins with the same checks.
+
         `POST /v1/jobs`
         """
-        found: Job = await self._json("POST", "/v1/jobs", params={"priority": priority, "group": group}, body=spec)
+        found: Job = await self._json(
+            "POST", "/v1/jobs", params={"priority": priority, "group": group, "force": force}, body=spec
+        )
         return found
 
     def list_jobs(
@@ -830,12 +839,14 @@ class AsyncOperations(AsyncConnection):
         found: Job = await self._json("POST", f"/v1/jobs/{escaped(job_id)}/retry", body=given({"reason": reason}))
         return found
 
-    async def clone_job(self, job_id: str, patch: Mapping[str, Any] | None = None) -> Job:
+    async def clone_job(self, job_id: str, patch: Mapping[str, Any] | None = None, force: bool | None = None) -> Job:
         """Submit a new job with the spec of this one, changed by a merge patch. Errors point into the merged spec.
 
         `POST /v1/jobs/{job_id}/clone`
         """
-        found: Job = await self._json("POST", f"/v1/jobs/{escaped(job_id)}/clone", body=given({"patch": patch}))
+        found: Job = await self._json(
+            "POST", f"/v1/jobs/{escaped(job_id)}/clone", params={"force": force}, body=given({"patch": patch})
+        )
         return found
 
     async def branch_job(
@@ -884,6 +895,24 @@ class AsyncOperations(AsyncConnection):
         `POST /v1/jobs/{job_id}/unarchive`
         """
         found: Job = await self._json("POST", f"/v1/jobs/{escaped(job_id)}/unarchive")
+        return found
+
+    async def validate_job(self, spec: Body, refresh: bool | None = None) -> Validation:
+        """Check a job without submitting it: findings, steps, tokens and memory of each stage, and the expected time.
+
+        A data worker reads the stored datasets and models, and trains nothing. `Location` is the address of the validation.
+
+        `POST /v1/jobs/validate`
+        """
+        found: Validation = await self._json("POST", "/v1/jobs/validate", params={"refresh": refresh}, body=spec)
+        return found
+
+    async def get_validation(self, validation_id: str) -> Validation:
+        """Return a validation with its findings. It is deleted 30 days after its request, when you request another one.
+
+        `GET /v1/jobs/validations/{validation_id}`
+        """
+        found: Validation = await self._json("GET", f"/v1/jobs/validations/{escaped(validation_id)}")
         return found
 
     def list_job_events(

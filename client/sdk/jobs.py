@@ -1,7 +1,7 @@
 """Methods for jobs that OpenAPI cannot describe: following events, and downloads."""
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from urllib.parse import quote
 
@@ -9,11 +9,27 @@ from client.errors import ApiError, Unreachable
 from client.sdk.connection import escaped, messages
 from client.sdk.following import Follower
 from client.sdk.operations import Operations
-from client.sdk.types import JobEvent
+from client.sdk.types import JobEvent, Validation
+
+_POLL_SECONDS = 0.5
 
 
 class Jobs(Operations):
-    """Streams and downloads of jobs."""
+    """Streams and downloads of jobs, and validations to their end."""
+
+    def finished_validation(
+        self, validation: Validation, on_progress: Callable[[Validation], None] | None = None
+    ) -> Validation:
+        """Wait until the check of `validate_job` has ended. `on_progress` is called after each poll.
+
+        A check that fails has `result` None, and `error`.
+        """
+        while validation["status"] in ("queued", "running"):
+            time.sleep(_POLL_SECONDS)
+            validation = self.get_validation(validation["id"])
+            if on_progress is not None:
+                on_progress(validation)
+        return validation
 
     def stream_job_events(self, job_id: str, after: int = 0) -> Iterator[JobEvent]:
         """The events after sequence number `after`, as they happen, until the job has ended. A lost connection is reopened."""

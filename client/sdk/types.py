@@ -993,6 +993,23 @@ class JobError(TypedDict):
     """Cause and remedy, for people."""
 
 
+class JobFinding(TypedDict):
+    """A problem of a job, found without training."""
+
+    code: str
+    """For programs, such as `prompts_too_long`."""
+    severity: Literal["blocking", "warning", "info"]
+    """`blocking`: the run would fail. `warning`: it would run, but probably not as intended. `info`: a note."""
+    area: Literal["spec", "data", "model", "memory"]
+    """Subject of the finding."""
+    pointer: str
+    """JSON pointer to the field of the spec."""
+    detail: str
+    """Description of the problem."""
+    advice: str | None
+    """The change to make, if one is known."""
+
+
 class JobGroupPlace(TypedDict):
     """The group that a job is in."""
 
@@ -1227,6 +1244,19 @@ class LengthReward(TypedDict, closed=True):
     """The unit of the length. An EOS is not counted."""
 
 
+class Lengths(TypedDict, closed=True):
+    """Quantiles of a token count over the rows used."""
+
+    median: int
+    """Median."""
+    p95: int
+    """95th percentile."""
+    longest: int
+    """Longest row."""
+    mean: float
+    """Mean."""
+
+
 class LexiconReward(TypedDict, closed=True):
     """Sentiment by a lexicon of words with valences: Σ / √(Σ² + 15), in −1 to 1 (VADER's normalisation, Hutto and Gilbert 2014, without its grammar rules)."""
 
@@ -1409,6 +1439,27 @@ class MetricsEvent(TypedDict):
     """The event's own fields."""
 
 
+class ModelReport(TypedDict, closed=True):
+    """The model that would be trained."""
+
+    architecture: str
+    """The `model_type` of its configuration."""
+    parameters: int
+    """All parameters of the policy."""
+    trained_parameters: int
+    """Parameters of the policy that are trained."""
+    vocabulary: int
+    """Size of the vocabulary in tokens."""
+    context: NotRequired[int | None]
+    """Positions; None where the architecture sets no limit."""
+    layers: int
+    """Number of layers."""
+    hidden_size: int
+    """Width of the hidden states."""
+    dtype: str
+    """The type in which it would compute, after `model.dtype` = "auto" is resolved for the device."""
+
+
 class ModelReward(TypedDict, closed=True):
     """A trained reward model: a scalar head read at the EOS."""
 
@@ -1489,6 +1540,21 @@ class OverlapSide(TypedDict):
 
 
 StopItem: TypeAlias = str
+
+
+class PhaseMemory(TypedDict, closed=True):
+    """Peak bytes of one phase, in each process."""
+
+    phase: Literal["sft", "reward_model", "dpo", "kto", "ppo_rollout", "ppo_score", "ppo_update", "evaluation"]
+    """The phase."""
+    low: int
+    """With sequences of average length."""
+    expected: int
+    """With the longest sequences that are expected in the run's worst batch, by the data and the limits."""
+    high: int
+    """With every sequence as long as allowed, and the allocator's fragmentation."""
+    parts: dict[str, int]
+    """Bytes of the expected peak by use: weights, gradients, optimizer, activations, kv_cache, and the gathered parts of sharded models."""
 
 
 class PlannedJob(TypedDict):
@@ -2304,6 +2370,25 @@ class SplitSizes(TypedDict):
     """Prompts of the evaluation split with a near duplicate in the training split."""
 
 
+class StageEstimate(TypedDict, closed=True):
+    """The amount of work of a stage."""
+
+    stage: Literal["sft", "reward_model", "dpo", "kto", "ppo", "evaluation"]
+    """The stage."""
+    steps: int
+    """Steps as the run counts them: optimizer steps, in PPO iterations."""
+    optimizer_steps: int
+    """Times the weights change."""
+    responses: NotRequired[int]
+    """Responses sampled."""
+    tokens: int
+    """Expected tokens of the training passes, with prompts, once for every epoch; in the evaluation, tokens read."""
+    generated: NotRequired[int]
+    """Expected tokens sampled, from the lengths of the demonstrations."""
+    generated_max: NotRequired[int]
+    """Tokens sampled where every response is as long as allowed."""
+
+
 class StageFinishedData(TypedDict):
     """A stage is done; `summary` holds its headline figures."""
 
@@ -2381,6 +2466,21 @@ class StageStartedEvent(TypedDict):
     """The event's own fields."""
 
 
+class StageTime(TypedDict):
+    """The expected time of one stage."""
+
+    stage: Literal["sft", "reward_model", "dpo", "kto", "ppo", "evaluation"]
+    """The stage."""
+    steps: int
+    """Its number of steps."""
+    seconds_per_step: float | None
+    """Median over `jobs`; null without any."""
+    seconds: float | None
+    """`steps` times `seconds_per_step`, for one seed."""
+    jobs: list[str]
+    """The earlier jobs that the figure is based on, newest first."""
+
+
 StatusChangedData = TypedDict(
     "StatusChangedData",
     {
@@ -2444,6 +2544,19 @@ class SubmitAnswer(TypedDict, closed=True):
     """A rank for each completion of a ranking: 1 is the best, the same number for a tie."""
     seconds: NotRequired[float | None]
     """Time taken, in seconds. Left out: the time since the item was assigned."""
+
+
+class Suggestion(TypedDict, closed=True):
+    """A change that lowers the peak, and the peak with this and all suggestions before it."""
+
+    where: str
+    """Pointer to the field of the spec."""
+    change: str
+    """The change, as a field and its value."""
+    expected: int
+    """Expected peak in bytes."""
+    fits: bool
+    """Whether this peak fits."""
 
 
 class SweepPlan(TypedDict):
@@ -3250,6 +3363,23 @@ class DatasetList(TypedDict):
     """Cursor of the last item: the next page's `after`."""
 
 
+class DatasetReport(TypedDict, closed=True):
+    """One dataset as the run would use it."""
+
+    name: Literal["demonstrations", "pairs", "thumbs", "prompts", "texts"]
+    """The role of its rows in the run."""
+    rows: int
+    """Rows read."""
+    train: int
+    """Used for training."""
+    held_out: int
+    """Used for evaluation."""
+    left_out: NotRequired[dict[str, int]]
+    """Rows that are not used, by reason."""
+    lengths: NotRequired[dict[str, Lengths]]
+    """Tokens of the rows used: of their prompts, their completions."""
+
+
 class Finding(TypedDict):
     """A problem of the data, with the records that have it."""
 
@@ -3436,6 +3566,23 @@ class JsonSchemaReward(TypedDict, closed=True):
     """Which reward this is."""
     json_schema: dict[str, JsonValue]
     """A JSON schema (draft 2020-12)."""
+
+
+class MemoryReport(TypedDict, closed=True):
+    """Memory, phase by phase, of each process."""
+
+    device: str
+    """`cpu` or `cuda`."""
+    processes: NotRequired[int]
+    """Processes of the run, over all machines."""
+    available: NotRequired[int | None]
+    """Bytes of the device (in RAM: of each process' part of the machine's); None where they are not known."""
+    runtime: int
+    """Bytes of the process itself, in addition to the phases: Python and its libraries, or the CUDA context."""
+    phases: list[PhaseMemory]
+    """Peak of each phase, in the order of the run."""
+    suggestions: NotRequired[list[Suggestion]]
+    """Only where the expected peak does not fit, the cheapest first."""
 
 
 class Metrics(TypedDict):
@@ -3739,6 +3886,21 @@ class RunStartedEvent(TypedDict):
     """The event's own fields."""
 
 
+class RunTime(TypedDict):
+    """The expected time of a run. It leaves out the queue, the download of inputs and the loading of models."""
+
+    seconds: float | None
+    """Sum over all stages and seeds; null if a stage has no figure."""
+    gpu_hours: float | None
+    """`seconds` on all GPUs of the job, in hours. A process without a GPU counts as one GPU, which is the rule of quotas."""
+    device: str | None
+    """Device of the earlier runs."""
+    stages: list[StageTime]
+    """In the order of the run."""
+    reason: str | None
+    """Why `seconds` is null."""
+
+
 class Sample(TypedDict, closed=True):
     """One completion."""
 
@@ -3918,6 +4080,21 @@ class Usage(TypedDict):
     """The limits, each null where there is none."""
     used: Used
     """The present figures."""
+
+
+class ValidationResult(TypedDict):
+    """The findings of a check, and the figures of the run that the spec describes."""
+
+    findings: list[JobFinding]
+    """Blocking ones first."""
+    datasets: list[DatasetReport]
+    """The rows of each dataset as the run would use them. Empty if the data cannot be read."""
+    model: ModelReport | None
+    """Null if the model could not be read."""
+    stages: list[StageEstimate]
+    """Steps and tokens of each stage, in their order. Empty if the data or the tokenizer cannot be read."""
+    memory: MemoryReport | None
+    """Memory of each phase. Null if the model or the data cannot be read."""
 
 
 class Worker(TypedDict):
@@ -4222,6 +4399,33 @@ class ReportList(TypedDict):
     """Cursor of the first item."""
     last_id: str | None
     """Cursor of the last item: the next page's `after`."""
+
+
+class Validation(TypedDict):
+    """A check of a job spec on the stored datasets and models, without training."""
+
+    object: Literal["job.validation"]
+    """Always `job.validation`."""
+    id: str
+    """Begins with `validation_`."""
+    status: TaskStatus
+    """`queued`, `running`, then `done`, `failed` or `cancelled`."""
+    progress: DataProgress | None
+    """Progress while the check runs; else null."""
+    blocked: bool | None
+    """Whether a finding is blocking, so that the job would be refused; null until the check is done."""
+    spec: JobSpec
+    """The spec with all defaults filled in. It names each dataset by the hash of its rows."""
+    result: ValidationResult | None
+    """Null until the check is done."""
+    time: RunTime | None
+    """The expected time by your earlier runs up to now; null until the check is done."""
+    error: JobError | None
+    """Why the check itself failed; else null."""
+    requested_at: str
+    """When the check was requested."""
+    finished_at: str | None
+    """When it ended."""
 
 
 class AnnotationContinuation(TypedDict):

@@ -43,15 +43,11 @@ def submit_job(
     The stored spec names each dataset by the hash of its rows, so that it always means the same rows. Raises NotFound,
     InvalidSpec, LimitExceeded, QuotaExceeded, WrongCheckpoint, WrongDatasetKind and the errors of a version that is not ready.
     """
-    resolved = spec.model_dump(mode="json")
-    _check_text(resolved)
     allowed = settings or get_settings()
-    check_limits(spec, allowed)
-    needed = needed_inputs(session, owner_id, spec, allowed)
+    resolved, needed = resolve(session, owner_id, spec, allowed)
     used = needed.versions
     quotas.check_open_jobs(session, owner_id, allowed)
     quotas.check_storage(session, owner_id, allowed)
-    resolved["data"] |= {role: pin(version) for role, version in used.items()}
     need = Requirement.of_spec(resolved)
     check_submission(session, owner_id, need.slots, allowed)
     job = Job(id=new_id("job"), owner_id=owner_id, name=spec.name, spec=resolved, attempt=0, last_seq=0)
@@ -70,6 +66,19 @@ class JobInputs:
 
     versions: dict[str, DatasetVersion]
     checkpoints: dict[str, Checkpoint]
+
+
+def resolve(session: Session, owner_id: str, spec: JobSpec, settings: Settings) -> tuple[dict[str, Any], JobInputs]:
+    """The spec as a job stores it, and its inputs: every default is filled in, and datasets are named by the hash of their rows.
+
+    Raises InvalidSpec, LimitExceeded and the errors of `needed_inputs`.
+    """
+    resolved = spec.model_dump(mode="json")
+    _check_text(resolved)
+    check_limits(spec, settings)
+    needed = needed_inputs(session, owner_id, spec, settings)
+    resolved["data"] |= {role: pin(version) for role, version in needed.versions.items()}
+    return resolved, needed
 
 
 def needed_inputs(session: Session, owner_id: str, spec: JobSpec, settings: Settings) -> JobInputs:

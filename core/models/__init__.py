@@ -22,6 +22,7 @@ from core.models.jobs import (
 )
 from core.models.tasks import DataTask
 from core.models.uploads import Upload, UploadPart
+from core.models.validations import Validation
 
 __all__ = [
     "Annotation",
@@ -56,6 +57,7 @@ __all__ = [
     "StoredResponse",
     "Upload",
     "UploadPart",
+    "Validation",
     "Worker",
     "queue_lines",
 ]

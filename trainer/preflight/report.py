@@ -46,9 +46,13 @@ class Lengths(_Part):
     """Quantiles of a token count over the rows used."""
 
     median: int
+    """Median."""
     p95: int
+    """95th percentile."""
     longest: int
+    """Longest row."""
     mean: float
+    """Mean."""
 
 
 class DatasetReport(_Part):
@@ -72,6 +76,7 @@ class StageEstimate(_Part):
     """The amount of work of a stage."""
 
     stage: StageName
+    """The stage."""
     steps: int
     """Steps as the run counts them: optimizer steps, in PPO iterations."""
     optimizer_steps: int
@@ -90,14 +95,19 @@ class ModelReport(_Part):
     """The model that would be trained."""
 
     architecture: str
+    """The `model_type` of its configuration."""
     parameters: int
+    """All parameters of the policy."""
     trained_parameters: int
     """Parameters of the policy that are trained."""
     vocabulary: int
+    """Size of the vocabulary in tokens."""
     context: int | None = None
     """Positions; None where the architecture sets no limit."""
     layers: int
+    """Number of layers."""
     hidden_size: int
+    """Width of the hidden states."""
     dtype: str
     """The type in which it would compute, after `model.dtype` = "auto" is resolved for the device."""
 
@@ -106,6 +116,7 @@ class PhaseMemory(_Part):
     """Peak bytes of one phase, in each process."""
 
     phase: Phase
+    """The phase."""
     low: int
     """With sequences of average length."""
     expected: int
@@ -120,15 +131,20 @@ class Suggestion(_Part):
     """A change that lowers the peak, and the peak with this and all suggestions before it."""
 
     where: str
+    """Pointer to the field of the spec."""
     change: str
+    """The change, as a field and its value."""
     expected: int
+    """Expected peak in bytes."""
     fits: bool
+    """Whether this peak fits."""
 
 
 class MemoryReport(_Part):
     """Memory, phase by phase, of each process."""
 
     device: str
+    """`cpu` or `cuda`."""
     processes: int = 1
     """Processes of the run, over all machines."""
     available: int | None = None
@@ -136,6 +152,7 @@ class MemoryReport(_Part):
     runtime: int
     """Bytes of the process itself, in addition to the phases: Python and its libraries, or the CUDA context."""
     phases: list[PhaseMemory]
+    """Peak of each phase, in the order of the run."""
     suggestions: list[Suggestion] = []
     """Only where the expected peak does not fit, the cheapest first."""
 

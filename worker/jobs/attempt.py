@@ -173,7 +173,7 @@ class _Attempt:
     def _prepare(self) -> None:
         log.info("%s attempt %d: fetching the inputs", *self._job)
         inputs = with_retries(lambda session: workspaces.inputs_of(session, self._claim), self._give_up)
-        workspaces.fill(self._workspace, self._claim, inputs, self._worker.blobs, self._check_still_wanted)
+        workspaces.fill(self._workspace, self._claim.spec, inputs, self._worker.blobs, self._check_still_wanted)
         self._commands.write_log(with_retries(self._commands.read_log, self._give_up))
         prepare_tracking(self._workspace, self._claim.job_id, self._worker.settings)
 

@@ -170,8 +170,10 @@ def _start_of_parent(session: Session, claim: Claim) -> dict[str, Any]:
     return {"threads": threads, "dtype": before.get("dtype")}
 
 
-def fill(workspace: Workspace, claim: Claim, inputs: Inputs, blobs: BlobStore, check: Callable[[], None]) -> None:
-    """Fetch datasets, checkpoints and models, and write the spec that names them.
+def fill(
+    workspace: Workspace, spec: dict[str, Any], inputs: Inputs, blobs: BlobStore, check: Callable[[], None]
+) -> None:
+    """Fetch datasets, checkpoints and models, and write the spec with their paths.
 
     `check` is called after each download and may raise.
     """
@@ -185,7 +187,7 @@ def fill(workspace: Workspace, claim: Claim, inputs: Inputs, blobs: BlobStore, c
     for model in set(inputs.models.values()):
         checkpoints.download(blobs, model.blob_prefix, workspace.folder / _model_path(model), model_only=True)
         check()
-    workspace.spec.write_text(json.dumps(_resolved(claim.spec, paths, inputs), indent=2, ensure_ascii=False))
+    workspace.spec.write_text(json.dumps(_resolved(spec, paths, inputs), indent=2, ensure_ascii=False))
 
 
 def _model_path(model: ModelCheckpoint) -> str:

@@ -16,7 +16,7 @@ from core.tasks import TaskCancelled, TaskClaim
 from data.errors import DatasetError
 from worker.lease import Lease
 from worker.process import DATABASE_UNAVAILABLE, StopRequest, with_retries
-from worker.tasks import fetch, index, report, round_items, round_models, versions
+from worker.tasks import fetch, index, report, round_items, round_models, validation, versions
 from worker.tasks.command import CommandFailed
 from worker.tasks.context import ReturnToQueue, TaskContext
 
@@ -29,6 +29,7 @@ HANDLERS: dict[str, Callable[[TaskContext], None]] = {
     "import": versions.import_upload,
     "index": index.index_rows,
     "report": report.make_report,
+    "validate": validation.validate,
 }
 """Handlers by `DataTask.kind`. A worker can be lost at any time, so a handler may run again from its beginning.
 

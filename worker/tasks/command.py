@@ -22,6 +22,13 @@ _CHUNK = 64 * 1024
 _SHOWN_LINES = 20
 
 
+class CommandTimedOut(PlatformError):
+    """A command took longer than it may."""
+
+    code = "timed_out"
+    title = "A command of the data worker took too long."
+
+
 class CommandFailed(PlatformError):
     """A command ended with a status other than 0. `reported_code`: the error code that it wrote, if any."""
 

@@ -1,7 +1,7 @@
 """The context that a handler of the data worker receives."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -91,13 +91,20 @@ class TaskContext:
         *,
         cwd: Path | None = None,
         span: tuple[float, float] = (0.0, 1.0),
+        check: Callable[[], None] | None = None,
     ) -> None:
         """Run a command such as `[*TRAINER, "report", …]` to its end, in a process group that ends with the task.
 
         Each line of its standard output that is a JSON object goes to `on_line`. A line `{"progress": 0.4, "note": "…"}`
-        is reported as a part of `span`. Raises CommandFailed.
+        is reported as a part of `span`. `check` is called several times a second; if it raises, the command is killed.
+        Raises CommandFailed.
         """
         first, last = span
+
+        def check_all() -> None:
+            self.check()
+            if check is not None:
+                check()
 
         def read_line(line: dict[str, Any]) -> None:
             if isinstance(line.get("progress"), int | float):
@@ -105,7 +112,7 @@ class TaskContext:
             if on_line is not None:
                 on_line(line)
 
-        run_command(command, cwd or self.scratch, read_line, self.check)
+        run_command(command, cwd or self.scratch, read_line, check_all)
 
     def version_rows(self, version: DatasetVersion) -> Iterator[tuple[int, dict[str, Any]]]:
         """All rows of a version with their numbers. Reading them is reported as the first tenth of the task."""

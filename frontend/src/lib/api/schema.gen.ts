@@ -769,6 +769,8 @@ export interface paths {
         /**
          * Create Job
          * @description Submit a job. Only `model` and `data.preferences` are required. Datasets are named by id, models also by a checkpoint's id.
+         *
+         *     `POST /v1/jobs/validate` checks a job first. Without a validation, the run begins with the same checks.
          */
         post: operations["create_job"];
         delete?: never;
@@ -1156,6 +1158,48 @@ export interface paths {
          * @description Return an archived job to the default list.
          */
         post: operations["unarchive_job"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/jobs/validate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Validate Job
+         * @description Check a job without submitting it: findings, steps, tokens and memory of each stage, and the expected time.
+         *
+         *     A data worker reads the stored datasets and models, and trains nothing. `Location` is the address of the validation.
+         */
+        post: operations["validate_job"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/jobs/validations/{validation_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Validation
+         * @description Return a validation with its findings. It is deleted 30 days after its request, when you request another one.
+         */
+        get: operations["get_validation"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -4037,6 +4081,49 @@ export interface components {
             last_id: string | null;
         };
         /**
+         * DatasetReport
+         * @description One dataset as the run would use it.
+         */
+        DatasetReport: {
+            /**
+             * Name
+             * @description The role of its rows in the run.
+             * @enum {string}
+             */
+            name: "demonstrations" | "pairs" | "thumbs" | "prompts" | "texts";
+            /**
+             * Rows
+             * @description Rows read.
+             */
+            rows: number;
+            /**
+             * Train
+             * @description Used for training.
+             */
+            train: number;
+            /**
+             * Held Out
+             * @description Used for evaluation.
+             */
+            held_out: number;
+            /**
+             * Left Out
+             * @description Rows that are not used, by reason.
+             * @default {}
+             */
+            left_out: {
+                [key: string]: number;
+            };
+            /**
+             * Lengths
+             * @description Tokens of the rows used: of their prompts, their completions.
+             * @default {}
+             */
+            lengths: {
+                [key: string]: components["schemas"]["Lengths"];
+            };
+        };
+        /**
          * DatasetRow
          * @description One row, in canonical form.
          */
@@ -5381,6 +5468,44 @@ export interface components {
             last_id: string | null;
         };
         /**
+         * JobFinding
+         * @description A problem of a job, found without training.
+         */
+        JobFinding: {
+            /**
+             * Code
+             * @description For programs, such as `prompts_too_long`.
+             */
+            code: string;
+            /**
+             * Severity
+             * @description `blocking`: the run would fail. `warning`: it would run, but probably not as intended. `info`: a note.
+             * @enum {string}
+             */
+            severity: "blocking" | "warning" | "info";
+            /**
+             * Area
+             * @description Subject of the finding.
+             * @enum {string}
+             */
+            area: "spec" | "data" | "model" | "memory";
+            /**
+             * Pointer
+             * @description JSON pointer to the field of the spec.
+             */
+            pointer: string;
+            /**
+             * Detail
+             * @description Description of the problem.
+             */
+            detail: string;
+            /**
+             * Advice
+             * @description The change to make, if one is known.
+             */
+            advice: string | null;
+        };
+        /**
          * JobGroupPlace
          * @description The group that a job is in.
          */
@@ -6564,6 +6689,32 @@ export interface components {
             unit: "tokens" | "words" | "characters";
         };
         /**
+         * Lengths
+         * @description Quantiles of a token count over the rows used.
+         */
+        Lengths: {
+            /**
+             * Median
+             * @description Median.
+             */
+            median: number;
+            /**
+             * P95
+             * @description 95th percentile.
+             */
+            p95: number;
+            /**
+             * Longest
+             * @description Longest row.
+             */
+            longest: number;
+            /**
+             * Mean
+             * @description Mean.
+             */
+            mean: number;
+        };
+        /**
          * LexiconReward
          * @description Sentiment by a lexicon of words with valences: Σ / √(Σ² + 15), in −1 to 1 (VADER's normalisation, Hutto and Gilbert 2014, without its grammar rules).
          */
@@ -6692,6 +6843,44 @@ export interface components {
              * @description The quantity that is measured.
              */
             meaning: string;
+        };
+        /**
+         * MemoryReport
+         * @description Memory, phase by phase, of each process.
+         */
+        MemoryReport: {
+            /**
+             * Device
+             * @description `cpu` or `cuda`.
+             */
+            device: string;
+            /**
+             * Processes
+             * @description Processes of the run, over all machines.
+             * @default 1
+             */
+            processes: number;
+            /**
+             * Available
+             * @description Bytes of the device (in RAM: of each process' part of the machine's); None where they are not known.
+             */
+            available?: number | null;
+            /**
+             * Runtime
+             * @description Bytes of the process itself, in addition to the phases: Python and its libraries, or the CUDA context.
+             */
+            runtime: number;
+            /**
+             * Phases
+             * @description Peak of each phase, in the order of the run.
+             */
+            phases: components["schemas"]["PhaseMemory"][];
+            /**
+             * Suggestions
+             * @description Only where the expected peak does not fit, the cheapest first.
+             * @default []
+             */
+            suggestions: components["schemas"]["Suggestion"][];
         };
         /**
          * MessageData
@@ -6976,6 +7165,52 @@ export interface components {
             step: number | null;
             /** @description The event's own fields. */
             data: components["schemas"]["MetricsData"];
+        };
+        /**
+         * ModelReport
+         * @description The model that would be trained.
+         */
+        ModelReport: {
+            /**
+             * Architecture
+             * @description The `model_type` of its configuration.
+             */
+            architecture: string;
+            /**
+             * Parameters
+             * @description All parameters of the policy.
+             */
+            parameters: number;
+            /**
+             * Trained Parameters
+             * @description Parameters of the policy that are trained.
+             */
+            trained_parameters: number;
+            /**
+             * Vocabulary
+             * @description Size of the vocabulary in tokens.
+             */
+            vocabulary: number;
+            /**
+             * Context
+             * @description Positions; None where the architecture sets no limit.
+             */
+            context?: number | null;
+            /**
+             * Layers
+             * @description Number of layers.
+             */
+            layers: number;
+            /**
+             * Hidden Size
+             * @description Width of the hidden states.
+             */
+            hidden_size: number;
+            /**
+             * Dtype
+             * @description The type in which it would compute, after `model.dtype` = "auto" is resolved for the device.
+             */
+            dtype: string;
         };
         /**
          * ModelReward
@@ -7544,6 +7779,40 @@ export interface components {
              * @default 1
              */
             log_token_tables: number;
+        };
+        /**
+         * PhaseMemory
+         * @description Peak bytes of one phase, in each process.
+         */
+        PhaseMemory: {
+            /**
+             * Phase
+             * @description The phase.
+             * @enum {string}
+             */
+            phase: "sft" | "reward_model" | "dpo" | "kto" | "ppo_rollout" | "ppo_score" | "ppo_update" | "evaluation";
+            /**
+             * Low
+             * @description With sequences of average length.
+             */
+            low: number;
+            /**
+             * Expected
+             * @description With the longest sequences that are expected in the run's worst batch, by the data and the limits.
+             */
+            expected: number;
+            /**
+             * High
+             * @description With every sequence as long as allowed, and the allocator's fragmentation.
+             */
+            high: number;
+            /**
+             * Parts
+             * @description Bytes of the expected peak by use: weights, gradients, optimizer, activations, kv_cache, and the gathered parts of sharded models.
+             */
+            parts: {
+                [key: string]: number;
+            };
         };
         /**
          * PlannedJob
@@ -9147,6 +9416,37 @@ export interface components {
             data: components["schemas"]["RunStoppedData"];
         };
         /**
+         * RunTime
+         * @description The expected time of a run. It leaves out the queue, the download of inputs and the loading of models.
+         */
+        RunTime: {
+            /**
+             * Seconds
+             * @description Sum over all stages and seeds; null if a stage has no figure.
+             */
+            seconds: number | null;
+            /**
+             * Gpu Hours
+             * @description `seconds` on all GPUs of the job, in hours. A process without a GPU counts as one GPU, which is the rule of quotas.
+             */
+            gpu_hours: number | null;
+            /**
+             * Device
+             * @description Device of the earlier runs.
+             */
+            device: string | null;
+            /**
+             * Stages
+             * @description In the order of the run.
+             */
+            stages: components["schemas"]["StageTime"][];
+            /**
+             * Reason
+             * @description Why `seconds` is null.
+             */
+            reason: string | null;
+        };
+        /**
          * RuntimeSpec
          * @description The device, the threads and the memory layout of the run.
          */
@@ -9834,6 +10134,51 @@ export interface components {
             near_prompts: number;
         };
         /**
+         * StageEstimate
+         * @description The amount of work of a stage.
+         */
+        StageEstimate: {
+            /**
+             * Stage
+             * @description The stage.
+             * @enum {string}
+             */
+            stage: "sft" | "reward_model" | "dpo" | "kto" | "ppo" | "evaluation";
+            /**
+             * Steps
+             * @description Steps as the run counts them: optimizer steps, in PPO iterations.
+             */
+            steps: number;
+            /**
+             * Optimizer Steps
+             * @description Times the weights change.
+             */
+            optimizer_steps: number;
+            /**
+             * Responses
+             * @description Responses sampled.
+             * @default 0
+             */
+            responses: number;
+            /**
+             * Tokens
+             * @description Expected tokens of the training passes, with prompts, once for every epoch; in the evaluation, tokens read.
+             */
+            tokens: number;
+            /**
+             * Generated
+             * @description Expected tokens sampled, from the lengths of the demonstrations.
+             * @default 0
+             */
+            generated: number;
+            /**
+             * Generated Max
+             * @description Tokens sampled where every response is as long as allowed.
+             * @default 0
+             */
+            generated_max: number;
+        };
+        /**
          * StageFinishedData
          * @description A stage is done; `summary` holds its headline figures.
          */
@@ -10001,6 +10346,38 @@ export interface components {
             data: components["schemas"]["StageStartedData"];
         };
         /**
+         * StageTime
+         * @description The expected time of one stage.
+         */
+        StageTime: {
+            /**
+             * Stage
+             * @description The stage.
+             * @enum {string}
+             */
+            stage: "sft" | "reward_model" | "dpo" | "kto" | "ppo" | "evaluation";
+            /**
+             * Steps
+             * @description Its number of steps.
+             */
+            steps: number;
+            /**
+             * Seconds Per Step
+             * @description Median over `jobs`; null without any.
+             */
+            seconds_per_step: number | null;
+            /**
+             * Seconds
+             * @description `steps` times `seconds_per_step`, for one seed.
+             */
+            seconds: number | null;
+            /**
+             * Jobs
+             * @description The earlier jobs that the figure is based on, newest first.
+             */
+            jobs: string[];
+        };
+        /**
          * StatusChangedData
          * @description The platform moved the job to another state.
          */
@@ -10132,6 +10509,32 @@ export interface components {
              * @description Time taken, in seconds. Left out: the time since the item was assigned.
              */
             seconds?: number | null;
+        };
+        /**
+         * Suggestion
+         * @description A change that lowers the peak, and the peak with this and all suggestions before it.
+         */
+        Suggestion: {
+            /**
+             * Where
+             * @description Pointer to the field of the spec.
+             */
+            where: string;
+            /**
+             * Change
+             * @description The change, as a field and its value.
+             */
+            change: string;
+            /**
+             * Expected
+             * @description Expected peak in bytes.
+             */
+            expected: number;
+            /**
+             * Fits
+             * @description Whether this peak fits.
+             */
+            fits: boolean;
         };
         /**
          * SweepPlan
@@ -10828,6 +11231,77 @@ export interface components {
              * @description GPU-hours that the fair share compares: earlier hours count less, by a half-life.
              */
             recent_gpu_hours: number;
+        };
+        /**
+         * Validation
+         * @description A check of a job spec on the stored datasets and models, without training.
+         */
+        Validation: {
+            /**
+             * Object
+             * @description Always `job.validation`.
+             * @default job.validation
+             * @constant
+             */
+            object: "job.validation";
+            /**
+             * Id
+             * @description Begins with `validation_`.
+             */
+            id: string;
+            /** @description `queued`, `running`, then `done`, `failed` or `cancelled`. */
+            status: components["schemas"]["TaskStatus"];
+            /** @description Progress while the check runs; else null. */
+            progress: components["schemas"]["DataProgress"] | null;
+            /**
+             * Blocked
+             * @description Whether a finding is blocking, so that the job would be refused; null until the check is done.
+             */
+            blocked: boolean | null;
+            /** @description The spec with all defaults filled in. It names each dataset by the hash of its rows. */
+            spec: components["schemas"]["JobSpec"];
+            /** @description Null until the check is done. */
+            result: components["schemas"]["ValidationResult"] | null;
+            /** @description The expected time by your earlier runs up to now; null until the check is done. */
+            time: components["schemas"]["RunTime"] | null;
+            /** @description Why the check itself failed; else null. */
+            error: components["schemas"]["JobError"] | null;
+            /**
+             * Requested At
+             * Format: date-time
+             * @description When the check was requested.
+             */
+            requested_at: string;
+            /**
+             * Finished At
+             * @description When it ended.
+             */
+            finished_at: string | null;
+        };
+        /**
+         * ValidationResult
+         * @description The findings of a check, and the figures of the run that the spec describes.
+         */
+        ValidationResult: {
+            /**
+             * Findings
+             * @description Blocking ones first.
+             */
+            findings: components["schemas"]["JobFinding"][];
+            /**
+             * Datasets
+             * @description The rows of each dataset as the run would use them. Empty if the data cannot be read.
+             */
+            datasets: components["schemas"]["DatasetReport"][];
+            /** @description Null if the model could not be read. */
+            model: components["schemas"]["ModelReport"] | null;
+            /**
+             * Stages
+             * @description Steps and tokens of each stage, in their order. Empty if the data or the tokenizer cannot be read.
+             */
+            stages: components["schemas"]["StageEstimate"][];
+            /** @description Memory of each phase. Null if the model or the data cannot be read. */
+            memory: components["schemas"]["MemoryReport"] | null;
         };
         /**
          * VersionStatus
@@ -15748,6 +16222,8 @@ export interface operations {
                 priority?: "low" | "normal" | "high";
                 /** @description Id of the group that the job joins. */
                 group?: string | null;
+                /** @description Submit the job although a validation of this spec has blocking findings. */
+                force?: boolean;
             };
             header?: {
                 /** @description A text of your choice that is unique for this creation, such as a UUID, of at most 255 characters. A repeated request with the same key and body returns the first response and creates nothing. */
@@ -15844,6 +16320,8 @@ export interface operations {
              *     `limit_exceeded`: The job exceeds a limit of this platform.
              *
              *     `wrong_checkpoint`: This field needs a checkpoint of another stage.
+             *
+             *     `blocked_by_validation`: A validation of this spec has blocking findings.
              *
              *     `idempotency_key_reused`: The Idempotency-Key belongs to another request.
              */
@@ -17673,7 +18151,10 @@ export interface operations {
     };
     clone_job: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Submit the job although a validation of this spec has blocking findings. */
+                force?: boolean;
+            };
             header?: {
                 /** @description A text of your choice that is unique for this creation, such as a UUID, of at most 255 characters. A repeated request with the same key and body returns the first response and creates nothing. */
                 "Idempotency-Key"?: string | null;
@@ -17771,6 +18252,8 @@ export interface operations {
              *     `limit_exceeded`: The job exceeds a limit of this platform.
              *
              *     `wrong_checkpoint`: This field needs a checkpoint of another stage.
+             *
+             *     `blocked_by_validation`: A validation of this spec has blocking findings.
              *
              *     `idempotency_key_reused`: The Idempotency-Key belongs to another request.
              */
@@ -18286,6 +18769,217 @@ export interface operations {
             };
             /** @description `wrong_media_type`: The route does not accept the Content-Type of the body. */
             415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid_request`: The request is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on the server. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `unavailable`: The database or the broker does not answer. Try again.
+             *
+             *     `query_timeout`: A query took longer than the API allows.
+             */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    validate_job: {
+        parameters: {
+            query?: {
+                /** @description Check again, although there is a result: for a model that was downloaded, or a machine that changed, since then. */
+                refresh?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["JobSpec"];
+            };
+        };
+        responses: {
+            /** @description The same resolved spec was checked before. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Validation"];
+                };
+            };
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Validation"];
+                };
+            };
+            /** @description `bad_request`: The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_signed_in`: Sign in, or send an API key. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `cross_origin`: Requests that change something must come from the dashboard itself. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: It does not exist, or belongs to another API key. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too_large`: The request is larger than allowed. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `wrong_media_type`: The route does not accept the Content-Type of the body. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `invalid_request`: The request is not valid.
+             *
+             *     `invalid_spec`: The job spec is not valid.
+             *
+             *     `wrong_dataset_kind`: This field needs another kind of dataset.
+             *
+             *     `limit_exceeded`: The job exceeds a limit of this platform.
+             *
+             *     `wrong_checkpoint`: This field needs a checkpoint of another stage.
+             */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `quota_exceeded`: The limit of what one owner may have is reached. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on the server. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `unavailable`: The database or the broker does not answer. Try again.
+             *
+             *     `query_timeout`: A query took longer than the API allows.
+             */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_validation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                validation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Validation"];
+                };
+            };
+            /** @description `not_signed_in`: Sign in, or send an API key. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: It does not exist, or belongs to another API key. */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
