@@ -14,7 +14,8 @@ test.each([
   [NaN, "\u2013"],
 ])("number(%s) is %s", (value, text) => expect(number(value)).toBe(text));
 
-test("decimals that line up", () => expect([fixed(1), fixed(-0.126), fixed(null)]).toEqual(["1.00", "−0.13", "\u2013"]));
+test("decimals that line up", () =>
+  expect([fixed(1), fixed(-0.126), fixed(null)]).toEqual(["1.00", "−0.13", "\u2013"]));
 test("a measured value keeps its zeros", () => {
   expect([1.1, 0.5, -0.25, 12, 123.4, 0.00003].map(measured)).toEqual([
     "1.10",
