@@ -32,6 +32,11 @@ REPEATABLE |= {
     "validate_job",
     "validate_sweep",
     "cancel_group",
+    "archive_job",
+    "unarchive_job",
+    "cordon_worker",
+    "uncordon_worker",
+    "drain_worker",
     "sign_in",
     "create_sign_in_code",
 }

@@ -46,7 +46,7 @@ def put(http: httpx.Client, upload_id: str, number: int, content: bytes | None =
 
 def hang_up_halfway(http: httpx.Client, upload_id: str) -> None:
     """Promise the first part, send half of it, and go."""
-    head = f"PUT /v1/uploads/{upload_id}/parts/1 HTTP/1.1\r\nHost: x\r\nContent-Length: {PART}\r\n"
+    head = f"PUT /v1/uploads/{upload_id}/parts/1 HTTP/1.1\r\nHost: localhost\r\nContent-Length: {PART}\r\n"
     head += f"Authorization: {http.headers['Authorization']}\r\n\r\n"
     with socket.create_connection((http.base_url.host, http.base_url.port or 0)) as connection:
         connection.sendall(head.encode() + CONTENT[: PART // 2])
