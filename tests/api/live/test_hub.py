@@ -114,7 +114,9 @@ def test_a_client_that_does_not_read_is_dropped_and_resumes(
     with serve() as client, socket.socket() as raw:
         raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         raw.connect(("127.0.0.1", client.base_url.port))
-        request = f"GET /v1/jobs/{job.id}/stream HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {owner[1]}\r\n\r\n"
+        request = (
+            f"GET /v1/jobs/{job.id}/stream HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {owner[1]}\r\n\r\n"
+        )
         raw.sendall(request.encode())
         began = b""
         eventually(lambda: client.hub._streams)  # type: ignore[attr-defined]
