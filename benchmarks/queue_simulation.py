@@ -178,11 +178,16 @@ def simulate(policy: Policy, seed: int = 0, scale: float = 1.0, hours: float = 2
         "jobs_started": found.started,
         "fair_share_error": round(max(abs(used / mean - 1) for used in heavy), 4),
         "longest_line_wait_hours": round(max(found.line_waits) / HOUR, 2),
-        "light_owner_wait_p50_minutes": round(quantiles(light, n=100)[49] / 60, 1),
-        "light_owner_wait_p99_minutes": round(quantiles(light, n=100)[98] / 60, 1),
+        "light_owner_wait_p50_minutes": _percentile_minutes(light, 50),
+        "light_owner_wait_p99_minutes": _percentile_minutes(light, 99),
         "workers_busy": round(found.busy, 4),
         "gpus_used": round(sum(found.used.values()) / (gpus * hours * HOUR), 4),
     }
+
+
+def _percentile_minutes(seconds: list[float], percent: int) -> float | None:
+    """A percentile in minutes; None for fewer than two values."""
+    return round(quantiles(seconds, n=100)[percent - 1] / 60, 1) if len(seconds) > 1 else None
 
 
 def main(argv: list[str] | None = None) -> dict[str, Any]:

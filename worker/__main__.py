@@ -12,10 +12,22 @@ from collections.abc import Callable
 from core.errors import SettingsError
 from core.settings import Settings, get_machine_settings, get_settings
 from worker.health import data_worker_is_alive, sweeper_is_alive, worker_is_alive
-from worker.jobs.claim import serve
-from worker.jobs.launch import Launcher
-from worker.jobs.machines import join_runs
 from worker.sweeper import sweep_until_stopped
+
+
+# Each command imports its own part: the image of the API runs the sweeper, and has no packages that measure machines.
+def _serve_jobs(settings: Settings) -> int:
+    from worker.jobs.claim import serve
+    from worker.jobs.launch import Launcher
+
+    return serve(settings, Launcher())
+
+
+def _join() -> int:
+    from worker.jobs.launch import Launcher
+    from worker.jobs.machines import join_runs
+
+    return join_runs(get_machine_settings(), Launcher())
 
 
 def _serve_data(settings: Settings) -> int:
@@ -25,7 +37,7 @@ def _serve_data(settings: Settings) -> int:
 
 
 COMMANDS: dict[str, Callable[[Settings], int]] = {
-    "run": lambda settings: serve(settings, Launcher()),
+    "run": _serve_jobs,
     "data": _serve_data,
     "sweep": sweep_until_stopped,
     "check": lambda _: 0 if worker_is_alive() else 1,
@@ -41,7 +53,7 @@ def main(argv: list[str] | None = None) -> int:
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     try:
         if arguments.command == "join":
-            return join_runs(get_machine_settings(), Launcher())
+            return _join()
         return COMMANDS[arguments.command](get_settings())
     except SettingsError as error:
         parser.exit(2, f"{error}\n")

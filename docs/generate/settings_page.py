@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pydantic import AliasChoices
+from pydantic import AliasChoices, BaseModel
 from pydantic_core import PydanticUndefined
 
 from core.settings import Settings
@@ -56,6 +56,8 @@ def _shown(default: Any) -> str:
         return "**Required.**"
     if isinstance(default, Path) and default.is_relative_to(ROOT):
         return f"Default: `{default.relative_to(ROOT).as_posix()}` beside the code."
+    if isinstance(default, BaseModel):
+        return "Default: empty."
     if default is None:
         return "Default: left out."
     if isinstance(default, int) and default >= 1024**2:
@@ -70,4 +72,4 @@ def _binary_size(count: int) -> str:
 
 def _plain(default: Any) -> str:
     """A default as the value of a variable."""
-    return "" if default is None or default == [] else str(default)
+    return "" if default is None or default == [] or isinstance(default, BaseModel) else str(default)

@@ -55,7 +55,7 @@ def test_commands_all_take_output_and_quiet() -> None:
         for path, command in leaves(cli.whole_command())
         if not {"--output", "--quiet"} <= {name for one in command.params for name in one.opts}
     ]
-    assert without == ["proximal up", "proximal demo"]
+    assert without == ["proximal up", "proximal open", "proximal demo"]
 
 
 def test_cli_help_imports_no_group_and_no_client() -> None:

@@ -19,7 +19,15 @@ RENAMED = {"get_job_log"}
 # Methods that write a file, or return another form than the response.
 NO_JSON = {"download_checkpoint", "download_checkpoint_file", "export_dataset", "stream_job_events", "stream_events"}
 # A program that waits without blocking has no use for these, or runs them in a thread by itself.
-BLOCKING = {"logs", "put_upload_part", "sample_dataset_rows", "upload_file", "wait_for_dataset", "wait_for_upload"}
+BLOCKING = {
+    "finished_validation",
+    "logs",
+    "put_upload_part",
+    "sample_dataset_rows",
+    "upload_file",
+    "wait_for_dataset",
+    "wait_for_upload",
+}
 
 
 def returned(operation: dict[str, Any]) -> str | None:

@@ -36,8 +36,9 @@ def sweep_until(settings: Settings, job_id: str, wanted: str) -> None:
     """Sweep jobs once, in this process."""
 
     def swept() -> bool:
-        sweep_jobs(settings)
-        return status(job_id) == wanted
+        # A worker may claim a requeued job before its status is read.
+        result = sweep_jobs(settings)
+        return status(job_id) == wanted or (wanted == "queued" and job_id in result.requeued)
 
     eventually(swept, 20)
 
