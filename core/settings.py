@@ -150,7 +150,7 @@ class Settings(BaseSettings):
     max_seeds: Annotated[int, Field(ge=1)] = 16
     """Most seeds of a job. Each seed is a whole run."""
     max_run_hours: Annotated[float, Field(gt=0)] = 24 * 7
-    """Longest run of a job in hours, all attempts together. The worker then lets the trainer save, and the job ends as failed with the code `time_limit`. Its checkpoints are kept. Workers read this setting."""
+    """Longest run of a job in hours: all attempts since its submission or its last retry. The worker then lets the trainer save, and the job ends as failed with the code `time_limit`. Its checkpoints are kept. Workers read this setting."""
     max_open_jobs: Annotated[int, Field(ge=1)] = 1000
     """Most unfinished jobs of one owner. A further submission returns 429."""
     max_owner_bytes: Annotated[int, Field(ge=1)] = 256 * 1024**3

@@ -1,23 +1,54 @@
 """`proximal workers …`"""
 
-from typing import Any
+from collections.abc import Callable
+from typing import Annotated, Any
 
 import typer
 
 from client.commands.group import CommandGroup
-from client.terminal import moment
+from client.sdk import Client
+from client.sdk.types import Worker
+from client.terminal import moment, plain
 
 app = CommandGroup(help="The workers that run jobs.", no_args_is_help=True)
+WorkerId = Annotated[str, typer.Argument(help="The worker's id, wrk_…", show_default=False)]
 COLUMNS: dict[str, Any] = {
     "machine": lambda worker: worker["hostname"],
-    "job": lambda worker: worker["job_id"],
-    "started": lambda worker: moment(worker["started_at"]),
+    "state": lambda worker: worker["state"],
+    "job": lambda worker: worker["job_id"] or ("of another key" if worker["busy"] else ""),
+    "GPUs": lambda worker: ", ".join(gpu["model"] for gpu in worker["gpus"]),
+    "labels": lambda worker: ", ".join(worker["labels"]),
+    "version": lambda worker: worker["version"],
     "last seen": lambda worker: moment(worker["last_seen_at"]),
 }
 
 
 @app.command("list")
 def list_(context: typer.Context) -> None:
-    """List the workers that are online. A job of another key is not shown."""
+    """List the workers that are online. The id of another key's job is not shown."""
     with context.obj.client() as client:
         context.obj.printer.items(client.list_workers(), COLUMNS)
+
+
+@app.command()
+def cordon(context: typer.Context, worker_id: WorkerId) -> None:
+    """Keep new jobs from a worker. It finishes the job that it runs. Needs an operator's key."""
+    _change(context, lambda client: client.cordon_worker(worker_id))
+
+
+@app.command()
+def drain(context: typer.Context, worker_id: WorkerId) -> None:
+    """Keep new jobs from a worker, and give its saved job back to the queue. Needs an operator's key."""
+    _change(context, lambda client: client.drain_worker(worker_id))
+
+
+@app.command()
+def uncordon(context: typer.Context, worker_id: WorkerId) -> None:
+    """Let a worker take jobs again. Needs an operator's key."""
+    _change(context, lambda client: client.uncordon_worker(worker_id))
+
+
+def _change(context: typer.Context, change: Callable[[Client], Worker]) -> None:
+    with context.obj.client() as client:
+        worker = change(client)
+    context.obj.printer.item(worker, plain(f"{worker['id']}  {worker['state']}"))

@@ -14,7 +14,12 @@ from typer.testing import CliRunner
 
 from client import cli
 from client.errors import ApiError, JobNotSucceeded
+from client.local.folder import DataFolder
+from client.local.services import postgres
 from client.sdk import Client
+from core.db import session_scope
+from core.jobs.workers import MachineReport, report_worker, sign_off
+from core.scheduling.matching import EVERYTHING
 from tests.client.conftest import Up
 
 Run = Callable[..., Result]
@@ -147,3 +152,12 @@ def test_keys_are_created_listed_and_revoked(run: Run, up: Up) -> None:
 
 def test_version_is_printed(run: Run) -> None:
     assert run("--version").output == "proximal 0.1.0\n"
+
+
+def test_worker_is_cordoned_drained_and_uncordoned(run: Run, up: Up) -> None:
+    with session_scope(postgres(DataFolder(up.folder)).url) as session:
+        report_worker(session, "wrk_of_this_test", "host", None, MachineReport(EVERYTHING))
+    printed = [run("workers", change, "wrk_of_this_test").output for change in ("cordon", "drain", "uncordon")]
+    with session_scope(postgres(DataFolder(up.folder)).url) as session:
+        sign_off(session, "wrk_of_this_test")
+    assert [line.split()[-1] for line in printed] == ["cordoned", "draining", "online"]
