@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session
 from core.jobs.workers import online_workers
 from core.models import Job, JobAttempt, Owner, Worker
 from core.models.jobs import JobStatus, Outcome, WorkerState
-from core.quotas import default_quotas
+from core.quotas import QuotaName, Quotas, default_quotas
 from core.scheduling.claim import policy_of
 from core.scheduling.matching import Capacity, Requirement
 from core.scheduling.shares import share_of
@@ -58,14 +58,14 @@ def queue_places(session: Session, jobs: Sequence[Job]) -> dict[str, QueuePlace]
     settings = get_settings()
     now = session.scalars(select(func.clock_timestamp())).one()
     present = online_workers(session)
-    blocked = _blocked_owners(session, {job.owner_id for job in queued}, settings, now)
+    blocked = _blocked_by_quotas(session, queued, settings, now)
     positions = _positions(session, queued, settings, now)
     starts = _Starts(session, present, now)
     found = {}
     for job in queued:
         need, position = Requirement.from_stored(job.requirement), positions[job.id]
         open_to_it = [one for one in present if one.state == WorkerState.ONLINE and _capacity(one).fits(need)]
-        stopped = _why_stopped(need, present, open_to_it) or blocked.get(job.owner_id)
+        stopped = _why_stopped(need, present, open_to_it) or blocked.get(job.id)
         expected = None if stopped else starts.expected(open_to_it, position)
         reason = stopped or _why_busy(open_to_it, position)
         found[job.id] = QueuePlace(position, reason, expected)
@@ -105,17 +105,28 @@ def describe(need: Requirement) -> str:
     return ", ".join(parts)
 
 
-def _blocked_owners(session: Session, owner_ids: set[str], settings: Settings, now: datetime) -> dict[str, str]:
-    """For each owner at a quota, the reason why its jobs wait."""
+def _blocked_by_quotas(session: Session, jobs: Sequence[Job], settings: Settings, now: datetime) -> dict[str, str]:
+    """For each job that a quota of its owner keeps from starting, the reason."""
     default = default_quotas(settings).model_dump()
+    owners = session.scalars(select(Owner).where(Owner.id.in_({job.owner_id for job in jobs})))
+    limits = {owner.id: (share_of(owner), Quotas.model_validate(default | owner.quotas)) for owner in owners}
     found = {}
-    for owner in session.scalars(select(Owner).where(Owner.id.in_(owner_ids))):
-        quotas, share = default_quotas(settings).model_validate(default | owner.quotas), share_of(owner)
-        name = quotas.exceeded(share.running, share.slots, share.month_at(now.timestamp()), 1)
+    for job in jobs:
+        share, quotas = limits[job.owner_id]
+        name = quotas.exceeded(share.running, share.slots, share.month_at(now.timestamp()), job.slots)
         if name is not None:
-            kind = {"running_jobs": "running jobs", "gpus": "GPUs at once", "gpu_hours": "GPU-hours a month"}[name]
-            found[owner.id] = f"Your limit of {getattr(quotas, name)} {kind} is reached."
+            found[job.id] = _why_over_quota(name, quotas, job.slots)
     return found
+
+
+def _why_over_quota(name: QuotaName, quotas: Quotas, slots: int) -> str:
+    if name == "gpus" and quotas.gpus is not None and slots > quotas.gpus:
+        return (
+            f"This job takes {slots} GPUs, and your limit is {quotas.gpus} (`gpus`). Cancel it and submit a smaller one, "
+            "or ask the operator of the platform for a higher limit."
+        )
+    kind = {"running_jobs": "running jobs", "gpus": "GPUs at once", "gpu_hours": "GPU-hours a month"}[name]
+    return f"Your limit of {getattr(quotas, name)} {kind} is reached."
 
 
 def _positions(session: Session, jobs: Sequence[Job], settings: Settings, now: datetime) -> dict[str, int]:

@@ -10,6 +10,7 @@ from core.jobs.state import Request, check_request, request
 from core.jobs.stored_specs import spec_of
 from core.jobs.submit import needed_inputs, pin_checkpoints
 from core.models import Checkpoint, Job
+from core.scheduling.usage import check_size
 from core.settings import Settings
 
 
@@ -22,6 +23,7 @@ def retry_job(session: Session, job: Job, actor: Actor, settings: Settings, reas
     check_request(session, job, Request.RETRY)
     needed = needed_inputs(session, job.owner_id, spec_of(job), settings)
     quotas.check_open_jobs(session, job.owner_id, settings)
+    check_size(quotas.quotas_of(session, job.owner_id, settings), job.slots)
     request(session, job, Request.RETRY, actor, reason)
     job.archived_at = None
     pin_checkpoints(session, job, needed.checkpoints | _start_of_branch(session, job))

@@ -61,13 +61,27 @@ def usage_of(session: Session, owner_id: str, settings: Settings) -> Usage:
     )
 
 
-def check_submission(session: Session, owner_id: str, slots: int, settings: Settings) -> None:
-    """Raise QuotaExceeded if the owner's submissions are refused beyond its quotas, and this job would exceed one.
+def check_size(quotas: Quotas, slots: int) -> None:
+    """Raise QuotaExceeded for a job that alone takes more slots than its owner may use. It could never start."""
+    if quotas.gpus is not None and slots > quotas.gpus:
+        raise QuotaExceeded(
+            f"The job takes {slots} GPUs, and your limit is {quotas.gpus} (`gpus`). A process without a GPU counts as "
+            "one. Ask for fewer processes, or ask the operator of the platform for a higher limit.",
+            quota="gpus",
+            limit=quotas.gpus,
+            value=slots,
+            param="resources.processes",
+        )
 
-    Queued jobs count as running ones here, since they would run as soon as they can. Call it after
+
+def check_submission(session: Session, owner_id: str, slots: int, settings: Settings) -> None:
+    """Raise QuotaExceeded for a job that may never start within its owner's quotas.
+
+    Raise it also if the owner's submissions are refused beyond its quotas, and this job would exceed one. Queued jobs count as running ones here, since they would run as soon as they can. Call it after
     `core.quotas.check_open_jobs`, which locks the owner.
     """
     quotas = quotas_of(session, owner_id, settings)
+    check_size(quotas, slots)
     if quotas.when_exceeded == "queue":
         return
     waiting = Job.status.in_((JobStatus.QUEUED, *ACTIVE))

@@ -86,6 +86,24 @@ def test_quota_is_the_reason(session: Session) -> None:
     assert place(session, waiting).reason == "Your limit of 1 running jobs is reached."
 
 
+def test_reason_names_the_quota_that_a_large_job_exceeds(session: Session) -> None:
+    """The quota was lowered after the submission. A smaller job of the same owner may start."""
+    owner = make_key(session).owner_id
+    large, small = make_job(session, owner, resources={"processes": 4}), make_job(session, owner)
+    session.get_one(Owner, owner).quotas = {"gpus": 2}
+    report_worker(session, "wrk_1", "host", None)
+    assert place(session, large).reason == (
+        "This job takes 4 GPUs, and your limit is 2 (`gpus`). Cancel it and submit a smaller one, "
+        "or ask the operator of the platform for a higher limit."
+    )
+    assert place(session, large).expected_start is None
+    assert place(session, small).reason == "Waiting to be picked up."
+    attempts.claim(session, "wrk_1")
+    session.execute(text("UPDATE jobs SET slots = 2 WHERE id = :id"), {"id": large.id})
+    session.refresh(large)
+    assert place(session, large).reason == "Your limit of 2 GPUs at once is reached."
+
+
 def test_owners_take_turns_in_the_positions(session: Session) -> None:
     """a has three jobs, b has one and has used more, c has one of a higher priority."""
     a, b, c = (make_key(session, name).owner_id for name in "abc")

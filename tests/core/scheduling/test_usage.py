@@ -7,6 +7,9 @@ from sqlalchemy.orm import Session
 from core.__main__ import main
 from core.errors import QuotaExceeded
 from core.jobs import attempts
+from core.jobs.actors import PLATFORM
+from core.jobs.retry import retry_job
+from core.jobs.state import request_cancel
 from core.models import Owner
 from core.quotas import quotas_of
 from core.scheduling.usage import usage_of
@@ -52,6 +55,20 @@ def test_submission_beyond_a_quota_is_refused(session: Session, quotas: dict[str
     with pytest.raises(QuotaExceeded) as caught:
         make_job(session, owner, resources={"processes": 2})
     assert caught.value.extras == {"quota": quota, "limit": quotas[quota], "value": value}
+
+
+def test_job_larger_than_the_gpu_quota_is_refused(session: Session, settings: Settings) -> None:
+    """It could never start, whatever else runs."""
+    owner = _with_quotas(session, gpus=2)
+    job = make_job(session, owner, resources={"processes": 2})
+    with pytest.raises(QuotaExceeded, match=r"takes 3 GPUs.*limit is 2 \(`gpus`\)") as caught:
+        make_job(session, owner, resources={"processes": 3})
+    assert caught.value.extras == {"quota": "gpus", "limit": 2, "value": 3, "param": "resources.processes"}
+    session.rollback()
+    request_cancel(session, job, PLATFORM)
+    session.get_one(Owner, owner).quotas = {"gpus": 1}
+    with pytest.raises(QuotaExceeded, match="takes 2 GPUs"):
+        retry_job(session, job, PLATFORM, settings)
 
 
 def test_submission_beyond_a_quota_waits_by_default(session: Session) -> None:
