@@ -32,7 +32,9 @@ class Worker(Schema):
     object: Literal["worker"] = "worker"
     """Always `worker`."""
     id: str
-    """Begins with `wrk_`."""
+    """Begins with `wrk_`. Each process of a worker has a new one."""
+    name: str
+    """Its name, from `PROXIMAL_WORKER_NAME`, which stays when the process restarts. Empty: a worker of an older release."""
     hostname: str
     """The machine it runs on."""
     state: WorkerState
@@ -79,7 +81,7 @@ def list_workers(principal: PrincipalDep, session: SessionDep) -> WorkerList:
 
 @router.post("/workers/{worker_id}/cordon", responses=documented(*ERRORS))
 def cordon_worker(worker_id: str, principal: OperatorDep, session: SessionDep) -> Worker:
-    """Keep new jobs from a worker. It finishes the job that it runs."""
+    """Keep new jobs from a worker. It finishes the job that it runs. A restarted worker with the same name stays cordoned."""
     return _changed(session, principal, worker_id, WorkerState.CORDONED)
 
 
@@ -104,7 +106,7 @@ def _changed(session: SessionDep, principal: Principal, worker_id: str, state: W
 
 
 def _view(row: models.Worker, yours: bool) -> Worker:
-    same = ("id", "hostname", "state", "worker_class", "gpus", "cores", "memory_bytes", "version")
+    same = ("id", "name", "hostname", "state", "worker_class", "gpus", "cores", "memory_bytes", "version")
     fields = {name: getattr(row, name) for name in (*same, "started_at", "last_seen_at")}
     fields |= {"labels": row.capacity.get("labels", []), "busy": row.job_id is not None}
     return Worker.model_validate(fields | {"job_id": row.job_id if yours else None})

@@ -83,6 +83,8 @@ class Settings(BaseSettings):
 
     processes: Annotated[int, Field(ge=1)] | None = None
     """Most processes of a job on this worker's machine. Left out: the number of GPUs; without a GPU, or for a job on the CPU, the number of cores. Set it to reserve part of a machine for other work."""
+    worker_name: Annotated[str, Field(max_length=100)] = ""
+    """Name of this worker. A cordon belongs to the name, so it holds when the worker restarts. Empty: the name of the machine, with `CUDA_VISIBLE_DEVICES` if it is set. Give each of several workers of one machine its own name. Set it in containers, whose machine name changes."""
     labels: Annotated[list[Label], NoDecode] = []
     """Labels of this worker, separated by spaces or commas, as `a100 zone=eu`. A job that asks for labels (`resources.labels`) runs only on workers that have all of them."""
     cuda_visible_devices: Annotated[

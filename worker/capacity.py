@@ -2,6 +2,7 @@
 
 import csv
 import os
+import socket
 import subprocess
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -32,7 +33,13 @@ def report_of(settings: Settings) -> MachineReport:
         labels=frozenset(settings.labels),
     )
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    return MachineReport(capacity, tuple(gpus), cores(), memory, version("proximal"))
+    return MachineReport(capacity, tuple(gpus), cores(), memory, version("proximal"), name_of(settings))
+
+
+def name_of(settings: Settings) -> str:
+    """The worker's name: the one that the settings give, or that of the machine and of the GPUs that it is restricted to."""
+    devices = settings.cuda_visible_devices
+    return settings.worker_name or socket.gethostname() + (f"/{devices}" if devices else "")
 
 
 def list_gpus(chosen: str | None) -> list[Gpu]:

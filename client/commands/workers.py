@@ -13,6 +13,7 @@ from client.terminal import moment, plain
 app = CommandGroup(help="The workers that run jobs.", no_args_is_help=True)
 WorkerId = Annotated[str, typer.Argument(help="The worker's id, wrk_…", show_default=False)]
 COLUMNS: dict[str, Any] = {
+    "name": lambda worker: worker["name"],
     "machine": lambda worker: worker["hostname"],
     "state": lambda worker: worker["state"],
     "job": lambda worker: worker["job_id"] or ("of another key" if worker["busy"] else ""),

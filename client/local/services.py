@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -53,18 +54,20 @@ def start_our_own(options: Options, servers: Servers, supervisor: Supervisor) ->
     folders = {"PROXIMAL_DATA_DIR": str(folder.path), "PROXIMAL_LOCAL_MODELS": models}
     env = {**os.environ, **addresses, **folders}
 
-    def start(name: str, *command: str, grace: float = 10.0) -> None:
+    def start(name: str, *command: str, grace: float = 10.0, **more: str) -> None:
         def launch() -> Child:
             with folder.log(name).open("ab") as log:
-                return child.start(python(*command), stdout=log, env=env)
+                return child.start(python(*command), stdout=log, env=env | more)
 
         supervisor.start(Service(name, launch, grace=grace))
 
     start("api", "api", "--host", options.host, "--port", str(options.port))
     start("sweeper", "worker", "sweep")
     start("data-worker", "worker", "data")
+    machine = os.environ.get("PROXIMAL_WORKER_NAME") or socket.gethostname()
     for number in range(1, options.workers + 1):
-        start("worker" if number == 1 else f"worker-{number}", "worker", grace=_WORKER_GRACE)
+        suffix = "" if number == 1 else f"-{number}"
+        start(f"worker{suffix}", "worker", grace=_WORKER_GRACE, PROXIMAL_WORKER_NAME=machine + suffix)
 
 
 def postgres(folder: DataFolder) -> Postgres:

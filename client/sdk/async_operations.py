@@ -1033,7 +1033,7 @@ class AsyncOperations(AsyncConnection):
         return list((await self._json("GET", "/v1/workers"))["data"])
 
     async def cordon_worker(self, worker_id: str) -> Worker:
-        """Keep new jobs from a worker. It finishes the job that it runs.
+        """Keep new jobs from a worker. It finishes the job that it runs. A restarted worker with the same name stays cordoned.
 
         `POST /v1/workers/{worker_id}/cordon`
         """

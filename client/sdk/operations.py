@@ -1023,7 +1023,7 @@ class Operations(Connection):
         return list((self._json("GET", "/v1/workers"))["data"])
 
     def cordon_worker(self, worker_id: str) -> Worker:
-        """Keep new jobs from a worker. It finishes the job that it runs.
+        """Keep new jobs from a worker. It finishes the job that it runs. A restarted worker with the same name stays cordoned.
 
         `POST /v1/workers/{worker_id}/cordon`
         """

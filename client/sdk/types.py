@@ -4103,7 +4103,9 @@ class Worker(TypedDict):
     object: Literal["worker"]
     """Always `worker`."""
     id: str
-    """Begins with `wrk_`."""
+    """Begins with `wrk_`. Each process of a worker has a new one."""
+    name: str
+    """Its name, from `PROXIMAL_WORKER_NAME`, which stays when the process restarts. Empty: a worker of an older release."""
     hostname: str
     """The machine it runs on."""
     state: WorkerState

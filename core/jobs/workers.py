@@ -10,7 +10,7 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
 from core.errors import NotFound
-from core.models import Worker
+from core.models import Worker, WorkerCordon
 from core.models.jobs import WorkerState
 from core.scheduling.matching import Capacity
 from core.settings import get_settings
@@ -33,6 +33,8 @@ class MachineReport:
     cores: int = 1
     memory_bytes: int = 0
     version: str = ""
+    name: str = ""
+    """Name of the worker, which stays when its process restarts. Empty: it has none."""
 
     def columns(self) -> dict[str, Any]:
         """The values of the columns of `workers`."""
@@ -43,17 +45,23 @@ class MachineReport:
             "cores": self.cores,
             "memory_bytes": self.memory_bytes,
             "version": self.version,
+            "name": self.name,
         }
 
 
 def report_worker(
     session: Session, worker_id: str, hostname: str, job_id: str | None, machine: MachineReport | None = None
 ) -> None:
-    """Store a heartbeat of the worker. `job_id` None: the worker is idle. The state that an operator set stays."""
+    """Store a heartbeat of the worker. `job_id` None: the worker is idle.
+
+    The state that an operator set stays. A new process has the state that was stored for its name.
+    """
     values: dict[str, Any] = {"hostname": hostname, "job_id": job_id, "last_seen_at": func.clock_timestamp()}
     if machine is not None:
         values |= machine.columns()
-    statement = insert(Worker).values(id=worker_id, **values)
+    stored = select(WorkerCordon.state).where(WorkerCordon.name == (machine.name if machine else ""))
+    state = func.coalesce(stored.scalar_subquery(), WorkerState.ONLINE.value)
+    statement = insert(Worker).values(id=worker_id, state=state, **values)
     session.execute(statement.on_conflict_do_update(constraint="pk_workers", set_=values))
 
 
@@ -63,11 +71,17 @@ def sign_off(session: Session, worker_id: str) -> None:
 
 
 def set_worker_state(session: Session, worker_id: str, state: WorkerState) -> Worker:
-    """Let a worker take jobs, or keep it from them. Returns its row. Raises NotFound for a worker that is not online."""
+    """Let a worker take jobs, or keep it from them, also after a restart. Returns its row.
+
+    Raises NotFound for a worker that is not online.
+    """
     changed = update(Worker).where(Worker.id == worker_id, ~_silent()).values(state=state.value).returning(Worker)
     worker = session.scalars(changed, execution_options={"populate_existing": True}).one_or_none()
     if worker is None:
         raise NotFound(f"There is no worker {worker_id!r} online. `GET /v1/workers` lists them.")
+    session.execute(delete(WorkerCordon).where(WorkerCordon.name == worker.name))
+    if state is not WorkerState.ONLINE and worker.name:
+        session.execute(insert(WorkerCordon).values(name=worker.name, state=state.value))
     return worker
 
 

@@ -18,6 +18,7 @@ from core.models.jobs import (
     JobMetricChunk,
     JobMetrics,
     Worker,
+    WorkerCordon,
     queue_lines,
 )
 from core.models.tasks import DataTask
@@ -59,5 +60,6 @@ __all__ = [
     "UploadPart",
     "Validation",
     "Worker",
+    "WorkerCordon",
     "queue_lines",
 ]

@@ -338,6 +338,8 @@ class Worker(Base):
     __table_args__ = (CheckConstraint(one_of("state", WorkerState), name="state"),)
 
     id: Mapped[str] = mapped_column(primary_key=True)
+    name: Mapped[str] = mapped_column(default="", server_default="")
+    """Its name, which stays when the process restarts. Empty: a worker of an older release."""
     hostname: Mapped[str]
     job_id: Mapped[str | None]
     """The job that it runs. No foreign key, since a heartbeat must never be refused."""
@@ -354,3 +356,14 @@ class Worker(Base):
     memory_bytes: Mapped[int] = mapped_column(default=0, server_default="0")
     version: Mapped[str] = mapped_column(default="", server_default="")
     """Version of the platform that it runs."""
+
+
+class WorkerCordon(Base):
+    """The state that an operator gave to a worker, by the worker's name. It outlasts the worker's process."""
+
+    __tablename__ = "worker_cordons"
+    __table_args__ = (CheckConstraint("state IN ('cordoned', 'draining')", name="state"),)
+
+    name: Mapped[str] = mapped_column(primary_key=True)
+    state: Mapped[str]
+    set_at: Mapped[CreatedAt]

@@ -1,4 +1,5 @@
 import os
+import socket
 from pathlib import Path
 
 import pytest
@@ -6,7 +7,7 @@ import pytest
 from core.jobs.workers import Gpu
 from core.scheduling.matching import Capacity
 from core.settings import Settings, get_settings
-from worker.capacity import cores, list_gpus, report_of
+from worker.capacity import cores, list_gpus, name_of, report_of
 
 BIG, SLICED = Gpu("NVIDIA H200", 140), Gpu("NVIDIA H100", 0)
 
@@ -52,6 +53,14 @@ def test_machine_without_the_tool_has_no_gpus(settings: Settings, monkeypatch: p
     monkeypatch.setenv("PATH", "/nowhere")
     assert list_gpus(None) == []
     assert report_of(settings).capacity.gpus == 0
+
+
+def test_worker_is_named_after_its_machine_and_gpus(settings: Settings) -> None:
+    names = [
+        name_of(settings.model_copy(update=changes))
+        for changes in ({}, {"cuda_visible_devices": "0,1"}, {"cuda_visible_devices": "0", "worker_name": "box-1"})
+    ]
+    assert names == [socket.gethostname(), f"{socket.gethostname()}/0,1", "box-1"]
 
 
 def test_classes_differ_by_capacity_and_labels() -> None:

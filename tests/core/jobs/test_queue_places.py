@@ -10,7 +10,7 @@ from core.db import session_scope
 from core.jobs import attempts
 from core.jobs.queue_places import QueuePlace, describe, queue_places
 from core.jobs.waking import wake_for, wake_idle_workers
-from core.jobs.workers import MachineReport, report_worker, set_worker_state
+from core.jobs.workers import MachineReport, online_workers, report_worker, set_worker_state, sign_off
 from core.models import Job, Owner
 from core.models.jobs import WorkerState
 from core.scheduling.matching import Capacity, Requirement
@@ -171,3 +171,21 @@ def test_renewal_of_a_draining_worker_asks_for_the_job(session: Session) -> None
     assert not attempts.renew(session, job.id, 1).drain_requested
     set_worker_state(session, "wrk_1", WorkerState.DRAINING)
     assert attempts.renew(session, job.id, 1).drain_requested
+
+
+def test_cordon_outlasts_the_worker_process(session: Session) -> None:
+    """The name of a worker stays when its process restarts. Its id does not."""
+    make_job(session)
+    box = MachineReport(Capacity(), name="box")
+    report_worker(session, "wrk_1", "host", None, box)
+    set_worker_state(session, "wrk_1", WorkerState.CORDONED)
+    sign_off(session, "wrk_1")
+    report_worker(session, "wrk_2", "host", None, box)
+    report_worker(session, "wrk_other", "host", None, MachineReport(Capacity(), name="other"))
+    states = {worker.id: worker.state for worker in online_workers(session)}
+    assert states == {"wrk_2": WorkerState.CORDONED, "wrk_other": WorkerState.ONLINE}
+    assert attempts.claim(session, "wrk_2") is None
+    set_worker_state(session, "wrk_2", WorkerState.ONLINE)
+    sign_off(session, "wrk_2")
+    report_worker(session, "wrk_3", "host", None, box)
+    assert attempts.claim(session, "wrk_3") is not None

@@ -1560,7 +1560,7 @@ export interface paths {
         put?: never;
         /**
          * Cordon Worker
-         * @description Keep new jobs from a worker. It finishes the job that it runs.
+         * @description Keep new jobs from a worker. It finishes the job that it runs. A restarted worker with the same name stays cordoned.
          */
         post: operations["cordon_worker"];
         delete?: never;
@@ -11346,9 +11346,14 @@ export interface components {
             object: "worker";
             /**
              * Id
-             * @description Begins with `wrk_`.
+             * @description Begins with `wrk_`. Each process of a worker has a new one.
              */
             id: string;
+            /**
+             * Name
+             * @description Its name, from `PROXIMAL_WORKER_NAME`, which stays when the process restarts. Empty: a worker of an older release.
+             */
+            name: string;
             /**
              * Hostname
              * @description The machine it runs on.
