@@ -65,8 +65,11 @@ def resume_job(
     settings: SettingsDep,
     body: TransitionReason | None = None,
 ) -> Job:
-    """Queue a paused job again. It continues after its last saved step, with the numbers that it would have had without the pause."""
-    request(session, job, Request.RESUME, key_of(principal), _reason(body))
+    """Queue a paused job again. It continues after its last saved step, with the numbers that it would have had without the pause.
+
+    A job whose group has reached `max_parallel` stays paused until another one ends.
+    """
+    retry.resume_job(session, job, key_of(principal), _reason(body))
     wake_for(session, job, settings.redis_url)
     return views.job_view(session, job)
 
@@ -79,7 +82,10 @@ def retry_job(
     settings: SettingsDep,
     body: TransitionReason | None = None,
 ) -> Job:
-    """Queue a failed or cancelled job again: a new attempt from its last checkpoint, with the same spec."""
+    """Queue a failed or cancelled job again: a new attempt from its last checkpoint, with the same spec.
+
+    A job whose group has reached `max_parallel` is paused until another one ends.
+    """
     retry.retry_job(session, job, key_of(principal), settings, _reason(body))
     wake_for(session, job, settings.redis_url)
     return views.job_view(session, job)

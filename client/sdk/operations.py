@@ -820,6 +820,8 @@ class Operations(Connection):
     def resume_job(self, job_id: str, reason: str | None = None) -> Job:
         """Queue a paused job again. It continues after its last saved step, with the numbers that it would have had without the pause.
 
+        A job whose group has reached `max_parallel` stays paused until another one ends.
+
         `POST /v1/jobs/{job_id}/resume`
         """
         found: Job = self._json("POST", f"/v1/jobs/{escaped(job_id)}/resume", body=given({"reason": reason}))
@@ -827,6 +829,8 @@ class Operations(Connection):
 
     def retry_job(self, job_id: str, reason: str | None = None) -> Job:
         """Queue a failed or cancelled job again: a new attempt from its last checkpoint, with the same spec.
+
+        A job whose group has reached `max_parallel` is paused until another one ends.
 
         `POST /v1/jobs/{job_id}/retry`
         """

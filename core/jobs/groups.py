@@ -62,11 +62,28 @@ def add_to_group(session: Session, group: JobGroup, job: Job, values: dict[str, 
     """
     highest = select(func.max(JobGroupMember.number)).filter_by(group_id=group.id)
     number = (session.scalars(highest).one() or 0) + 1
-    held = group.max_parallel is not None and _places_taken(session, group.id) >= group.max_parallel
-    session.add(JobGroupMember(job_id=job.id, group_id=group.id, number=number, values=values or {}, held=held))
-    if held:
-        reason = f"The group allows {group.max_parallel} jobs at a time. The job is queued when another one ends."
-        change_status(session, job, JobStatus.PAUSED, reason, PLATFORM)
+    session.add(JobGroupMember(job_id=job.id, group_id=group.id, number=number, values=values or {}, held=False))
+    hold_without_room(session, group, job)
+
+
+def bounded_group_of(session: Session, job: Job) -> JobGroup | None:
+    """The group of the job, locked; None if it is in no group, or in one without `max_parallel`.
+
+    Lock the group before the job, in the order of the sweeper.
+    """
+    query = select(JobGroup).join(JobGroupMember, JobGroupMember.group_id == JobGroup.id)
+    query = query.where(JobGroupMember.job_id == job.id, JobGroup.max_parallel.is_not(None))
+    return session.scalars(query.with_for_update(of=JobGroup)).one_or_none()
+
+
+def hold_without_room(session: Session, group: JobGroup | None, job: Job) -> None:
+    """Pause the job, which was queued in this transaction, until its group has room. The group is locked."""
+    if group is None or group.max_parallel is None or _places_taken(session, group.id) <= group.max_parallel:
+        return
+    session.get_one(JobGroupMember, job.id).held = True
+    number = f"{group.max_parallel} job{'s' * (group.max_parallel != 1)}"
+    reason = f"The group allows {number} at a time. The job is queued when another one ends."
+    change_status(session, job, JobStatus.PAUSED, reason, PLATFORM)
     session.flush()
 
 

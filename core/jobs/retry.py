@@ -1,4 +1,4 @@
-"""Queues a failed or cancelled job again, as a new attempt from its last checkpoint."""
+"""Queues a job again, as a new attempt from its last checkpoint: a paused one, or a failed or cancelled one."""
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -6,6 +6,7 @@ from sqlalchemy.orm import Session
 from core import quotas
 from core.errors import NotFound
 from core.jobs.actors import Actor
+from core.jobs.groups import bounded_group_of, hold_without_room
 from core.jobs.state import Request, check_request, request
 from core.jobs.stored_specs import spec_of
 from core.jobs.submit import needed_inputs, pin_checkpoints
@@ -14,12 +15,20 @@ from core.scheduling.usage import check_size
 from core.settings import Settings
 
 
-def retry_job(session: Session, job: Job, actor: Actor, settings: Settings, reason: str = "") -> None:
-    """Queue the job again, listed again if it was archived. Raises IllegalTransition, QuotaExceeded, and the errors of `submit_job` for the stored spec.
+def resume_job(session: Session, job: Job, actor: Actor, reason: str = "") -> None:
+    """Queue a paused job. It stays paused while its group has no room for it. Raises IllegalTransition."""
+    group = bounded_group_of(session, job)
+    request(session, job, Request.RESUME, actor, reason)
+    hold_without_room(session, group, job)
 
-    The datasets and checkpoints that the spec names may have been deleted since the job ended, so they are looked up and
-    pinned again.
+
+def retry_job(session: Session, job: Job, actor: Actor, settings: Settings, reason: str = "") -> None:
+    """Queue a failed or cancelled job, listed again if it was archived. Its group may hold it, as in `resume_job`.
+
+    Raises IllegalTransition, QuotaExceeded, and the errors of `submit_job` for the stored spec. The datasets and checkpoints
+    that the spec names may have been deleted since the job ended, so they are looked up and pinned again.
     """
+    group = bounded_group_of(session, job)
     check_request(session, job, Request.RETRY)
     needed = needed_inputs(session, job.owner_id, spec_of(job), settings)
     quotas.check_open_jobs(session, job.owner_id, settings)
@@ -27,6 +36,7 @@ def retry_job(session: Session, job: Job, actor: Actor, settings: Settings, reas
     request(session, job, Request.RETRY, actor, reason)
     job.archived_at = None
     pin_checkpoints(session, job, needed.checkpoints | _start_of_branch(session, job))
+    hold_without_room(session, group, job)
 
 
 def _start_of_branch(session: Session, job: Job) -> dict[str, Checkpoint]:

@@ -74,6 +74,24 @@ def test_max_parallel_holds_jobs_until_there_is_room(client: TestClient, session
     assert statuses(client, group["id"]) == {1: "succeeded", 2: "queued", 3: "paused"}
 
 
+def test_max_parallel_holds_resumed_and_retried_jobs(client: TestClient, session: Session, sweep: Body) -> None:
+    group = client.post("/v1/sweeps", json=sweep | {"max_parallel": 1}).json()
+    ids = {job["number"]: job["id"] for job in group["jobs"]}
+    resumed = client.post(f"/v1/jobs/{ids[3]}/resume").json()
+    assert resumed["status"] == "paused" and "allows 1 job at a time" in resumed["status_reason"]
+    assert client.post(f"/v1/jobs/{ids[2]}/cancel").json()["status"] == "cancelled"
+    assert client.post(f"/v1/jobs/{ids[2]}/retry").json()["status"] == "paused"
+    assert statuses(client, group["id"]) == {1: "queued", 2: "paused", 3: "paused"}
+    assert client.post(f"/v1/jobs/{ids[1]}/pause").json()["status"] == "paused"
+    assert client.post(f"/v1/jobs/{ids[1]}/resume").json()["status"] == "queued"  # its place was still free
+    assert client.post(f"/v1/jobs/{ids[1]}/cancel").json()["status"] == "cancelled"
+    for queued in (2, 3):
+        assert release_held_jobs(session) == [ids[queued]]
+        session.commit()
+        client.post(f"/v1/jobs/{ids[queued]}/cancel")
+    assert client.post(f"/v1/jobs/{ids[1]}/retry").json()["status"] == "queued"
+
+
 def test_jobs_are_sorted_by_the_objective(client: TestClient, session: Session, sweep: Body) -> None:
     group = client.post("/v1/sweeps", json=sweep).json()
     for score in (1, 5):

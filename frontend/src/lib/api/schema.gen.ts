@@ -1031,6 +1031,8 @@ export interface paths {
         /**
          * Resume Job
          * @description Queue a paused job again. It continues after its last saved step, with the numbers that it would have had without the pause.
+         *
+         *     A job whose group has reached `max_parallel` stays paused until another one ends.
          */
         post: operations["resume_job"];
         delete?: never;
@@ -1051,6 +1053,8 @@ export interface paths {
         /**
          * Retry Job
          * @description Queue a failed or cancelled job again: a new attempt from its last checkpoint, with the same spec.
+         *
+         *     A job whose group has reached `max_parallel` is paused until another one ends.
          */
         post: operations["retry_job"];
         delete?: never;
