@@ -2604,6 +2604,12 @@ class TokenRow(TypedDict, closed=True):
     """The reward that the advantage is computed from: the KL penalty, and the score on the last token."""
     clipped: NotRequired[bool | None]
     """Whether the clipped term of the policy loss was active in the last pass; none where it took no part."""
+    entropy: NotRequired[float | None]
+    """Entropy of the policy's distribution at this token, in nats, in the last pass over the response."""
+    ratio: NotRequired[float | None]
+    """π/π_old of the token in the last pass over the response; 1 where the policy had taken no step before it."""
+    special: NotRequired[bool | None]
+    """Whether it is a special token, such as EOS; none in logs from before it was reported."""
 
 
 class TokenizerSpec(TypedDict, closed=True):
@@ -3472,13 +3478,15 @@ class JobSample(TypedDict):
     judge: float | None
     """Score by the judge, where there is a judge that scores."""
     reference: str | None
-    """Response to the same prompt of the policy that this one is compared with (evaluation only)."""
+    """Response to the same prompt of the policy that this one is compared with (only for held-out prompts)."""
     reference_score: float | None
     """Score of `reference` by the run's rewards."""
     reference_judge: float | None
     """Score of `reference` by the judge."""
     token_table: list[TokenRow] | None
     """The completion token by token; for a few completions, at evaluations in PPO."""
+    held_out: bool
+    """Whether its prompt is one of those held-out prompts whose completions are logged at every evaluation of PPO."""
     object: Literal["job.sample"]
     """Always `job.sample`."""
     stage: str
@@ -3754,7 +3762,9 @@ class PPOSpec(TypedDict, closed=True):
     log_samples: NotRequired[int]
     """Completions of each batch that are logged."""
     log_token_tables: NotRequired[int]
-    """Number of these completions that are logged token by token (log-probabilities, KL, value, advantage, clipped) at every evaluation."""
+    """Number of these completions that are logged token by token (log-probabilities, KL, value, advantage, entropy, ratio, clipped) at every evaluation. Together they have at most 4096 tokens."""
+    log_held_out: NotRequired[int]
+    """Held-out prompts whose completions are logged at every evaluation, beside those of the policy before PPO. They are always the first ones, so that a prompt can be followed over the run."""
 
 
 class PointwiseCard(TypedDict, closed=True):
@@ -3919,13 +3929,15 @@ class Sample(TypedDict, closed=True):
     judge: NotRequired[float | None]
     """Score by the judge, where there is a judge that scores."""
     reference: NotRequired[str | None]
-    """Response to the same prompt of the policy that this one is compared with (evaluation only)."""
+    """Response to the same prompt of the policy that this one is compared with (only for held-out prompts)."""
     reference_score: NotRequired[float | None]
     """Score of `reference` by the run's rewards."""
     reference_judge: NotRequired[float | None]
     """Score of `reference` by the judge."""
     token_table: NotRequired[list[TokenRow] | None]
     """The completion token by token; for a few completions, at evaluations in PPO."""
+    held_out: NotRequired[bool]
+    """Whether its prompt is one of those held-out prompts whose completions are logged at every evaluation of PPO."""
 
 
 class SamplesData(TypedDict):

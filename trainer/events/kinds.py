@@ -95,6 +95,12 @@ class TokenRow(BaseModel):
     """The reward that the advantage is computed from: the KL penalty, and the score on the last token."""
     clipped: bool | None = None
     """Whether the clipped term of the policy loss was active in the last pass; none where it took no part."""
+    entropy: float | None = None
+    """Entropy of the policy's distribution at this token, in nats, in the last pass over the response."""
+    ratio: float | None = None
+    """π/π_old of the token in the last pass over the response; 1 where the policy had taken no step before it."""
+    special: bool | None = None
+    """Whether it is a special token, such as EOS; none in logs from before it was reported."""
 
 
 class Sample(BaseModel):
@@ -117,13 +123,15 @@ class Sample(BaseModel):
     judge: float | None = None
     """Score by the judge, where there is a judge that scores."""
     reference: str | None = None
-    """Response to the same prompt of the policy that this one is compared with (evaluation only)."""
+    """Response to the same prompt of the policy that this one is compared with (only for held-out prompts)."""
     reference_score: float | None = None
     """Score of `reference` by the run's rewards."""
     reference_judge: float | None = None
     """Score of `reference` by the judge."""
     token_table: list[TokenRow] | None = None
     """The completion token by token; for a few completions, at evaluations in PPO."""
+    held_out: bool = False
+    """Whether its prompt is one of those held-out prompts whose completions are logged at every evaluation of PPO."""
 
 
 class Samples(_Event):

@@ -4,7 +4,8 @@
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from trainer.events import TokenRow, finite
 from trainer.models.sequences import masked_sum
@@ -15,6 +16,7 @@ from trainer.ppo.learners import Learners
 from trainer.ppo.state import PPOState
 from trainer.ppo.update import UpdateResult
 from trainer.rollout.batch import ScoredBatch, off_policy_metrics
+from trainer.sampling import Response
 from trainer.spec import PPOSpec
 from trainer.text.codec import Tokenizer
 
@@ -33,6 +35,8 @@ _AVERAGED = {
     "critic_grad_norm": "critic_grad_norm",
 }
 """Metrics that are means over the iteration's minibatches."""
+MOST_TOKEN_ROWS = 4096
+"""Tokens that the tables of one step have together. A row is about 300 bytes of JSON."""
 _BROKEN = "\N{REPLACEMENT CHARACTER}"
 
 
@@ -141,10 +145,12 @@ def spread_metrics(scored: ScoredBatch, spec: PPOSpec, kl_coef: float, score_sca
     return values
 
 
-def token_tables(result: UpdateResult, tokenizer: Tokenizer, spec: PPOSpec, iteration: int) -> list[list[TokenRow]]:
-    """Return one table for each of the first `log_token_tables` responses, with a row per token."""
-    warming_up = spec.uses_critic and iteration < spec.critic.warmup_steps
-    experience, scored = result.experience, result.experience.scored
+def token_tables(result: UpdateResult, tokenizer: Tokenizer, spec: PPOSpec) -> list[list[TokenRow]]:
+    """Return one table for each of the first `log_token_tables` responses, with a row per token.
+
+    Tables end before the response with which they would exceed `MOST_TOKEN_ROWS`.
+    """
+    experience, scored, last = result.experience, result.experience.scored, result.last_pass
     columns = {
         "logprob": scored.logprobs_BR,
         "reference_logprob": scored.reference_logprobs_BR,
@@ -152,17 +158,30 @@ def token_tables(result: UpdateResult, tokenizer: Tokenizer, spec: PPOSpec, iter
         "value": experience.values_BR,
         "advantage": experience.advantages_BR,
         "reward": experience.rewards_BR,
-        "clipped": None if warming_up or spec.policy_loss.kind != "clipped" else result.clipped_BR,
     }
-    tables = []
-    for row, response in enumerate(scored.responses[: spec.log_token_tables]):
+    if last is not None:
+        columns |= {"entropy": last.entropy_BR, "ratio": (last.logprobs_BR - last.old_logprobs_BR).exp()}
+        columns["clipped"] = last.clipped_BR if spec.policy_loss.kind == "clipped" else None
+    tables, special = [], set(tokenizer.all_special_ids)
+    for row, response in enumerate(_within(scored.responses[: spec.log_token_tables])):
         numbers = {name: values_BR[row].tolist() for name, values_BR in columns.items() if values_BR is not None}
+        numbers["special"] = [token in special for token in response.ids]
         texts = token_texts(tokenizer, response.ids)
         tables.append([_row(text, numbers, position) for position, text in enumerate(texts)])
     return tables
 
 
-def _row(text: str, numbers: dict[str, list[float]], position: int) -> TokenRow:
+def _within(responses: Sequence[Response]) -> Iterator[Response]:
+    """The first responses that together have at most `MOST_TOKEN_ROWS` tokens."""
+    left = MOST_TOKEN_ROWS
+    for response in responses:
+        left -= len(response.ids)
+        if left < 0:
+            return
+        yield response
+
+
+def _row(text: str, numbers: dict[str, list[Any]], position: int) -> TokenRow:
     return TokenRow.model_validate(
         {"text": text} | finite({name: values[position] for name, values in numbers.items()})
     )

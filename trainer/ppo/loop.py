@@ -78,8 +78,8 @@ def train(session: Session, context: PPOContext, data: PPOData) -> StageResult:
         move_reference(models.reference, models.policy, spec.reference, index)
 
         # log
-        stage.log_samples(result, index)
         metrics |= health.metrics() | stage.evaluate_if_due(index)
+        stage.log_samples(result, index)
         metrics = loop.report(index + 1, metrics)
 
         # save

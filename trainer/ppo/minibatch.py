@@ -75,7 +75,11 @@ class PerToken(NamedTuple):
     clipped_BR: Tensor
     """True where a clip decided the policy's loss."""
     old_logprobs_BR: Tensor
-    """log π_old if this pass computes it, else 0."""
+    """log π_old, also if this pass computes it."""
+    logprobs_BR: Tensor
+    """log π of this pass."""
+    entropy_BR: Tensor
+    """Entropy of π's distribution at the token."""
 
 
 @dataclass(frozen=True)
@@ -104,13 +108,13 @@ class Minibatch:
     def accumulate(self, learners: Learners, only_critic: bool) -> tuple[Metrics, PerToken]:
         """Add the gradients of the whole step. Return its metrics and the values of each token.
 
-        The metrics are read from the device once, after the last micro-batch. Raises Diverged on all processes if a loss is
-        not finite; the caller then drops the gradients.
+        The metrics are read from the device once, after the last micro-batch. The values are 0 if only the critic learns.
+        Raises Diverged on all processes if a loss is not finite; the caller then drops the gradients.
         """
         sums: Sums = {}
         world, device, scored = learners.policy.world, self.rows_B.device, self.experience.scored
-        old_BR = torch.zeros_like(scored.reference_logprobs_BR[self.rows_B])
-        clipped_BR = torch.zeros_like(old_BR, dtype=torch.bool)
+        rows_BR = scored.reference_logprobs_BR[self.rows_B]
+        tokens_BR4 = rows_BR.new_zeros((*rows_BR.shape, len(PerToken._fields)))
         lengths = [scored.batch.lengths[row] for row in self.rows]
         mine = world.balanced_rows(lengths)
         learning = [None if only_critic else learners.policy.model, learners.critic and learners.critic.model]
@@ -125,16 +129,13 @@ class Minibatch:
             else:
                 added, tokens = self._backward(learners, part, where)
                 width = part.mask_BR.shape[1]
-                clipped_BR[where, :width], old_BR[where, :width] = tokens
+                tokens_BR4[where, :width] = torch.stack([values_BR.to(rows_BR) for values_BR in tokens], dim=2)
             for name, value in added.items():
                 sums[name] = sums[name] + value if name in sums else value
         metrics = _finite(world.sum_numbers(sums))
-
-        def gathered(own_BR: Tensor) -> Tensor:
-            return world.gather_rows(own_BR[on_device(mine, device)] if mine else None, mine, len(self.rows), device)
-
-        clipped_BR = gathered(clipped_BR)
-        return metrics, PerToken(clipped_BR, gathered(old_BR) if scored.old_logprobs_BR is None else old_BR)
+        own_BR4 = tokens_BR4[on_device(mine, device)] if mine else None
+        clipped_BR, *others_BR = world.gather_rows(own_BR4, mine, len(self.rows), device).unbind(2)
+        return metrics, PerToken(clipped_BR.bool(), *others_BR)
 
     def _backward(self, learners: Learners, part: MicroBatch, where: Tensor) -> tuple[Sums, PerToken]:
         if learners.value_head is not None:
@@ -211,7 +212,7 @@ class Minibatch:
             loss = loss - spec.entropy_coef * self.mean.share(entropy_BR, mask_BR, where)
         metrics[_MINIMISED] = loss.detach()
         metrics |= self._policy_metrics(logprobs_BR, old_BR, entropy_BR, clipped_BR, part)
-        return loss, metrics, PerToken(clipped_BR, old_BR)
+        return loss, metrics, PerToken(clipped_BR, old_BR, logprobs_BR.detach(), entropy_BR.detach())
 
     def _importance(self, old_logprobs_BR: Tensor, part: MicroBatch) -> Tensor | float:
         """Weight of each token's loss; 1 if tokens are not weighted."""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 
-from trainer.events import Curve
+from trainer.events import Curve, Sample, TokenRow
 from trainer.health import Monitor
 from trainer.models import Model
 from trainer.ppo.health import HealthCallback
@@ -24,7 +24,7 @@ from trainer.session.session import Session
 from trainer.session.stage_loop import ResumePoint, StageLoop
 from trainer.spec import PPOSpec
 from trainer.spec.knobs import Knob, value_of
-from trainer.stages.evaluation import Evaluation, HeldOut, to_completions
+from trainer.stages.evaluation import Completion, Evaluation, HeldOut, to_completions
 from trainer.stages.tokenized_rows import TokenizedDemonstration
 from trainer.text.codec import TokenizedPrompt
 
@@ -91,6 +91,7 @@ class PPOStage:
             run_self_test(session, context, self.learners, self.data.prompts, self.data.references)
         self._estimate_baseline()
         metrics = self.evaluation.metrics()
+        self._show(0, self.evaluation.samples(context.spec.log_held_out))
         session.report("ppo", 0, context.spec.steps, metrics)
         self.health.after_step(self.loop, 0, metrics)
         if self.state.optimal_values:  # their sampling may have taken hours
@@ -109,16 +110,20 @@ class PPOStage:
         return metrics
 
     def log_samples(self, result: UpdateResult, index: int) -> None:
-        """Log some responses of the batch, in iterations with an evaluation token by token."""
+        """Log some responses of the batch; after an evaluation token by token, with the first held-out prompts' responses."""
         spec = self.context.spec
-        if not spec.log_samples:
-            return
-        shown = to_completions(result.experience.scored, self.data.held_out.judge, spec.log_samples)
-        tables = []
+        shown, tables, held_out = list[Completion](), list[list[TokenRow]](), list[Sample]()
+        if spec.log_samples:
+            shown = to_completions(result.experience.scored, self.data.held_out.judge, spec.log_samples)
         if self.evaluates(index):
-            tables = token_tables(result, self.context.codec.tokenizer, spec, index)
+            tables = token_tables(result, self.context.codec.tokenizer, spec)
+            held_out = self.evaluation.samples(spec.log_held_out)
         rows = zip_longest(shown, tables[: len(shown)])
-        self.session.show("ppo", index + 1, [row.sample(token_table=table) for row, table in rows])
+        self._show(index + 1, [*(row.sample(token_table=table) for row, table in rows), *held_out])
+
+    def _show(self, step: int, rows: list[Sample]) -> None:
+        if rows:
+            self.session.show("ppo", step, rows)
 
     def evaluate_if_due(self, index: int) -> dict[str, float]:
         """Evaluate the policy every `eval_every` iterations, after the last one and on request, and return the metrics; else {}."""

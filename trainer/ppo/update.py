@@ -13,7 +13,7 @@ from trainer.ppo.experience import Experience
 from trainer.ppo.kl import KLCoefficients, old_policy_kl
 from trainer.ppo.learners import Learners
 from trainer.ppo.losses import log_ratios
-from trainer.ppo.minibatch import Minibatch
+from trainer.ppo.minibatch import Minibatch, PerToken
 from trainer.ppo.ptx import Pretraining
 from trainer.randomness import generator
 from trainer.rollout.batch import response_logprobs
@@ -29,8 +29,8 @@ class UpdateResult:
     """The experience that was learned from, now with π_old."""
     history: list[dict[str, float]]
     """Metrics of each minibatch, in order: without a gradient norm if its step was not taken, empty if it was skipped."""
-    clipped_BR: Tensor
-    """True where a clip decided the policy's loss, in the last pass over each response."""
+    last_pass: PerToken | None
+    """Values of each token in the last pass over its response; None if only the critic learned."""
     cut_steps_left: int
     """Optimizer steps that remain at a cut learning rate."""
     rate_factor: float
@@ -55,15 +55,16 @@ def update(
     """
     began = time.perf_counter()
     spec, history, old_BR = context.spec, list[dict[str, float]](), experience.scored.old_logprobs_BR
-    clipped_BR = torch.zeros_like(experience.advantages_BR, dtype=torch.bool)
     only_critic, factor, stopped_early = spec.only_critic_learns(iteration), 1.0, False
+    last_pass = _no_pass(experience.advantages_BR)
     for step, rows in enumerate(minibatches(len(experience.scored.batch), spec, iteration, context.seed)):
         minibatch = Minibatch.select(experience, rows, spec, coefficients)
         entry: dict[str, float] = {}
         history.append(entry)
         try:
             metrics, tokens = minibatch.accumulate(learners, only_critic)
-            clipped_BR[minibatch.rows_B] = tokens.clipped_BR
+            for values_BR, found_BR in zip(last_pass, tokens, strict=True):
+                values_BR[minibatch.rows_B] = found_BR
             if old_BR is None:  # the only step of this iteration, over all rows
                 old_BR = torch.empty_like(tokens.old_logprobs_BR)
                 old_BR[minibatch.rows_B] = tokens.old_logprobs_BR
@@ -87,7 +88,15 @@ def update(
         old_BR = response_logprobs(context, learners.policy.model, experience.scored.batch)
     experience = replace(experience, scored=replace(experience.scored, old_logprobs_BR=old_BR))
     seconds = time.perf_counter() - began
-    return UpdateResult(experience, history, clipped_BR, cut_steps_left, factor, stopped_early, seconds)
+    return UpdateResult(
+        experience, history, None if only_critic else last_pass, cut_steps_left, factor, stopped_early, seconds
+    )
+
+
+def _no_pass(like_BR: Tensor) -> PerToken:
+    """No clip, and no number: a minibatch that was skipped leaves its tokens so."""
+    unknown_BR = torch.full_like(like_BR, torch.nan)
+    return PerToken(torch.zeros_like(like_BR, dtype=torch.bool), unknown_BR, unknown_BR.clone(), unknown_BR.clone())
 
 
 def minibatches(count: int, spec: PPOSpec, iteration: int, seed: int) -> Iterator[list[int]]:

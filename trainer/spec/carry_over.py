@@ -55,6 +55,7 @@ _MID_PPO = (
     "eval_every",
     "log_samples",
     "log_token_tables",
+    "log_held_out",
 )
 _MID_STAGE: dict[str, tuple[str, ...]] = {
     "sft": (*_OPTIMIZER, "epochs"),

@@ -91,8 +91,10 @@ class PPOSpec(OptimizerSpec):
     """Iterations between evaluations on held-out prompts."""
     log_samples: Annotated[int, Field(ge=0, le=64)] = 8
     """Completions of each batch that are logged."""
-    log_token_tables: Annotated[int, Field(ge=0, le=16)] = 1
-    """Number of these completions that are logged token by token (log-probabilities, KL, value, advantage, clipped) at every evaluation."""
+    log_token_tables: Annotated[int, Field(ge=0, le=16)] = 4
+    """Number of these completions that are logged token by token (log-probabilities, KL, value, advantage, entropy, ratio, clipped) at every evaluation. Together they have at most 4096 tokens."""
+    log_held_out: Annotated[int, Field(ge=0, le=64)] = 8
+    """Held-out prompts whose completions are logged at every evaluation, beside those of the policy before PPO. They are always the first ones, so that a prompt can be followed over the run."""
 
     @model_validator(mode="after")
     def _sizes_divide(self) -> "PPOSpec":

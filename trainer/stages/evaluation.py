@@ -111,13 +111,22 @@ class Evaluation:
         self._context = replace(context, models=models)
         self._held_out = held_out
         self._initial: HeldOutResponses | None = None
+        self._latest: HeldOutResponses | None = None
 
     def metrics(self) -> dict[str, float]:
         """Evaluate the policy as it is now: means over the prompts and the win rate against `initial`, under `eval/`."""
         before, after = self._before(), self.respond(self._context.models.policy, "ppo")
+        self._latest = after
         values = means(after.completions) | self.win_rates(before, after)
         values["sqrt_kl"] = max(0.0, values["kl"]) ** 0.5
         return {f"eval/{name}": value for name, value in values.items()}
+
+    def samples(self, count: int) -> list[Sample]:
+        """The responses of the last `metrics` to the first `count` held-out prompts, beside those of the initial policy."""
+        if self._initial is None or self._latest is None:
+            return []
+        pairs = zip(self._initial.completions[:count], self._latest.completions[:count], strict=True)
+        return [after.sample(before).model_copy(update={"held_out": True}) for before, after in pairs]
 
     @torch.no_grad()
     def respond(self, policy: Model, purpose: str) -> HeldOutResponses:

@@ -11,7 +11,17 @@ import pytest
 from tests.trainer.running import events_of, metrics_of
 from tests.trainer.stage_tools import four_models, stop_after, train_ppo
 from trainer.errors import Diverged, Paused, Stopped, Unhealthy
-from trainer.events import CheckpointSaved, Curve, CurvePoint, EventLog, Health, RolledBack, RunStopped, StageFinished
+from trainer.events import (
+    CheckpointSaved,
+    Curve,
+    CurvePoint,
+    EventLog,
+    Health,
+    RolledBack,
+    RunStopped,
+    Samples,
+    StageFinished,
+)
 from trainer.health import Monitor
 from trainer.models import load_policy, load_reward_model
 from trainer.ppo.health import RolledBackError
@@ -281,6 +291,18 @@ def test_the_best_is_kept_and_the_curve_drawn(plain: Path) -> None:
     (curve,) = [event for event in events if isinstance(event, Curve)]
     assert [(point.step, point.win_rate) for point in curve.points] == list(rates.items())
     assert curve.points[-1].sqrt_kl == metrics["ppo", 6]["eval/sqrt_kl"]
+
+
+def test_held_out_completions_are_logged_at_evaluations(plain: Path) -> None:
+    shown = {event.step: event.rows for event in events_of(plain) if isinstance(event, Samples)}
+    held_out = {step: [row for row in rows if row.held_out] for step, rows in shown.items()}
+    evaluated = {step for (_, step), values in metrics_of(plain).items() if "eval/win_rate" in values}
+    assert {step for step, rows in held_out.items() if rows} == evaluated and 0 in evaluated
+    (prompts, references) = (
+        {tuple(getattr(row, name) for row in held_out[step]) for step in evaluated} for name in ("prompt", "reference")
+    )
+    assert len(prompts) == len(references) == 1
+    assert [row.prompt for row in held_out[0]] == [prompt.prompt for prompt in PROMPTS[:4]]
 
 
 def test_the_curve_and_the_best_survive_a_stop(tmp_path: Path, plain: Path) -> None:

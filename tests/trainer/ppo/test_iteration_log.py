@@ -1,5 +1,6 @@
 """The metrics that PPO's loop reports, and its learning rates."""
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,10 @@ from tests.trainer.stage_tools import four_models, new_codec, respond_and_learn,
 from trainer.metrics import METRICS
 from trainer.models import Model
 from trainer.models.sequences import Batch
+from trainer.ppo import iteration_log
 from trainer.ppo.experience import Experience
 from trainer.ppo.iteration_log import experience_metrics, spread_metrics, token_tables, token_texts
+from trainer.ppo.minibatch import PerToken
 from trainer.ppo.update import UpdateResult
 from trainer.rewards.base import Scores
 from trainer.rollout.batch import ScoredBatch
@@ -112,17 +115,20 @@ def test_every_figure_has_its_row_in_the_table(tmp_path: Path, name: str) -> Non
     assert {metric.replace("reward/model", "reward/<name>") for metric in seen} - known == set()
 
 
+SPECIAL = set(new_codec().tokenizer.all_special_tokens)
 SHORT_PROMPTS = [[5], [6, 7, 8], [9, 10]]
 
 
-def tables(iteration: int = 0, **changes: Any) -> tuple[Experience, list[list[dict[str, Any]]]]:
+def tables(policy_learned: bool = True, **changes: Any) -> tuple[Experience, list[list[dict[str, Any]]]]:
     spec = PPOSpec.model_validate({"max_new_tokens": 6, "log_token_tables": 2, **changes})
     actors = four_models()
     experience = respond_and_learn(actors, SHORT_PROMPTS, new_codec(), spec, seed=3)
-    clipped = torch.zeros_like(experience.advantages_BR, dtype=torch.bool)
-    clipped[1, 0] = True
-    result = UpdateResult(experience, [], clipped, 0, 1.0, False, 0.0)
-    found = token_tables(result, new_codec().tokenizer, spec, iteration)
+    old_BR = experience.scored.logprobs_BR
+    clipped_BR, entropy_BR = torch.zeros_like(old_BR, dtype=torch.bool), torch.full_like(old_BR, 1.5)
+    clipped_BR[1, 0], entropy_BR[1, 1] = True, torch.nan
+    last_pass = PerToken(clipped_BR, old_BR, old_BR + math.log(2), entropy_BR) if policy_learned else None
+    result = UpdateResult(experience, [], last_pass, 0, 1.0, False, 0.0)
+    found = token_tables(result, new_codec().tokenizer, spec)
     return experience, [[row.model_dump() for row in table] for table in found]
 
 
@@ -139,14 +145,26 @@ def test_a_row_has_what_the_update_saw_of_the_token() -> None:
                 assert values is not None and row[name] == float(values[response, position])
             assert row["reward"] == float(experience.rewards_BR[response, position])
             assert row["clipped"] is ((response, position) == (1, 0))
+            assert row["entropy"] == (None if (response, position) == (1, 1) else 1.5)
+            assert row["ratio"] == pytest.approx(2)
+            assert row["special"] is (row["text"] in SPECIAL)
 
 
 def test_token_table_omits_clipping_where_none_is_possible() -> None:
-    _, warming_up = tables(iteration=1, critic={"warmup_steps": 2})
+    _, warming_up = tables(policy_learned=False)
     _, unclipped = tables(policy_loss={"kind": "unclipped"})
     assert warming_up[1][0]["clipped"] is None and unclipped[1][0]["clipped"] is None
-    assert tables(iteration=2, critic={"warmup_steps": 2})[1][1][0]["clipped"] is True
+    assert warming_up[1][0]["ratio"] is None and warming_up[1][0]["entropy"] is None
     assert tables(log_token_tables=0)[1] == []
+
+
+def test_token_tables_have_a_limited_number_of_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    experience, both = tables()
+    first = len(experience.scored.responses[0].ids)
+    monkeypatch.setattr(iteration_log, "MOST_TOKEN_ROWS", first + len(experience.scored.responses[1].ids) - 1)
+    assert tables()[1] == both[:1]
+    monkeypatch.setattr(iteration_log, "MOST_TOKEN_ROWS", first - 1)
+    assert tables()[1] == []
 
 
 def test_token_texts_show_byte_names_for_partial_characters() -> None:

@@ -150,3 +150,16 @@ def test_micro_batches_by_tokens_keep_gradient_and_order() -> None:
     assert clipped.any() and torch.equal(clipped, clipped_in_parts)
     for one, other in zip(whole, parts, strict=True):
         torch.testing.assert_close(one, other, **tolerance.outputs())
+
+
+def test_last_pass_has_the_ratio_and_entropy_of_each_token() -> None:
+    spec, models = spec_of(epochs=2, learning_rate=1e-3, lr_schedule="constant"), four_models()
+    experience = respond_and_learn(models, PROMPTS, new_codec(), spec, seed=0)
+    coefficients = KLCoefficients(spec.kl.coef, spec.policy_loss.beta)
+    result = update(context_of(models, spec), experience, Learners.build(models, spec), coefficients, 0)
+    last, mask_BR = result.last_pass, experience.scored.batch.mask_BR
+    assert last is not None and torch.equal(last.old_logprobs_BR, result.experience.scored.logprobs_BR)
+    ratio_BR = (last.logprobs_BR - last.old_logprobs_BR).exp()
+    assert float(ratio_BR[mask_BR].mean()) == pytest.approx(result.history[1]["ratio"])
+    assert float(last.entropy_BR[mask_BR].mean()) == pytest.approx(result.history[1]["entropy"])
+    assert result.history[1]["ratio"] != 1

@@ -5722,7 +5722,7 @@ export interface components {
             judge: number | null;
             /**
              * Reference
-             * @description Response to the same prompt of the policy that this one is compared with (evaluation only).
+             * @description Response to the same prompt of the policy that this one is compared with (only for held-out prompts).
              */
             reference: string | null;
             /**
@@ -5740,6 +5740,12 @@ export interface components {
              * @description The completion token by token; for a few completions, at evaluations in PPO.
              */
             token_table: components["schemas"]["TokenRow"][] | null;
+            /**
+             * Held Out
+             * @description Whether its prompt is one of those held-out prompts whose completions are logged at every evaluation of PPO.
+             * @default false
+             */
+            held_out: boolean;
             /**
              * Object
              * @description Always `job.sample`.
@@ -5983,7 +5989,8 @@ export interface components {
              *       "self_test": true,
              *       "eval_every": 10,
              *       "log_samples": 8,
-             *       "log_token_tables": 1
+             *       "log_token_tables": 4,
+             *       "log_held_out": 8
              *     }
              */
             ppo: components["schemas"]["PPOSpec"];
@@ -7779,10 +7786,16 @@ export interface components {
             log_samples: number;
             /**
              * Log Token Tables
-             * @description Number of these completions that are logged token by token (log-probabilities, KL, value, advantage, clipped) at every evaluation.
-             * @default 1
+             * @description Number of these completions that are logged token by token (log-probabilities, KL, value, advantage, entropy, ratio, clipped) at every evaluation. Together they have at most 4096 tokens.
+             * @default 4
              */
             log_token_tables: number;
+            /**
+             * Log Held Out
+             * @description Held-out prompts whose completions are logged at every evaluation, beside those of the policy before PPO. They are always the first ones, so that a prompt can be followed over the run.
+             * @default 8
+             */
+            log_held_out: number;
         };
         /**
          * PhaseMemory
@@ -9621,7 +9634,7 @@ export interface components {
             judge?: number | null;
             /**
              * Reference
-             * @description Response to the same prompt of the policy that this one is compared with (evaluation only).
+             * @description Response to the same prompt of the policy that this one is compared with (only for held-out prompts).
              */
             reference?: string | null;
             /**
@@ -9639,6 +9652,12 @@ export interface components {
              * @description The completion token by token; for a few completions, at evaluations in PPO.
              */
             token_table?: components["schemas"]["TokenRow"][] | null;
+            /**
+             * Held Out
+             * @description Whether its prompt is one of those held-out prompts whose completions are logged at every evaluation of PPO.
+             * @default false
+             */
+            held_out: boolean;
         };
         /**
          * SampleStep
@@ -10716,6 +10735,21 @@ export interface components {
              * @description Whether the clipped term of the policy loss was active in the last pass; none where it took no part.
              */
             clipped?: boolean | null;
+            /**
+             * Entropy
+             * @description Entropy of the policy's distribution at this token, in nats, in the last pass over the response.
+             */
+            entropy?: number | null;
+            /**
+             * Ratio
+             * @description π/π_old of the token in the last pass over the response; 1 where the policy had taken no step before it.
+             */
+            ratio?: number | null;
+            /**
+             * Special
+             * @description Whether it is a special token, such as EOS; none in logs from before it was reported.
+             */
+            special?: boolean | null;
         };
         /**
          * TokenizerSpec

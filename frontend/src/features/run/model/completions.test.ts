@@ -13,6 +13,7 @@ const row = (response: string, score: number | null): Sample => ({
   reference: null,
   reference_score: null,
   reference_judge: null,
+  held_out: false,
 });
 const rows = [row("none", null), row("low", -1), row("high", 2)];
 const names = (list: readonly Sample[]) => list.map((one) => one.response);
