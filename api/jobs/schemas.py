@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field, PlainSerializer, WrapValidator
 
 from api.schema import ListOf, Schema, Timestamp
+from core.jobs.allowed_actions import JobAction
 from core.jobs.progress import Progress
 from core.models.job_logs import LogSource
 from core.models.jobs import JobStatus, Relation
@@ -125,6 +126,8 @@ class JobSummary(Schema):
     """The newest value of each metric of the current stage, by name; empty before its first step."""
     reward_sparkline: list[float]
     """Mean score in the course of PPO, at most 60 numbers; empty without PPO."""
+    actions: list[JobAction]
+    """The requests that the state of the job allows, by their names under `/v1/jobs/{job_id}`. `command`: its knobs can be changed."""
 
 
 class Job(JobSummary):

@@ -3561,6 +3561,22 @@ class JobSummary(TypedDict):
     """The newest value of each metric of the current stage, by name; empty before its first step."""
     reward_sparkline: list[float]
     """Mean score in the course of PPO, at most 60 numbers; empty without PPO."""
+    actions: list[
+        Literal[
+            "pause",
+            "resume",
+            "cancel",
+            "retry",
+            "command",
+            "clone",
+            "branch",
+            "extend",
+            "archive",
+            "unarchive",
+            "delete",
+        ]
+    ]
+    """The requests that the state of the job allows, by their names under `/v1/jobs/{job_id}`. `command`: its knobs can be changed."""
 
 
 class JsonSchemaReward(TypedDict, closed=True):
@@ -4502,6 +4518,22 @@ class Job(TypedDict):
     """The newest value of each metric of the current stage, by name; empty before its first step."""
     reward_sparkline: list[float]
     """Mean score in the course of PPO, at most 60 numbers; empty without PPO."""
+    actions: list[
+        Literal[
+            "pause",
+            "resume",
+            "cancel",
+            "retry",
+            "command",
+            "clone",
+            "branch",
+            "extend",
+            "archive",
+            "unarchive",
+            "delete",
+        ]
+    ]
+    """The requests that the state of the job allows, by their names under `/v1/jobs/{job_id}`. `command`: its knobs can be changed."""
     notes: str
     """Text for people."""
     spec: JobSpec

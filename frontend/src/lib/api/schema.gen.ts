@@ -5309,6 +5309,11 @@ export interface components {
              */
             reward_sparkline: number[];
             /**
+             * Actions
+             * @description The requests that the state of the job allows, by their names under `/v1/jobs/{job_id}`. `command`: its knobs can be changed.
+             */
+            actions: ("pause" | "resume" | "cancel" | "retry" | "command" | "clone" | "branch" | "extend" | "archive" | "unarchive" | "delete")[];
+            /**
              * Notes
              * @description Text for people.
              */
@@ -6242,6 +6247,11 @@ export interface components {
              * @description Mean score in the course of PPO, at most 60 numbers; empty without PPO.
              */
             reward_sparkline: number[];
+            /**
+             * Actions
+             * @description The requests that the state of the job allows, by their names under `/v1/jobs/{job_id}`. `command`: its knobs can be changed.
+             */
+            actions: ("pause" | "resume" | "cancel" | "retry" | "command" | "clone" | "branch" | "extend" | "archive" | "unarchive" | "delete")[];
         };
         /**
          * JobTag
