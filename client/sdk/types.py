@@ -778,50 +778,6 @@ class Health(TypedDict):
     """Always `ok`."""
 
 
-class HealthData(TypedDict):
-    """A health rule has fired. A step that is repeated after a resume reports the same finding again."""
-
-    stage: Literal["sft", "reward_model", "dpo", "kto", "ppo", "evaluation"]
-    """The stage of the run."""
-    step: int
-    """The step of the stage."""
-    rule: str
-    """Its name in the spec's `health`."""
-    action: Literal["warn", "pause", "stop", "roll_back"]
-    """The action of the run."""
-    limit: float
-    """The rule's limit."""
-    cause: str
-    """The problem, in a sentence."""
-    evidence: list[Evidence]
-    """The values that the last steps are compared with, then the last steps beyond the limit."""
-    suggestion: str
-    """The setting to change."""
-
-
-class HealthEvent(TypedDict):
-    """A health rule has fired. A step that is repeated after a resume reports the same finding again."""
-
-    object: Literal["job.event"]
-    """Always `job.event`."""
-    job_id: str
-    """The job that it belongs to."""
-    seq: int
-    """Sequence number in the job, from 1 without gaps. It is the event id of the stream and the cursor of this list."""
-    attempt: int
-    """The attempt that reported it."""
-    type: Literal["health"]
-    """Always `health`."""
-    created_at: str
-    """When it happened."""
-    stage: str | None
-    """Stage of the event; null if it concerns the whole job."""
-    step: int | None
-    """Step of the event; null if it has none."""
-    data: HealthData
-    """The event's own fields."""
-
-
 class HealthRule(TypedDict, closed=True):
     """One rule: its limit, its patience and its action."""
 
@@ -2546,6 +2502,17 @@ class SubmitAnswer(TypedDict, closed=True):
     """Time taken, in seconds. Left out: the time since the item was assigned."""
 
 
+class SuggestedChange(TypedDict):
+    """A change of the spec that may help. Several of a finding are alternatives."""
+
+    field: str
+    """Path of the field, such as `ppo.kl.coef`."""
+    value: JsonValue
+    """The new value."""
+    factor: NotRequired[float | None]
+    """`value` is this multiple of the value in the spec. A live knob may have another value; null for a fixed value."""
+
+
 class Suggestion(TypedDict, closed=True):
     """A change that lowers the peak, and the peak with this and all suggestions before it."""
 
@@ -3441,6 +3408,52 @@ class GroupList(TypedDict):
     """Cursor of the first item."""
     last_id: str | None
     """Cursor of the last item: the next page's `after`."""
+
+
+class HealthData(TypedDict):
+    """A health rule has fired. A step that is repeated after a resume reports the same finding again."""
+
+    stage: Literal["sft", "reward_model", "dpo", "kto", "ppo", "evaluation"]
+    """The stage of the run."""
+    step: int
+    """The step of the stage."""
+    rule: str
+    """Its name in the spec's `health`."""
+    action: Literal["warn", "pause", "stop", "roll_back"]
+    """The action of the run."""
+    limit: float
+    """The rule's limit."""
+    cause: str
+    """The problem, in a sentence."""
+    evidence: list[Evidence]
+    """The values that the last steps are compared with, then the last steps beyond the limit."""
+    suggestion: str
+    """The setting to change."""
+    changes: NotRequired[list[SuggestedChange]]
+    """The suggestion for programs; empty if there is no change with a known value."""
+
+
+class HealthEvent(TypedDict):
+    """A health rule has fired. A step that is repeated after a resume reports the same finding again."""
+
+    object: Literal["job.event"]
+    """Always `job.event`."""
+    job_id: str
+    """The job that it belongs to."""
+    seq: int
+    """Sequence number in the job, from 1 without gaps. It is the event id of the stream and the cursor of this list."""
+    attempt: int
+    """The attempt that reported it."""
+    type: Literal["health"]
+    """Always `health`."""
+    created_at: str
+    """When it happened."""
+    stage: str | None
+    """Stage of the event; null if it concerns the whole job."""
+    step: int | None
+    """Step of the event; null if it has none."""
+    data: HealthData
+    """The event's own fields."""
 
 
 class JobParent(TypedDict):

@@ -4830,6 +4830,12 @@ export interface components {
              * @description The setting to change.
              */
             suggestion: string;
+            /**
+             * Changes
+             * @description The suggestion for programs; empty if there is no change with a known value.
+             * @default []
+             */
+            changes: components["schemas"]["SuggestedChange"][];
         };
         /**
          * HealthEvent
@@ -10542,6 +10548,24 @@ export interface components {
              * @description Time taken, in seconds. Left out: the time since the item was assigned.
              */
             seconds?: number | null;
+        };
+        /**
+         * SuggestedChange
+         * @description A change of the spec that may help. Several of a finding are alternatives.
+         */
+        SuggestedChange: {
+            /**
+             * Field
+             * @description Path of the field, such as `ppo.kl.coef`.
+             */
+            field: string;
+            /** @description The new value. */
+            value: components["schemas"]["JsonValue"];
+            /**
+             * Factor
+             * @description `value` is this multiple of the value in the spec. A live knob may have another value; null for a fixed value.
+             */
+            factor?: number | null;
         };
         /**
          * Suggestion
