@@ -11,7 +11,17 @@ from api.dashboard import Dashboard
 from api.datasets import report_routes, version_routes
 from api.datasets import routes as datasets
 from api.groups import routes as groups
-from api.jobs import checkpoints, command_routes, events, logs, metrics, telemetry, transition_routes, validation_routes
+from api.jobs import (
+    checkpoints,
+    command_routes,
+    events,
+    logs,
+    metrics,
+    samples,
+    telemetry,
+    transition_routes,
+    validation_routes,
+)
 from api.jobs import routes as jobs
 from api.live import routes as live
 from api.live.hub import Hub
@@ -39,6 +49,7 @@ ROUTERS = (
     events.router,
     live.router,
     metrics.router,
+    samples.router,
     logs.router,
     telemetry.router,
     checkpoints.router,

@@ -277,6 +277,34 @@ class JobSampleList(ListOf[JobSample]):
     """The completions of one step."""
 
 
+class FigureHistogram(Schema):
+    """How often a figure of the completions has which value."""
+
+    by: Literal["score", "judge", "kl", "tokens"]
+    """The figure."""
+    low: float | None
+    """Lower edge of the first bin; null if no completion has the figure."""
+    high: float | None
+    """Upper edge of the last bin; it belongs to this bin."""
+    counts: list[int]
+    """Completions in each bin. The bins have equal widths; `min` and `max` of the request have no effect on them."""
+
+
+class SampleSearch(Schema):
+    """Completions that a search found."""
+
+    object: Literal["list"] = "list"
+    """Always `list`."""
+    data: list[JobSample]
+    """The completions of this page. Their `token_table` is null."""
+    has_more: bool
+    """Whether more follow. The same request with `skip` set to the number of those seen returns them."""
+    total: int
+    """Number of completions on all pages."""
+    histogram: FigureHistogram
+    """The histogram of the figure."""
+
+
 class SampleStep(Schema):
     """A step that has completions."""
 

@@ -975,6 +975,44 @@ class AsyncOperations(AsyncConnection):
             (await self._json("GET", f"/v1/jobs/{escaped(job_id)}/samples/steps", params={"stage": stage}))["data"]
         )
 
+    def search_job_samples(
+        self,
+        job_id: str,
+        order: Literal["highest", "lowest", "newest", "oldest"] | None = None,
+        skip: int | None = None,
+        by: Literal["score", "judge", "kl", "tokens"] | None = None,
+        min: float | None = None,
+        max: float | None = None,
+        stage: Literal["sft", "reward_model", "dpo", "kto", "ppo", "evaluation"] | None = None,
+        from_: int | None = None,
+        to: int | None = None,
+        q: str | None = None,
+        finished: bool | None = None,
+        held_out: bool | None = None,
+        same_prompt: str | None = None,
+    ) -> AsyncIterator[JobSample]:
+        """Search the completions of all steps, and return the histogram of a figure. Token tables are left out.
+
+        `GET /v1/jobs/{job_id}/samples/search`
+        """
+        return self._pages(
+            f"/v1/jobs/{escaped(job_id)}/samples/search",
+            params={
+                "order": order,
+                "skip": skip,
+                "by": by,
+                "min": min,
+                "max": max,
+                "stage": stage,
+                "from": from_,
+                "to": to,
+                "q": q,
+                "finished": finished,
+                "held_out": held_out,
+                "same_prompt": same_prompt,
+            },
+        )
+
     async def get_job_telemetry(self, job_id: str, attempt: int | None = None) -> Telemetry:
         """Return CPU, memory, disk and GPU measurements of an attempt as series over time, in at most 1,000 points.
 

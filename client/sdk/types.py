@@ -699,6 +699,19 @@ class ExtendJob(TypedDict, closed=True):
     """The new number of steps in all."""
 
 
+class FigureHistogram(TypedDict):
+    """How often a figure of the completions has which value."""
+
+    by: Literal["score", "judge", "kl", "tokens"]
+    """The figure."""
+    low: float | None
+    """Lower edge of the first bin; null if no completion has the figure."""
+    high: float | None
+    """Upper edge of the last bin; it belongs to this bin."""
+    counts: list[int]
+    """Completions in each bin. The bins have equal widths; `min` and `max` of the request have no effect on them."""
+
+
 class FindingCounts(TypedDict):
     """Numbers of findings, of the import and of the newest report."""
 
@@ -3967,6 +3980,21 @@ class Sample(TypedDict, closed=True):
     """The completion token by token; for a few completions, at evaluations in PPO."""
     held_out: NotRequired[bool]
     """Whether its prompt is one of those held-out prompts whose completions are logged at every evaluation of PPO."""
+
+
+class SampleSearch(TypedDict):
+    """Completions that a search found."""
+
+    object: Literal["list"]
+    """Always `list`."""
+    data: list[JobSample]
+    """The completions of this page. Their `token_table` is null."""
+    has_more: bool
+    """Whether more follow. The same request with `skip` set to the number of those seen returns them."""
+    total: int
+    """Number of completions on all pages."""
+    histogram: FigureHistogram
+    """The histogram of the figure."""
 
 
 class SamplesData(TypedDict):

@@ -1330,6 +1330,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/jobs/{job_id}/samples/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Search Job Samples
+         * @description Search the completions of all steps, and return the histogram of a figure. Token tables are left out.
+         */
+        get: operations["search_job_samples"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/jobs/{job_id}/logs": {
         parameters: {
             query?: never;
@@ -4436,6 +4456,33 @@ export interface components {
              * @description The new number of steps in all.
              */
             steps: number;
+        };
+        /**
+         * FigureHistogram
+         * @description How often a figure of the completions has which value.
+         */
+        FigureHistogram: {
+            /**
+             * By
+             * @description The figure.
+             * @enum {string}
+             */
+            by: "score" | "judge" | "kl" | "tokens";
+            /**
+             * Low
+             * @description Lower edge of the first bin; null if no completion has the figure.
+             */
+            low: number | null;
+            /**
+             * High
+             * @description Upper edge of the last bin; it belongs to this bin.
+             */
+            high: number | null;
+            /**
+             * Counts
+             * @description Completions in each bin. The bins have equal widths; `min` and `max` of the request have no effect on them.
+             */
+            counts: number[];
         };
         /**
          * Finding
@@ -9674,6 +9721,36 @@ export interface components {
              * @default false
              */
             held_out: boolean;
+        };
+        /**
+         * SampleSearch
+         * @description Completions that a search found.
+         */
+        SampleSearch: {
+            /**
+             * Object
+             * @description Always `list`.
+             * @default list
+             * @constant
+             */
+            object: "list";
+            /**
+             * Data
+             * @description The completions of this page. Their `token_table` is null.
+             */
+            data: components["schemas"]["JobSample"][];
+            /**
+             * Has More
+             * @description Whether more follow. The same request with `skip` set to the number of those seen returns them.
+             */
+            has_more: boolean;
+            /**
+             * Total
+             * @description Number of completions on all pages.
+             */
+            total: number;
+            /** @description The histogram of the figure. */
+            histogram: components["schemas"]["FigureHistogram"];
         };
         /**
          * SampleStep
@@ -19538,6 +19615,104 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SampleStepList"];
+                };
+            };
+            /** @description `not_signed_in`: Sign in, or send an API key. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: It does not exist, or belongs to another API key. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid_request`: The request is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on the server. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `unavailable`: The database or the broker does not answer. Try again.
+             *
+             *     `query_timeout`: A query took longer than the API allows.
+             */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    search_job_samples: {
+        parameters: {
+            query?: {
+                /** @description The order of the completions. */
+                order?: "highest" | "lowest" | "newest" | "oldest";
+                /** @description Number of completions to leave out at the start. */
+                skip?: number;
+                /** @description Maximum number of completions. */
+                limit?: number;
+                /** @description The figure of `min`, `max`, the histogram and the orders `highest` and `lowest`. */
+                by?: "score" | "judge" | "kl" | "tokens";
+                /** @description Lowest figure. */
+                min?: number | null;
+                /** @description Highest figure. */
+                max?: number | null;
+                /** @description Only this stage. */
+                stage?: ("sft" | "reward_model" | "dpo" | "kto" | "ppo" | "evaluation") | null;
+                /** @description First step. */
+                from?: number | null;
+                /** @description Last step. */
+                to?: number | null;
+                /** @description Text that the prompt or the response has, in any case. */
+                q?: string;
+                /** @description Only completions that ended with EOS, or only those that did not. */
+                finished?: boolean | null;
+                /** @description Only completions of held-out prompts, or only those of training batches. */
+                held_out?: boolean | null;
+                /** @description Only completions of the same prompt as this one, by its stage, step and index: `ppo.120.3`. */
+                same_prompt?: string | null;
+            };
+            header?: never;
+            path: {
+                job_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SampleSearch"];
                 };
             };
             /** @description `not_signed_in`: Sign in, or send an API key. */
