@@ -663,6 +663,8 @@ class AsyncOperations(AsyncConnection):
     async def get_job_knobs(self, job_id: str) -> JobKnobs:
         """The settings of the job's stage that can be changed while it runs, with their values and ranges.
 
+        While the job neither starts nor runs, no knob is `available`, and `reason` names the state. The values are the last ones.
+
         `GET /v1/jobs/{job_id}/knobs`
         """
         found: JobKnobs = await self._json("GET", f"/v1/jobs/{escaped(job_id)}/knobs")

@@ -75,6 +75,12 @@ def test_events_in_order_by_cursor_and_type(client: TestClient, job: Job) -> Non
     assert [event["seq"] for event in rest["data"]] == list(range(5, job.last_seq + 1)) and not rest["has_more"]
     only = client.get(f"/v1/jobs/{job.id}/events?types=samples,run_started").json()
     assert [event["type"] for event in only["data"]] == ["run_started", "samples"]
+    refused = problem(client.get(f"/v1/jobs/{job.id}/events?types=samples,metric"), 422, "invalid_request")
+    assert refused["errors"] == [{"pointer": "?types", "detail": "unknown type 'metric'; did you mean 'metrics'?"}]
+    assert (
+        "there is no type 'metric'. The types are status_changed," in refused["detail"]
+        and "samples" in refused["detail"]
+    )
 
 
 TOLD: list[Event] = [

@@ -839,6 +839,8 @@ export interface paths {
         /**
          * Get Job Knobs
          * @description The settings of the job's stage that can be changed while it runs, with their values and ranges.
+         *
+         *     While the job neither starts nor runs, no knob is `available`, and `reason` names the state. The values are the last ones.
          */
         get: operations["get_job_knobs"];
         put?: never;
@@ -5608,17 +5610,17 @@ export interface components {
             field: string;
             /**
              * Value
-             * @description Present value: that of the spec, or of the newest change. An adaptive controller moves `kl_coef` on from it. Null if unavailable.
+             * @description Present value: that of the spec, or of the newest change. An adaptive controller moves `kl_coef` on from it. Null if the stage lacks the knob.
              */
             value: number | null;
             /**
              * Available
-             * @description Whether the stage has it.
+             * @description Whether it can be changed now: the stage has it, and the job is starting or running.
              */
             available: boolean;
             /**
              * Reason
-             * @description Why it is not available; null if it is.
+             * @description Why it is not available, for people; null if it is.
              */
             reason: string | null;
             /**
@@ -5667,7 +5669,7 @@ export interface components {
             knobs: components["schemas"]["JobKnob"][];
             /**
              * Pending
-             * @description Commands that the trainer has not taken up yet.
+             * @description Commands that the trainer has not taken up yet. A job that has ended takes up no more of them.
              */
             pending: components["schemas"]["JobCommand"][];
         };
@@ -19348,7 +19350,7 @@ export interface operations {
     stream_events: {
         parameters: {
             query: {
-                /** @description Ids of jobs with cursors, as `job_a:12,job_b`. Without a cursor: from 0. */
+                /** @description Ids of jobs with cursors, as `job_a:12,job_b`. Without a cursor: from 0. `job_a:12:done`: `done` was received, too. */
                 jobs: string;
             };
             header?: {
@@ -19360,7 +19362,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Server-sent events of all jobs: `event` is the type, `data` a `JobEvent` with its `job_id`. `id` contains the cursor of every job and has the form of `jobs`. `event: done` follows the last event of each job, with its `job_id` in `data`. A reconnection with `Last-Event-ID` neither loses nor repeats events. */
+            /** @description Server-sent events of all jobs: `event` is the type, `data` a `JobEvent` with its `job_id`. `id` contains the cursor of every job and has the form of `jobs`. `event: done` follows the last event of each job, with its `job_id` in `data`. A reconnection with `Last-Event-ID` neither loses nor repeats messages. */
             200: {
                 headers: {
                     [name: string]: unknown;
