@@ -15,6 +15,7 @@ from client.sdk.types import (
     AnnotationRound,
     AnnotationUndo,
     Checkpoint,
+    CreatedKey,
     Dataset,
     DatasetFormat,
     DatasetRow,
@@ -30,6 +31,7 @@ from client.sdk.types import (
     JobSample,
     JobSummary,
     JobTag,
+    Key,
     MetricInfo,
     Metrics,
     Overlap,
@@ -1057,6 +1059,33 @@ class Operations(Connection):
         `GET /v1/usage`
         """
         found: Usage = self._json("GET", "/v1/usage")
+        return found
+
+    def list_keys(self) -> list[Key]:
+        """List your API keys, revoked ones included, the newest first.
+
+        `GET /v1/keys`
+        """
+        return list((self._json("GET", "/v1/keys"))["data"])
+
+    def create_key(self, name: str) -> CreatedKey:
+        """Create another API key. It sees the same jobs, datasets and rounds as yours.
+
+        The response is the only one that contains the key. An operator's key creates operators' keys.
+
+        `POST /v1/keys`
+        """
+        found: CreatedKey = self._json("POST", "/v1/keys", body=given({"name": name}))
+        return found
+
+    def revoke_key(self, key_id: str) -> Key:
+        """Revoke an API key. Its browser sessions and event streams end within seconds.
+
+        The key of this request cannot be revoked by itself: use another one.
+
+        `POST /v1/keys/{key_id}/revoke`
+        """
+        found: Key = self._json("POST", f"/v1/keys/{escaped(key_id)}/revoke")
         return found
 
     def list_workers(self) -> list[Worker]:

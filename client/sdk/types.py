@@ -514,6 +514,31 @@ class CreateUploadFrom(TypedDict, closed=True):
     """Name of the file. Left out: the last part of the address."""
 
 
+class CreatedKey(TypedDict):
+    """A new API key with its text."""
+
+    object: Literal["key"]
+    """Always `key`."""
+    id: str
+    """Begins with `key_`."""
+    name: str
+    """Its purpose, as its creator named it."""
+    prefix: str
+    """Its first characters, by which its owner recognises it."""
+    operator: bool
+    """Whether it may change workers."""
+    current: bool
+    """Whether this request was made with it, or with a browser session that it opened."""
+    created_at: str
+    """When it was created."""
+    last_used_at: str | None
+    """When it was last used, to a minute; null if never."""
+    revoked_at: str | None
+    """When it was revoked; null if it is valid."""
+    text: str
+    """The key itself. It is shown once: the platform stores only its hash."""
+
+
 class CriticSpec(TypedDict, closed=True):
     """The value function of `advantage.estimator` = "gae"."""
 
@@ -1117,6 +1142,44 @@ class KTOSpec(TypedDict, closed=True):
     """λ_U: weight of the rows with a thumb down. The paper advises λ_D·n_D / (λ_U·n_U) between 1 and 4/3, n_D and n_U the numbers of thumbs up and down; `python -m trainer check` compares them."""
 
 
+class Key(TypedDict):
+    """An API key, without its text."""
+
+    object: Literal["key"]
+    """Always `key`."""
+    id: str
+    """Begins with `key_`."""
+    name: str
+    """Its purpose, as its creator named it."""
+    prefix: str
+    """Its first characters, by which its owner recognises it."""
+    operator: bool
+    """Whether it may change workers."""
+    current: bool
+    """Whether this request was made with it, or with a browser session that it opened."""
+    created_at: str
+    """When it was created."""
+    last_used_at: str | None
+    """When it was last used, to a minute; null if never."""
+    revoked_at: str | None
+    """When it was revoked; null if it is valid."""
+
+
+class KeyList(TypedDict):
+    """Your API keys."""
+
+    object: Literal["list"]
+    """Always `list`."""
+    data: list[Key]
+    """The items of this page."""
+    has_more: bool
+    """Whether more follow."""
+    first_id: str | None
+    """Cursor of the first item."""
+    last_id: str | None
+    """Cursor of the last item: the next page's `after`."""
+
+
 class KeyRef(TypedDict):
     """An API key."""
 
@@ -1124,6 +1187,8 @@ class KeyRef(TypedDict):
     """The key's id."""
     name: str
     """The key's name."""
+    operator: bool
+    """Whether it may change workers."""
 
 
 KnobChangedData = TypedDict(
@@ -1440,6 +1505,13 @@ class ModelReward(TypedDict, closed=True):
     """Which reward this is."""
     path: NotRequired[str | None]
     """Hub id, folder or checkpoint of a reward model. With a tokenizer other than the policy's, responses are decoded and encoded again with its own chat template. Left out: the one trained in this run."""
+
+
+class NewKey(TypedDict, closed=True):
+    """A key to create."""
+
+    name: str
+    """Its purpose, such as the name of a machine or a script."""
 
 
 class NextItems(TypedDict, closed=True):

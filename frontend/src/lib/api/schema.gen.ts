@@ -1555,6 +1555,54 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/keys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Keys
+         * @description List your API keys, revoked ones included, the newest first.
+         */
+        get: operations["list_keys"];
+        put?: never;
+        /**
+         * Create Key
+         * @description Create another API key. It sees the same jobs, datasets and rounds as yours.
+         *
+         *     The response is the only one that contains the key. An operator's key creates operators' keys.
+         */
+        post: operations["create_key"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/keys/{key_id}/revoke": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Revoke Key
+         * @description Revoke an API key. Its browser sessions and event streams end within seconds.
+         *
+         *     The key of this request cannot be revoked by itself: use another one.
+         */
+        post: operations["revoke_key"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/workers": {
         parameters: {
             query?: never;
@@ -3459,6 +3507,65 @@ export interface components {
              * @description Name of the file. Left out: the last part of the address.
              */
             filename?: string | null;
+        };
+        /**
+         * CreatedKey
+         * @description A new API key with its text.
+         */
+        CreatedKey: {
+            /**
+             * Object
+             * @description Always `key`.
+             * @default key
+             * @constant
+             */
+            object: "key";
+            /**
+             * Id
+             * @description Begins with `key_`.
+             */
+            id: string;
+            /**
+             * Name
+             * @description Its purpose, as its creator named it.
+             */
+            name: string;
+            /**
+             * Prefix
+             * @description Its first characters, by which its owner recognises it.
+             */
+            prefix: string;
+            /**
+             * Operator
+             * @description Whether it may change workers.
+             */
+            operator: boolean;
+            /**
+             * Current
+             * @description Whether this request was made with it, or with a browser session that it opened.
+             */
+            current: boolean;
+            /**
+             * Created At
+             * Format: date-time
+             * @description When it was created.
+             */
+            created_at: string;
+            /**
+             * Last Used At
+             * @description When it was last used, to a minute; null if never.
+             */
+            last_used_at: string | null;
+            /**
+             * Revoked At
+             * @description When it was revoked; null if it is valid.
+             */
+            revoked_at: string | null;
+            /**
+             * Text
+             * @description The key itself. It is shown once: the platform stores only its hash.
+             */
+            text: string;
         };
         /**
          * CriticSpec
@@ -6549,6 +6656,94 @@ export interface components {
             undesirable_weight: number;
         };
         /**
+         * Key
+         * @description An API key, without its text.
+         */
+        Key: {
+            /**
+             * Object
+             * @description Always `key`.
+             * @default key
+             * @constant
+             */
+            object: "key";
+            /**
+             * Id
+             * @description Begins with `key_`.
+             */
+            id: string;
+            /**
+             * Name
+             * @description Its purpose, as its creator named it.
+             */
+            name: string;
+            /**
+             * Prefix
+             * @description Its first characters, by which its owner recognises it.
+             */
+            prefix: string;
+            /**
+             * Operator
+             * @description Whether it may change workers.
+             */
+            operator: boolean;
+            /**
+             * Current
+             * @description Whether this request was made with it, or with a browser session that it opened.
+             */
+            current: boolean;
+            /**
+             * Created At
+             * Format: date-time
+             * @description When it was created.
+             */
+            created_at: string;
+            /**
+             * Last Used At
+             * @description When it was last used, to a minute; null if never.
+             */
+            last_used_at: string | null;
+            /**
+             * Revoked At
+             * @description When it was revoked; null if it is valid.
+             */
+            revoked_at: string | null;
+        };
+        /**
+         * KeyList
+         * @description Your API keys.
+         */
+        KeyList: {
+            /**
+             * Object
+             * @description Always `list`.
+             * @default list
+             * @constant
+             */
+            object: "list";
+            /**
+             * Data
+             * @description The items of this page.
+             */
+            data: components["schemas"]["Key"][];
+            /**
+             * Has More
+             * @description Whether more follow.
+             * @default false
+             */
+            has_more: boolean;
+            /**
+             * First Id
+             * @description Cursor of the first item.
+             */
+            first_id: string | null;
+            /**
+             * Last Id
+             * @description Cursor of the last item: the next page's `after`.
+             */
+            last_id: string | null;
+        };
+        /**
          * KeyRef
          * @description An API key.
          */
@@ -6563,6 +6758,12 @@ export interface components {
              * @description The key's name.
              */
             name: string;
+            /**
+             * Operator
+             * @description Whether it may change workers.
+             * @default false
+             */
+            operator: boolean;
         };
         /**
          * KnobChangedData
@@ -7367,6 +7568,17 @@ export interface components {
              * @description Load the frozen backbone in 8 or 4 bits (bitsandbytes, where installed; QLoRA, Dettmers et al. 2023). Needs `lora`.
              */
             quantization?: ("8bit" | "4bit") | null;
+        };
+        /**
+         * NewKey
+         * @description A key to create.
+         */
+        NewKey: {
+            /**
+             * Name
+             * @description Its purpose, such as the name of a machine or a script.
+             */
+            name: string;
         };
         /**
          * NewRound
@@ -20420,6 +20632,255 @@ export interface operations {
             };
             /** @description `not_signed_in`: Sign in, or send an API key. */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid_request`: The request is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on the server. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `unavailable`: The database or the broker does not answer. Try again.
+             *
+             *     `query_timeout`: A query took longer than the API allows.
+             */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_keys: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["KeyList"];
+                };
+            };
+            /** @description `not_signed_in`: Sign in, or send an API key. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid_request`: The request is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on the server. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `unavailable`: The database or the broker does not answer. Try again.
+             *
+             *     `query_timeout`: A query took longer than the API allows.
+             */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_key: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewKey"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CreatedKey"];
+                };
+            };
+            /** @description `bad_request`: The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_signed_in`: Sign in, or send an API key. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `cross_origin`: Requests that change something must come from the dashboard itself. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too_large`: The request is larger than allowed. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `wrong_media_type`: The route does not accept the Content-Type of the body. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid_request`: The request is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on the server. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `unavailable`: The database or the broker does not answer. Try again.
+             *
+             *     `query_timeout`: A query took longer than the API allows.
+             */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    revoke_key: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                key_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Key"];
+                };
+            };
+            /** @description `not_signed_in`: Sign in, or send an API key. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `cross_origin`: Requests that change something must come from the dashboard itself. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: It does not exist, or belongs to another API key. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `key_in_use`: The request is made with this key. */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
