@@ -23,7 +23,7 @@ from typing import Any
 
 from core.quotas import Quotas
 from core.scheduling.matching import Capacity, Requirement
-from core.scheduling.policy import LineHead, Policy, Priority, Share, choose
+from core.scheduling.policy import Line, Policy, Priority, Share, choose
 
 HOUR = 3600.0
 WORKERS = {1: 1000, 4: 1250, 8: 500}
@@ -31,7 +31,7 @@ WORKERS = {1: 1000, 4: 1250, 8: 500}
 _SIZES = (1, 4, 8)
 _START = 1_800_000_000.0
 _NO_QUOTAS = Quotas()
-Line = tuple[str, int, int]
+LineKey = tuple[str, int, int]
 """Owner, priority and GPUs."""
 
 
@@ -68,9 +68,9 @@ class Cluster:
         self._policy, self._random = policy, Random(seed)
         self._demands, self._idle = demands, dict(workers)
         self._gpus = sum(size * number for size, number in workers.items())
-        self._lines: dict[Line, deque[tuple[str, float, float]]] = {}
-        self._heads: dict[Line, LineHead] = {}
-        self._served: dict[Line, float] = {}
+        self._lines: dict[LineKey, deque[tuple[str, float, float]]] = {}
+        self._heads: dict[LineKey, Line] = {}
+        self._served: dict[LineKey, float] = {}
         self._shares = {one.owner_id: Share(at=_START) for one in demands}
         self._events: list[tuple[float, int, Any]] = []
         self._number = count()
@@ -115,14 +115,14 @@ class Cluster:
                 self._claim(now, worker)
                 return
 
-    def _update_head(self, line: Line) -> None:
+    def _update_head(self, line: LineKey) -> None:
         waiting = self._lines[line]
         if not waiting:
             self._heads.pop(line, None)
             return
         (owner_id, priority, size), (job_id, at, _) = line, waiting[0]
         need = Requirement(processes=size)
-        self._heads[line] = LineHead(job_id, owner_id, at, at, priority, need, self._served.get(line))
+        self._heads[line] = Line(job_id, owner_id, max(at, self._served.get(line, at)), priority, need)
 
     def _claim(self, now: float, worker: int) -> None:
         """An idle worker takes the job that the policy chooses."""

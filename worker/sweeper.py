@@ -14,7 +14,8 @@ from core.jobs import attempts, workers
 from core.jobs.groups import release_held_jobs
 from core.jobs.waking import wake_idle_workers
 from core.leasing import SweepResult
-from core.scheduling.shares import prune_lines, repair_shares
+from core.scheduling.lines import repair_lines
+from core.scheduling.shares import repair_shares
 from core.settings import Settings
 from core.uploads.store import sweep_uploads
 from worker.health import note_sweep
@@ -50,7 +51,7 @@ def sweep_jobs(settings: Settings) -> SweepResult:
         gone = workers.remove_silent_workers(session)
         result = attempts.sweep(session)
         repaired = repair_shares(session)
-        prune_lines(session, settings)
+        repair_lines(session)
         released = release_held_jobs(session)
         if result.queued or released:
             wake_idle_workers(session, settings.redis_url)

@@ -15,6 +15,7 @@ from benchmarks.platform_suite.local_platform import local_platform
 from core import db, live
 from core.db import session_scope
 from core.jobs import attempts
+from core.scheduling.lines import repair_lines
 from core.scheduling.shares import repair_shares
 from core.settings import get_settings
 from trainer.spec import JobSpec
@@ -22,6 +23,7 @@ from trainer.spec import JobSpec
 _OWNERS = 40
 _JOBS, _QUEUED, _ACTIVE = 100_000, 1_000, 200
 _CLAIMERS = 16
+_LINES = 1_000
 _SECONDS, _REHEARSED_SECONDS = 15.0, 2.0
 """Seconds for one claimer, and again for 16."""
 _SPEC = {"model": "benchmark/model", "data": {"preferences": "ds_benchmark"}, "ppo": {}}
@@ -52,20 +54,21 @@ class Claims:
 def claims(place: Place) -> dict[str, Any]:
     """`claim_p50_ms`, `claim_p99_ms`: a claim and its commit, by one worker at a time. `claims_per_second`: of 16 workers.
 
-    Claimed jobs are replaced by new ones, so 1,000 jobs are queued all the time and the number of active jobs grows.
+    These have 40 lines, one for each owner. `claim_p50_of_1000_lines_ms` has 1,000. Claimed jobs are replaced by new ones, so 1,000 jobs are queued all the time and the number of active jobs grows.
     """
     seconds = _REHEARSED_SECONDS if place.rehearsal else _SECONDS
     with local_platform(place.folder) as platform:
         url = platform.database_url.replace("+psycopg", "")
         with psycopg.connect(url, autocommit=True) as connection:
             store_jobs(connection, 2_000 if place.rehearsal else _JOBS)
-            with session_scope() as session:
-                repair_shares(session)
             alone, together = (measure(connection, count, seconds) for count in (1, _CLAIMERS))
-    claimed = [*alone.claimed, *together.claimed]
+            spread_over_lines(connection)
+            of_many_lines = measure(connection, 1, seconds / 3)
+    claimed = [*alone.claimed, *together.claimed, *of_many_lines.claimed]
     return {
         **{f"claim_p{one}_ms": alone.milliseconds(one) for one in (50, 99)},
         **{f"claim_p{one}_of_{_CLAIMERS}_ms": together.milliseconds(one) for one in (50, 99)},
+        f"claim_p50_of_{_LINES}_lines_ms": of_many_lines.milliseconds(50),
         "claims_per_second": round(len(together.seconds) / seconds, 1),
         "claims": len(claimed),
         "claims_double": len(claimed) - len(set(claimed)),
@@ -79,6 +82,9 @@ def store_jobs(connection: psycopg.Connection, count: int) -> None:
     add_jobs(connection, "ended_", "succeeded", max(count - _QUEUED - _ACTIVE, 0))
     add_jobs(connection, "active_", "running", _ACTIVE)
     add_jobs(connection, "queued_", "queued", _QUEUED)
+    with session_scope() as session:
+        repair_lines(session)
+        repair_shares(session)
     connection.execute("VACUUM ANALYZE jobs")
 
 
@@ -86,6 +92,20 @@ def add_jobs(connection: psycopg.Connection, prefix: str, status: str, count: in
     """Store jobs of all owners in turn, each with a complete spec."""
     spec = json.dumps(JobSpec.model_validate(_SPEC).model_dump(mode="json"))
     connection.execute(_INSERT, {"prefix": prefix, "status": status, "count": count, "spec": spec})
+
+
+def spread_over_lines(connection: psycopg.Connection) -> None:
+    """Queue three more jobs for each of 1,000 lines: 40 owners with 25 requirements each."""
+    add_jobs(connection, "line_", "queued", 3 * _LINES)
+    connection.execute(
+        f"""
+        UPDATE jobs SET requirement = jsonb_build_object('gpu_memory_gib', split_part(id, '_', 2)::int / {_OWNERS} % {_LINES // _OWNERS})
+        WHERE status = 'queued' AND id LIKE 'line%'
+        """
+    )
+    with session_scope() as session:
+        repair_lines(session)
+    connection.execute("VACUUM ANALYZE jobs, queue_lines")
 
 
 def measure(connection: psycopg.Connection, claimers: int, seconds: float) -> Claims:

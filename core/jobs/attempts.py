@@ -128,8 +128,8 @@ def release(session: Session, job_id: str, attempt: int, reason: str) -> JobStat
     """Give a saved job back. Returns its new status: queued, or cancelled or paused where that was requested."""
     job = held(session, job_id, attempt)
     to = _status_after_release(job)
+    _end_attempt(session, job, Outcome.RELEASED)  # before the change, which locks the line: a claim locks in this order
     change_status(session, job, to, reason, actors.worker(job.worker_id))
-    _end_attempt(session, job, Outcome.RELEASED)
     return to
 
 

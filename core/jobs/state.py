@@ -13,6 +13,7 @@ from core.jobs.actors import Actor
 from core.live import announce
 from core.models import CheckpointPin, Job, JobEvent
 from core.models.jobs import ACTIVE, TERMINAL, JobStatus
+from core.scheduling.lines import enter_line
 
 S = JobStatus
 TRANSITIONS: dict[JobStatus, frozenset[JobStatus]] = {
@@ -133,4 +134,6 @@ def _write(session: Session, job: Job, start: JobStatus | None, to: JobStatus, r
     )
     session.add_all([job, event])
     session.flush()
+    if to is S.QUEUED:
+        enter_line(session, job.id)
     announce(session, job.id, job.last_seq)

@@ -165,9 +165,11 @@ queue_lines = Table(
     Column("owner_id", Text, ForeignKey("owners.id", ondelete="CASCADE"), primary_key=True),
     Column("priority", BigInteger, primary_key=True),
     Column("requirement", JSONB(none_as_null=True), primary_key=True),
-    Column("served_at", DateTime(timezone=True), nullable=False, index=True),
+    Column("waits_since", DateTime(timezone=True), nullable=False),
 )
-"""When a job of a line was claimed last. A line is the jobs of an owner with one priority and one requirement.
+"""The lines of the queue. A line is the queued jobs of an owner with one priority and one requirement.
+
+`waits_since` is when its first job was queued or a job of it was claimed last, whichever is later.
 
 It is a plain table because a dict in the primary key has no hash, which the mapper needs.
 """

@@ -1,7 +1,7 @@
 """The claim of a job: one statement that applies `core.scheduling.policy` in the database.
 
-The statement reads the first job of each line from an index, so its cost depends on the number of lines and not on the
-number of jobs. It locks the owner's row, so that quotas hold exactly, and skips owners that another claim has locked. It
+The statement orders the lines by their rows in `queue_lines`, and reads the first job of the best line from an index. So its
+cost depends on the number of lines and not on the number of jobs. It locks the owner's row, so that quotas hold exactly, and skips owners that another claim has locked. It
 starts the attempt as `core.jobs.state.change_status` would: status, event and attempt are written together.
 """
 
@@ -23,8 +23,8 @@ from core.settings import Settings, get_settings
 
 _TRIES = 20
 _PAUSE_SECONDS = 0.002
-_LINE = "owner_id, priority, requirement"
-_HEAD = f"id, {_LINE}, slots, created_at, queued_at"
+_OF_LINE = "(owner_id, priority, requirement) = (line.owner_id, line.priority, line.requirement)"
+_SLOTS = "coalesce((requirement ->> 'processes')::bigint, 1) * coalesce((requirement ->> 'machines')::bigint, 1)"
 
 
 def _quota(name: str) -> str:
@@ -44,45 +44,47 @@ _FITS = " AND ".join(
     )
 )
 """SQL of `Capacity.fits`."""
-_WITHIN_QUOTAS = f"""
+_MAY_START = f"""
     coalesce(owner.running_jobs < {_quota("running_jobs")}, true)
-    AND coalesce(owner.slots_in_use + line.slots <= {_quota("gpus")}, true)
     AND coalesce({MONTH} < 3600 * {_quota("gpu_hours")}, true)"""
+_ROOM = f"({_quota('gpus')} - owner.slots_in_use)"
+"""SQL of the slots that the owner may take in addition; null without a limit."""
 _TAKES_JOBS = "NOT EXISTS (SELECT FROM workers WHERE workers.id = :worker_id AND workers.state <> 'online')"
-_HEADS = f"""WITH RECURSIVE
-    clock AS MATERIALIZED (SELECT clock_timestamp() AS now),
-    heads AS (
-        (SELECT {_HEAD} FROM jobs WHERE status = 'queued' ORDER BY {_LINE}, created_at, id LIMIT 1)
-        UNION ALL
-        SELECT next.* FROM heads CROSS JOIN LATERAL (
-            SELECT {_HEAD} FROM jobs
-            WHERE status = 'queued' AND ({_LINE}) > (heads.owner_id, heads.priority, heads.requirement)
-            ORDER BY {_LINE}, created_at, id LIMIT 1
-        ) AS next
-    ),
-    waiting AS (
-        SELECT heads.*, greatest(heads.queued_at, queue_lines.served_at) AS waits_since
-        FROM heads LEFT JOIN queue_lines USING ({_LINE})
-    ),
-    lines AS MATERIALIZED (
-        SELECT line.*, {DECAYED} + owner.slots_in_use * :running AS used, least({int(OVERDUE)}, priority
-            + floor(extract(epoch FROM clock.now - waits_since)::float8 / :ageing)::bigint) AS rank
-        FROM waiting AS line JOIN owners AS owner ON owner.id = line.owner_id CROSS JOIN clock
-        WHERE {_FITS} AND {_WITHIN_QUOTAS} AND {_TAKES_JOBS}
-    )""".removeprefix("WITH RECURSIVE")
-_ORDER = f"line.rank DESC, CASE WHEN line.rank = {int(OVERDUE)} THEN line.waits_since END, line.used, line.created_at, line.id"
-HEADS_IN_ORDER = text(f"WITH RECURSIVE {_HEADS} SELECT id FROM lines AS line ORDER BY {_ORDER}")
-"""The ids of the heads of all lines that a worker may take, in the order of the policy."""
+_ORDER = f"line.rank DESC, CASE WHEN line.rank = {int(OVERDUE)} THEN line.waits_since END, line.used, line.waits_since"
 
 
 def _claim(lock: str) -> TextualSelect:
-    statement = f"""WITH RECURSIVE {_HEADS},
+    """The statement. The joins of `chosen` are evaluated line by line, in order, until one line has a job and a free owner."""
+    statement = f"""WITH clock AS MATERIALIZED (SELECT clock_timestamp() AS now),
+    fitting AS MATERIALIZED (
+        SELECT requirement, {_SLOTS} AS slots FROM (SELECT DISTINCT requirement FROM queue_lines) AS need WHERE {_FITS}
+    ),
+    sharing AS MATERIALIZED (
+        SELECT owner.id AS owner_id, {DECAYED} + owner.slots_in_use * :running AS used, {_ROOM} AS room
+        FROM owners AS owner CROSS JOIN clock
+        WHERE {_MAY_START} AND {_TAKES_JOBS} AND owner.id IN (SELECT owner_id FROM queue_lines)
+    ),
+    lines AS MATERIALIZED (
+        SELECT owner_id, priority, requirement, waits_since, slots, used, least({int(OVERDUE)}, priority
+            + floor(extract(epoch FROM clock.now - waits_since)::float8 / :ageing)::bigint) AS rank
+        FROM queue_lines JOIN fitting USING (requirement) JOIN sharing USING (owner_id) CROSS JOIN clock
+        WHERE coalesce(slots <= room, true)
+    ),
+    top AS MATERIALIZED (
+        SELECT line.rank FROM (SELECT * FROM lines AS line ORDER BY {_ORDER}) AS line
+        CROSS JOIN LATERAL (SELECT FROM jobs WHERE status = 'queued' AND {_OF_LINE} LIMIT 1) AS job
+        LIMIT 1
+    ),
     chosen AS MATERIALIZED (
         SELECT line.owner_id, line.priority, line.requirement
-        FROM lines AS line JOIN owners AS owner ON owner.id = line.owner_id CROSS JOIN clock
-        WHERE line.rank = (SELECT max(rank) FROM lines) AND {_WITHIN_QUOTAS}
-        ORDER BY {_ORDER} LIMIT 1
-        {lock}
+        FROM (SELECT * FROM lines AS line WHERE rank = (SELECT rank FROM top) ORDER BY {_ORDER}) AS line
+        CROSS JOIN LATERAL (SELECT FROM jobs WHERE status = 'queued' AND {_OF_LINE} LIMIT 1) AS job
+        CROSS JOIN LATERAL (
+            SELECT FROM owners AS owner CROSS JOIN clock WHERE owner.id = line.owner_id
+                AND {_MAY_START} AND coalesce(line.slots <= {_ROOM}, true)
+            {lock}
+        ) AS locked
+        LIMIT 1
     ),
     first AS MATERIALIZED (
         SELECT id FROM jobs
@@ -115,11 +117,10 @@ def _claim(lock: str) -> TextualSelect:
         FROM started, clock WHERE owner.id = started.owner_id
     ),
     served AS (
-        INSERT INTO queue_lines (owner_id, priority, requirement, served_at)
-        SELECT owner_id, priority, requirement, clock.now FROM started, clock
-        ON CONFLICT (owner_id, priority, requirement) DO UPDATE SET served_at = excluded.served_at
+        UPDATE queue_lines AS line SET waits_since = clock.now FROM started, clock
+        WHERE (line.owner_id, line.priority, line.requirement) = (started.owner_id, started.priority, started.requirement)
     )
-    SELECT (SELECT count(*) FROM lines) AS lines, (SELECT count(*) FROM chosen) AS chosen, started.id, started.owner_id,
+    SELECT (SELECT count(*) FROM top) AS lines, (SELECT count(*) FROM chosen) AS chosen, started.id, started.owner_id,
         started.attempt, started.last_seq, started.spec, started.lease_expires_at
     FROM (VALUES (1)) AS one (n) LEFT JOIN started ON true"""
     return text(statement).columns(spec=JSONB, lines=BigInteger, chosen=BigInteger)

@@ -1,14 +1,14 @@
 """The scheduling policy: which queued job a worker takes next. Pure functions; times are Unix seconds.
 
-Queued jobs form **lines**: the jobs of one owner with one priority and one requirement, oldest first. The first job of each
-line competes with the first jobs of the other lines, in this order:
+Queued jobs form **lines**: the jobs of one owner with one priority and one requirement, oldest first. The lines
+are ordered by:
 
 1. Rank: the priority, raised by one for each `ageing` seconds that the line has waited. A line waits from the moment when
    its first job was queued, or from the last claim of one of its jobs, whichever is later. Above the highest priority, the
    line is overdue: overdue lines are served in the order in which they began to wait, so every line is served at some time.
 2. Fair share: the owner with the smaller use. Use is the owner's slot-seconds, decayed by a half-life. Jobs that run at
    this moment count `running` seconds each in advance, so that claims at the same moment go to different owners.
-3. Age of the job.
+3. Waiting time of the line.
 
 `core/scheduling/claim.py` applies the same policy as SQL. A test compares the two on random queues.
 """
@@ -60,6 +60,10 @@ class Policy:
     """Waiting time that raises the rank of a line by one."""
     running: float = 600.0
     """Use that a running slot counts in advance."""
+    protected: float = 600.0
+    """Time for which an attempt is not preempted."""
+    preempted_use: float = 4.0
+    """How many times more an owner must have used to be preempted by another one of the same priority class."""
 
     def use(self, share: "Share", now: float) -> float:
         """The use that the fair share compares."""
@@ -98,55 +102,49 @@ class Share:
 
 
 @dataclass(frozen=True)
-class LineHead:
-    """The first job of a line."""
+class Line:
+    """A line with at least one job."""
 
     job_id: str
+    """Its first job."""
     owner_id: str
-    created_at: float
-    queued_at: float
-    """When the job was queued last."""
+    waits_since: float
     priority: int = Priority.NORMAL
     requirement: Requirement = field(default_factory=Requirement)
-    served_at: float | None = None
-    """When a job of this line was claimed last."""
-
-    @property
-    def waits_since(self) -> float:
-        return self.queued_at if self.served_at is None else max(self.queued_at, self.served_at)
 
 
 OrderKey = tuple[int, float, float, float, str]
 
 
-def rank(head: LineHead, now: float, policy: Policy) -> int:
+def rank(line: Line, now: float, policy: Policy) -> int:
     """The priority, raised by the waiting time of the line."""
-    return min(OVERDUE, head.priority + math.floor((now - head.waits_since) / policy.ageing))
+    return min(OVERDUE, line.priority + math.floor((now - line.waits_since) / policy.ageing))
 
 
-def order_key(head: LineHead, share: Share, now: float, policy: Policy) -> OrderKey:
+def order_key(line: Line, share: Share, now: float, policy: Policy) -> OrderKey:
     """The sort key of a line: the smallest key is served first."""
-    place = rank(head, now, policy)
-    turn = head.waits_since if place == OVERDUE else 0.0
-    return (-place, turn, policy.use(share, now), head.created_at, head.job_id)
+    place = rank(line, now, policy)
+    turn = line.waits_since if place == OVERDUE else 0.0
+    return (-place, turn, policy.use(share, now), line.waits_since, line.job_id)
 
 
 def choose(
-    heads: Iterable[LineHead],
+    lines: Iterable[Line],
     shares: Mapping[str, Share],
     quotas: Mapping[str, Quotas],
     now: float,
     policy: Policy,
     capacity: Capacity = EVERYTHING,
-) -> LineHead | None:
-    """The head that a worker with this capacity takes; None if no head fits the worker and its owner's quotas."""
-    fitting = (head for head in heads if capacity.fits(head.requirement))
-    allowed = (head for head in fitting if not _over_quota(head, shares[head.owner_id], quotas[head.owner_id], now))
-    return min(allowed, key=lambda head: order_key(head, shares[head.owner_id], now, policy), default=None)
+) -> Line | None:
+    """The line that a worker with this capacity serves; None if no line fits the worker and its owner's quotas."""
+    fitting = (line for line in lines if capacity.fits(line.requirement))
+    allowed = (line for line in fitting if not over_quota(line, shares[line.owner_id], quotas[line.owner_id], now))
+    return min(allowed, key=lambda line: order_key(line, shares[line.owner_id], now, policy), default=None)
 
 
-def _over_quota(head: LineHead, share: Share, quotas: Quotas, now: float) -> bool:
-    return quotas.exceeded(share.running, share.slots, share.month_at(now), head.requirement.slots) is not None
+def over_quota(line: Line, share: Share, quotas: Quotas, now: float) -> bool:
+    """Whether a quota of its owner keeps the line from being served."""
+    return quotas.exceeded(share.running, share.slots, share.month_at(now), line.requirement.slots) is not None
 
 
 def month_start(now: float) -> float:

@@ -4,13 +4,13 @@ The claim and the end of an attempt change them in their own transaction, so eac
 changes the number of slots is constant, so the use at any time follows from the columns. `policy.Share` has the formulas.
 """
 
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
-from sqlalchemy import delete, func, text
+from sqlalchemy import text
 from sqlalchemy.orm import Session
 
-from core.models import Owner, queue_lines
+from core.models import Owner
 from core.models.jobs import ACTIVE
 from core.scheduling.policy import Share
 from core.settings import Settings, get_settings
@@ -86,12 +86,6 @@ def repair_shares(session: Session) -> list[str]:
         session.execute(_LOCK, {"owner_id": owner_id})
         session.execute(_REPAIR, _parameters(owner_id))
     return wrong
-
-
-def prune_lines(session: Session, settings: Settings) -> None:
-    """Delete the times of lines that were served so long ago that they no longer matter."""
-    horizon = timedelta(hours=10 * settings.ageing_hours)
-    session.execute(delete(queue_lines).where(queue_lines.c.served_at < func.now() - horizon))
 
 
 def _parameters(owner_id: str) -> dict[str, Any]:

@@ -28,7 +28,6 @@ from trainer.events.kinds import (
     StageFinished,
     StagePlan,
     StageStarted,
-    SuggestedChange,
     TokenRow,
 )
 from trainer.events.log import EventLog, finite, read
@@ -36,5 +35,5 @@ from trainer.events.log import EventLog, finite, read
 __all__ = [
     "CheckpointSaved", "CommandDone", "CommandRefused", "CommandRequested", "Curve", "CurvePoint", "Event", "EventLog", "Evidence", "Health",
     "KnobChanged", "Message", "Metrics", "ReportCard", "RolledBack", "RunFailed", "RunFinished", "RunStarted", "RunStopped",
-    "Sample", "Samples", "SeedFinished", "StageFinished", "StagePlan", "StageStarted", "SuggestedChange", "TokenRow", "finite", "read",
+    "Sample", "Samples", "SeedFinished", "StageFinished", "StagePlan", "StageStarted", "TokenRow", "finite", "read",
 ]  # fmt: skip

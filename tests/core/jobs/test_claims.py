@@ -15,6 +15,7 @@ from core.jobs.events import append_events
 from core.jobs.state import Request, request, request_cancel
 from core.models import Job, JobAttempt
 from core.models.jobs import JobStatus
+from core.scheduling.lines import repair_lines
 from core.settings import Settings
 from tests.core.factories import make_job, make_key, running, start_events, step
 from trainer.events import CheckpointSaved
@@ -74,6 +75,7 @@ def test_priority_then_fair_share_then_age_decide(session: Session) -> None:
     older, newer = make_job(session, busy), make_job(session, idle)
     newest, urgent = make_job(session, idle), make_job(session, busy)
     session.execute(text("UPDATE jobs SET priority = 1 WHERE id = :id"), {"id": urgent.id})
+    repair_lines(session)
     session.commit()
     order = [claim.job_id for claim in iter(lambda: _claim("wrk_2"), None)]
     assert order == [urgent.id, newer.id, newest.id, older.id]

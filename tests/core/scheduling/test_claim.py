@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from random import Random
 
 import pytest
-from sqlalchemy import insert, select, text
+from sqlalchemy import delete, insert, select, text, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.orm import Session
 
@@ -15,8 +15,8 @@ from core.models import Job, JobAttempt, Owner, queue_lines
 from core.quotas import Quotas
 from core.scheduling import policy, shares
 from core.scheduling.claim import policy_of, start_next_job
+from core.scheduling.lines import read_lines, repair_lines
 from core.scheduling.matching import Capacity, Requirement
-from core.scheduling.policy import LineHead
 from core.settings import Settings
 from tests.core.factories import make_job, make_key
 
@@ -51,43 +51,26 @@ def _random_queue(session: Session, random: Random) -> None:
         quotas = random.choice(QUOTAS).model_dump(exclude_defaults=True)
         session.execute(insert(Owner).values(id=owner, name=owner, quotas=quotas, **use))
     for number in range(random.randrange(20)):
-        need, at = random.choice(NEEDS), before()
+        need = random.choice(NEEDS)
         line = {
             "owner_id": random.choice("abc"),
             "priority": random.choice([-1, 0, 0, 1]),
             "requirement": need.stored(),
         }
-        fields = {
-            "id": f"job_{number:02}",
-            "name": "",
-            "spec": {},
-            "status": "queued",
-            "status_reason": "",
-            "attempt": 0,
-        }
-        queued = at + timedelta(seconds=random.choice([0, 600]))
-        session.execute(
-            insert(Job).values(**line, **fields, slots=need.slots, created_at=at, queued_at=queued, last_seq=0)
-        )
-        if random.random() < 0.3:
-            served = upsert(queue_lines).values(**line, served_at=before())
-            session.execute(served.on_conflict_do_nothing())
+        fields = {"id": f"job_{number:02}", "name": "", "spec": {}, "status_reason": "", "attempt": 0}
+        ended = random.random() < 0.2  # a line without jobs keeps its row for a while
+        fields |= {"status": "succeeded" if ended else "queued", "finished_at": before() if ended else None}
+        session.execute(insert(Job).values(**line, **fields, slots=need.slots, created_at=before(), last_seq=0))
+        since = before() + timedelta(milliseconds=number)  # no two lines are equal
+        session.execute(upsert(queue_lines).values(**line, waits_since=since).on_conflict_do_nothing())
     session.commit()
 
 
 def _chosen(session: Session, now: float, rules: policy.Policy, capacity: Capacity) -> str | None:
-    """The id of the job that the pure policy chooses, from all rows."""
+    """The id of the job that the pure policy chooses."""
     owners = session.scalars(select(Owner)).all()
-    served = {(one.owner_id, one.priority, str(one.requirement)): one for one in session.execute(select(queue_lines))}
-    heads: dict[tuple[str, int, str], LineHead] = {}
-    for job in session.scalars(select(Job).where(Job.status == "queued").order_by(Job.created_at, Job.id)):
-        line = (job.owner_id, job.priority, str(job.requirement))
-        last = served[line].served_at.timestamp() if line in served else None
-        need = Requirement.from_stored(job.requirement)
-        at = job.created_at.timestamp(), job.queued_at.timestamp()
-        heads.setdefault(line, LineHead(job.id, job.owner_id, *at, job.priority, need, last))
     found = policy.choose(
-        heads.values(),
+        read_lines(session),
         {one.id: shares.share_of(one) for one in owners},
         {one.id: Quotas.model_validate(one.quotas) for one in owners},
         now,
@@ -185,4 +168,36 @@ def test_claim_writes_the_event_and_the_line(session: Session) -> None:
         {"from": "queued", "to": "starting", "reason": reason, "error": None} | actor,
     )
     assert job.status_reason == reason
-    assert session.scalars(select(queue_lines.c.owner_id)).all() == [job.owner_id]
+    assert session.execute(select(queue_lines)).one() == (job.owner_id, 0, {}, job.started_at)
+
+
+def _waits_since(session: Session) -> datetime:
+    return session.scalars(select(queue_lines.c.waits_since)).one()
+
+
+def test_line_waits_since_its_first_job_was_queued(session: Session) -> None:
+    """An older job that returns to the queue becomes the first one of its line."""
+    owner = make_key(session).owner_id
+    first = make_job(session, owner)
+    assert _waits_since(session) == first.queued_at
+    make_job(session, owner)
+    assert _waits_since(session) == first.queued_at
+    attempts.claim(session, "wrk_1")
+    assert _waits_since(session) == first.started_at
+    attempts.release(session, first.id, 1, "The worker stops.")
+    assert _waits_since(session) == first.queued_at > first.started_at
+    assert [line.job_id for line in read_lines(session)] == [first.id]
+
+
+def test_missing_line_is_added_and_an_old_empty_one_removed(session: Session) -> None:
+    job = make_job(session)
+    session.execute(delete(queue_lines))
+    assert attempts.claim(session, "wrk_1") is None
+    repair_lines(session)
+    assert _waits_since(session) == job.queued_at
+    assert attempts.claim(session, "wrk_1") is not None
+    repair_lines(session)
+    assert _waits_since(session) == job.started_at
+    session.execute(update(queue_lines).values(waits_since=text("now() - interval '61 min'")))
+    repair_lines(session)
+    assert session.execute(select(queue_lines)).all() == []

@@ -1,8 +1,9 @@
 import math
+from typing import Any
 
 from core.quotas import Quotas
 from core.scheduling.matching import Capacity, Requirement
-from core.scheduling.policy import OVERDUE, LineHead, Policy, Priority, Share, choose, month_start, order_key, rank
+from core.scheduling.policy import OVERDUE, Line, Policy, Priority, Share, choose, month_start, order_key, rank
 
 HOUR = 3600.0
 POLICY = Policy(half_life=24 * HOUR, ageing=12 * HOUR, running=600.0)
@@ -10,15 +11,14 @@ NO_QUOTAS, ONE_CORE = Quotas(), Capacity()
 NOW = 1_800_000_000.0  # 2027-01-15 08:00 UTC
 
 
-def head(job_id: str, owner: str = "a", waited: float = 0.0, **fields: object) -> LineHead:
-    queued = NOW - waited
-    return LineHead(**{"job_id": job_id, "owner_id": owner, "created_at": queued, "queued_at": queued} | fields)
+def line(job_id: str, owner: str = "a", waited: float = 0.0, **fields: Any) -> Line:
+    return Line(job_id, owner, NOW - waited, **fields)
 
 
-def chosen(*heads: LineHead, quotas: Quotas = NO_QUOTAS, capacity: Capacity = ONE_CORE, **shares: Share) -> str | None:
-    owners = {one.owner_id for one in heads}
+def chosen(*lines: Line, quotas: Quotas = NO_QUOTAS, capacity: Capacity = ONE_CORE, **shares: Share) -> str | None:
+    owners = {one.owner_id for one in lines}
     found = choose(
-        heads,
+        lines,
         {owner: shares.get(owner, Share(at=NOW)) for owner in owners},
         dict.fromkeys(owners, quotas),
         NOW,
@@ -67,44 +67,39 @@ def test_share_after_a_claim_and_an_end_has_the_use_between() -> None:
 
 def test_a_line_rises_one_rank_per_ageing_time_until_overdue() -> None:
     waits = (0, 11.9, 12, 24, 36, 500)
-    ranks = [rank(head("j", waited=hours * HOUR, priority=Priority.LOW), NOW, POLICY) for hours in waits]
+    ranks = [rank(line("j", waited=hours * HOUR, priority=Priority.LOW), NOW, POLICY) for hours in waits]
     assert ranks == [-1, -1, 0, 1, OVERDUE, OVERDUE]
 
 
-def test_a_line_that_was_served_waits_anew() -> None:
-    served = head("j", waited=100 * HOUR, served_at=NOW - HOUR)
-    assert rank(served, NOW, POLICY) == Priority.NORMAL
-
-
 def test_higher_priority_is_chosen_before_smaller_use() -> None:
-    heads = head("low", "a", priority=Priority.LOW), head("high", "b", priority=Priority.HIGH)
-    assert chosen(*heads, b=Share(decayed=1e6, at=NOW)) == "high"
+    lines = line("low", "a", priority=Priority.LOW), line("high", "b", priority=Priority.HIGH)
+    assert chosen(*lines, b=Share(decayed=1e6, at=NOW)) == "high"
 
 
-def test_smaller_use_is_chosen_before_age() -> None:
-    assert chosen(head("old", "a", waited=60), head("new", "b"), a=Share(decayed=1.0, at=NOW)) == "new"
+def test_smaller_use_is_chosen_before_waiting_time() -> None:
+    assert chosen(line("old", "a", waited=60), line("new", "b"), a=Share(decayed=1.0, at=NOW)) == "new"
 
 
-def test_equal_use_is_chosen_by_age() -> None:
-    assert chosen(head("new", "a"), head("old", "b", waited=60)) == "old"
+def test_equal_use_is_chosen_by_waiting_time() -> None:
+    assert chosen(line("new", "a"), line("old", "b", waited=60)) == "old"
 
 
 def test_running_slots_count_in_advance() -> None:
     """b has used 599 s, and a runs one slot, which counts 600 s."""
-    heads = head("first", "a", waited=60), head("second", "b")
-    assert chosen(*heads, a=Share(slots=1, at=NOW), b=Share(decayed=599.0, at=NOW)) == "second"
-    assert chosen(*heads, a=Share(slots=1, at=NOW), b=Share(decayed=601.0, at=NOW)) == "first"
+    lines = line("first", "a", waited=60), line("second", "b")
+    assert chosen(*lines, a=Share(slots=1, at=NOW), b=Share(decayed=599.0, at=NOW)) == "second"
+    assert chosen(*lines, a=Share(slots=1, at=NOW), b=Share(decayed=601.0, at=NOW)) == "first"
 
 
 def test_overdue_lines_are_chosen_by_their_waiting_time() -> None:
-    heads = head("used", "a", waited=60 * HOUR), head("unused", "b", waited=50 * HOUR)
-    assert chosen(*heads, a=Share(decayed=1e9, at=NOW)) == "used"
+    lines = line("used", "a", waited=60 * HOUR), line("unused", "b", waited=50 * HOUR)
+    assert chosen(*lines, a=Share(decayed=1e9, at=NOW)) == "used"
 
 
 def test_quota_of_an_owner_leaves_its_jobs_waiting() -> None:
     eight = Requirement(processes=8)
     big = Capacity(gpus=8, gpu_processes=8)
-    one = head("j", requirement=eight)
+    one = line("j", requirement=eight)
     assert chosen(one, capacity=big, quotas=Quotas(gpus=8)) == "j"
     assert chosen(one, capacity=big, quotas=Quotas(gpus=7)) is None
     assert chosen(one, capacity=big, quotas=Quotas(running_jobs=1), a=Share(running=1, at=NOW)) is None
@@ -113,4 +108,4 @@ def test_quota_of_an_owner_leaves_its_jobs_waiting() -> None:
 
 
 def test_order_key_of_equal_lines_ends_with_the_id() -> None:
-    assert order_key(head("a"), Share(at=NOW), NOW, POLICY) < order_key(head("b"), Share(at=NOW), NOW, POLICY)
+    assert order_key(line("a"), Share(at=NOW), NOW, POLICY) < order_key(line("b"), Share(at=NOW), NOW, POLICY)
