@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 
 
-def eventually(condition: Callable[[], object], seconds: float = 10.0) -> None:
+def eventually(condition: Callable[[], object], seconds: float = 30.0) -> None:
     """Return as soon as `condition()` is true; fail after `seconds`."""
     deadline = time.monotonic() + seconds
     while not condition():

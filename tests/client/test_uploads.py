@@ -228,7 +228,7 @@ def proximal(up: Up, *arguments: str) -> "subprocess.Popen[str]":
 def test_cli_ctrl_c_ends_quickly_and_same_command_resumes(up: Up, client: Client, tmp_path: Path) -> None:
     file = tmp_path / "interrupted.jsonl"
     with file.open("wb") as content:
-        content.truncate(400 * MIB)
+        content.truncate(2048 * MIB)  # so long that neither call ends before its signal
     found: list[str] = []
 
     def arrives() -> bool:
@@ -237,15 +237,15 @@ def test_cli_ctrl_c_ends_quickly_and_same_command_resumes(up: Up, client: Client
         return bool(found)
 
     first = proximal(up, "datasets", "upload", str(file), "--kind", "sft")
-    eventually(arrives)
+    eventually(arrives, 60)
     first.send_signal(signal.SIGINT)
-    _, told = first.communicate(timeout=10)
+    _, told = first.communicate(timeout=30)
     assert (first.returncode, told) == (130, "Interrupted. Repeat the command to resume.\n")
     arrived = client.get_upload(found[0])["received"]
     second = proximal(up, "datasets", "upload", str(file), "--kind", "sft")
-    eventually(lambda: len(client.get_upload(found[0])["received"]) > len(arrived))
+    eventually(lambda: len(client.get_upload(found[0])["received"]) > len(arrived), 60)
     second.send_signal(signal.SIGINT)
-    second.communicate(timeout=10)
+    second.communicate(timeout=30)
     client.delete_upload(found[0])
 
 

@@ -21,7 +21,7 @@ from typing import Any, NoReturn
 import trainer.events
 from tests.trainer.other_rounding import install_if_asked
 from trainer.cli import main
-from trainer.events import Event, Metrics
+from trainer.events import Event, Metrics, console
 from trainer.metrics import METRICS
 
 ROOT = Path(__file__).parents[2]
@@ -47,23 +47,41 @@ _context = multiprocessing.get_context("forkserver")
 _context.set_forkserver_preload(["trainer.run.process"])
 
 
-def forked(command: list[str], environment: Mapping[str, str] | None = None, stderr: str | None = None) -> BaseProcess:
-    """`python -m trainer COMMAND`, started; with these variables besides, and its stderr in that file."""
-    process = _context.Process(target=_command, args=(command, dict(environment or {}), stderr))
+def forked(
+    command: list[str],
+    environment: Mapping[str, str] | None = None,
+    stderr: str | None = None,
+    on_event: Callable[[Event], None] | None = None,
+) -> BaseProcess:
+    """`python -m trainer COMMAND`, started; with these variables besides, and its stderr in that file.
+
+    The process calls `on_event` for each event, once it is written. It must be picklable.
+    """
+    process = _context.Process(target=_command, args=(command, dict(environment or {}), stderr, on_event))
     process.start()
     return process
 
 
-def _command(command: list[str], environment: dict[str, str], stderr: str | None) -> NoReturn:
+def _command(
+    command: list[str], environment: dict[str, str], stderr: str | None, on_event: Callable[[Event], None] | None
+) -> NoReturn:
     os.environ |= environment | {"HF_HUB_OFFLINE": "1"}
     if stderr is not None:
         os.dup2(os.open(stderr, os.O_WRONLY | os.O_APPEND), 2)
     install_if_asked()
+    if on_event is not None:
+        console.show = on_event
     sys.exit(main(command))
 
 
-def start(spec: Path, run_dir: Path, *options: str, stderr: str | None = None) -> BaseProcess:
-    return forked(["run", str(spec), "--run-dir", str(run_dir), *options], stderr=stderr)
+def start(
+    spec: Path,
+    run_dir: Path,
+    *options: str,
+    stderr: str | None = None,
+    on_event: Callable[[Event], None] | None = None,
+) -> BaseProcess:
+    return forked(["run", str(spec), "--run-dir", str(run_dir), *options], stderr=stderr, on_event=on_event)
 
 
 def run(spec: Path, run_dir: Path, *options: str, timeout: float = 240) -> tuple[int, str]:

@@ -1,9 +1,10 @@
 """Commands to a run: carried out between two steps, and repeated exactly when the run is resumed."""
 
+import os
 import signal
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from shutil import copy
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.trainer.run.tools import LENGTH, REWARD_MODEL, Crash, contents, run
-from tests.trainer.running import at, events_of, metrics_of, signal_when, start, status_of, write_spec
+from tests.trainer.running import at, events_of, metrics_of, start, status_of, write_spec
 from trainer.events import (
     CheckpointSaved,
     CommandDone,
@@ -139,11 +140,9 @@ def test_killed_run_ends_as_one_with_the_same_log(tmp_path: Path, changes: dict[
     killed, whole = tmp_path / "killed", tmp_path / "whole"
     changes = changes | {"stages": PPO, "ppo": {"save_every": 100, "kl": {"coef": 0.01}}}
     spec = write_spec(killed, **changes)
-    process = start(spec, killed)
-    wait_for(process, killed, at("ppo", 1))
-    append_commands(killed, [coef("a", 0.7), Command(id="b", name="learning_rate", value=3e-3, stage="ppo")])
-    status = signal_when(process, killed, lambda e: isinstance(e, KnobChanged) and e.command == "b", signal.SIGKILL)
-    assert status == -signal.SIGKILL
+    commands = [coef("a", 0.7), Command(id="b", name="learning_rate", value=3e-3, stage="ppo")]
+    process = start(spec, killed, on_event=partial(change_and_die, killed, commands))
+    assert status_of(process, 120) == -signal.SIGKILL
     assert status_of(start(spec, killed), 120) == 0
     write_spec(whole, **changes)
     for name in ("commands.jsonl", "command_log.jsonl"):
@@ -155,10 +154,12 @@ def test_killed_run_ends_as_one_with_the_same_log(tmp_path: Path, changes: dict[
     assert a[1:] == ("kl_coef", 0.01, 0.7) and b[1] == "learning_rate" and b[0] >= a[0] >= 1
 
 
-def wait_for(process: Any, folder: Path, seen: Callable[[Event], bool]) -> None:
-    while not any(map(seen, events_of(folder))):
-        assert process.is_alive()
-        time.sleep(0.02)
+def change_and_die(folder: Path, commands: list[Command], event: Event) -> None:
+    """In the process of the run: append the commands after step 1, and die of SIGKILL once the last one is carried out."""
+    if at("ppo", 1)(event):
+        append_commands(folder, commands)
+    if isinstance(event, KnobChanged) and event.command == commands[-1].id:
+        os.kill(os.getpid(), signal.SIGKILL)
 
 
 def test_actions_do_not_change_the_result(
