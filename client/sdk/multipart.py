@@ -89,7 +89,7 @@ class MultipartUpload:
                 return upload
         for upload in self._alike("open"):
             checks = _in_parallel(upload["received"], lambda number, of=upload: self._is_ours(of, number))  # type: ignore[misc]
-            if all(checks) and upload["sha256"] in (None, whole.result()):
+            if all(checks) and (upload["sha256"] is None or upload["sha256"] == whole.result()):
                 return upload
         return None
 

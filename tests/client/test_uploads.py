@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -223,6 +224,19 @@ def proximal(up: Up, *arguments: str) -> "subprocess.Popen[str]":
     environment = os.environ | {"PROXIMAL_DATA_DIR": str(up.folder)}
     command = [sys.executable, "-m", "client.cli", *arguments]
     return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def test_sdk_open_upload_resumes_before_the_file_is_hashed(tmp_path: Path) -> None:
+    """The upload has no checksum to compare with, so a long file is not read to its end first."""
+    file = tmp_path / "long.jsonl"
+    file.write_bytes(b"ab")
+    upload = {"id": "upl_1", "filename": file.name, "bytes": 2, "sha256": None, "part_bytes": 1, "received": [1]}
+    platform = Mock()
+    platform.list_uploads = lambda status: [upload] if status == "open" else []
+    platform.get_upload_part.return_value = {"sha256": hashlib.sha256(b"a").hexdigest()}
+    whole = Mock()
+    assert multipart.MultipartUpload(platform, file)._resumable(whole) == upload
+    whole.result.assert_not_called()
 
 
 def test_cli_ctrl_c_ends_quickly_and_same_command_resumes(up: Up, client: Client, tmp_path: Path) -> None:
