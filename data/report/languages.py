@@ -28,19 +28,24 @@ def sample_rows(rows: int) -> list[int]:
 
 @cache
 def identifier() -> Identify:
-    """py3langid's model (Lui and Baldwin 2012, retrained), with probabilities. It is cached, because loading takes most of a
-    second. Raises LibraryMissing if it is not installed."""
+    """py3langid's model (Lui and Baldwin 2012, retrained), with probabilities. Raises LibraryMissing if it is not installed.
+
+    The first text that is long enough loads the model, which takes half a second: more than the rest of a small report.
+    """
     try:
         from py3langid.langid import MODEL_FILE, LanguageIdentifier
     except ImportError as error:
         raise LibraryMissing("A report needs py3langid: pip install 'proximal[report]'.") from error
-    model = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+
+    @cache
+    def model() -> LanguageIdentifier:
+        return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
 
     def identify(text: str) -> str:
         beginning = " ".join(text[: 2 * _CHARACTERS].split())[:_CHARACTERS]
         if len(beginning) < _SHORTEST:
             return UNKNOWN
-        language, probability = model.classify(beginning)
+        language, probability = model().classify(beginning)
         return str(language) if probability >= _SURE else UNKNOWN
 
     return identify
