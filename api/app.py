@@ -4,14 +4,24 @@ from fastapi import APIRouter, Depends, FastAPI
 from fastapi.routing import APIRoute
 from starlette.middleware import Middleware
 
-from api import health, idempotency, platform, problems, reference, session, usage, workers
+from api import health, idempotency, keys, platform, problems, reference, session, usage, workers
 from api.annotation import routes as annotation
 from api.compression import Compression
 from api.dashboard import Dashboard
 from api.datasets import report_routes, version_routes
 from api.datasets import routes as datasets
 from api.groups import routes as groups
-from api.jobs import checkpoints, command_routes, events, logs, metrics, telemetry, transition_routes, validation_routes
+from api.jobs import (
+    checkpoints,
+    command_routes,
+    events,
+    logs,
+    metrics,
+    samples,
+    telemetry,
+    transition_routes,
+    validation_routes,
+)
 from api.jobs import routes as jobs
 from api.live import routes as live
 from api.live.hub import Hub
@@ -39,11 +49,13 @@ ROUTERS = (
     events.router,
     live.router,
     metrics.router,
+    samples.router,
     logs.router,
     telemetry.router,
     checkpoints.router,
     platform.router,
     usage.router,
+    keys.router,
     workers.router,
 )
 

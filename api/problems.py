@@ -13,7 +13,7 @@ from sqlalchemy.exc import DataError, InterfaceError, OperationalError, TimeoutE
 from starlette.exceptions import HTTPException
 
 from api.schema import Schema
-from api.validation import refusal
+from api.validation import not_storable, refusal
 from core.errors import (
     DiskFull,
     InvalidRequest,
@@ -128,7 +128,7 @@ def _query_timeout(request: Request) -> JSONResponse:
 
 async def _not_storable(request: Request, error: Exception) -> JSONResponse:
     """A value that PostgreSQL cannot hold, such as a NUL character or a number beyond 64 bits."""
-    return _answer(request, InvalidRequest("The request has a value that the platform cannot store."))
+    return _answer(request, not_storable(request))
 
 
 async def _disk_full(request: Request, error: Exception) -> JSONResponse:

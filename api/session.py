@@ -48,6 +48,8 @@ class KeyRef(Schema):
     """The key's id."""
     name: str
     """The key's name."""
+    operator: bool = False
+    """Whether it may change workers."""
 
 
 class Session(Schema):
@@ -85,7 +87,7 @@ def sign_in(body: SignIn, request: Request, response: Response, session: Session
         samesite="strict",
         secure=request.url.scheme == "https",
     )
-    return Session(key=KeyRef(id=principal.key_id, name=principal.key_name), expires_at=expires_at)
+    return Session(key=_key(principal), expires_at=expires_at)
 
 
 @router.post("/codes", status_code=201, responses=documented(NotSignedIn, InvalidRequest))
@@ -100,7 +102,7 @@ def create_sign_in_code(principal: PrincipalDep, session: SessionDep, settings: 
 @router.get("", responses=documented(NotSignedIn))
 def who_am_i(principal: PrincipalDep) -> Session:
     """Return the API key of the caller."""
-    return Session(key=KeyRef(id=principal.key_id, name=principal.key_name), expires_at=principal.expires_at)
+    return Session(key=_key(principal), expires_at=principal.expires_at)
 
 
 @router.delete("", status_code=204, responses=documented(NotSignedIn, CrossOrigin))
@@ -109,3 +111,7 @@ def sign_out(_: PrincipalDep, request: Request, response: Response, session: Ses
     if token := request.cookies.get(COOKIE):
         keys.close_session(session, token)
     response.delete_cookie(COOKIE, httponly=True, samesite="strict")
+
+
+def _key(principal: keys.Principal) -> KeyRef:
+    return KeyRef(id=principal.key_id, name=principal.key_name, operator=principal.operator)

@@ -14,11 +14,13 @@ from pydantic import BaseModel, ValidationError
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
+from core.db import unstorable, unstorable_part
 from core.errors import InvalidRequest, InvalidSpec, PlatformError, WrongMediaType
 from trainer.spec import JobSpec
 from trainer.spec.validation_errors import explain, unknown_name
 
 _BEFORE_COMMIT = "proximal.before_commit"
+_BODY = "proximal.body"
 _MOST_DIGITS = sys.get_int_max_str_digits()
 
 
@@ -45,7 +47,9 @@ def before_commit(request: Request, call: Callable[[Response], object]) -> None:
 class _StrictRequest(Request):
     async def json(self) -> Any:
         try:
-            return json.loads(await self.body(), object_pairs_hook=without_duplicates)
+            body = json.loads(await self.body(), object_pairs_hook=without_duplicates)
+            self.scope[_BODY] = body
+            return body
         except json.JSONDecodeError:
             raise
         except UnicodeDecodeError as error:
@@ -104,6 +108,22 @@ def refusal(request: Request, error: RequestValidationError) -> PlatformError:
         return invalid_body(model, error.body)
     errors = [{"pointer": _pointer(item["loc"]), "detail": item["msg"]} for item in error.errors()]
     return InvalidRequest(_summary(errors), param=errors[0]["pointer"].lstrip("?#/"), errors=errors)
+
+
+def not_storable(request: Request) -> InvalidRequest:
+    """The error for a value that PostgreSQL cannot store, with the first such value of the request."""
+    for where, value in _given(request):
+        if found := unstorable_part(value, where):
+            return unstorable(*found)
+    return InvalidRequest("The request has a value that the platform cannot store.")
+
+
+def _given(request: Request) -> Iterator[tuple[str, Any]]:
+    """The values of the path, of the query and of a JSON body, each with its pointer."""
+    yield from ((f"/{name}", value) for name, value in request.path_params.items())
+    for name, value in request.query_params.multi_items():
+        yield f"?{name}", int(value) if value.isdecimal() and len(value) < _MOST_DIGITS else value
+    yield "#", request.scope.get(_BODY)
 
 
 def _body_model(request: Request) -> type[BaseModel] | None:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from alembic import command
 from alembic.config import Config
@@ -13,11 +14,14 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Engine, create_engine, event, text
 from sqlalchemy.orm import Session
 
+from core.errors import InvalidRequest
 from core.settings import Settings, get_settings
-from data.parse import storable
+from data.parse import bad_text, storable
 
 LONGEST_MESSAGE = 2000
 _MIGRATIONS = Path(__file__).parent.parent / "migrations"
+_LARGEST = 2**63 - 1
+"""The largest integer of a column."""
 _AFTER_COMMIT = "after_commit"
 
 
@@ -85,6 +89,34 @@ def storable_message(text: str) -> str:
 def storable_numbers(values: dict[str, float]) -> dict[str, float]:
     """The finite numbers. JSON in PostgreSQL has no infinity and no NaN."""
     return {_storable_name(name): value for name, value in values.items() if math.isfinite(value)}
+
+
+def check_storable(value: Any, kind: type[InvalidRequest] = InvalidRequest) -> None:
+    """Raises `kind` with the pointer of the first text or integer in a JSON value that PostgreSQL cannot store."""
+    if found := unstorable_part(value):
+        raise unstorable(*found, kind)
+
+
+def unstorable(pointer: str, detail: str, kind: type[InvalidRequest] = InvalidRequest) -> InvalidRequest:
+    """The error for the field at the pointer."""
+    param = pointer.lstrip("#?/").replace("/", ".")
+    return kind(f"{pointer}: {detail}.", param=param, errors=[{"pointer": pointer, "detail": detail}])
+
+
+def unstorable_part(value: Any, pointer: str = "#") -> tuple[str, str] | None:
+    """The pointer of the first text or integer that PostgreSQL cannot store, with the reason; None without one."""
+    if found := bad_text(value, pointer):
+        return found, "holds a NUL character or half of a surrogate pair"
+    if found := _too_large(value, pointer):
+        return found, f"must be at most {_LARGEST}"
+    return None
+
+
+def _too_large(value: Any, pointer: str) -> str | None:
+    if isinstance(value, int):
+        return pointer if abs(value) > _LARGEST else None
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return next((found for key, item in items if (found := _too_large(item, f"{pointer}/{key}"))), None)
 
 
 @lru_cache(maxsize=4096)

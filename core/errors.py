@@ -8,6 +8,7 @@
     ├── NotFound               404  it does not exist, or belongs to another key
     ├── Conflict               409  the request does not fit the present state
     │   ├── IllegalTransition  409  a job cannot change from this state to that one
+    │   ├── KeyInUse           409  a key cannot revoke itself
     │   ├── JobNotRunning      409  the job takes no commands in its present state
     │   ├── KnobUnavailable    409  the job's present stage has no such knob or action
     │   ├── JobNotEnded        409  a job that has not ended cannot be archived or deleted
@@ -148,6 +149,11 @@ class KnobUnavailable(Conflict):
 class JobNotEnded(Conflict):
     code = "job_not_ended"
     title = "The job has not ended."
+
+
+class KeyInUse(Conflict):
+    code = "key_in_use"
+    title = "The request is made with this key."
 
 
 class JobInUse(Conflict):

@@ -34,7 +34,10 @@ router = APIRouter(prefix="/jobs/{job_id}", tags=["Jobs"], route_class=StrictRou
 
 @router.get("/knobs", responses=documented(NotSignedIn, NotFound, JobNotRunning, KnobUnavailable, InvalidRequest))
 def get_job_knobs(job: JobDep, session: SessionDep) -> JobKnobs:
-    """The settings of the job's stage that can be changed while it runs, with their values and ranges."""
+    """The settings of the job's stage that can be changed while it runs, with their values and ranges.
+
+    While the job neither starts nor runs, no knob is `available`, and `reason` names the state. The values are the last ones.
+    """
     states = [_knob(state) for state in knob_states(session, job)]
     pending = [JobCommand.model_validate(row) for row in pending_commands(session, job.id)]
     return JobKnobs.model_validate({"stage": job.stage, "knobs": states, "pending": pending})

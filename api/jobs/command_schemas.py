@@ -85,11 +85,11 @@ class JobKnob(Schema):
     field: str
     """The field of the spec, such as `ppo.kl.coef`."""
     value: float | None
-    """Present value: that of the spec, or of the newest change. An adaptive controller moves `kl_coef` on from it. Null if unavailable."""
+    """Present value: that of the spec, or of the newest change. An adaptive controller moves `kl_coef` on from it. Null if the stage lacks the knob."""
     available: bool
-    """Whether the stage has it."""
+    """Whether it can be changed now: the stage has it, and the job is starting or running."""
     reason: str | None
-    """Why it is not available; null if it is."""
+    """Why it is not available, for people; null if it is."""
     minimum: float | None
     """Smallest value; null without one."""
     exclusive_minimum: bool
@@ -110,4 +110,4 @@ class JobKnobs(Schema):
     knobs: list[JobKnob]
     """All knobs, also those that the stage lacks."""
     pending: list[JobCommand]
-    """Commands that the trainer has not taken up yet."""
+    """Commands that the trainer has not taken up yet. A job that has ended takes up no more of them."""

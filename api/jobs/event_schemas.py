@@ -103,5 +103,7 @@ def _variant(event: type[BaseModel]) -> type[BaseModel]:
 
 
 _KINDS: tuple[type[BaseModel], ...] = (StatusChanged, *typing.get_args(typing.get_args(Event)[0]))
+TYPES: tuple[str, ...] = tuple(typing.get_args(kind.model_fields["type"].annotation)[0] for kind in _KINDS)
+"""Every type of event."""
 _UNION: Any = typing.Union[tuple(map(_variant, _KINDS))]  # noqa: UP007  a union of the members of a tuple
 _ANY_KIND: TypeAdapter[Any] = TypeAdapter(Annotated[_UNION, Field(discriminator="type")])

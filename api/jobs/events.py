@@ -5,15 +5,27 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from api.deps import JobDep, SessionDep
-from api.jobs.event_schemas import JobEvent, JobEventList
+from api.jobs.event_schemas import TYPES, JobEvent, JobEventList
 from api.problems import documented
 from core.errors import InvalidRequest, NotFound, NotSignedIn
 from core.jobs.events import events_after
+from trainer.spec.validation_errors import unknown_name
 
 router = APIRouter(prefix="/jobs/{job_id}", tags=["Events"])
 
 MOST = 1000
 Seq = Annotated[int, Query(ge=0, le=2**62, description="Only events after this sequence number.")]
+
+
+def _known_types(names: str) -> list[str]:
+    """The types in a list with commas. Raises InvalidRequest for an unknown one."""
+    wanted = [name.strip() for name in names.split(",") if name.strip()]
+    unknown = [one for one in wanted if one not in TYPES]
+    if unknown:
+        errors = [{"pointer": "?types", "detail": unknown_name("type", one, TYPES)} for one in unknown]
+        detail = f"`types`: there is no type {unknown[0]!r}. The types are {', '.join(TYPES)}."
+        raise InvalidRequest(detail, param="types", errors=errors)
+    return wanted
 
 
 @router.get("/events", responses=documented(NotSignedIn, NotFound, InvalidRequest))
@@ -25,7 +37,7 @@ def list_job_events(
     types: Annotated[str, Query(description="Only these types, separated by commas.")] = "",
 ) -> JobEventList:
     """List the events of a job in order."""
-    wanted = [name for name in types.split(",") if name]
+    wanted = _known_types(types)
     rows = events_after(session, job.id, after, limit + 1, wanted)
     items = [JobEvent.model_validate(row) for row in rows[:limit]]
     return JobEventList.from_items(items, len(rows) > limit, key="seq")

@@ -1,14 +1,14 @@
-"""Metrics and logged completions of a job."""
+"""Metrics of a job."""
 
 from typing import Annotated
 
 from fastapi import APIRouter, Query
 
 from api.deps import JobDep, SessionDep
-from api.jobs.schemas import JobSample, JobSampleList, Metrics, SampleStep, SampleStepList, Series
+from api.jobs.schemas import Metrics, Series
 from api.problems import documented
 from core.errors import InvalidRequest, NotFound, NotSignedIn
-from core.jobs import events, metrics
+from core.jobs import metrics
 from core.jobs.metrics import MetricQuery
 from trainer.spec import StageName
 
@@ -45,30 +45,3 @@ def _series(one: metrics.Series) -> Series:
     if not one.bucketed:
         return Series.model_validate(key | {"values": one.last})
     return Series.model_validate(key | {"last": one.last, "min": one.min, "max": one.max, "mean": one.mean, "n": one.n})
-
-
-@router.get("/samples", responses=documented(NotSignedIn, NotFound, InvalidRequest))
-def list_job_samples(
-    job: JobDep,
-    session: SessionDep,
-    stage: OneStage = None,
-    step: Annotated[int | None, Query(ge=0, le=2**62, description="The step. Left out: the newest.")] = None,
-) -> JobSampleList:
-    """List the completions that the run logged at one step."""
-    event = events.samples_at(session, job.id, stage, step)
-    rows = event.data["rows"] if event else []
-    where = {"stage": event.stage, "step": event.step} if event else {}
-    return JobSampleList.from_items(
-        [JobSample.model_validate({**row, **where, "index": index}) for index, row in enumerate(rows)], key="index"
-    )
-
-
-@router.get("/samples/steps", responses=documented(NotSignedIn, NotFound, InvalidRequest))
-def list_job_sample_steps(
-    job: JobDep,
-    session: SessionDep,
-    stage: OneStage = None,
-) -> SampleStepList:
-    """List the steps that have completions."""
-    steps = events.sample_steps(session, job.id, stage)
-    return SampleStepList.from_items([SampleStep(stage=name, step=step) for name, step in steps], key="step")

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field, PlainSerializer, WrapValidator
 
 from api.schema import ListOf, Schema, Timestamp
+from core.jobs.allowed_actions import JobAction
 from core.jobs.progress import Progress
 from core.models.job_logs import LogSource
 from core.models.jobs import JobStatus, Relation
@@ -125,6 +126,8 @@ class JobSummary(Schema):
     """The newest value of each metric of the current stage, by name; empty before its first step."""
     reward_sparkline: list[float]
     """Mean score in the course of PPO, at most 60 numbers; empty without PPO."""
+    actions: list[JobAction]
+    """The requests that the state of the job allows, by their names under `/v1/jobs/{job_id}`. `command`: its knobs can be changed."""
 
 
 class Job(JobSummary):
@@ -272,6 +275,34 @@ class JobSample(Sample):
 
 class JobSampleList(ListOf[JobSample]):
     """The completions of one step."""
+
+
+class FigureHistogram(Schema):
+    """How often a figure of the completions has which value."""
+
+    by: Literal["score", "judge", "kl", "tokens"]
+    """The figure."""
+    low: float | None
+    """Lower edge of the first bin; null if no completion has the figure."""
+    high: float | None
+    """Upper edge of the last bin; it belongs to this bin."""
+    counts: list[int]
+    """Completions in each bin. The bins have equal widths; `min` and `max` of the request have no effect on them."""
+
+
+class SampleSearch(Schema):
+    """Completions that a search found."""
+
+    object: Literal["list"] = "list"
+    """Always `list`."""
+    data: list[JobSample]
+    """The completions of this page. Their `token_table` is null."""
+    has_more: bool
+    """Whether more follow. The same request with `skip` set to the number of those seen returns them."""
+    total: int
+    """Number of completions on all pages."""
+    histogram: FigureHistogram
+    """The histogram of the figure."""
 
 
 class SampleStep(Schema):

@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 from api.jobs.schemas import Job, JobSummary
 from core import models
 from core.jobs import sparkline
+from core.jobs.allowed_actions import allowed_actions
 from core.jobs.groups import places_of
 from core.jobs.progress import progress
 from core.jobs.queue_places import QueuePlace, queue_places
@@ -41,6 +42,7 @@ def _summary(row: models.Job, place: QueuePlace | None, group: models.JobGroupMe
         "reward_sparkline": sparkline.means(row.reward_line),
         "priority": _priority(row),
         "metadata": row.metadata_,
+        "actions": allowed_actions(row),
     }
     stored = {name: getattr(row, name) for name in JobSummary.model_fields if name not in (*derived, "object")}
     return JobSummary.model_validate(stored | derived)

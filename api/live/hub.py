@@ -190,7 +190,7 @@ class Hub:
                 await asyncio.sleep(0)  # other tasks of the loop run between the slices
 
     async def _read(self, cursors: Mapping[str, int], limiter: anyio.CapacityLimiter) -> dict[str, News]:
-        return await anyio.to_thread.run_sync(read_news, self._settings.database_url, cursors, limiter=limiter)
+        return await anyio.to_thread.run_sync(read_news, self._settings, cursors, limiter=limiter)
 
     async def _tend(self) -> None:
         while True:

@@ -1,5 +1,6 @@
 """The event streams: of one job, and of several jobs over one connection."""
 
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Header, Query, Request, Response
@@ -9,7 +10,7 @@ from sqlalchemy import select
 from api.deps import JobDep, PrincipalDep, SessionDep, SettingsDep
 from api.jobs.events import Seq
 from api.live.hub import Hub
-from api.live.stream import EventStreamResponse, Stream
+from api.live.stream import DONE, EventStreamResponse, Stream
 from api.problems import documented
 from core.errors import InvalidRequest, NotFound, NotSignedIn, TooManyStreams
 from core.models import Job
@@ -26,6 +27,15 @@ LastEventId = Annotated[
     str | None, Header(description="Sent by browsers that reconnect. It takes precedence over the query.")
 ]
 router = APIRouter(tags=["Events"])
+_CURSORS = "Ids of jobs with cursors, as `job_a:12,job_b`. Without a cursor: from 0. `job_a:12:done`: `done` was received, too."
+
+
+@dataclass(frozen=True)
+class Cursor:
+    """The number of the last event that a client has received, and whether it has received `done`."""
+
+    seq: int
+    done: bool = False
 
 
 def _documented(messages: str, nothing_left: str) -> dict[int | str, dict[str, Any]]:
@@ -65,10 +75,10 @@ async def stream_job_events(
 
 
 def _requested(
-    jobs: Annotated[str, Query(description="Ids of jobs with cursors, as `job_a:12,job_b`. Without a cursor: from 0.")],
+    jobs: Annotated[str, Query(description=_CURSORS)],
     settings: SettingsDep,
     last_event_id: LastEventId = None,
-) -> dict[str, int]:
+) -> dict[str, Cursor]:
     """The cursor of each requested job. Cursors of other jobs in `Last-Event-ID` are ignored."""
     cursors = _cursors(jobs, "jobs")
     if len(cursors) > settings.stream_jobs:
@@ -77,10 +87,10 @@ def _requested(
         )
         raise InvalidRequest(detail, param="jobs")
     last = _cursors(last_event_id, "Last-Event-ID") if last_event_id else {}
-    return cursors | {job_id: seq for job_id, seq in last.items() if job_id in cursors}
+    return cursors | {job_id: cursor for job_id, cursor in last.items() if job_id in cursors}
 
 
-RequestedDep = Annotated[dict[str, int], Depends(_requested)]
+RequestedDep = Annotated[dict[str, Cursor], Depends(_requested)]
 
 
 def _jobs(requested: RequestedDep, principal: PrincipalDep, session: SessionDep) -> list[Job]:
@@ -99,7 +109,7 @@ def _jobs(requested: RequestedDep, principal: PrincipalDep, session: SessionDep)
     responses=_documented(
         "Server-sent events of all jobs: `event` is the type, `data` a `JobEvent` with its `job_id`. `id` contains the "
         "cursor of every job and has the form of `jobs`. `event: done` follows the last event of each job, with its "
-        "`job_id` in `data`. A reconnection with `Last-Event-ID` neither loses nor repeats events.",
+        "`job_id` in `data`. A reconnection with `Last-Event-ID` neither loses nor repeats messages.",
         "All jobs have ended and every event was sent.",
     ),
 )
@@ -111,8 +121,9 @@ async def stream_events(
     settings: SettingsDep,
 ) -> Response:
     """Stream the events of several jobs over one connection. A cursor beyond a job's last event selects new events only."""
-    stream = Stream(principal, _clamped(jobs, requested), settings.stream_seconds, several=True)
-    return _response(hub, stream, jobs)
+    cursors = _clamped(jobs, {job_id: cursor.seq for job_id, cursor in requested.items()})
+    done = [job.id for job in jobs if requested[job.id].done and _has_all(job, cursors[job.id])]
+    return _response(hub, Stream(principal, cursors, settings.stream_seconds, several=True, done=done), jobs)
 
 
 def _clamped(jobs: list[Job], cursors: dict[str, int]) -> dict[str, int]:
@@ -121,19 +132,25 @@ def _clamped(jobs: list[Job], cursors: dict[str, int]) -> dict[str, int]:
 
 
 def _response(hub: Hub, stream: Stream, jobs: list[Job]) -> Response:
-    if all(job.status in TERMINAL and stream.cursors[job.id] >= job.last_seq for job in jobs):
+    if all(_has_all(job, stream.cursors[job.id]) for job in jobs):
         return Response(status_code=204)
     return EventStreamResponse(hub, stream, {job.id: job.last_seq for job in jobs})
 
 
-def _cursors(text: str, param: str) -> dict[str, int]:
-    """The sequence number of each job in `job_a:12,job_b`."""
-    cursors: dict[str, int] = {}
+def _has_all(job: Job, seq: int) -> bool:
+    """Whether the job has ended with event `seq`."""
+    return job.status in TERMINAL and seq >= job.last_seq
+
+
+def _cursors(text: str, param: str) -> dict[str, Cursor]:
+    """The cursor of each job in `job_a:12,job_b`."""
+    cursors: dict[str, Cursor] = {}
     for item in text.split(","):
-        job_id, colon, seq = item.partition(":")
+        job_id, colon, cursor = item.partition(":")
         if not job_id or job_id in cursors:
             raise InvalidRequest(f"{param} must list different jobs, as job_a:12,job_b.", param=param)
-        cursors[job_id] = _number(seq, param) if colon else 0
+        seq = cursor.removesuffix(DONE)
+        cursors[job_id] = Cursor(_number(seq, param) if colon else 0, seq != cursor)
     return cursors
 
 

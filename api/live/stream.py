@@ -4,7 +4,7 @@ import asyncio
 import logging
 import random
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager
 from typing import Protocol
 
@@ -18,6 +18,8 @@ from core.access.keys import Principal
 
 ABORT = "proximal.abort"
 """ASGI extension of our server. Its `abort` closes the connection and discards the data that was not sent."""
+DONE = ":done"
+"""Follows the cursor of a job whose `done` was sent."""
 RETRY_MS = 2000
 KEEP_ALIVE_SECONDS = 15.0
 SLOW_SECONDS = 10.0
@@ -46,18 +48,26 @@ class Stream:
     job's tail or from the database. `several`: the ids of the messages contain the cursors of all jobs.
     """
 
-    def __init__(self, caller: Principal, cursors: Mapping[str, int], seconds: float, several: bool = False) -> None:
+    def __init__(
+        self,
+        caller: Principal,
+        cursors: Mapping[str, int],
+        seconds: float,
+        several: bool = False,
+        done: Collection[str] = (),
+    ) -> None:
+        """`done`: jobs that have ended, and whose `done` the client has received."""
         self.key_id, self.credential = caller.key_id, caller.credential
         self.cursors = dict(cursors)
-        self.watched = set(cursors)
-        """The jobs whose last event was not sent yet."""
+        self.watched = set(cursors) - set(done)
+        """The jobs whose `done` was not sent yet."""
         now = time.monotonic()
         self._sent_at = now
         self._sending_since: float | None = None
         # Streams that were opened together do not end together.
         self._expires_at = now + random.uniform(0.9, 1.0) * seconds
         self._several = several
-        self._fresh = set(cursors)
+        self._fresh = set(self.watched)
         self._ending = False
         self._wake = asyncio.Event()
         self._scope: anyio.CancelScope | None = None
@@ -144,13 +154,21 @@ class Stream:
         if news.ended:
             self.watched.discard(job_id)
             self._fresh.discard(job_id)
-            data = f'{{"job_id":"{job_id}"}}' if self._several else "{}"
-            parts.append(f"event: done\ndata: {data}\n\n".encode())
+            parts.append(self._done(job_id))
         if parts:
             yield b"".join(parts)
 
+    def _done(self, job_id: str) -> bytes:
+        """The message after the last event. With several jobs, its id marks the job, so that no reconnection repeats it."""
+        if self._several:
+            return f'id: {self._id(0)}\nevent: done\ndata: {{"job_id":"{job_id}"}}\n\n'.encode()
+        return b"event: done\ndata: {}\n\n"
+
     def _id(self, seq: int) -> str:
-        return ",".join(f"{job_id}:{last}" for job_id, last in self.cursors.items()) if self._several else str(seq)
+        if not self._several:
+            return str(seq)
+        cursors = self.cursors.items()
+        return ",".join(f"{job_id}:{last}{'' if job_id in self.watched else DONE}" for job_id, last in cursors)
 
 
 async def _until_disconnected(receive: Receive, scope: anyio.CancelScope) -> None:

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from operator import attrgetter
 
 from api.jobs.event_schemas import JobEvent
-from core.db import session_scope
+from core.db import request_scope
 from core.jobs.events import news_of
 from core.models.jobs import TERMINAL
+from core.settings import Settings
 
 BATCH = 200
 """Most events of one job in a read."""
@@ -31,9 +32,9 @@ class News:
     ended: bool
 
 
-def read_news(database_url: str, cursors: Mapping[str, int]) -> dict[str, News]:
-    """The news of each job after its cursor, in one query. A deleted job has ended."""
-    with session_scope(database_url) as session:
+def read_news(settings: Settings, cursors: Mapping[str, int]) -> dict[str, News]:
+    """The news of each job after its cursor, in one query, as long as a request may take. A deleted job has ended."""
+    with request_scope(settings) as session:
         found = news_of(session, cursors, BATCH)
         news = {job_id: News((), ended=True) for job_id in cursors}
         for job_id, (status, last_seq, rows) in found.items():

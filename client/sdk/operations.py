@@ -15,6 +15,7 @@ from client.sdk.types import (
     AnnotationRound,
     AnnotationUndo,
     Checkpoint,
+    CreatedKey,
     Dataset,
     DatasetFormat,
     DatasetRow,
@@ -30,6 +31,7 @@ from client.sdk.types import (
     JobSample,
     JobSummary,
     JobTag,
+    Key,
     MetricInfo,
     Metrics,
     Overlap,
@@ -657,6 +659,8 @@ class Operations(Connection):
     def get_job_knobs(self, job_id: str) -> JobKnobs:
         """The settings of the job's stage that can be changed while it runs, with their values and ranges.
 
+        While the job neither starts nor runs, no knob is `available`, and `reason` names the state. The values are the last ones.
+
         `GET /v1/jobs/{job_id}/knobs`
         """
         found: JobKnobs = self._json("GET", f"/v1/jobs/{escaped(job_id)}/knobs")
@@ -965,6 +969,44 @@ class Operations(Connection):
         """
         return list((self._json("GET", f"/v1/jobs/{escaped(job_id)}/samples/steps", params={"stage": stage}))["data"])
 
+    def search_job_samples(
+        self,
+        job_id: str,
+        order: Literal["highest", "lowest", "newest", "oldest"] | None = None,
+        skip: int | None = None,
+        by: Literal["score", "judge", "kl", "tokens"] | None = None,
+        min: float | None = None,
+        max: float | None = None,
+        stage: Literal["sft", "reward_model", "dpo", "kto", "ppo", "evaluation"] | None = None,
+        from_: int | None = None,
+        to: int | None = None,
+        q: str | None = None,
+        finished: bool | None = None,
+        held_out: bool | None = None,
+        same_prompt: str | None = None,
+    ) -> Iterator[JobSample]:
+        """Search the completions of all steps, and return the histogram of a figure. Token tables are left out.
+
+        `GET /v1/jobs/{job_id}/samples/search`
+        """
+        return self._pages(
+            f"/v1/jobs/{escaped(job_id)}/samples/search",
+            params={
+                "order": order,
+                "skip": skip,
+                "by": by,
+                "min": min,
+                "max": max,
+                "stage": stage,
+                "from": from_,
+                "to": to,
+                "q": q,
+                "finished": finished,
+                "held_out": held_out,
+                "same_prompt": same_prompt,
+            },
+        )
+
     def get_job_telemetry(self, job_id: str, attempt: int | None = None) -> Telemetry:
         """Return CPU, memory, disk and GPU measurements of an attempt as series over time, in at most 1,000 points.
 
@@ -1017,6 +1059,33 @@ class Operations(Connection):
         `GET /v1/usage`
         """
         found: Usage = self._json("GET", "/v1/usage")
+        return found
+
+    def list_keys(self) -> list[Key]:
+        """List your API keys, revoked ones included, the newest first.
+
+        `GET /v1/keys`
+        """
+        return list((self._json("GET", "/v1/keys"))["data"])
+
+    def create_key(self, name: str) -> CreatedKey:
+        """Create another API key. It sees the same jobs, datasets and rounds as yours.
+
+        The response is the only one that contains the key. An operator's key creates operators' keys.
+
+        `POST /v1/keys`
+        """
+        found: CreatedKey = self._json("POST", "/v1/keys", body=given({"name": name}))
+        return found
+
+    def revoke_key(self, key_id: str) -> Key:
+        """Revoke an API key. Its browser sessions and event streams end within seconds.
+
+        The key of this request cannot be revoked by itself: use another one.
+
+        `POST /v1/keys/{key_id}/revoke`
+        """
+        found: Key = self._json("POST", f"/v1/keys/{escaped(key_id)}/revoke")
         return found
 
     def list_workers(self) -> list[Worker]:

@@ -514,6 +514,31 @@ class CreateUploadFrom(TypedDict, closed=True):
     """Name of the file. Left out: the last part of the address."""
 
 
+class CreatedKey(TypedDict):
+    """A new API key with its text."""
+
+    object: Literal["key"]
+    """Always `key`."""
+    id: str
+    """Begins with `key_`."""
+    name: str
+    """Its purpose, as its creator named it."""
+    prefix: str
+    """Its first characters, by which its owner recognises it."""
+    operator: bool
+    """Whether it may change workers."""
+    current: bool
+    """Whether this request was made with it, or with a browser session that it opened."""
+    created_at: str
+    """When it was created."""
+    last_used_at: str | None
+    """When it was last used, to a minute; null if never."""
+    revoked_at: str | None
+    """When it was revoked; null if it is valid."""
+    text: str
+    """The key itself. It is shown once: the platform stores only its hash."""
+
+
 class CriticSpec(TypedDict, closed=True):
     """The value function of `advantage.estimator` = "gae"."""
 
@@ -699,6 +724,19 @@ class ExtendJob(TypedDict, closed=True):
     """The new number of steps in all."""
 
 
+class FigureHistogram(TypedDict):
+    """How often a figure of the completions has which value."""
+
+    by: Literal["score", "judge", "kl", "tokens"]
+    """The figure."""
+    low: float | None
+    """Lower edge of the first bin; null if no completion has the figure."""
+    high: float | None
+    """Upper edge of the last bin; it belongs to this bin."""
+    counts: list[int]
+    """Completions in each bin. The bins have equal widths; `min` and `max` of the request have no effect on them."""
+
+
 class FindingCounts(TypedDict):
     """Numbers of findings, of the import and of the newest report."""
 
@@ -776,50 +814,6 @@ class Health(TypedDict):
 
     status: Literal["ok"]
     """Always `ok`."""
-
-
-class HealthData(TypedDict):
-    """A health rule has fired. A step that is repeated after a resume reports the same finding again."""
-
-    stage: Literal["sft", "reward_model", "dpo", "kto", "ppo", "evaluation"]
-    """The stage of the run."""
-    step: int
-    """The step of the stage."""
-    rule: str
-    """Its name in the spec's `health`."""
-    action: Literal["warn", "pause", "stop", "roll_back"]
-    """The action of the run."""
-    limit: float
-    """The rule's limit."""
-    cause: str
-    """The problem, in a sentence."""
-    evidence: list[Evidence]
-    """The values that the last steps are compared with, then the last steps beyond the limit."""
-    suggestion: str
-    """The setting to change."""
-
-
-class HealthEvent(TypedDict):
-    """A health rule has fired. A step that is repeated after a resume reports the same finding again."""
-
-    object: Literal["job.event"]
-    """Always `job.event`."""
-    job_id: str
-    """The job that it belongs to."""
-    seq: int
-    """Sequence number in the job, from 1 without gaps. It is the event id of the stream and the cursor of this list."""
-    attempt: int
-    """The attempt that reported it."""
-    type: Literal["health"]
-    """Always `health`."""
-    created_at: str
-    """When it happened."""
-    stage: str | None
-    """Stage of the event; null if it concerns the whole job."""
-    step: int | None
-    """Step of the event; null if it has none."""
-    data: HealthData
-    """The event's own fields."""
 
 
 class HealthRule(TypedDict, closed=True):
@@ -1029,11 +1023,11 @@ class JobKnob(TypedDict):
     field: str
     """The field of the spec, such as `ppo.kl.coef`."""
     value: float | None
-    """Present value: that of the spec, or of the newest change. An adaptive controller moves `kl_coef` on from it. Null if unavailable."""
+    """Present value: that of the spec, or of the newest change. An adaptive controller moves `kl_coef` on from it. Null if the stage lacks the knob."""
     available: bool
-    """Whether the stage has it."""
+    """Whether it can be changed now: the stage has it, and the job is starting or running."""
     reason: str | None
-    """Why it is not available; null if it is."""
+    """Why it is not available, for people; null if it is."""
     minimum: float | None
     """Smallest value; null without one."""
     exclusive_minimum: bool
@@ -1054,7 +1048,7 @@ class JobKnobs(TypedDict):
     knobs: list[JobKnob]
     """All knobs, also those that the stage lacks."""
     pending: list[JobCommand]
-    """Commands that the trainer has not taken up yet."""
+    """Commands that the trainer has not taken up yet. A job that has ended takes up no more of them."""
 
 
 JobStatus: TypeAlias = Literal[
@@ -1148,6 +1142,44 @@ class KTOSpec(TypedDict, closed=True):
     """λ_U: weight of the rows with a thumb down. The paper advises λ_D·n_D / (λ_U·n_U) between 1 and 4/3, n_D and n_U the numbers of thumbs up and down; `python -m trainer check` compares them."""
 
 
+class Key(TypedDict):
+    """An API key, without its text."""
+
+    object: Literal["key"]
+    """Always `key`."""
+    id: str
+    """Begins with `key_`."""
+    name: str
+    """Its purpose, as its creator named it."""
+    prefix: str
+    """Its first characters, by which its owner recognises it."""
+    operator: bool
+    """Whether it may change workers."""
+    current: bool
+    """Whether this request was made with it, or with a browser session that it opened."""
+    created_at: str
+    """When it was created."""
+    last_used_at: str | None
+    """When it was last used, to a minute; null if never."""
+    revoked_at: str | None
+    """When it was revoked; null if it is valid."""
+
+
+class KeyList(TypedDict):
+    """Your API keys."""
+
+    object: Literal["list"]
+    """Always `list`."""
+    data: list[Key]
+    """The items of this page."""
+    has_more: bool
+    """Whether more follow."""
+    first_id: str | None
+    """Cursor of the first item."""
+    last_id: str | None
+    """Cursor of the last item: the next page's `after`."""
+
+
 class KeyRef(TypedDict):
     """An API key."""
 
@@ -1155,6 +1187,8 @@ class KeyRef(TypedDict):
     """The key's id."""
     name: str
     """The key's name."""
+    operator: bool
+    """Whether it may change workers."""
 
 
 KnobChangedData = TypedDict(
@@ -1471,6 +1505,13 @@ class ModelReward(TypedDict, closed=True):
     """Which reward this is."""
     path: NotRequired[str | None]
     """Hub id, folder or checkpoint of a reward model. With a tokenizer other than the policy's, responses are decoded and encoded again with its own chat template. Left out: the one trained in this run."""
+
+
+class NewKey(TypedDict, closed=True):
+    """A key to create."""
+
+    name: str
+    """Its purpose, such as the name of a machine or a script."""
 
 
 class NextItems(TypedDict, closed=True):
@@ -2546,6 +2587,17 @@ class SubmitAnswer(TypedDict, closed=True):
     """Time taken, in seconds. Left out: the time since the item was assigned."""
 
 
+class SuggestedChange(TypedDict):
+    """A change of the spec that may help. Several of a finding are alternatives."""
+
+    field: str
+    """Path of the field, such as `ppo.kl.coef`."""
+    value: JsonValue
+    """The new value."""
+    factor: NotRequired[float | None]
+    """`value` is this multiple of the value in the spec. A live knob may have another value; null for a fixed value."""
+
+
 class Suggestion(TypedDict, closed=True):
     """A change that lowers the peak, and the peak with this and all suggestions before it."""
 
@@ -3443,6 +3495,52 @@ class GroupList(TypedDict):
     """Cursor of the last item: the next page's `after`."""
 
 
+class HealthData(TypedDict):
+    """A health rule has fired. A step that is repeated after a resume reports the same finding again."""
+
+    stage: Literal["sft", "reward_model", "dpo", "kto", "ppo", "evaluation"]
+    """The stage of the run."""
+    step: int
+    """The step of the stage."""
+    rule: str
+    """Its name in the spec's `health`."""
+    action: Literal["warn", "pause", "stop", "roll_back"]
+    """The action of the run."""
+    limit: float
+    """The rule's limit."""
+    cause: str
+    """The problem, in a sentence."""
+    evidence: list[Evidence]
+    """The values that the last steps are compared with, then the last steps beyond the limit."""
+    suggestion: str
+    """The setting to change."""
+    changes: NotRequired[list[SuggestedChange]]
+    """The suggestion for programs; empty if there is no change with a known value."""
+
+
+class HealthEvent(TypedDict):
+    """A health rule has fired. A step that is repeated after a resume reports the same finding again."""
+
+    object: Literal["job.event"]
+    """Always `job.event`."""
+    job_id: str
+    """The job that it belongs to."""
+    seq: int
+    """Sequence number in the job, from 1 without gaps. It is the event id of the stream and the cursor of this list."""
+    attempt: int
+    """The attempt that reported it."""
+    type: Literal["health"]
+    """Always `health`."""
+    created_at: str
+    """When it happened."""
+    stage: str | None
+    """Stage of the event; null if it concerns the whole job."""
+    step: int | None
+    """Step of the event; null if it has none."""
+    data: HealthData
+    """The event's own fields."""
+
+
 class JobParent(TypedDict):
     """The job that another one was made from."""
 
@@ -3561,6 +3659,22 @@ class JobSummary(TypedDict):
     """The newest value of each metric of the current stage, by name; empty before its first step."""
     reward_sparkline: list[float]
     """Mean score in the course of PPO, at most 60 numbers; empty without PPO."""
+    actions: list[
+        Literal[
+            "pause",
+            "resume",
+            "cancel",
+            "retry",
+            "command",
+            "clone",
+            "branch",
+            "extend",
+            "archive",
+            "unarchive",
+            "delete",
+        ]
+    ]
+    """The requests that the state of the job allows, by their names under `/v1/jobs/{job_id}`. `command`: its knobs can be changed."""
 
 
 class JsonSchemaReward(TypedDict, closed=True):
@@ -3938,6 +4052,21 @@ class Sample(TypedDict, closed=True):
     """The completion token by token; for a few completions, at evaluations in PPO."""
     held_out: NotRequired[bool]
     """Whether its prompt is one of those held-out prompts whose completions are logged at every evaluation of PPO."""
+
+
+class SampleSearch(TypedDict):
+    """Completions that a search found."""
+
+    object: Literal["list"]
+    """Always `list`."""
+    data: list[JobSample]
+    """The completions of this page. Their `token_table` is null."""
+    has_more: bool
+    """Whether more follow. The same request with `skip` set to the number of those seen returns them."""
+    total: int
+    """Number of completions on all pages."""
+    histogram: FigureHistogram
+    """The histogram of the figure."""
 
 
 class SamplesData(TypedDict):
@@ -4502,6 +4631,22 @@ class Job(TypedDict):
     """The newest value of each metric of the current stage, by name; empty before its first step."""
     reward_sparkline: list[float]
     """Mean score in the course of PPO, at most 60 numbers; empty without PPO."""
+    actions: list[
+        Literal[
+            "pause",
+            "resume",
+            "cancel",
+            "retry",
+            "command",
+            "clone",
+            "branch",
+            "extend",
+            "archive",
+            "unarchive",
+            "delete",
+        ]
+    ]
+    """The requests that the state of the job allows, by their names under `/v1/jobs/{job_id}`. `command`: its knobs can be changed."""
     notes: str
     """Text for people."""
     spec: JobSpec

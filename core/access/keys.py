@@ -43,11 +43,25 @@ class Principal:
 
 def create_key(session: Session, name: str, *, operator: bool = False) -> tuple[ApiKey, str]:
     """Store a new key with an owner of its own. Returns the key's row, and its text, which is not stored."""
-    plaintext = PREFIX + base64.b32encode(secrets.token_bytes(20)).decode().lower()
-    id_, prefix = new_id("key"), plaintext[: len(PREFIX) + 4]
-    session.add(Owner(id=id_, name=name))
+    owner = Owner(id=new_id("key"), name=name)
+    session.add(owner)
     session.flush()
-    key = ApiKey(id=id_, owner_id=id_, name=name, prefix=prefix, sha256=_sha256(plaintext), operator=operator)
+    return add_key(session, owner.id, name, operator=operator, key_id=owner.id)
+
+
+def add_key(
+    session: Session, owner_id: str, name: str, *, operator: bool = False, key_id: str | None = None
+) -> tuple[ApiKey, str]:
+    """Store a new key of an owner. Returns the key's row, and its text, which is not stored."""
+    plaintext = PREFIX + base64.b32encode(secrets.token_bytes(20)).decode().lower()
+    key = ApiKey(
+        id=key_id or new_id("key"),
+        owner_id=owner_id,
+        name=name,
+        prefix=plaintext[: len(PREFIX) + 4],
+        sha256=_sha256(plaintext),
+        operator=operator,
+    )
     session.add(key)
     session.flush()
     return key, plaintext
@@ -96,7 +110,7 @@ def redeem_code(session: Session, text: str) -> Principal:
     key = session.scalars(select(ApiKey).filter_by(id=key_id, revoked_at=None)).one_or_none()
     if key is None:
         raise NotSignedIn("The sign-in link is not valid any more. It works once, and for a few minutes.")
-    return Principal(key.id, key.name, key.owner_id, by_cookie=False)
+    return Principal(key.id, key.name, key.owner_id, by_cookie=False, operator=key.operator)
 
 
 def open_session(session: Session, key_id: str, lifetime: timedelta) -> tuple[str, datetime]:

@@ -1,7 +1,6 @@
 """Creates, finds, changes and deletes annotation rounds."""
 
 from collections.abc import Iterable
-from typing import Any
 
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
@@ -10,14 +9,13 @@ from core import tasks
 from core.annotation import sources
 from core.annotation.spec import NewRound, RoundChanges
 from core.datasets import versions
-from core.db import storable_message
-from core.errors import InvalidRequest, NotFound, RoundClosed, RoundNotReady
+from core.db import check_storable, storable_message
+from core.errors import NotFound, RoundClosed, RoundNotReady
 from core.models import AnnotationPin, AnnotationRound, DataTask
 from core.models.annotation import RoundStatus
 from core.models.base import new_id
 from core.models.tasks import TaskStatus
 from core.settings import Settings, get_settings
-from data.parse import bad_text
 
 ITEMS_TASK = "annotation_items"
 _LOST = {"code": "task_lost", "message": "The data task of the round ended without a result."}
@@ -29,7 +27,7 @@ def create(session: Session, owner_id: str, spec: NewRound, settings: Settings |
 
     Raises InvalidRequest, and the errors of datasets and checkpoints that the owner may not use.
     """
-    _refuse_bad_text(spec.model_dump(mode="json"))
+    check_storable(spec.model_dump(mode="json"))
     found = sources.resolve(session, owner_id, spec, settings or get_settings())
     if spec.reward_model is not None:
         sources.owned_reward_model(session, owner_id, spec.reward_model)
@@ -114,7 +112,7 @@ def settle_all(session: Session, owner_id: str) -> None:
 def change(session: Session, round_: AnnotationRound, changes: RoundChanges) -> AnnotationRound:
     """Change the name, the instructions, the overlap or the status. Raises InvalidRequest, RoundClosed and RoundNotReady."""
     given = changes.model_dump(exclude_none=True)
-    _refuse_bad_text(given)
+    check_storable(given)
     if "name" in given:
         versions.checked_name(given["name"])
     round_ = locked(session, round_.id)
@@ -169,10 +167,3 @@ def unpin(session: Session, round_id: str, purpose: str) -> None:
 def _is_running_or_done(session: Session, task_id: str | None) -> bool:
     task = session.get(DataTask, task_id, populate_existing=True) if task_id else None
     return task is not None and task.status not in (TaskStatus.FAILED, TaskStatus.CANCELLED)
-
-
-def _refuse_bad_text(values: dict[str, Any]) -> None:
-    if pointer := bad_text(values):
-        detail = "holds a NUL character or half of a surrogate pair"
-        param = pointer.removeprefix("#/").replace("/", ".")
-        raise InvalidRequest(f"{pointer}: {detail}", param=param, errors=[{"pointer": pointer, "detail": detail}])

@@ -87,9 +87,16 @@ def _start_checkpoint(session: Session, job: Job, start: BranchStart) -> Checkpo
 
 
 def _listed(session: Session, job: Job) -> str:
+    """The places from which a branch can start, each once: a place may have a state, a best one and a result."""
     found = session.scalars(select(Checkpoint).filter_by(job_id=job.id))
-    rows = sorted(found, key=lambda one: (STAGES.index(_stage(one)), one.step, one.final))
-    return ", ".join(f"{one.stage} {one.step}{' (result)' if one.final else ''}" for one in rows) or "none"
+    rows = [one for one in found if one.final or can_resume(one)]
+    rows.sort(key=lambda one: (STAGES.index(_stage(one)), one.step, one.final, one.seed or 0))
+    return ", ".join(dict.fromkeys(map(_place, rows))) or "none"
+
+
+def _place(one: Checkpoint) -> str:
+    seed = "" if one.seed is None else f" of seed {one.seed}"
+    return f"{one.stage} {one.step}{seed}{' (result)' if one.final else ''}"
 
 
 def can_resume(checkpoint: Checkpoint) -> bool:

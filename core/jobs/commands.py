@@ -30,7 +30,7 @@ from trainer.spec.knobs import (
     Range,
     changed,
     field_of,
-    range_of,
+    requested_range,
     section_of,
     value_of,
     why_not,
@@ -51,7 +51,10 @@ class Wanted:
 
 @dataclass(frozen=True)
 class KnobState:
-    """One knob of the stage that runs. `reason` is why it cannot be changed; then it has no value and no range."""
+    """One knob of the present or last stage. `reason` is why it cannot be changed now.
+
+    A knob that the stage lacks has no value and no range.
+    """
 
     name: Knob
     field: str
@@ -86,8 +89,8 @@ def request_commands(session: Session, job: Job, wanted: Wanted, actor: Actor) -
 
 def knob_states(session: Session, job: Job) -> list[KnobState]:
     """Every knob of the job's stage with its present value and range. Raises JobNotRunning if no stage has begun."""
-    stage = _stage_of(job)
-    section = section_of(_spec(job), stage)
+    stage, spec = _stage_of(job), _spec(job)
+    section, closed = section_of(spec, stage), _why_closed(job, spec)
     applied = _of(job.id).where(JobCommand.status == CommandStatus.APPLIED.value, JobCommand.stage == stage)
     latest = {row.name: row.value for row in session.scalars(applied)}
     states = []
@@ -98,7 +101,7 @@ def knob_states(session: Session, job: Job) -> list[KnobState]:
             continue
         value = latest.get(knob)
         present = value_of(section, knob) if value is None else value
-        states.append(KnobState(knob, field_of(stage, knob), present, range_of(section, knob)))
+        states.append(KnobState(knob, field_of(stage, knob), present, requested_range(section, knob), closed))
     return states
 
 
@@ -132,13 +135,24 @@ def settle_commands(session: Session, job_id: str, events: Sequence[Event]) -> N
 def _listening(job: Job) -> tuple[StageName, OptimizerSpec | None]:
     """The stage that runs and its section. Raises JobNotRunning, or KnobUnavailable for several seeds."""
     if job.status not in LISTENING:
-        raise JobNotRunning(f"The job is {job.status}. Only a job that is starting or running takes commands.")
+        raise JobNotRunning(_not_listening(job))
     stage, spec = _stage_of(job), _spec(job)
-    if spec.seeds > 1:
-        raise KnobUnavailable(
-            "The job runs several seeds (`seeds`). A change would make them differ in more than the seed."
-        )
+    if reason := _why_closed(job, spec):
+        raise KnobUnavailable(reason)
     return stage, section_of(spec, stage)
+
+
+def _why_closed(job: Job, spec: JobSpec) -> str | None:
+    """Why the job takes no commands at all, as a sentence; None if it takes some."""
+    if job.status not in LISTENING:
+        return _not_listening(job)
+    if spec.seeds > 1:
+        return "The job runs several seeds (`seeds`). A change would make them differ in more than the seed."
+    return None
+
+
+def _not_listening(job: Job) -> str:
+    return f"The job is {job.status}. Only a job that is starting or running takes commands."
 
 
 def _stage_of(job: Job) -> StageName:
@@ -155,10 +169,10 @@ def _spec(job: Job) -> JobSpec:
 
 
 def _check_value(section: OptimizerSpec, knob: Knob, value: float) -> None:
+    allowed = requested_range(section, knob)
     try:
-        changed(section, knob, value)
+        changed(section, knob, value, allowed)
     except ValueError as error:
-        allowed = range_of(section, knob)
         bounds = {name: bound for name, bound in vars(allowed).items() if bound is not None}
         raise KnobOutOfRange(str(error), param=knob, allowed_range=bounds) from error
 

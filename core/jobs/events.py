@@ -1,4 +1,4 @@
-"""Appends and reads the events of a job, and its metrics and samples."""
+"""Appends and reads the events of a job."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -130,25 +130,3 @@ def news_of(
         if row is not None:
             rows.append(row)
     return news
-
-
-def samples_at(session: Session, job_id: str, stage: str | None, step: int | None) -> JobEvent | None:
-    """The event with the completions of a step; `step` None: of the newest step. After a resume, the later event counts.
-
-    None if there is no such event.
-    """
-    query = select(JobEvent).where(JobEvent.job_id == job_id, JobEvent.type == "samples")
-    if stage is not None:
-        query = query.where(JobEvent.stage == stage)
-    if step is not None:
-        query = query.where(JobEvent.step == step)
-    return session.scalars(query.order_by(JobEvent.seq.desc()).limit(1)).first()
-
-
-def sample_steps(session: Session, job_id: str, stage: str | None) -> list[tuple[str, int]]:
-    """Every (stage, step) with completions, in the order of their first events."""
-    query = select(JobEvent.stage, JobEvent.step).where(JobEvent.job_id == job_id, JobEvent.type == "samples")
-    if stage is not None:
-        query = query.where(JobEvent.stage == stage)
-    rows = session.execute(query.order_by(JobEvent.seq))
-    return list(dict.fromkeys((str(row.stage), int(row.step or 0)) for row in rows))

@@ -11,6 +11,7 @@ from core.access.references import check_references
 from core.datasets import overlap, versions
 from core.datasets.rows import content_of
 from core.datasets.versions import pin
+from core.db import check_storable
 from core.errors import Conflict, InvalidRequest, InvalidSpec, NotFound, WrongDatasetKind
 from core.jobs.actors import PLATFORM, Actor
 from core.jobs.events import append_event
@@ -22,7 +23,6 @@ from core.scheduling.matching import Requirement
 from core.scheduling.policy import Priority
 from core.scheduling.usage import check_submission
 from core.settings import Settings, get_settings
-from data.parse import bad_text
 from trainer.events import Message
 from trainer.spec import DATASETS, JobSpec
 
@@ -74,7 +74,7 @@ def resolve(session: Session, owner_id: str, spec: JobSpec, settings: Settings) 
     Raises InvalidSpec, LimitExceeded and the errors of `needed_inputs`.
     """
     resolved = spec.model_dump(mode="json")
-    _check_text(resolved)
+    check_storable(resolved, InvalidSpec)
     check_limits(spec, settings)
     needed = needed_inputs(session, owner_id, spec, settings)
     resolved["data"] |= {role: pin(version) for role, version in needed.versions.items()}
@@ -112,13 +112,6 @@ def _warn_of_overlap(session: Session, job: Job, used: dict[str, DatasetVersion]
                 f"`proximal datasets overlap {evaluated.dataset_id} {version.dataset_id}` lists them."
             )
             append_event(session, job, Message(text=text, level="warning"))
-
-
-def _check_text(resolved: dict[str, Any]) -> None:
-    if pointer := bad_text(resolved):
-        detail = "holds a NUL character or half of a surrogate pair"
-        param = pointer.removeprefix("#/").replace("/", ".")
-        raise InvalidSpec(f"{pointer}: {detail}", param=param, errors=[{"pointer": pointer, "detail": detail}])
 
 
 def _versions(session: Session, owner_id: str, spec: JobSpec) -> dict[str, DatasetVersion]:

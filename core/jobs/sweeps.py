@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pydantic import ValidationError
 from sqlalchemy.orm import Session
 
+from core.db import check_storable
 from core.errors import InvalidSpec, PlatformError
 from core.jobs.actors import Actor
 from core.jobs.groups import add_to_group, create_group
@@ -36,6 +37,7 @@ def planned_jobs(sweep: SweepSpec, settings: Settings) -> list[SweepJob]:
     Raises LimitExceeded before any combination is made, and InvalidSpec with the problems of every combination.
     """
     sweep.check_size(settings.max_sweep_jobs)
+    check_storable(sweep.model_dump(mode="json"))
     jobs, problems = [], []
     for number, values in enumerate(sweep.combinations(), 1):
         given = sweep.spec_with(values)

@@ -7,10 +7,12 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy.orm import Session
 
+from core.jobs import attempts
 from core.jobs.actors import PLATFORM
 from core.jobs.commands import settle_commands
 from core.jobs.state import request_cancel
 from core.models import ApiKey, Job
+from core.models.jobs import JobStatus
 from tests.api.problem_checks import problem
 from tests.core.factories import make_job, make_key, running
 from trainer.events import CommandRefused, KnobChanged
@@ -71,8 +73,9 @@ def test_commands_are_stored_with_their_actor_and_settled(
 @pytest.mark.parametrize(
     ("body", "status", "code", "detail"),
     [
-        ({"kl_coef": -1}, 422, "knob_out_of_range", "`kl_coef` must be at least 0; it is -1."),
+        ({"kl_coef": -1}, 422, "knob_out_of_range", "`kl_coef` must be at least 0 and at most 100; it is -1."),
         ({"learning_rate": 1, "kl_coef": 0.1}, 422, "knob_out_of_range", "must be above 0 and below 1"),
+        ({"kl_coef": 1e9}, 422, "knob_out_of_range", "`kl_coef` must be at least 0 and at most 100; it is 1e+09."),
         ({"kl_target": 3}, 409, "knob_unavailable", "has no target"),
         ({}, 422, "invalid_request", "names no command"),
         ({"kl_coef": "0.1"}, 422, "invalid_request", "kl_coef"),
@@ -104,6 +107,17 @@ def test_several_seeds_have_no_knobs(client: TestClient, session: Session, key: 
     job = make_job(session, key.owner_id, seeds=2)
     running(session, job)
     problem(client.post(f"/v1/jobs/{job.id}/commands", json={"evaluate": True}), 409, "knob_unavailable")
+    found = client.get(f"/v1/jobs/{job.id}/knobs").json()["knobs"]
+    assert not any(knob["available"] for knob in found) and "several seeds" in found[0]["reason"]
+
+
+def test_knobs_of_an_ended_job_are_not_available(client: TestClient, session: Session, job: Job) -> None:
+    attempts.finish(session, job.id, 1, JobStatus.SUCCEEDED, "Done.")
+    session.commit()
+    coef, target, *_ = client.get(f"/v1/jobs/{job.id}/knobs").json()["knobs"]
+    assert (coef["name"], coef["value"], coef["maximum"], coef["available"]) == ("kl_coef", 0.05, 100.0, False)
+    assert coef["reason"] == "The job is succeeded. Only a job that is starting or running takes commands."
+    assert (target["value"], target["available"]) == (None, False) and "has no target" in target["reason"]
 
 
 def test_commands_of_another_owner_are_not_found(client: TestClient, session: Session) -> None:

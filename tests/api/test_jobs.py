@@ -153,6 +153,7 @@ def test_jobs_are_listed_newest_first_by_cursor_and_state(
     page = client.get("/v1/jobs?limit=2").json()
     assert [row["id"] for row in page["data"]] == [ids[2], ids[1]] and page["has_more"]
     assert "spec" not in page["data"][0] and page["data"][0]["reward_sparkline"] == []
+    assert page["data"][0]["actions"] == ["pause", "cancel", "clone"]
     assert [row["id"] for row in client.get(f"/v1/jobs?after={page['last_id']}").json()["data"]] == [ids[0]]
     assert [row["id"] for row in client.get("/v1/jobs?status=cancelled").json()["data"]] == [ids[1]]
     assert len(client.get("/v1/jobs?status=cancelled&status=queued").json()["data"]) == 3

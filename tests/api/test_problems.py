@@ -1,3 +1,4 @@
+import json
 import logging
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,39 @@ from tests.api.problem_checks import problem
 @pytest.mark.parametrize("path", ["/v1/nope", "/v1", "/v1/jobs/x/y/z", "/docs/x", "/openapi.json/x"])
 def test_an_address_that_does_not_exist(client: TestClient, path: str) -> None:
     problem(client.get(path), 404, "not_found")
+
+
+BEYOND = 2**63
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "given", "pointer"),
+    [
+        ("GET", "/v1/jobs/job_%00", None, "/job_id"),
+        ("GET", "/v1/groups/grp_%00", None, "/group_id"),
+        ("POST", "/v1/groups", {"name": "a\x00"}, "#/name"),
+        ("POST", "/v1/groups", {"metric": "a\ud800"}, "#/metric"),
+        ("POST", "/v1/groups", {"max_parallel": BEYOND}, "#/max_parallel"),
+        ("POST", "/v1/sweeps", {"name": "a\x00"}, "#/name"),
+        ("POST", "/v1/sweeps/validate", {"name": "a\x00"}, "#/name"),
+        ("POST", "/v1/sweeps/validate", {"max_parallel": BEYOND}, "#/max_parallel"),
+        ("POST", "/v1/sweeps/validate", {"parameters": {"name": ["b", "a\x00"]}}, "#/parameters/name/1"),
+        ("POST", "/v1/jobs?group=grp_%00", {}, "?group"),
+        ("POST", "/v1/jobs/{job}/branch", {"stage": "ppo", "step": BEYOND}, "#/step"),
+        ("POST", "/v1/jobs/{job}/branch", {"checkpoint": "a\x00"}, "#/checkpoint"),
+    ],
+)
+def test_value_that_cannot_be_stored_names_its_field(
+    client: TestClient, body: dict[str, Any], method: str, path: str, given: Any, pointer: str
+) -> None:
+    whole = {"/v1/jobs": body, "/v1/sweeps": {"spec": body, "parameters": {"seed": [1]}}}
+    if "{job}" in path:
+        path = path.format(job=client.post("/v1/jobs", json=body).json()["id"])
+    start = next((one for prefix, one in whole.items() if path.partition("?")[0] in (prefix, f"{prefix}/validate")), {})
+    sent = None if given is None else json.dumps(start | given)
+    as_json = {"Content-Type": "application/json"}
+    found = problem(client.request(method, path, content=sent, headers=as_json), 422, "invalid_request")
+    assert [one["pointer"] for one in found["errors"]] == [pointer] and pointer in found["detail"]
 
 
 def test_a_method_that_does_not_exist(client: TestClient) -> None:

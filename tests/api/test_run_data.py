@@ -75,6 +75,12 @@ def test_events_in_order_by_cursor_and_type(client: TestClient, job: Job) -> Non
     assert [event["seq"] for event in rest["data"]] == list(range(5, job.last_seq + 1)) and not rest["has_more"]
     only = client.get(f"/v1/jobs/{job.id}/events?types=samples,run_started").json()
     assert [event["type"] for event in only["data"]] == ["run_started", "samples"]
+    refused = problem(client.get(f"/v1/jobs/{job.id}/events?types=samples,metric"), 422, "invalid_request")
+    assert refused["errors"] == [{"pointer": "?types", "detail": "unknown type 'metric'; did you mean 'metrics'?"}]
+    assert (
+        "there is no type 'metric'. The types are status_changed," in refused["detail"]
+        and "samples" in refused["detail"]
+    )
 
 
 TOLD: list[Event] = [
@@ -180,6 +186,69 @@ def test_samples_are_of_the_newest_or_the_requested_step(client: TestClient, job
         assert (rows[0]["score"], rows[1]["score"]) == (0.5, None)
     assert client.get(f"/v1/jobs/{job.id}/samples?step=9").json()["data"] == []
     assert client.get(f"/v1/jobs/{job.id}/samples/steps").json()["data"] == [{"stage": "ppo", "step": 2}]
+
+
+@pytest.fixture
+def searched(session: Session, job: Job) -> Job:
+    """Adds completions of steps 4 and 6; step 4 ran twice."""
+    token = TokenRow(text="x")
+    rows = {
+        4: [Sample(prompt="p", response="Good dog", score=2.0, kl=0.5, finished=True, token_table=[token])],
+        6: [
+            Sample(prompt="q", response="bad", score=-1.0, finished=False),
+            Sample(prompt="p", response="good 100%", score=1.0, held_out=True, reference="r"),
+        ],
+    }
+    stale = Samples(stage="ppo", step=4, rows=[Sample(prompt="p", response="good, rolled back", score=9.0)])
+    append_events(session, job.id, 1, [stale, *(Samples(stage="ppo", step=at, rows=rows[at]) for at in rows)])
+    session.commit()
+    return job
+
+
+# step 2 has: p r .5, q s (no score)
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("", ["6.0", "6.1", "4.0", "2.0", "2.1"]),
+        ("?order=oldest", ["2.0", "2.1", "4.0", "6.0", "6.1"]),
+        ("?order=highest", ["4.0", "6.1", "2.0", "6.0", "2.1"]),
+        ("?order=lowest&limit=2", ["6.0", "2.0"]),
+        ("?order=lowest&limit=2&skip=2", ["6.1", "4.0"]),
+        ("?q=GOOD", ["6.1", "4.0"]),
+        ("?q=%25", ["6.1"]),
+        ("?q=%00x&stage=ppo", []),
+        ("?from=3&to=4", ["4.0"]),
+        ("?stage=sft", []),
+        ("?min=1&max=1.5", ["6.1"]),
+        ("?by=kl&order=highest&limit=1", ["4.0"]),
+        ("?finished=false", ["6.0"]),
+        ("?held_out=true", ["6.1"]),
+        ("?held_out=false&q=good", ["4.0"]),
+        ("?same_prompt=ppo.6.1&order=oldest", ["2.0", "4.0", "6.1"]),
+        ("?same_prompt=ppo.6.9", []),
+        ("?same_prompt=ppo.5.0", []),
+    ],
+)
+def test_samples_are_searched_across_steps(client: TestClient, searched: Job, query: str, found: list[str]) -> None:
+    page = client.get(f"/v1/jobs/{searched.id}/samples/search{query}").json()
+    assert [f"{row['step']}.{row['index']}" for row in page["data"]] == found
+    assert page["has_more"] is (
+        query in ("?order=lowest&limit=2", "?order=lowest&limit=2&skip=2", "?by=kl&order=highest&limit=1")
+    )
+
+
+def test_sample_search_counts_without_its_bounds(client: TestClient, searched: Job) -> None:
+    page = client.get(f"/v1/jobs/{searched.id}/samples/search?min=1&limit=1&order=highest").json()
+    assert (page["total"], page["has_more"]) == (2, True)
+    counts = [0] * 20
+    counts[0] = counts[10] = counts[13] = counts[19] = 1  # -1, .5, 1 and 2 between -1 and 2
+    assert page["histogram"] == {"by": "score", "low": -1.0, "high": 2.0, "counts": counts}
+    assert page["data"][0]["token_table"] is None and page["data"][0]["response"] == "Good dog"
+    nothing = client.get(f"/v1/jobs/{searched.id}/samples/search?by=judge").json()["histogram"]
+    assert nothing == {"by": "judge", "low": None, "high": None, "counts": []}
+    one = client.get(f"/v1/jobs/{searched.id}/samples/search?by=kl").json()["histogram"]
+    assert (one["low"], one["high"], one["counts"]) == (0.5, 0.5, [1] + [0] * 19)
+    problem(client.get(f"/v1/jobs/{searched.id}/samples/search?same_prompt=6.1"), 422, "invalid_request")
 
 
 FILES = {"config.json": b"{}", "model.safetensors": b"w" * 300_000, "trainer_state/rng.bin": b"r"}

@@ -33,7 +33,7 @@ def test_signing_in_gives_a_cookie_that_scripts_cannot_read(anonymous: TestClien
     cookie = response.headers["set-cookie"]
     assert {"HttpOnly", "SameSite=strict", "Path=/"} <= set(cookie.split("; "))
     assert "Secure" not in cookie and owner[1] not in cookie
-    assert response.json()["key"] == {"id": owner[0].id, "name": "tester"}
+    assert response.json()["key"] == {"id": owner[0].id, "name": "tester", "operator": False}
     who = anonymous.get("/v1/session").json()
     assert (who["object"], who["key"]["id"]) == ("session", owner[0].id) and who["expires_at"].endswith("Z")
 

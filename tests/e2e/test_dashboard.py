@@ -76,10 +76,16 @@ def test_dashboard_api_restart_loses_and_repeats_no_point(
     page.goto(f"/jobs/{job_id}?stage=ppo")
     page.wait_for_selector(SCORE, timeout=RUN_MS)
     page.evaluate("window.notReloaded = true")
+    # Browsers open six connections to a server. All tabs together use one of them for their events.
+    tabs = [page.context.new_page() for _ in range(7)]
+    for tab in tabs:
+        tab.goto(f"/jobs/{job_id}?tab=events")
+        expect(tab.locator('[data-connection="live"]')).to_be_visible()
     before = parts(platform)["api"]
     os.kill(before, signal.SIGKILL)
     eventually(lambda: parts(platform).get("api", before) != before, 20)
-    wait_until_succeeded(page)
+    for each in (page, *tabs):
+        wait_until_succeeded(each)
     assert points(page) == all_points(client, job_id) == 30
     assert page.evaluate("window.notReloaded") is True
 

@@ -16,6 +16,8 @@ def test_sign_in_link_works_once_and_leaves_no_code_behind(new_page: NewPage, pl
     assert page.evaluate("document.cookie") == ""  # HttpOnly: no script can read it
     page.reload()
     expect(page.get_by_role("heading", name="Jobs", exact=True)).to_be_visible()
+    page.goto(link)  # used, but the browser is still signed in
+    expect(page.get_by_role("heading", name="Jobs", exact=True)).to_be_visible()
     again = new_page(signed_in=False)
     again.goto(link)
     expect(again.get_by_role("alert")).to_contain_text("works once")

@@ -28,6 +28,7 @@ from trainer.events.kinds import (
     StageFinished,
     StagePlan,
     StageStarted,
+    SuggestedChange,
     TokenRow,
 )
 from trainer.events.log import EventLog, finite, read
@@ -35,5 +36,5 @@ from trainer.events.log import EventLog, finite, read
 __all__ = [
     "CheckpointSaved", "CommandDone", "CommandRefused", "CommandRequested", "Curve", "CurvePoint", "Event", "EventLog", "Evidence", "Health",
     "KnobChanged", "Message", "Metrics", "ReportCard", "RolledBack", "RunFailed", "RunFinished", "RunStarted", "RunStopped",
-    "Sample", "Samples", "SeedFinished", "StageFinished", "StagePlan", "StageStarted", "TokenRow", "finite", "read",
+    "Sample", "Samples", "SeedFinished", "StageFinished", "StagePlan", "StageStarted", "SuggestedChange", "TokenRow", "finite", "read",
 ]  # fmt: skip

@@ -3,7 +3,7 @@
 import time
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from trainer.events.report_card import Card, PointwiseCard
 from trainer.spec import StageName
@@ -179,6 +179,19 @@ class Evidence(BaseModel):
     """The value."""
 
 
+class SuggestedChange(BaseModel):
+    """A change of the spec that may help. Several of a finding are alternatives."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+    field: str
+    """Path of the field, such as `ppo.kl.coef`."""
+    value: JsonValue
+    """The new value."""
+    factor: float | None = None
+    """`value` is this multiple of the value in the spec. A live knob may have another value; null for a fixed value."""
+
+
 class Health(_Event):
     """A health rule has fired. A step that is repeated after a resume reports the same finding again."""
 
@@ -199,6 +212,8 @@ class Health(_Event):
     """The values that the last steps are compared with, then the last steps beyond the limit."""
     suggestion: str
     """The setting to change."""
+    changes: list[SuggestedChange] = []
+    """The suggestion for programs; empty if there is no change with a known value."""
 
 
 class RolledBack(_Event):

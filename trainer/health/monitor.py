@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
+from trainer.health.changes import CHANGES, Change
 from trainer.health.history import Memory, Point
 from trainer.health.rules import RULES, Reading
 from trainer.spec import HealthRule, HealthSpec, PPOSpec
@@ -28,6 +29,8 @@ class HealthFinding:
     evidence: list[Point]
     """The values that the last steps are compared with, then the last steps beyond the limit, oldest first."""
     suggestion: str
+    changes: tuple[Change, ...]
+    """Alternatives that programs can apply."""
 
 
 @dataclass
@@ -134,6 +137,7 @@ class Monitor:
             cause=f"{observed[0].upper()}{observed[1:]}: {RULES[name].meaning}.",
             evidence=reading.against + self._streaks[name].points,
             suggestion=reading.suggestion or RULES[name].suggestion,
+            changes=reading.changes or CHANGES[name],
         )
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from statistics import median
 
+from trainer.health.changes import Change
 from trainer.health.history import Memory, Point, wanted_figure
 
 Values = Mapping[str, float]
@@ -29,6 +30,8 @@ class Reading:
     """The values that `now` is compared with, beside the limit."""
     suggestion: str | None = None
     """A suggestion with the numbers of this run, in place of the rule's own."""
+    changes: tuple[Change, ...] = ()
+    """The changes of that suggestion."""
 
 
 @dataclass(frozen=True)
@@ -140,6 +143,7 @@ def _kl_outweighs_reward(step: int, values: Values, limit: float, memory: Memory
         [Point(name, step, values[name]) for name in names],
         [score_then, spread_then],
         f"Lower `ppo.kl.coef` to {coef:.1g} or less, a tenth of the spread of the optimised scores, or scale the rewards up.",
+        (Change("ppo.kl.coef", to=float(f"{coef:.1g}")),),
     )
 
 

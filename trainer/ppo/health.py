@@ -4,8 +4,9 @@ from pathlib import Path
 from typing import NoReturn
 
 from trainer.errors import Diverged, Unhealthy
-from trainer.events import Evidence, Health, RolledBack
+from trainer.events import Evidence, Health, RolledBack, SuggestedChange
 from trainer.health import HealthFinding, gravest
+from trainer.health.changes import suggested_values
 from trainer.ppo.state import RunHistory
 from trainer.session.session import Session
 from trainer.session.stage_loop import StageLoop
@@ -71,6 +72,7 @@ class HealthCallback:
         return {"health/skipped_steps": float(self._history.skipped)} if self._history.skipped else {}
 
     def _report(self, finding: HealthFinding) -> None:
+        values = suggested_values(self._session.spec, finding.changes)
         self._session.emit(
             Health(
                 stage="ppo",
@@ -81,6 +83,7 @@ class HealthCallback:
                 cause=finding.cause,
                 evidence=[Evidence(**vars(point)) for point in finding.evidence],
                 suggestion=finding.suggestion,
+                changes=[SuggestedChange(**vars(value)) for value in values],
             )
         )
 

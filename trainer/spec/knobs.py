@@ -11,7 +11,7 @@ worker and the trainer call the same functions.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeVar, get_args
 
 from annotated_types import Ge, Gt, Le, Lt
@@ -33,6 +33,8 @@ _FIELDS: dict[Knob, tuple[str, ...]] = {
     "learning_rate": ("learning_rate",),
     "critic_learning_rate": ("critic", "learning_rate"),
 }
+_MOST: dict[Knob, float] = {"kl_coef": 100.0, "kl_target": 10_000.0}
+"""The largest values that a request may set where the spec has no maximum. A slip of the keyboard ends a run beyond them."""
 _OF_PPO: tuple[Knob, ...] = ("kl_coef", "kl_target", "critic_learning_rate")
 Stage = TypeVar("Stage", bound=OptimizerSpec)
 
@@ -137,9 +139,23 @@ def range_of(section: OptimizerSpec, knob: Knob) -> Range:
     return Range(**bounds)
 
 
-def changed(section: Stage, knob: Knob, value: float) -> Stage:
-    """The section with another value. Raises ValueError, with the allowed range or the rule that the value breaks."""
+def requested_range(section: OptimizerSpec, knob: Knob) -> Range:
+    """The range of a request. It has a maximum for every knob, which is never below the value of the spec.
+
+    The trainer does not apply this maximum, so a resumed run repeats the changes that an older release accepted.
+    """
     allowed = range_of(section, knob)
+    if allowed.maximum is not None or knob not in _MOST:
+        return allowed
+    return replace(allowed, maximum=max(_MOST[knob], value_of(section, knob)))
+
+
+def changed(section: Stage, knob: Knob, value: float, within: Range | None = None) -> Stage:
+    """The section with another value. Raises ValueError, with the allowed range or the rule that the value breaks.
+
+    `within`: the allowed range, if it is not that of the spec.
+    """
+    allowed = within or range_of(section, knob)
     if value not in allowed:
         raise ValueError(f"`{knob}` must be {allowed}; it is {value:g}.")
     data = section.model_dump()

@@ -9,6 +9,7 @@ import { signOut } from "@/features/auth/api";
 import { paths } from "@/lib/address";
 import { answer, api, sessionKey } from "@/lib/api/client";
 import { count } from "@/lib/format";
+import { useLink } from "@/lib/live/use-live";
 import styles from "./shell.module.css";
 
 export function Shell() {
@@ -52,8 +53,10 @@ const workersQuery = queryOptions({
 });
 
 function Workers() {
-  const workers = useQuery({ ...workersQuery, refetchInterval: 10_000 });
-  if (workers.isError) return <span className={`${styles.workers} ${styles.off}`}>server unreachable</span>;
+  const link = useLink();
+  const workers = useQuery({ ...workersQuery, refetchInterval: link.state === "live" ? 60_000 : 10_000 });
+  if (link.state === "offline") return <span className={`${styles.workers} ${styles.off}`}>offline</span>;
+  if (workers.isError || link.state === "reconnecting") return <span className={`${styles.workers} ${styles.off}`}>server unreachable</span>;
   if (!workers.data) return <span className={styles.workers} />;
   const online = workers.data.length;
   return (

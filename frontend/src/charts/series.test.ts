@@ -19,7 +19,14 @@ describe("upsert", () => {
     expect(upsert({ steps: [1, 3], values: [1, 3], min: null, max: null }, points([2, 2])).values).toEqual([1, 2, 3]);
   });
 
-  test("leaves the series it was given as it was", () => {
+  test("appends without a copy, to a series that is another object", () => {
+    const before = upsert(emptySeries, points([1, 1]));
+    const after = upsert(before, points([2, 2]));
+    expect([after === before, after.values === before.values, after.values]).toEqual([false, true, [1, 2]]);
+    expect(emptySeries.steps).toEqual([]);
+  });
+
+  test("a replacement leaves the series it was given as it was", () => {
     const series = upsert(emptySeries, points([1, 1]));
     upsert(series, points([1, 5], [2, 2]));
     expect(series.values).toEqual([1]);

@@ -25,22 +25,52 @@ export function indexAtOrBefore(steps: readonly number[], step: number): number 
   return low - 1;
 }
 
-/** Adds points; a step that is there already is replaced, so that steps re-run after a resume count once. */
+/**
+ * Adds points. A step that is there already is replaced, so that steps run again after a resume count once.
+ *
+ * Points after the last step are appended to the arrays of `series` itself, without a copy: use only the result from
+ * then on. The result is a new object, so that it can be compared by identity.
+ */
 export function upsert(series: Series, points: readonly Point[]): Series {
-  const steps = [...series.steps];
-  const values = [...series.values];
-  const min = series.min && [...series.min];
-  const max = series.max && [...series.max];
+  const grown = isAppend(series, points) ? owned(series) : copied(series);
   for (const { step, value } of points) {
-    const before = indexAtOrBefore(steps, step);
-    const replaces = before >= 0 && steps[before] === step ? 1 : 0;
+    const before = indexAtOrBefore(grown.steps, step);
+    const replaces = before >= 0 && grown.steps[before] === step ? 1 : 0;
     const at = replaces ? before : before + 1;
-    steps.splice(at, replaces, step);
-    values.splice(at, replaces, value);
-    min?.splice(at, replaces, value);
-    max?.splice(at, replaces, value);
+    put(grown.steps, at, replaces, step);
+    put(grown.values, at, replaces, value);
+    if (grown.min) put(grown.min, at, replaces, value);
+    if (grown.max) put(grown.max, at, replaces, value);
   }
-  return { steps, values, min, max };
+  return grown;
+}
+
+/** Whether the points only continue the series. */
+export function isAppend({ steps }: Series, points: readonly Point[]): boolean {
+  const last = steps.at(-1) ?? -Infinity;
+  return points.every(({ step }, index) => step > (points[index - 1]?.step ?? last));
+}
+
+interface Grown {
+  readonly steps: number[];
+  readonly values: number[];
+  readonly min: number[] | null;
+  readonly max: number[] | null;
+}
+
+/** The arrays of a series that this page has built: they are its own, whatever the readers may do with them. */
+const owned = (series: Series): Grown => (series.steps.length ? { ...(series as Grown) } : copied(series));
+
+const copied = ({ steps, values, min, max }: Series): Grown => ({
+  steps: [...steps],
+  values: [...values],
+  min: min && [...min],
+  max: max && [...max],
+});
+
+function put(list: number[], at: number, replaces: number, value: number): void {
+  if (at === list.length) list.push(value);
+  else list.splice(at, replaces, value);
 }
 
 export function lastValue(series: Series | undefined): number | null {

@@ -10,10 +10,12 @@ from typing import Any
 import httpx
 import pytest
 from redis import Redis
-from sqlalchemy import event, update
+from sqlalchemy import event, text, update
+from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Session
 
 from api.deps import COOKIE
+from api.live.tail import read_news
 from core.access import keys
 from core.db import engine_for, session_scope
 from core.jobs.events import append_events
@@ -166,3 +168,9 @@ def test_an_ended_browser_session_ends_its_streams_alone(
                 assert list(messages(response)) == []
             last = report(job, 1)
             assert next(by_key).seq == last
+
+
+def test_read_of_news_ends_at_the_statement_timeout(session: Session, settings: Settings, job: Job) -> None:
+    session.execute(text("LOCK TABLE job_events IN ACCESS EXCLUSIVE MODE"))
+    with pytest.raises(OperationalError, match="statement timeout"):
+        read_news(settings.model_copy(update={"statement_seconds": 0.05}), {job.id: 0})

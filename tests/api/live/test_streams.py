@@ -1,15 +1,18 @@
 """The stream of several jobs over one connection, and the limits of streams."""
 
 from contextlib import ExitStack
+from itertools import islice
 
 import httpx
 import pytest
 from sqlalchemy.orm import Session
 
+from core.jobs.events import append_event
 from core.models import ApiKey, Job
 from tests.api.live.conftest import Serve, finish, messages, report
 from tests.api.problem_checks import problem
 from tests.core.factories import make_job, running
+from trainer.events import Message
 
 
 @pytest.fixture
@@ -51,8 +54,27 @@ def test_stream_sends_done_for_each_job_and_ends_with_the_last(serve: Serve, job
             finish(other)
             final, done = received
         assert (done.event, done.data) == ("done", {"job_id": other.id})
+        assert final.id == f"{job.id}:{job.last_seq + 1}:done,{other.id}:{last + 1}"
+        assert done.id == f"{final.id}:done"
         resumed = {"Last-Event-ID": final.id}
         assert client.get("/v1/stream", params={"jobs": f"{job.id},{other.id}"}, headers=resumed).status_code == 204
+
+
+def test_stream_repeats_no_done_after_a_reconnection(serve: Serve, session: Session, job: Job, other: Job) -> None:
+    finish(job)
+    with serve() as client:
+        asked = {"jobs": f"{job.id},{other.id}"}
+        with client.stream("GET", "/v1/stream", params=asked) as response:
+            (done,) = (message for message in islice(messages(response), 12) if message.event == "done")
+        assert done.id is not None and f"{job.id}:{job.last_seq + 1}:done" in done.id
+        with client.stream("GET", "/v1/stream", params=asked, headers={"Last-Event-ID": done.id}) as response:
+            report(other, 1)
+            finish(other)
+            assert [one.data["job_id"] for one in messages(response) if one.event == "done"] == [other.id]
+        append_event(session, session.get_one(Job, job.id, populate_existing=True), Message(text="After its end."))
+        session.commit()
+        with client.stream("GET", "/v1/stream", params=asked, headers={"Last-Event-ID": done.id}) as response:
+            assert [one.event for one in messages(response) if one.data["job_id"] == job.id] == ["message", "done"]
 
 
 def test_stream_without_cursors_begins_at_the_first_event(serve: Serve, job: Job, other: Job) -> None:

@@ -174,3 +174,16 @@ def test_extend_with_a_schedule_over_the_steps_is_refused(
 def test_extend_to_fewer_steps_is_refused(session: Session, source: Job, settings: Settings) -> None:
     with pytest.raises(InvalidRequest, match="more than 20"):
         extend_job(session, source, 20, settings, PLATFORM)
+
+
+def test_unknown_step_lists_each_place_once(session: Session, source: Job, settings: Settings) -> None:
+    common: dict[str, Any] = {"job_id": source.id, "attempt": 1, "stage": "ppo", "final": False, "metrics": {}}
+    common |= {"bytes": 1, "blob_prefix": "at"}
+    best = Checkpoint(id="ckpt_best", step=10, best=True, path="checkpoints/ppo-best", files=STATE, **common)
+    weights = Checkpoint(id="ckpt_weights", step=11, path="checkpoints/ppo-000011", files=[], **common)
+    session.add_all([best, weights])
+    session.flush()
+    with pytest.raises(NotFound) as refused:
+        branched(session, source, settings, at=BranchStart(stage="ppo", step=12))
+    places = "sft 5 (result), reward_model 6 (result), ppo 10, ppo 20 (result)"
+    assert refused.value.detail == f"{source.id} has no checkpoint ppo, step 12. It has: {places}."

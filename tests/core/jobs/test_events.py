@@ -8,7 +8,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from core.db import session_scope
-from core.jobs import attempts, events, metrics
+from core.jobs import attempts, metrics, samples
 from core.jobs.checkpoints import checkpoints_to_resume, prune_checkpoints, record_checkpoint
 from core.jobs.events import append_events, events_after
 from core.jobs.metrics import MetricQuery
@@ -82,7 +82,7 @@ def test_append_events_replaces_values_postgres_cannot_store(session: Session) -
     sample = Sample(prompt="a\x00b", response="ok", score=math.nan)
     batch = [step(1, kl=math.inf, loss=1.0), Samples(stage="ppo", step=1, rows=[sample]), Message(text="\x00")]
     append_events(session, job.id, 1, batch)
-    found = events.samples_at(session, job.id, None, None)
+    found = samples.samples_at(session, job.id, None, None)
     assert found is not None
     assert found.data["rows"][0]["prompt"] == "a�b" and found.data["rows"][0]["score"] is None
     names = [one.name for one in metrics.series(session, job.id, MetricQuery())[0]]
@@ -148,10 +148,10 @@ def test_the_newest_samples_of_a_step_count(session: Session) -> None:
         for n, text in ((5, "old"), (7, "x"), (5, "new"))
     ]
     append_events(session, job.id, 1, said)
-    at_five = events.samples_at(session, job.id, "ppo", 5)
+    at_five = samples.samples_at(session, job.id, "ppo", 5)
     assert at_five is not None and at_five.data["rows"][0]["response"] == "new"
-    assert events.sample_steps(session, job.id, None) == [("ppo", 5), ("ppo", 7)]
-    assert events.samples_at(session, job.id, "sft", None) is None
+    assert samples.sample_steps(session, job.id, None) == [("ppo", 5), ("ppo", 7)]
+    assert samples.samples_at(session, job.id, "sft", None) is None
 
 
 def _save(session: Session, job_id: str, number: int, final: bool = False, attempt: int = 1) -> None:

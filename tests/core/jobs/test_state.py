@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 
 from core.errors import IllegalTransition
 from core.jobs.actors import PLATFORM, Actor
+from core.jobs.allowed_actions import allowed_actions
 from core.jobs.state import REQUESTS, TRANSITIONS, Request, allowed_requests, change_status, request
 from core.models import Job, JobEvent
 from core.models.jobs import ACTIVE, TERMINAL, JobStatus
@@ -146,3 +147,28 @@ def test_the_database_refuses_states_that_contradict_themselves(
 ) -> None:
     with pytest.raises(IntegrityError, match=constraint):
         session.execute(text(f"UPDATE jobs SET {change}"))
+
+
+@pytest.mark.parametrize(
+    ("status", "stage", "expected"),
+    [
+        (JobStatus.QUEUED, None, ["pause", "cancel", "clone"]),
+        (JobStatus.RUNNING, None, ["pause", "cancel", "clone"]),
+        (JobStatus.RUNNING, "ppo", ["pause", "cancel", "command", "clone", "branch"]),
+        (JobStatus.PAUSED, "ppo", ["resume", "cancel", "clone", "branch"]),
+        (JobStatus.CANCELLING, "ppo", ["clone", "branch"]),
+        (JobStatus.FAILED, "sft", ["retry", "clone", "branch", "archive", "delete"]),
+        (JobStatus.SUCCEEDED, "evaluation", ["clone", "branch", "extend", "archive", "delete"]),
+    ],
+)
+def test_allowed_actions_follow_the_state(status: JobStatus, stage: str | None, expected: list[str]) -> None:
+    job = Job(status=status.value, stage=stage, spec={"stages": ["sft", "ppo", "evaluation"], "seeds": 1})
+    assert allowed_actions(job) == expected
+
+
+def test_allowed_actions_of_special_jobs() -> None:
+    end = {"status": JobStatus.SUCCEEDED.value, "stage": "evaluation"}
+    several = Job(**end, spec={"stages": ["ppo"], "seeds": 3})
+    archived = Job(**end, spec={"stages": ["dpo"]}, archived_at=datetime.now(UTC))
+    assert allowed_actions(several) == ["clone", "branch", "archive", "delete"]
+    assert allowed_actions(archived) == ["clone", "branch", "unarchive", "delete"]

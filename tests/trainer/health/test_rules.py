@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from trainer.health import HealthFinding, Monitor, gravest
+from trainer.health.changes import CHANGES, Change, suggested_values
 from trainer.health.rules import RULES
 from trainer.spec import HealthSpec, JobSpec, PPOSpec
 
@@ -127,6 +128,7 @@ def test_kl_outweighs_reward_suggests_a_number() -> None:
     (finding,) = watched.look(2, HEALTHY | spreads(0.115, 0.0146, 0.06))
     assert "is 0.115, 1.8 times the spread of the scores (0.0651)" in finding.cause
     assert finding.suggestion.startswith("Lower `ppo.kl.coef` to 0.007 or less")
+    assert finding.changes == (Change("ppo.kl.coef", to=0.007),)
 
 
 def test_kl_outweighs_reward_suggests_coef_in_normalised_units() -> None:
@@ -177,14 +179,39 @@ def test_a_finding_names_cause_evidence_and_knob() -> None:
     assert points == [("policy/entropy_avg", step, value) for step, value in [(1, 2.0), (2, 0.1), (3, 0.1), (4, 0.05)]]
     assert "is 0.05, 0.025 of its first value 2" in finding.cause
     assert "`ppo.policy_loss.entropy_coef`" in finding.suggestion
+    assert finding.changes == CHANGES["entropy_collapse"]
+
+
+def _spec(**ppo: Any) -> JobSpec:
+    return JobSpec.model_validate({"model": "m", "data": {"preferences": "p.jsonl"}, "ppo": ppo})
+
+
+def test_suggested_changes_have_the_numbers_of_the_spec() -> None:
+    found = suggested_values(_spec(learning_rate=3e-6), CHANGES["kl_blow_up"])
+    assert [(one.field, one.value, one.factor) for one in found] == [
+        ("ppo.kl.coef", 0.1, 2), ("ppo.learning_rate", 1.5e-6, 0.5)
+    ]  # fmt: skip
+    assert suggested_values(_spec(max_new_tokens=48), CHANGES["truncation"])[0].value == 96
+
+
+@pytest.mark.parametrize(
+    ("ppo", "rule"),
+    [
+        ({"critic": {"kind": "value_head"}}, "value_loss_spike"),  # it has no learning rate of its own
+        ({"kl": {"coef": 0}}, "over_optimisation"),  # twice nothing
+        ({"learning_rate": 0.6}, "clipfrac_zero"),  # more than a rate may be
+    ],
+)
+def test_changes_without_effect_are_not_suggested(ppo: dict[str, Any], rule: str) -> None:
+    assert suggested_values(_spec(**ppo), CHANGES[rule]) == []
 
 
 def test_every_rule_of_the_spec_is_watched_and_names_real_fields() -> None:
-    assert set(RULES) == set(HealthSpec.model_fields) - {"enabled"}
+    assert set(RULES) == set(CHANGES) == set(HealthSpec.model_fields) - {"enabled"}
     for rule in RULES.values():
         fields = [part for part in rule.suggestion.split("`") if part.startswith(("ppo.", "model.", "evaluation."))]
         assert fields
-        for path in fields:
+        for path in (*fields, *(change.field for changes in CHANGES.values() for change in changes)):
             where: Any = JobSpec
             for name in path.split("."):
                 where = where.model_fields[name].annotation
@@ -213,7 +240,7 @@ def test_rearmed_after_a_roll_back_a_rule_may_fire_again() -> None:
 
 def test_the_gravest_action_is_done() -> None:
     def finding(action: Any) -> HealthFinding:
-        return HealthFinding(action, 1, action, 0.0, "", [], "")
+        return HealthFinding(action, 1, action, 0.0, "", [], "", ())
 
     def chosen(*actions: str) -> str | None:
         found = gravest([finding(action) for action in actions])

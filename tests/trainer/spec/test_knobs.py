@@ -11,6 +11,7 @@ from trainer.spec.knobs import (
     changed,
     field_of,
     range_of,
+    requested_range,
     section_of,
     still_set,
     tuned,
@@ -48,6 +49,16 @@ def test_value_out_of_range_names_the_range(section: PPOSpec, knob: Knob, value:
     with pytest.raises(ValueError) as error:
         changed(section, knob, value)
     assert str(error.value) == allowed
+
+
+def test_requested_range_has_a_maximum_above_the_spec() -> None:
+    large = PPOSpec.model_validate({"kl": {"coef": 250.0}})
+    assert requested_range(PPOSpec(), "kl_coef").maximum == 100 and requested_range(large, "kl_coef").maximum == 250
+    assert requested_range(ADAPTIVE, "kl_target").maximum == 10_000
+    assert requested_range(PPOSpec(), "learning_rate") == range_of(PPOSpec(), "learning_rate")
+    with pytest.raises(ValueError, match="at least 0 and at most 100; it is 101"):
+        changed(PPOSpec(), "kl_coef", 101.0, requested_range(PPOSpec(), "kl_coef"))
+    assert changed(PPOSpec(), "kl_coef", 101.0).kl.coef == 101.0  # a resumed run repeats it
 
 
 def test_a_fixed_coefficient_may_be_zero() -> None:

@@ -24,7 +24,8 @@ Queue = Callable[[str], str]
 
 @pytest.fixture
 def postgres(tmp_path: Path) -> Iterator[tuple[Postgres, child.Child]]:
-    server = Postgres(tmp_path / "pg", tmp_path / "pg" / "log", database="proximal_test_away", durable=False)
+    """A durable server: without `synchronous_commit`, a killed one loses the commits of the last half second."""
+    server = Postgres(tmp_path / "pg", tmp_path / "pg" / "log", database="proximal_test_away")
     running = server.start()
     migrate(server.url)
     yield server, running

@@ -4,7 +4,7 @@ import { Button } from "@/components/button";
 import { MarkIcon } from "@/components/icons";
 import { ErrorNotice } from "@/components/notice";
 import { sessionQuery, signIn, signInByCode } from "@/features/auth/api";
-import { ApiError, isPassing, sessionKey } from "@/lib/api/client";
+import { ApiError, isPassing, refusedCredential, sessionKey } from "@/lib/api/client";
 import styles from "./sign-in.module.css";
 
 /** Shows the pages to a signed-in user, and otherwise the sign-in page. */
@@ -12,6 +12,7 @@ export function SessionGate({ linkCode, children }: { linkCode: string | null; c
   const client = useQueryClient();
   const link = useMutation({
     mutationFn: signInByCode,
+    meta: refusedCredential,
     onSuccess: (session) => client.setQueryData(sessionKey, session),
     // The address bar no longer holds the code, so the sign-in is repeated while the server starts.
     retry: (_, error) => isPassing(error),
@@ -53,6 +54,7 @@ function SignInPage({ refusedLink }: { refusedLink: boolean }) {
   const client = useQueryClient();
   const enter = useMutation({
     mutationFn: signIn,
+    meta: refusedCredential,
     onSuccess: (session) => client.setQueryData(sessionKey, session),
   });
   const submit = (event: SyntheticEvent) => {

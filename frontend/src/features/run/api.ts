@@ -50,7 +50,12 @@ export const samplesQuery = (id: string, stage: Stage, step: number) =>
     staleTime: 60_000,
   });
 
-export const streamAddress = (id: string, after: number): string => `/v1/jobs/${id}/stream?after=${after}`;
+/** When the event with this number happened; null if there is none. */
+export async function fetchEventTime(id: string, seq: number): Promise<string | null> {
+  const params = { path: { job_id: id }, query: { after: Math.max(0, seq - 1), limit: 1 } };
+  const page = await answer(api.GET("/v1/jobs/{job_id}/events", { params }));
+  return page.data[0]?.created_at ?? null;
+}
 
 /** Reference of the metrics. It changes with the software only. */
 export const metricReferenceQuery = queryOptions({

@@ -84,6 +84,9 @@ export async function allPages<T>(fetchPage: (after: string | null) => Promise<P
 
 export const sessionKey = ["session"] as const;
 
+/** The `meta` of requests whose 401 refuses the credential that they send. The session of the browser, if any, goes on. */
+export const refusedCredential = { refusedCredential: true } as const;
+
 /** A session that ended shows the sign-in page, wherever it was noticed. */
 export function noticeSignOut(error: unknown): void {
   if (error instanceof ApiError && error.status === 401) queryClient.setQueryData(sessionKey, null);
@@ -91,7 +94,11 @@ export function noticeSignOut(error: unknown): void {
 
 export const queryClient: QueryClient = new QueryClient({
   queryCache: new QueryCache({ onError: noticeSignOut }),
-  mutationCache: new MutationCache({ onError: noticeSignOut }),
+  mutationCache: new MutationCache({
+    onError: (error, _variables, _result, mutation) => {
+      if (!mutation.meta?.refusedCredential) noticeSignOut(error);
+    },
+  }),
   defaultOptions: {
     queries: {
       retry: (failures, error) => failures < 2 && (!(error instanceof ApiError) || error.isPassing),

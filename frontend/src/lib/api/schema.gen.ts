@@ -839,6 +839,8 @@ export interface paths {
         /**
          * Get Job Knobs
          * @description The settings of the job's stage that can be changed while it runs, with their values and ranges.
+         *
+         *     While the job neither starts nor runs, no knob is `available`, and `reason` names the state. The values are the last ones.
          */
         get: operations["get_job_knobs"];
         put?: never;
@@ -1330,6 +1332,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/jobs/{job_id}/samples/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Search Job Samples
+         * @description Search the completions of all steps, and return the histogram of a figure. Token tables are left out.
+         */
+        get: operations["search_job_samples"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/jobs/{job_id}/logs": {
         parameters: {
             query?: never;
@@ -1527,6 +1549,54 @@ export interface paths {
         get: operations["get_usage"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/keys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Keys
+         * @description List your API keys, revoked ones included, the newest first.
+         */
+        get: operations["list_keys"];
+        put?: never;
+        /**
+         * Create Key
+         * @description Create another API key. It sees the same jobs, datasets and rounds as yours.
+         *
+         *     The response is the only one that contains the key. An operator's key creates operators' keys.
+         */
+        post: operations["create_key"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/keys/{key_id}/revoke": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Revoke Key
+         * @description Revoke an API key. Its browser sessions and event streams end within seconds.
+         *
+         *     The key of this request cannot be revoked by itself: use another one.
+         */
+        post: operations["revoke_key"];
         delete?: never;
         options?: never;
         head?: never;
@@ -3439,6 +3509,65 @@ export interface components {
             filename?: string | null;
         };
         /**
+         * CreatedKey
+         * @description A new API key with its text.
+         */
+        CreatedKey: {
+            /**
+             * Object
+             * @description Always `key`.
+             * @default key
+             * @constant
+             */
+            object: "key";
+            /**
+             * Id
+             * @description Begins with `key_`.
+             */
+            id: string;
+            /**
+             * Name
+             * @description Its purpose, as its creator named it.
+             */
+            name: string;
+            /**
+             * Prefix
+             * @description Its first characters, by which its owner recognises it.
+             */
+            prefix: string;
+            /**
+             * Operator
+             * @description Whether it may change workers.
+             */
+            operator: boolean;
+            /**
+             * Current
+             * @description Whether this request was made with it, or with a browser session that it opened.
+             */
+            current: boolean;
+            /**
+             * Created At
+             * Format: date-time
+             * @description When it was created.
+             */
+            created_at: string;
+            /**
+             * Last Used At
+             * @description When it was last used, to a minute; null if never.
+             */
+            last_used_at: string | null;
+            /**
+             * Revoked At
+             * @description When it was revoked; null if it is valid.
+             */
+            revoked_at: string | null;
+            /**
+             * Text
+             * @description The key itself. It is shown once: the platform stores only its hash.
+             */
+            text: string;
+        };
+        /**
          * CriticSpec
          * @description The value function of `advantage.estimator` = "gae".
          */
@@ -4438,6 +4567,33 @@ export interface components {
             steps: number;
         };
         /**
+         * FigureHistogram
+         * @description How often a figure of the completions has which value.
+         */
+        FigureHistogram: {
+            /**
+             * By
+             * @description The figure.
+             * @enum {string}
+             */
+            by: "score" | "judge" | "kl" | "tokens";
+            /**
+             * Low
+             * @description Lower edge of the first bin; null if no completion has the figure.
+             */
+            low: number | null;
+            /**
+             * High
+             * @description Upper edge of the last bin; it belongs to this bin.
+             */
+            high: number | null;
+            /**
+             * Counts
+             * @description Completions in each bin. The bins have equal widths; `min` and `max` of the request have no effect on them.
+             */
+            counts: number[];
+        };
+        /**
          * Finding
          * @description A problem of the data, with the records that have it.
          */
@@ -4830,6 +4986,12 @@ export interface components {
              * @description The setting to change.
              */
             suggestion: string;
+            /**
+             * Changes
+             * @description The suggestion for programs; empty if there is no change with a known value.
+             * @default []
+             */
+            changes: components["schemas"]["SuggestedChange"][];
         };
         /**
          * HealthEvent
@@ -5309,6 +5471,11 @@ export interface components {
              */
             reward_sparkline: number[];
             /**
+             * Actions
+             * @description The requests that the state of the job allows, by their names under `/v1/jobs/{job_id}`. `command`: its knobs can be changed.
+             */
+            actions: ("pause" | "resume" | "cancel" | "retry" | "command" | "clone" | "branch" | "extend" | "archive" | "unarchive" | "delete")[];
+            /**
              * Notes
              * @description Text for people.
              */
@@ -5550,17 +5717,17 @@ export interface components {
             field: string;
             /**
              * Value
-             * @description Present value: that of the spec, or of the newest change. An adaptive controller moves `kl_coef` on from it. Null if unavailable.
+             * @description Present value: that of the spec, or of the newest change. An adaptive controller moves `kl_coef` on from it. Null if the stage lacks the knob.
              */
             value: number | null;
             /**
              * Available
-             * @description Whether the stage has it.
+             * @description Whether it can be changed now: the stage has it, and the job is starting or running.
              */
             available: boolean;
             /**
              * Reason
-             * @description Why it is not available; null if it is.
+             * @description Why it is not available, for people; null if it is.
              */
             reason: string | null;
             /**
@@ -5609,7 +5776,7 @@ export interface components {
             knobs: components["schemas"]["JobKnob"][];
             /**
              * Pending
-             * @description Commands that the trainer has not taken up yet.
+             * @description Commands that the trainer has not taken up yet. A job that has ended takes up no more of them.
              */
             pending: components["schemas"]["JobCommand"][];
         };
@@ -6242,6 +6409,11 @@ export interface components {
              * @description Mean score in the course of PPO, at most 60 numbers; empty without PPO.
              */
             reward_sparkline: number[];
+            /**
+             * Actions
+             * @description The requests that the state of the job allows, by their names under `/v1/jobs/{job_id}`. `command`: its knobs can be changed.
+             */
+            actions: ("pause" | "resume" | "cancel" | "retry" | "command" | "clone" | "branch" | "extend" | "archive" | "unarchive" | "delete")[];
         };
         /**
          * JobTag
@@ -6484,6 +6656,94 @@ export interface components {
             undesirable_weight: number;
         };
         /**
+         * Key
+         * @description An API key, without its text.
+         */
+        Key: {
+            /**
+             * Object
+             * @description Always `key`.
+             * @default key
+             * @constant
+             */
+            object: "key";
+            /**
+             * Id
+             * @description Begins with `key_`.
+             */
+            id: string;
+            /**
+             * Name
+             * @description Its purpose, as its creator named it.
+             */
+            name: string;
+            /**
+             * Prefix
+             * @description Its first characters, by which its owner recognises it.
+             */
+            prefix: string;
+            /**
+             * Operator
+             * @description Whether it may change workers.
+             */
+            operator: boolean;
+            /**
+             * Current
+             * @description Whether this request was made with it, or with a browser session that it opened.
+             */
+            current: boolean;
+            /**
+             * Created At
+             * Format: date-time
+             * @description When it was created.
+             */
+            created_at: string;
+            /**
+             * Last Used At
+             * @description When it was last used, to a minute; null if never.
+             */
+            last_used_at: string | null;
+            /**
+             * Revoked At
+             * @description When it was revoked; null if it is valid.
+             */
+            revoked_at: string | null;
+        };
+        /**
+         * KeyList
+         * @description Your API keys.
+         */
+        KeyList: {
+            /**
+             * Object
+             * @description Always `list`.
+             * @default list
+             * @constant
+             */
+            object: "list";
+            /**
+             * Data
+             * @description The items of this page.
+             */
+            data: components["schemas"]["Key"][];
+            /**
+             * Has More
+             * @description Whether more follow.
+             * @default false
+             */
+            has_more: boolean;
+            /**
+             * First Id
+             * @description Cursor of the first item.
+             */
+            first_id: string | null;
+            /**
+             * Last Id
+             * @description Cursor of the last item: the next page's `after`.
+             */
+            last_id: string | null;
+        };
+        /**
          * KeyRef
          * @description An API key.
          */
@@ -6498,6 +6758,12 @@ export interface components {
              * @description The key's name.
              */
             name: string;
+            /**
+             * Operator
+             * @description Whether it may change workers.
+             * @default false
+             */
+            operator: boolean;
         };
         /**
          * KnobChangedData
@@ -7302,6 +7568,17 @@ export interface components {
              * @description Load the frozen backbone in 8 or 4 bits (bitsandbytes, where installed; QLoRA, Dettmers et al. 2023). Needs `lora`.
              */
             quantization?: ("8bit" | "4bit") | null;
+        };
+        /**
+         * NewKey
+         * @description A key to create.
+         */
+        NewKey: {
+            /**
+             * Name
+             * @description Its purpose, such as the name of a machine or a script.
+             */
+            name: string;
         };
         /**
          * NewRound
@@ -9660,6 +9937,36 @@ export interface components {
             held_out: boolean;
         };
         /**
+         * SampleSearch
+         * @description Completions that a search found.
+         */
+        SampleSearch: {
+            /**
+             * Object
+             * @description Always `list`.
+             * @default list
+             * @constant
+             */
+            object: "list";
+            /**
+             * Data
+             * @description The completions of this page. Their `token_table` is null.
+             */
+            data: components["schemas"]["JobSample"][];
+            /**
+             * Has More
+             * @description Whether more follow. The same request with `skip` set to the number of those seen returns them.
+             */
+            has_more: boolean;
+            /**
+             * Total
+             * @description Number of completions on all pages.
+             */
+            total: number;
+            /** @description The histogram of the figure. */
+            histogram: components["schemas"]["FigureHistogram"];
+        };
+        /**
          * SampleStep
          * @description A step that has completions.
          */
@@ -10532,6 +10839,24 @@ export interface components {
              * @description Time taken, in seconds. Left out: the time since the item was assigned.
              */
             seconds?: number | null;
+        };
+        /**
+         * SuggestedChange
+         * @description A change of the spec that may help. Several of a finding are alternatives.
+         */
+        SuggestedChange: {
+            /**
+             * Field
+             * @description Path of the field, such as `ppo.kl.coef`.
+             */
+            field: string;
+            /** @description The new value. */
+            value: components["schemas"]["JsonValue"];
+            /**
+             * Factor
+             * @description `value` is this multiple of the value in the spec. A live knob may have another value; null for a fixed value.
+             */
+            factor?: number | null;
         };
         /**
          * Suggestion
@@ -19237,7 +19562,7 @@ export interface operations {
     stream_events: {
         parameters: {
             query: {
-                /** @description Ids of jobs with cursors, as `job_a:12,job_b`. Without a cursor: from 0. */
+                /** @description Ids of jobs with cursors, as `job_a:12,job_b`. Without a cursor: from 0. `job_a:12:done`: `done` was received, too. */
                 jobs: string;
             };
             header?: {
@@ -19249,7 +19574,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Server-sent events of all jobs: `event` is the type, `data` a `JobEvent` with its `job_id`. `id` contains the cursor of every job and has the form of `jobs`. `event: done` follows the last event of each job, with its `job_id` in `data`. A reconnection with `Last-Event-ID` neither loses nor repeats events. */
+            /** @description Server-sent events of all jobs: `event` is the type, `data` a `JobEvent` with its `job_id`. `id` contains the cursor of every job and has the form of `jobs`. `event: done` follows the last event of each job, with its `job_id` in `data`. A reconnection with `Last-Event-ID` neither loses nor repeats messages. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -19504,6 +19829,104 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SampleStepList"];
+                };
+            };
+            /** @description `not_signed_in`: Sign in, or send an API key. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: It does not exist, or belongs to another API key. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid_request`: The request is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on the server. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `unavailable`: The database or the broker does not answer. Try again.
+             *
+             *     `query_timeout`: A query took longer than the API allows.
+             */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    search_job_samples: {
+        parameters: {
+            query?: {
+                /** @description The order of the completions. */
+                order?: "highest" | "lowest" | "newest" | "oldest";
+                /** @description Number of completions to leave out at the start. */
+                skip?: number;
+                /** @description Maximum number of completions. */
+                limit?: number;
+                /** @description The figure of `min`, `max`, the histogram and the orders `highest` and `lowest`. */
+                by?: "score" | "judge" | "kl" | "tokens";
+                /** @description Lowest figure. */
+                min?: number | null;
+                /** @description Highest figure. */
+                max?: number | null;
+                /** @description Only this stage. */
+                stage?: ("sft" | "reward_model" | "dpo" | "kto" | "ppo" | "evaluation") | null;
+                /** @description First step. */
+                from?: number | null;
+                /** @description Last step. */
+                to?: number | null;
+                /** @description Text that the prompt or the response has, in any case. */
+                q?: string;
+                /** @description Only completions that ended with EOS, or only those that did not. */
+                finished?: boolean | null;
+                /** @description Only completions of held-out prompts, or only those of training batches. */
+                held_out?: boolean | null;
+                /** @description Only completions of the same prompt as this one, by its stage, step and index: `ppo.120.3`. */
+                same_prompt?: string | null;
+            };
+            header?: never;
+            path: {
+                job_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SampleSearch"];
                 };
             };
             /** @description `not_signed_in`: Sign in, or send an API key. */
@@ -20209,6 +20632,255 @@ export interface operations {
             };
             /** @description `not_signed_in`: Sign in, or send an API key. */
             401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid_request`: The request is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on the server. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `unavailable`: The database or the broker does not answer. Try again.
+             *
+             *     `query_timeout`: A query took longer than the API allows.
+             */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_keys: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["KeyList"];
+                };
+            };
+            /** @description `not_signed_in`: Sign in, or send an API key. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid_request`: The request is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on the server. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `unavailable`: The database or the broker does not answer. Try again.
+             *
+             *     `query_timeout`: A query took longer than the API allows.
+             */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_key: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewKey"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CreatedKey"];
+                };
+            };
+            /** @description `bad_request`: The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_signed_in`: Sign in, or send an API key. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `cross_origin`: Requests that change something must come from the dashboard itself. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too_large`: The request is larger than allowed. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `wrong_media_type`: The route does not accept the Content-Type of the body. */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid_request`: The request is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on the server. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `unavailable`: The database or the broker does not answer. Try again.
+             *
+             *     `query_timeout`: A query took longer than the API allows.
+             */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    revoke_key: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                key_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Key"];
+                };
+            };
+            /** @description `not_signed_in`: Sign in, or send an API key. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `cross_origin`: Requests that change something must come from the dashboard itself. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: It does not exist, or belongs to another API key. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `key_in_use`: The request is made with this key. */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };

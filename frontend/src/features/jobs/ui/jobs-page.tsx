@@ -6,14 +6,21 @@ import { PageHeader } from "@/components/page-header";
 import { Skeleton } from "@/components/status";
 import { CodeBlock } from "@/components/text";
 import { jobsQuery } from "@/features/jobs/api";
+import { useRefreshedJobs } from "@/features/jobs/refreshed";
 import { JobTable } from "@/features/jobs/ui/job-table";
 import { paths } from "@/lib/address";
+import { useLink } from "@/lib/live/use-live";
 
-const POLL_MS = 2500;
+/** Without a connection. */
+const POLL_MS = 5000;
+/** While events arrive: for jobs that others submit. */
+const SLOW_POLL_MS = 20_000;
 
 export function JobsPage() {
-  const query = useInfiniteQuery({ ...jobsQuery, refetchInterval: POLL_MS });
+  const isLive = useLink().state === "live";
+  const query = useInfiniteQuery({ ...jobsQuery, refetchInterval: isLive ? SLOW_POLL_MS : POLL_MS });
   const jobs = query.data?.pages.flatMap((page) => page.data);
+  useRefreshedJobs(jobs ?? []);
   return (
     <>
       <PageHeader title="Jobs" />

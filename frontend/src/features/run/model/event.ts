@@ -26,23 +26,9 @@ const IN_LOG: Record<JobEventType, boolean> = {
 
 const isType = (name: string): name is JobEventType => name in IN_LOG;
 
-/** All types of events. EventSource delivers only the types that have a listener. */
-export const EVENT_TYPES: readonly JobEventType[] = Object.keys(IN_LOG).filter(isType);
+export const LOG_TYPES: readonly JobEventType[] = Object.keys(IN_LOG)
+  .filter(isType)
+  .filter((type) => IN_LOG[type]);
 
-export const LOG_TYPES: readonly JobEventType[] = EVENT_TYPES.filter((type) => IN_LOG[type]);
-
-/** The event of an SSE message; null for text that is not an event. The server's schema defines the fields of each type. */
-export function parseEvent(text: string): JobEvent | null {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isEvent(value) ? value : null;
-  } catch {
-    return null;
-  }
-}
-
-function isEvent(value: unknown): value is JobEvent {
-  if (typeof value !== "object" || value === null || !("seq" in value && "type" in value && "data" in value))
-    return false;
-  return typeof value.seq === "number" && typeof value.type === "string" && isType(value.type);
-}
+/** Whether this page can show the event. A newer server may send others. */
+export const isKnown = (event: JobEvent): boolean => isType(event.type);

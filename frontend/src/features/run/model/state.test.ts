@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { emptyRun, fromSnapshot, needsFreshSeries, reduce } from "@/features/run/model/state";
+import { emptyRun, fromSnapshot, reduce } from "@/features/run/model/state";
 import type { JobEvent } from "@/lib/api/types";
 
 const event = (seq: number, type: string, data: Record<string, unknown>) =>
@@ -76,6 +76,7 @@ describe("a snapshot", () => {
     series: [{ stage: "ppo", name: "kl", steps: [1, 2], values: [0.1, 0.2] }],
     log: [event(1, "run_started", {}), event(6, "message", { text: "newer than the metrics" })],
     sampleSteps: { ppo: [1] },
+    lastEventAt: null,
   };
 
   test("followed by the stream from its number on loses and repeats nothing", () => {
@@ -91,7 +92,7 @@ describe("a snapshot", () => {
   test("with buckets is asked for anew when a step inside a bucket is run again, not when one is added", () => {
     const series = [{ stage: "ppo", name: "kl", steps: [10, 20], last: [1, 2], min: [0, 1], max: [3, 4] }];
     const before = fromSnapshot({ ...snapshot, series });
-    expect(needsFreshSeries(before, reduce(before, [metrics(6, 21, { kl: 5 })]))).toBe(false);
-    expect(needsFreshSeries(before, reduce(before, [metrics(6, 15, { kl: 5 })]))).toBe(true);
+    expect(reduce(before, [metrics(6, 21, { kl: 5 })]).isStale).toBe(false);
+    expect(reduce(before, [metrics(6, 15, { kl: 5 })]).isStale).toBe(true);
   });
 });

@@ -1,4 +1,4 @@
-import { emptySeries, type Point, type Series, upsert } from "@/charts/series";
+import { emptySeries, isAppend, type Point, type Series, upsert } from "@/charts/series";
 import type { EventOf, JobEvent, Sample } from "@/lib/api/types";
 
 type ByName = Readonly<Record<string, Series>>;
@@ -12,14 +12,21 @@ export interface RunState {
   readonly samples: Readonly<Record<string, readonly Sample[]>>;
   /** Every event but metrics and samples, ascending. */
   readonly log: readonly JobEvent[];
+  /**
+   * Whether to fetch the series anew: they have grown too long, or a step inside a bucket was run again and the bucket's
+   * minimum and maximum may no longer hold.
+   */
+  readonly isStale: boolean;
 }
 
-export const emptyRun: RunState = { lastSeq: 0, series: {}, sampleSteps: {}, samples: {}, log: [] };
+export const emptyRun: RunState = { lastSeq: 0, series: {}, sampleSteps: {}, samples: {}, log: [], isStale: false };
 
 export const sampleKey = (stage: string, step: number): string => `${stage}/${step}`;
 
 /** Points in a series beyond which the page asks the server for buckets again. */
 const MAX_POINTS = 4000;
+/** Steps whose completions are kept; older ones are fetched again when they are looked at. */
+const MAX_SAMPLE_STEPS = 30;
 
 /** Events in, new state out. Events at or before `lastSeq` are repeats and change nothing. */
 export function reduce(state: RunState, events: readonly JobEvent[]): RunState {
@@ -28,8 +35,8 @@ export function reduce(state: RunState, events: readonly JobEvent[]): RunState {
   if (!last) return state;
   return {
     lastSeq: last.seq,
-    series: withMetrics(
-      state.series,
+    ...withMetrics(
+      state,
       fresh.filter((event) => event.type === "metrics"),
     ),
     ...withSamples(
@@ -49,13 +56,24 @@ function inOrder(events: readonly JobEvent[], lastSeq: number): JobEvent[] {
   return [...bySeq.values()].sort((a, b) => a.seq - b.seq);
 }
 
-function withMetrics(series: RunState["series"], events: readonly EventOf<"metrics">[]): RunState["series"] {
+function withMetrics(
+  { series, isStale }: RunState,
+  events: readonly EventOf<"metrics">[],
+): Pick<RunState, "series" | "isStale"> {
+  if (!events.length) return { series, isStale };
   const next: Record<string, Record<string, Series>> = {};
+  let stale = isStale;
   for (const [stage, points] of pointsByStage(events)) {
     next[stage] = { ...series[stage] };
-    for (const [name, list] of points) next[stage][name] = upsert(series[stage]?.[name] ?? emptySeries, list);
+    for (const [name, list] of points) {
+      const before = series[stage]?.[name] ?? emptySeries;
+      stale ||= before.min !== null && !isAppend(before, list);
+      const after = upsert(before, list);
+      stale ||= after.steps.length > MAX_POINTS;
+      next[stage][name] = after;
+    }
   }
-  return events.length ? { ...series, ...next } : series;
+  return { series: { ...series, ...next }, isStale: stale };
 }
 
 function pointsByStage(events: readonly EventOf<"metrics">[]): Map<string, Map<string, Point[]>> {
@@ -88,7 +106,8 @@ function withSamples(
     sampleSteps[stage] = sortedUnion(sampleSteps[stage] ?? [], [step]);
     samples[sampleKey(stage, step)] = event.data.rows;
   }
-  return events.length ? { sampleSteps, samples } : { sampleSteps: state.sampleSteps, samples: state.samples };
+  if (!events.length) return { sampleSteps: state.sampleSteps, samples: state.samples };
+  return { sampleSteps, samples: Object.fromEntries(Object.entries(samples).slice(-MAX_SAMPLE_STEPS)) };
 }
 
 function sortedUnion(a: readonly number[], b: readonly number[]): number[] {
@@ -98,24 +117,9 @@ function sortedUnion(a: readonly number[], b: readonly number[]): number[] {
 /** Merges log entries by sequence number. */
 function withLog(log: readonly JobEvent[], events: readonly JobEvent[]): readonly JobEvent[] {
   if (!events.length) return log;
+  if ((events[0]?.seq ?? 0) > (log.at(-1)?.seq ?? 0)) return [...log, ...events];
   const bySeq = new Map([...log, ...events].map((event) => [event.seq, event]));
   return [...bySeq.values()].sort((a, b) => a.seq - b.seq);
-}
-
-/**
- * Whether to fetch the series anew: they have grown too long, or a step inside a bucket was re-run and the bucket's
- * minimum and maximum may no longer hold.
- */
-export function needsFreshSeries(before: RunState, after: RunState): boolean {
-  return Object.entries(after.series).some(([stage, names]) =>
-    Object.entries(names).some(([name, series]) => {
-      const old = before.series[stage]?.[name];
-      if (!old || old === series) return false;
-      const firstNew = series.values.length - old.values.length;
-      const appended = firstNew > 0 && series.steps[old.steps.length - 1] === old.steps.at(-1);
-      return series.steps.length > MAX_POINTS || (series.min !== null && !appended);
-    }),
-  );
 }
 
 /** A series as the server sends it: points, or buckets with their last, least and greatest value. */
@@ -134,6 +138,8 @@ export interface Snapshot {
   readonly lastSeq: number;
   readonly log: readonly JobEvent[];
   readonly sampleSteps: Readonly<Record<string, readonly number[]>>;
+  /** When the last event happened; null without one. */
+  readonly lastEventAt: string | null;
 }
 
 /** The series by stage and name. */
@@ -156,5 +162,6 @@ export function fromSnapshot(snapshot: Snapshot): RunState {
     sampleSteps: snapshot.sampleSteps,
     samples: {},
     log: withLog([], snapshot.log),
+    isStale: false,
   };
 }

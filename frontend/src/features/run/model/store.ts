@@ -1,42 +1,38 @@
-import { type Connection, EventFeed, type Recovery, type Source } from "@/features/run/model/feed";
-import {
-  emptyRun,
-  fromSnapshot,
-  needsFreshSeries,
-  reduce,
-  type RunState,
-  type Snapshot,
-} from "@/features/run/model/state";
+import { emptyRun, fromSnapshot, reduce, type RunState, type Snapshot } from "@/features/run/model/state";
 import type { JobEvent } from "@/lib/api/types";
+import type { Follower } from "@/lib/live/client";
 
 export interface RunView {
   readonly run: RunState;
-  readonly connection: Connection;
   readonly loaded: boolean;
+  /** The job has ended and every event is here. */
+  readonly ended: boolean;
+  /** When the run last reported anything, in ms of the epoch; null while unknown. */
+  readonly heardAt: number | null;
   readonly error: Error | null;
 }
 
 export interface RunServer {
   snapshot: () => Promise<Snapshot>;
-  open: (seq: number) => Source;
-  recover: (seq: number) => Promise<Recovery>;
+  /** Calls back with the events after `seq`. Returns a function that ends this. */
+  follow: (seq: number, follower: Follower) => () => void;
   /** Called with each batch, so that what is derived elsewhere (status, checkpoints) can be fetched again. */
   onEvents: (events: readonly JobEvent[]) => void;
-  types: readonly string[];
+  /** Runs `act` before the next frame is drawn. Returns a function that cancels this. */
+  schedule: (act: () => void) => () => void;
 }
 
-/** Events are applied, and charts redrawn, at most this often. */
-const FLUSH_MS = 250;
 const RETRY_MS = 3000;
 
-/** Holds a run's state: first a snapshot, then the stream from exactly there on. */
+/** Holds a run's state: first a snapshot, then the events from exactly there on, applied once for each frame. */
 export class RunStore {
-  private view: RunView = { run: emptyRun, connection: "connecting", loaded: false, error: null };
+  private view: RunView = { run: emptyRun, loaded: false, ended: false, heardAt: null, error: null };
   private readonly listeners = new Set<() => void>();
-  private feed: EventFeed | null = null;
+  private unfollow: (() => void) | null = null;
   private buffer: JobEvent[] = [];
-  private timer: ReturnType<typeof setTimeout> | null = null;
-  /** Counts loads, so that an answer to an older one is dropped. */
+  private unschedule: (() => void) | null = null;
+  private retry: ReturnType<typeof setTimeout> | undefined;
+  /** Counts loads, so that the result of an older one is dropped. */
   private load = 0;
 
   constructor(private readonly server: RunServer) {}
@@ -49,8 +45,8 @@ export class RunStore {
   getView = (): RunView => this.view;
 
   start = (): void => {
-    const load = ++this.load;
-    this.feed?.stop();
+    this.stop();
+    const { load } = this;
     void this.server.snapshot().then(
       (snapshot) => load === this.load && this.loaded(snapshot),
       (error: unknown) => load === this.load && this.failed(error),
@@ -59,57 +55,55 @@ export class RunStore {
 
   stop = (): void => {
     this.load++;
-    this.feed?.stop();
-    if (this.timer) clearTimeout(this.timer);
-    this.timer = null;
+    clearTimeout(this.retry);
+    this.unfollow?.();
+    this.unschedule?.();
+    this.unfollow = this.unschedule = null;
     this.buffer = [];
   };
 
+  /** Follows a job again that had ended and was started again. */
   reopen = (): void => {
-    if (this.view.loaded && this.view.connection !== "ended") this.feed?.reopen();
+    if (!this.view.loaded || !this.view.ended) return;
+    this.set({ ended: false });
+    this.follow();
   };
-
-  /** Lets go of the connection until `reopen`. */
-  rest = (): void => this.feed?.rest();
 
   private loaded(snapshot: Snapshot): void {
-    this.buffer = [];
-    const run = fromSnapshot(snapshot);
-    this.set({ run, loaded: true, error: null });
-    this.feed = new EventFeed(run.lastSeq, {
-      ...this.server,
-      onEvent: (event) => this.receive(event),
-      onConnection: (connection) => this.connected(connection),
+    const heardAt = snapshot.lastEventAt === null ? null : Date.parse(snapshot.lastEventAt);
+    this.set({ run: fromSnapshot(snapshot), loaded: true, ended: false, heardAt, error: null });
+    this.follow();
+  }
+
+  private follow(): void {
+    this.unfollow = this.server.follow(this.view.run.lastSeq, {
+      onEvents: (events) => this.receive(events),
+      onDone: () => {
+        this.flush();
+        this.set({ ended: true });
+      },
     });
-    this.feed.start();
   }
 
   private failed(error: unknown): void {
-    this.set({ error: error instanceof Error ? error : new Error(String(error)), connection: "reconnecting" });
-    this.timer = setTimeout(this.start, RETRY_MS);
+    this.set({ error: error instanceof Error ? error : new Error(String(error)) });
+    this.retry = setTimeout(this.start, RETRY_MS);
   }
 
-  private connected(connection: Connection): void {
-    if (connection === "ended") this.flush();
-    this.set({ connection });
-  }
-
-  private receive(event: JobEvent): void {
-    this.buffer.push(event);
-    this.timer ??= setTimeout(() => this.flush(), FLUSH_MS);
+  private receive(events: readonly JobEvent[]): void {
+    this.buffer.push(...events);
+    this.unschedule ??= this.server.schedule(() => this.flush());
   }
 
   private flush(): void {
-    if (this.timer) clearTimeout(this.timer);
-    this.timer = null;
+    this.unschedule?.();
+    this.unschedule = null;
     const events = this.buffer;
     if (!events.length) return;
     this.buffer = [];
-    const before = this.view.run;
-    const run = reduce(before, events);
-    this.set({ run });
+    this.set({ run: reduce(this.view.run, events), heardAt: Date.now() });
     this.server.onEvents(events);
-    if (needsFreshSeries(before, run)) this.start();
+    if (this.view.run.isStale) this.start();
   }
 
   private set(change: Partial<RunView>): void {

@@ -7,7 +7,7 @@ import { Fact, Facts, PageHeader } from "@/components/page-header";
 import { StatusBadge } from "@/components/status";
 import { TimeAgo, useNow } from "@/components/text";
 import { cancelJob, jobQuery, jobsKey } from "@/features/jobs/api";
-import type { Connection } from "@/features/run/model/feed";
+import { liveness, type Pulse } from "@/features/run/model/liveness";
 import { processesOf, seedsOf } from "@/features/run/model/spec";
 import { paths } from "@/lib/address";
 import type { Job, JobEvent } from "@/lib/api/types";
@@ -17,17 +17,17 @@ import styles from "./run.module.css";
 
 interface RunHeaderProps {
   job: Job;
-  connection: Connection;
+  pulse: Pulse;
   log: readonly JobEvent[];
 }
 
-export function RunHeader({ job, connection, log }: RunHeaderProps) {
+export function RunHeader({ job, pulse, log }: RunHeaderProps) {
   return (
     <PageHeader
       title={job.name || "Unnamed job"}
       documentTitle={`${job.name || "Unnamed job"} (${job.status})`}
       parent={{ to: paths.jobs, label: "Jobs" }}
-      aside={<ConnectionState connection={connection} />}
+      aside={<ConnectionState pulse={pulse} />}
       badge={<StatusBadge status={job.status} />}
       actions={
         <>
@@ -80,25 +80,11 @@ function modelType(job: Job): string {
 const device = (name: string, threads: unknown): string =>
   name === "cpu" && typeof threads === "number" ? `CPU, ${threads} ${threads === 1 ? "thread" : "threads"}` : name;
 
-const TEXTS: Record<Connection, { label: string; title: string }> = {
-  connecting: { label: "connecting", title: "Opening the event stream" },
-  live: { label: "live", title: "Events arrive as they happen" },
-  reconnecting: {
-    label: "reconnecting",
-    title: "The server does not respond. The page continues from the last event it received.",
-  },
-  ended: { label: "ended", title: "The run has ended and every event is here" },
-};
-
-function ConnectionState({ connection }: { connection: Connection }) {
-  const { label, title } = TEXTS[connection];
+/** Whether the page is current: its connection, and when the run last reported anything. */
+function ConnectionState({ pulse }: { pulse: Pulse }) {
+  const { state, label, title } = liveness(pulse, useNow());
   return (
-    <span
-      className={`${styles.connection} ${styles[connection]}`}
-      role="status"
-      title={title}
-      data-connection={connection}
-    >
+    <span className={`${styles.connection} ${styles[state]}`} role="status" title={title} data-connection={state}>
       {label}
     </span>
   );

@@ -6,6 +6,7 @@ import { Prose } from "@/components/text";
 import { checkpointDownload, checkpointsQuery, jobQuery } from "@/features/jobs/api";
 import { stagesOf } from "@/features/run/model/spec";
 import { stageViews } from "@/features/run/model/stages";
+import { secondsPerStep } from "@/features/run/model/liveness";
 import { useRun } from "@/features/run/model/use-run";
 import { Findings } from "@/features/run/ui/findings";
 import { RunHeader } from "@/features/run/ui/run-header";
@@ -14,10 +15,14 @@ import { Seeds } from "@/features/run/ui/seeds";
 import { StageStepper } from "@/features/run/ui/stage-stepper";
 import type { Job } from "@/lib/api/types";
 import { duration, percent } from "@/lib/format";
+import type { Link } from "@/lib/live/protocol";
+import { useLink } from "@/lib/live/use-live";
 import { hasEnded, stageLabel, stageShort, statusTone } from "@/lib/states";
 import styles from "./run.module.css";
 
-const POLL_MS = 2500;
+/** Without a connection, or while the job waits: its place in the queue changes without an event. */
+const POLL_MS = 5000;
+const QUEUE_POLL_MS = 15_000;
 
 export function RunPage() {
   const { jobId = "" } = useParams();
@@ -26,22 +31,27 @@ export function RunPage() {
 }
 
 function Run({ id }: { id: string }) {
-  const query = useQuery({
-    ...jobQuery(id),
-    refetchInterval: ({ state }) => (state.data && hasEnded(state.data.status) ? false : POLL_MS),
-  });
-  const view = useRun(id);
+  const link = useLink();
+  const query = useQuery({ ...jobQuery(id), refetchInterval: ({ state }) => pollEvery(state.data?.status, link) });
   const job = query.data;
+  const view = useRun(id, job !== undefined && hasEnded(job.status));
   const { stage, tab, chooseStage, chooseTab } = useChosen(job);
 
   if (!job) {
     if (!query.isError) return <Skeleton rows={8} height="2.25rem" label="Loading the job" />;
     return <ErrorNotice error={query.error} doing="show this job" onRetry={() => void query.refetch()} />;
   }
+  const pulse = {
+    link,
+    ended: view.ended,
+    isRunning: job.status === "running",
+    heardAt: view.heardAt,
+    secondsPerStep: secondsPerStep(job.progress),
+  };
   const stages = stageViews(view.run.log, stagesOf(job.spec), job.stage, hasEnded(job.status));
   return (
     <>
-      <RunHeader job={job} connection={view.connection} log={view.run.log} />
+      <RunHeader job={job} pulse={pulse} log={view.run.log} />
       {job.status === "failed" && <Failure job={job} />}
       <RunProgress job={job} />
       <StageStepper stages={stages} series={view.run.series} chosen={stage} onChoose={chooseStage} />
@@ -50,6 +60,12 @@ function Run({ id }: { id: string }) {
       <RunTabs job={job} view={view} stages={stages} stage={stage} tab={tab} onTab={chooseTab} />
     </>
   );
+}
+
+function pollEvery(status: string | undefined, link: Link): number | false {
+  if (status !== undefined && hasEnded(status)) return false;
+  if (link.state !== "live") return POLL_MS;
+  return status === "queued" ? QUEUE_POLL_MS : false;
 }
 
 /** Why a job failed, and what it leaves. */

@@ -48,7 +48,7 @@ function Panel({ job, view, stages, stage, tab }: RunTabsProps) {
   }
   const { run } = view;
   const shown = stages.find((one) => one.stage === stage);
-  const waiting = view.connection !== "ended";
+  const waiting = !view.ended;
   if (tab === "events") return <EventsTab log={run.log} />;
   const completions = <CompletionsTab key={stage} job={job} run={run} stage={stage} waiting={waiting} />;
   if (tab === "completions") return completions;

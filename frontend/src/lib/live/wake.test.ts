@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { watchPage } from "@/features/run/model/wake";
+import { watchPage } from "@/lib/live/wake";
 
 const page = Object.assign(new EventTarget(), { hidden: false });
 const callback = vi.fn();

@@ -1,0 +1,106 @@
+"""The caller's API keys."""
+
+from typing import Annotated, Literal
+
+from fastapi import APIRouter
+from pydantic import ConfigDict, Field
+from sqlalchemy import select
+
+from api.deps import PrincipalDep, SessionDep
+from api.problems import BadRequest, documented
+from api.schema import ListOf, Schema, Timestamp
+from core import models
+from core.access import keys
+from core.access.keys import Principal
+from core.errors import CrossOrigin, InvalidRequest, KeyInUse, NotFound, NotSignedIn, TooLarge, WrongMediaType
+
+KEY_NAME_CHARACTERS = 100
+
+
+class NewKey(Schema):
+    """A key to create."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: Annotated[str, Field(min_length=1, max_length=KEY_NAME_CHARACTERS, pattern=r"^[^\x00-\x1f]*$")]
+    """Its purpose, such as the name of a machine or a script."""
+
+
+class Key(Schema):
+    """An API key, without its text."""
+
+    object: Literal["key"] = "key"
+    """Always `key`."""
+    id: str
+    """Begins with `key_`."""
+    name: str
+    """Its purpose, as its creator named it."""
+    prefix: str
+    """Its first characters, by which its owner recognises it."""
+    operator: bool
+    """Whether it may change workers."""
+    current: bool
+    """Whether this request was made with it, or with a browser session that it opened."""
+    created_at: Timestamp
+    """When it was created."""
+    last_used_at: Timestamp | None
+    """When it was last used, to a minute; null if never."""
+    revoked_at: Timestamp | None
+    """When it was revoked; null if it is valid."""
+
+
+class CreatedKey(Key):
+    """A new API key with its text."""
+
+    text: str
+    """The key itself. It is shown once: the platform stores only its hash."""
+
+
+class KeyList(ListOf[Key]):
+    """Your API keys."""
+
+
+router = APIRouter(prefix="/keys", tags=["Platform"])
+_ERRORS = (NotSignedIn, CrossOrigin, InvalidRequest)
+
+
+@router.get("", responses=documented(NotSignedIn))
+def list_keys(principal: PrincipalDep, session: SessionDep) -> KeyList:
+    """List your API keys, revoked ones included, the newest first."""
+    query = select(models.ApiKey).filter_by(owner_id=principal.owner_id)
+    found = session.scalars(query.order_by(models.ApiKey.created_at.desc(), models.ApiKey.id))
+    return KeyList.from_items([Key(**_fields(key, principal)) for key in found])
+
+
+@router.post("", status_code=201, responses=documented(*_ERRORS, BadRequest, TooLarge, WrongMediaType))
+def create_key(body: NewKey, principal: PrincipalDep, session: SessionDep) -> CreatedKey:
+    """Create another API key. It sees the same jobs, datasets and rounds as yours.
+
+    The response is the only one that contains the key. An operator's key creates operators' keys.
+    """
+    key, text = keys.add_key(session, principal.owner_id, body.name, operator=principal.operator)
+    session.refresh(key)
+    return CreatedKey(**_fields(key, principal), text=text)
+
+
+@router.post("/{key_id}/revoke", responses=documented(*_ERRORS, NotFound, KeyInUse))
+def revoke_key(key_id: str, principal: PrincipalDep, session: SessionDep) -> Key:
+    """Revoke an API key. Its browser sessions and event streams end within seconds.
+
+    The key of this request cannot be revoked by itself: use another one.
+    """
+    key = session.get(models.ApiKey, key_id)
+    if key is None or key.owner_id != principal.owner_id:
+        raise NotFound(f"There is no key {key_id!r}.")
+    if key.id == principal.key_id:
+        raise KeyInUse(
+            "This request is made with that key. Create another key, sign in with it, and revoke this one then."
+        )
+    keys.revoke_key(session, key_id)
+    return Key(**_fields(key, principal))
+
+
+def _fields(key: models.ApiKey, principal: Principal) -> dict[str, object]:
+    same = ("id", "name", "operator", "created_at", "last_used_at", "revoked_at")
+    fields = {name: getattr(key, name) for name in same}
+    return fields | {"prefix": f"{key.prefix}…", "current": key.id == principal.key_id}

@@ -1,0 +1,148 @@
+"""Reads the completions that a job logged: those of a step, or a search across steps."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from sqlalchemy import select, text
+from sqlalchemy.orm import Session
+
+from core.models import JobEvent
+
+Figure = Literal["score", "judge", "kl", "tokens"]
+Order = Literal["highest", "lowest", "newest", "oldest"]
+BINS = 20
+"""Bins of a histogram."""
+
+
+def samples_at(session: Session, job_id: str, stage: str | None, step: int | None) -> JobEvent | None:
+    """The event with the completions of a step; `step` None: of the newest step. After a resume, the later event counts.
+
+    None if there is no such event.
+    """
+    query = select(JobEvent).where(JobEvent.job_id == job_id, JobEvent.type == "samples")
+    if stage is not None:
+        query = query.where(JobEvent.stage == stage)
+    if step is not None:
+        query = query.where(JobEvent.step == step)
+    return session.scalars(query.order_by(JobEvent.seq.desc()).limit(1)).first()
+
+
+def sample_steps(session: Session, job_id: str, stage: str | None) -> list[tuple[str, int]]:
+    """Every (stage, step) with completions, in the order of their first events."""
+    query = select(JobEvent.stage, JobEvent.step).where(JobEvent.job_id == job_id, JobEvent.type == "samples")
+    if stage is not None:
+        query = query.where(JobEvent.stage == stage)
+    rows = session.execute(query.order_by(JobEvent.seq))
+    return list(dict.fromkeys((str(row.stage), int(row.step or 0)) for row in rows))
+
+
+@dataclass(frozen=True)
+class SampleQuery:
+    """A selection of completions. A field that is None selects nothing."""
+
+    stage: str | None = None
+    from_step: int | None = None
+    to_step: int | None = None
+    words: str | None = None
+    """Text that the prompt or the response has, in any case."""
+    finished: bool | None = None
+    held_out: bool | None = None
+    prompt_of: tuple[str, int, int] | None = None
+    """Stage, step and index of a completion to the same prompt."""
+    by: Figure = "score"
+    """The figure of `low`, `high`, the histogram and the orders "highest" and "lowest"."""
+    low: float | None = None
+    high: float | None = None
+    order: Order = "newest"
+    skip: int = 0
+    limit: int = 50
+
+
+@dataclass(frozen=True)
+class Found:
+    """One page of a search."""
+
+    rows: Sequence[dict[str, Any]]
+    """Completions with their `stage`, `step` and `index`, without their token tables."""
+    total: int
+    """Number of completions on all pages."""
+    low: float | None
+    """Lowest figure without regard to `low` and `high`; None if no completion has the figure."""
+    high: float | None
+    counts: Sequence[int]
+    """Completions in each of `BINS` bins of equal width from `low` to `high`, without regard to the query's bounds."""
+
+
+_ORDERS: dict[Order, str] = {
+    "highest": "value DESC NULLS LAST, step DESC, index",
+    "lowest": "value NULLS LAST, step DESC, index",
+    "newest": "place DESC, index",
+    "oldest": "place, index",
+}
+_FIND = """
+WITH latest AS (  -- a step that ran again after a resume counts once
+    SELECT DISTINCT ON (stage, step) stage, step, seq, data FROM job_events
+    WHERE job_id = :job_id AND type = 'samples'
+      AND (CAST(:stage AS text) IS NULL OR stage = :stage)
+      AND (CAST(:from_step AS bigint) IS NULL OR step >= :from_step)
+      AND (CAST(:to_step AS bigint) IS NULL OR step <= :to_step)
+    ORDER BY stage, step, seq DESC
+), found AS MATERIALIZED (
+    SELECT seq AS place, step, number - 1 AS index, CAST(row ->> :by AS float8) AS value
+    FROM latest, jsonb_array_elements(data -> 'rows') WITH ORDINALITY AS one (row, number)
+    WHERE (CAST(:words AS text) IS NULL
+           OR position(lower(:words) IN lower(concat(row ->> 'prompt', chr(10), row ->> 'response'))) > 0)
+      AND (CAST(:finished AS bool) IS NULL OR CAST(row ->> 'finished' AS bool) = :finished)
+      AND (CAST(:held_out AS bool) IS NULL OR coalesce(CAST(row ->> 'held_out' AS bool), false) = :held_out)
+      AND (CAST(:prompt AS text) IS NULL OR row ->> 'prompt' = :prompt)
+), bounds AS (
+    SELECT min(value) AS low, max(value) AS high FROM found
+), bins AS (
+    SELECT CASE WHEN low = high THEN 0 ELSE least(:bins - 1, floor((value - low) / (high - low) * :bins)) END AS bin,
+           count(*) AS n
+    FROM found, bounds WHERE value IS NOT NULL GROUP BY bin
+), within AS (
+    SELECT * FROM found
+    WHERE (CAST(:low AS float8) IS NULL OR value >= :low) AND (CAST(:high AS float8) IS NULL OR value <= :high)
+), page AS (
+    SELECT row_number() OVER () AS number, ordered.* FROM
+        (SELECT * FROM within ORDER BY {order} OFFSET :skip LIMIT :limit) AS ordered
+)
+SELECT low, high, (SELECT count(*) FROM within) AS total,
+       (SELECT json_object_agg(bin, n) FROM bins) AS bins,
+       (SELECT json_agg(json_build_array(place, index) ORDER BY number) FROM page) AS page
+FROM bounds
+"""
+_ROWS = text("""
+SELECT stage, step, (data -> 'rows' -> CAST(wanted.index AS int)) - 'token_table' AS row
+FROM unnest(CAST(:places AS bigint[]), CAST(:indices AS bigint[])) WITH ORDINALITY AS wanted (seq, index, number)
+JOIN job_events ON job_id = :job_id AND job_events.seq = wanted.seq
+ORDER BY number
+""")
+
+
+def search(session: Session, job_id: str, query: SampleQuery) -> Found:
+    """Return one page of the completions that the query selects, in its order, and the histogram of their figure."""
+    values = {name: value for name, value in vars(query).items() if name not in ("prompt_of", "order")}
+    prompt = None
+    if query.prompt_of is not None:
+        prompt = _prompt_at(session, job_id, *query.prompt_of)
+        if prompt is None:
+            return Found([], 0, None, None, [])
+    statement = text(_FIND.format(order=_ORDERS[query.order]))
+    found = session.execute(statement, values | {"job_id": job_id, "prompt": prompt, "bins": BINS}).one()
+    page = found.page or []
+    keys = {"job_id": job_id, "places": [place for place, _ in page], "indices": [index for _, index in page]}
+    rows = [
+        row.row | {"stage": row.stage, "step": row.step, "index": index}
+        for row, (_, index) in zip(session.execute(_ROWS, keys), page, strict=True)
+    ]
+    counts = [(found.bins or {}).get(str(number), 0) for number in range(BINS)] if found.bins else []
+    return Found(rows, found.total, found.low, found.high, counts)
+
+
+def _prompt_at(session: Session, job_id: str, stage: str, step: int, index: int) -> str | None:
+    event = samples_at(session, job_id, stage, step)
+    rows = event.data["rows"] if event else []
+    return rows[index]["prompt"] if index < len(rows) else None

@@ -1,0 +1,54 @@
+import pytest
+from fastapi.testclient import TestClient
+from sqlalchemy.orm import Session
+
+from core.access import keys
+from core.models import ApiKey, Dataset
+from tests.api.problem_checks import problem
+
+
+def test_created_key_sees_the_same_data(client: TestClient, anonymous: TestClient, dataset: Dataset) -> None:
+    made = client.post("/v1/keys", json={"name": "laptop"})
+    assert made.status_code == 201
+    text = made.json()["text"]
+    assert text.startswith(made.json()["prefix"].removesuffix("…"))
+    seen = anonymous.get("/v1/datasets", headers={"Authorization": f"Bearer {text}"}).json()["data"]
+    assert [one["id"] for one in seen] == [dataset.id]
+    listed = client.get("/v1/keys").json()["data"]
+    assert [(one["name"], one["current"], "text" in one) for one in listed] == [
+        ("laptop", False, False),
+        ("tester", True, False),
+    ]
+
+
+def test_revoked_key_is_refused_and_stays_listed(client: TestClient, anonymous: TestClient) -> None:
+    made = client.post("/v1/keys", json={"name": "laptop"}).json()
+    revoked = client.post(f"/v1/keys/{made['id']}/revoke").json()["revoked_at"]
+    assert revoked is not None
+    problem(anonymous.get("/v1/jobs", headers={"Authorization": f"Bearer {made['text']}"}), 401, "not_signed_in")
+    assert client.post(f"/v1/keys/{made['id']}/revoke").json()["revoked_at"] == revoked
+
+
+def test_key_cannot_revoke_itself(client: TestClient, owner: tuple[ApiKey, str]) -> None:
+    problem(client.post(f"/v1/keys/{owner[0].id}/revoke"), 409, "key_in_use")
+    assert client.get("/v1/session").status_code == 200
+
+
+def test_keys_of_another_owner_are_not_found(client: TestClient, session: Session) -> None:
+    other, _ = keys.create_key(session, "other")
+    session.commit()
+    problem(client.post(f"/v1/keys/{other.id}/revoke"), 404, "not_found")
+    assert [one["name"] for one in client.get("/v1/keys").json()["data"]] == ["tester"]
+
+
+def test_only_an_operator_creates_operators(client: TestClient, session: Session, owner: tuple[ApiKey, str]) -> None:
+    assert client.post("/v1/keys", json={"name": "one"}).json()["operator"] is False
+    session.get_one(ApiKey, owner[0].id).operator = True
+    session.commit()
+    assert client.post("/v1/keys", json={"name": "two"}).json()["operator"] is True
+    assert client.get("/v1/session").json()["key"]["operator"] is True
+
+
+@pytest.mark.parametrize("name", ["", "a\x00b", "n" * 101])
+def test_key_name_out_of_bounds_is_refused(client: TestClient, name: str) -> None:
+    problem(client.post("/v1/keys", json={"name": name}), 422, "invalid_request")

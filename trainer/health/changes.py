@@ -1,0 +1,87 @@
+"""The changes of the spec that a finding suggests, for programs. Each is an alternative, and not a part of one change."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import JsonValue, ValidationError
+
+from trainer.spec import JobSpec
+
+
+@dataclass(frozen=True)
+class Change:
+    """A field and its new value, which is fixed (`to`) or a multiple of the present one (`factor`)."""
+
+    field: str
+    """Path in the spec, such as `ppo.kl.coef`."""
+    factor: float | None = None
+    to: JsonValue = None
+
+
+@dataclass(frozen=True)
+class SuggestedValue:
+    """A change with the number of a run."""
+
+    field: str
+    value: JsonValue
+    factor: float | None
+
+
+_MORE_KL = Change("ppo.kl.coef", factor=2)
+_HALF_RATE = Change("ppo.learning_rate", factor=0.5)
+_HALF_CRITIC_RATE = Change("ppo.critic.learning_rate", factor=0.5)
+_FLOAT32 = Change("model.dtype", to="float32")
+CHANGES: dict[str, tuple[Change, ...]] = {
+    "kl_blow_up": (_MORE_KL, _HALF_RATE),
+    "negative_kl": (_FLOAT32, _HALF_RATE),
+    "entropy_collapse": (Change("ppo.policy_loss.entropy_coef", to=0.01), _MORE_KL, _HALF_RATE),
+    "clipfrac_high": (_HALF_RATE, Change("ppo.guards.target_kl", to=0.1)),
+    "clipfrac_zero": (Change("ppo.learning_rate", factor=2),),
+    "negative_explained_variance": (Change("ppo.critic.learning_rate", factor=2),),
+    "over_optimisation": (_MORE_KL,),
+    "length_explosion": (_MORE_KL,),
+    "truncation": (Change("ppo.max_new_tokens", factor=2),),
+    "kl_outweighs_reward": (),
+    "value_loss_spike": (_HALF_CRITIC_RATE,),
+    "not_finite": (_HALF_RATE, _FLOAT32),
+}
+"""By rule. `kl_outweighs_reward` computes its value from the metrics of the step."""
+
+
+def suggested_values(spec: JobSpec, changes: tuple[Change, ...]) -> list[SuggestedValue]:
+    """The changes with values for this spec. One that changes nothing, or that the spec's rules refuse, is left out."""
+    stored = spec.model_dump(mode="json")
+    return [found for change in changes if (found := _suggested(spec, stored, change)) is not None]
+
+
+def _suggested(spec: JobSpec, stored: Mapping[str, Any], change: Change) -> SuggestedValue | None:
+    *parents, name = change.field.split(".")
+    owner: Any = stored
+    for parent in parents:
+        owner = owner[parent]
+    present = owner[name]
+    value = change.to if change.factor is None else _multiple(present, change.factor)
+    if value == present or _has_no_effect(spec, change.field):
+        return None
+    try:
+        JobSpec.model_validate(_with(stored, [*parents, name], value))
+    except ValidationError:
+        return None
+    return SuggestedValue(change.field, value, change.factor)
+
+
+def _multiple(present: float, factor: float) -> float:
+    """The product, rounded to three significant digits; an integer stays one."""
+    product = present * factor
+    return round(product) if isinstance(present, int) else float(f"{product:.3g}")
+
+
+def _has_no_effect(spec: JobSpec, field: str) -> bool:
+    """A critic on the policy's backbone learns with the policy."""
+    return field == "ppo.critic.learning_rate" and (not spec.ppo.uses_critic or spec.ppo.critic.kind == "value_head")
+
+
+def _with(stored: Mapping[str, Any], path: list[str], value: JsonValue) -> dict[str, Any]:
+    first, *rest = path
+    return {**stored, first: _with(stored[first], rest, value) if rest else value}
