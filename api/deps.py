@@ -156,6 +156,9 @@ After = Annotated[str | None, Query(description="Only items after this one: the 
 OrderBy = Annotated[Order, Query(description="`desc`: newest first; `asc`: oldest first.")]
 
 
+Force = Annotated[bool, Query(description="Submit the job although a validation of this spec has blocking findings.")]
+
+
 def refresh(session: Session, row: Dataset | Upload) -> None:
     """Write the changes of a row and read its stored values. Raises NotFound if another request has deleted it."""
     id_ = row.id

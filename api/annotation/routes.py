@@ -22,7 +22,7 @@ from api.annotation.schemas import (
     SubmitAnswer,
     UndoAnswer,
 )
-from api.deps import After, Limit, OrderBy, PrincipalDep, SessionDep, SettingsDep
+from api.deps import After, Force, Limit, OrderBy, PrincipalDep, SessionDep, SettingsDep
 from api.idempotency import IDEMPOTENT
 from api.jobs.schemas import Job
 from api.jobs.views import in_order, job_view
@@ -33,6 +33,7 @@ from core.annotation import answers, closing, continuation, queue, results, roun
 from core.annotation.answers import AnswerInput
 from core.annotation.spec import NewRound, RoundChanges
 from core.errors import (
+    BlockedByValidation,
     CannotContinue,
     CrossOrigin,
     DatasetBlocked,
@@ -51,6 +52,7 @@ from core.errors import (
     WrongMediaType,
 )
 from core.jobs.actors import key_of
+from core.jobs.validations import refuse_blocked
 from core.jobs.waking import wake_for
 from core.models.annotation import RoundStatus
 from core.paging import page
@@ -231,13 +233,21 @@ def get_annotation_continuation(
         WrongDatasetKind,
         DatasetNotReady,
         DatasetBlocked,
+        BlockedByValidation,
     ),
 )
 def continue_job(
-    body: ContinueJob, round_: RoundDep, principal: PrincipalDep, session: SessionDep, settings: SettingsDep
+    body: ContinueJob,
+    round_: RoundDep,
+    principal: PrincipalDep,
+    session: SessionDep,
+    settings: SettingsDep,
+    force: Force = False,
 ) -> Job:
     """Submit a job that continues another: refit its reward model on the closed round, then run PPO from its policy."""
     wanted = continuation.NextJob(body.job, body.steps, body.name)
     job = continuation.continue_job(session, round_, wanted, settings, key_of(principal))
+    if not force:
+        refuse_blocked(session, principal.owner_id, job.spec)
     wake_for(session, job, settings.redis_url)
     return job_view(session, job)

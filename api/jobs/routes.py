@@ -6,7 +6,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query
 from pydantic import AwareDatetime
 
-from api.deps import After, JobDep, Limit, OrderBy, PrincipalDep, SessionDep, SettingsDep
+from api.deps import After, Force, JobDep, Limit, OrderBy, PrincipalDep, SessionDep, SettingsDep
 from api.idempotency import IDEMPOTENT
 from api.jobs import views
 from api.jobs.request_schemas import ChangeJob
@@ -42,7 +42,6 @@ from trainer.spec import JobSpec
 router = APIRouter(prefix="/jobs", tags=["Jobs"], route_class=StrictRoute)
 _PRIORITY = "Priority class: jobs of a higher class start first. A job that has waited long rises."
 _TEXT = "Only jobs with these words. Each is the beginning of a word of the name, notes or tags, or of the id."
-FORCE = "Submit the job although a validation of this spec has blocking findings."
 
 
 @router.post(
@@ -72,7 +71,7 @@ def create_job(
     settings: SettingsDep,
     priority: Annotated[PriorityName, Query(description=_PRIORITY)] = "normal",
     group: Annotated[str | None, Query(description="Id of the group that the job joins.")] = None,
-    force: Annotated[bool, Query(description=FORCE)] = False,
+    force: Force = False,
 ) -> Job:
     """Submit a job. Only `model` and `data.preferences` are required. Datasets are named by id, models also by a checkpoint's id.
 

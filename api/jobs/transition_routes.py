@@ -1,14 +1,11 @@
 """Requests that change the state of a job, or make another job from it."""
 
-from typing import Annotated
+from fastapi import APIRouter
 
-from fastapi import APIRouter, Query
-
-from api.deps import BlobsDep, JobDep, PrincipalDep, SessionDep, SettingsDep
+from api.deps import BlobsDep, Force, JobDep, PrincipalDep, SessionDep, SettingsDep
 from api.idempotency import IDEMPOTENT
 from api.jobs import views
 from api.jobs.request_schemas import BranchJob, CloneJob, ExtendJob, TransitionReason
-from api.jobs.routes import FORCE
 from api.jobs.schemas import Job
 from api.problems import BadRequest, documented
 from api.validation import StrictRoute
@@ -38,6 +35,7 @@ router = APIRouter(prefix="/jobs/{job_id}", tags=["Jobs"], route_class=StrictRou
 WRITES = (BadRequest, NotSignedIn, CrossOrigin, NotFound, TooLarge, WrongMediaType, InvalidRequest)
 TRANSITION = (*WRITES, IllegalTransition)
 SUBMISSION = (InvalidSpec, WrongDatasetKind, LimitExceeded, WrongCheckpoint, QuotaExceeded)
+NEW_JOB = (*WRITES, *SUBMISSION, BlockedByValidation)
 
 
 @router.post("/cancel", dependencies=IDEMPOTENT, responses=documented(*TRANSITION))
@@ -91,16 +89,14 @@ def retry_job(
     return views.job_view(session, job)
 
 
-@router.post(
-    "/clone", status_code=201, dependencies=IDEMPOTENT, responses=documented(*WRITES, *SUBMISSION, BlockedByValidation)
-)
+@router.post("/clone", status_code=201, dependencies=IDEMPOTENT, responses=documented(*NEW_JOB))
 def clone_job(
     job: JobDep,
     principal: PrincipalDep,
     session: SessionDep,
     settings: SettingsDep,
     body: CloneJob | None = None,
-    force: Annotated[bool, Query(description=FORCE)] = False,
+    force: Force = False,
 ) -> Job:
     """Submit a new job with the spec of this one, changed by a merge patch. Errors point into the merged spec."""
     made = clone.clone_job(session, job, body.patch if body else {}, settings, key_of(principal))
@@ -110,9 +106,14 @@ def clone_job(
     return views.job_view(session, made)
 
 
-@router.post("/branch", status_code=201, dependencies=IDEMPOTENT, responses=documented(*WRITES, *SUBMISSION))
+@router.post("/branch", status_code=201, dependencies=IDEMPOTENT, responses=documented(*NEW_JOB))
 def branch_job(
-    body: BranchJob, job: JobDep, principal: PrincipalDep, session: SessionDep, settings: SettingsDep
+    body: BranchJob,
+    job: JobDep,
+    principal: PrincipalDep,
+    session: SessionDep,
+    settings: SettingsDep,
+    force: Force = False,
 ) -> Job:
     """Submit a new job that continues this one from a checkpoint, with a changed spec.
 
@@ -121,19 +122,28 @@ def branch_job(
     """
     start = branch.BranchStart(body.checkpoint, body.stage, body.step)
     made = branch.branch_job(session, job, start, body.patch, settings, key_of(principal))
+    if not force:
+        validations.refuse_blocked(session, job.owner_id, made.spec)
     wake_for(session, made, settings.redis_url)
     return views.job_view(session, made)
 
 
-@router.post("/extend", status_code=201, dependencies=IDEMPOTENT, responses=documented(*WRITES, *SUBMISSION))
+@router.post("/extend", status_code=201, dependencies=IDEMPOTENT, responses=documented(*NEW_JOB))
 def extend_job(
-    body: ExtendJob, job: JobDep, principal: PrincipalDep, session: SessionDep, settings: SettingsDep
+    body: ExtendJob,
+    job: JobDep,
+    principal: PrincipalDep,
+    session: SessionDep,
+    settings: SettingsDep,
+    force: Force = False,
 ) -> Job:
     """Submit a new job that gives the PPO stage of a succeeded one more steps, from its last stored state.
 
     It is refused with the field if a schedule of the spec depends on the number of steps. Branch in that case.
     """
     made = extend.extend_job(session, job, body.steps, settings, key_of(principal))
+    if not force:
+        validations.refuse_blocked(session, job.owner_id, made.spec)
     wake_for(session, made, settings.redis_url)
     return views.job_view(session, made)
 

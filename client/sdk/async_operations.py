@@ -553,7 +553,9 @@ class AsyncOperations(AsyncConnection):
         )
         return found
 
-    async def continue_job(self, round_id: str, job: str, steps: int | None = None, name: str | None = None) -> Job:
+    async def continue_job(
+        self, round_id: str, job: str, steps: int | None = None, name: str | None = None, force: bool | None = None
+    ) -> Job:
         """Submit a job that continues another: refit its reward model on the closed round, then run PPO from its policy.
 
         `POST /v1/annotation/rounds/{round_id}/continue`
@@ -561,6 +563,7 @@ class AsyncOperations(AsyncConnection):
         found: Job = await self._json(
             "POST",
             f"/v1/annotation/rounds/{escaped(round_id)}/continue",
+            params={"force": force},
             body=given({"job": job, "steps": steps, "name": name}),
         )
         return found
@@ -721,6 +724,7 @@ class AsyncOperations(AsyncConnection):
         seed: int | None = None,
         max_parallel: int | None = None,
         metric: str | None = None,
+        force: bool | None = None,
     ) -> Group:
         """Submit a job for each combination of values, all or none. They form a group.
 
@@ -729,6 +733,7 @@ class AsyncOperations(AsyncConnection):
         found: Group = await self._json(
             "POST",
             "/v1/sweeps",
+            params={"force": force},
             body=given(
                 {
                     "spec": spec,
@@ -864,6 +869,7 @@ class AsyncOperations(AsyncConnection):
         checkpoint: str | None = None,
         stage: Literal["sft", "reward_model", "dpo", "kto", "ppo", "evaluation"] | None = None,
         step: int | None = None,
+        force: bool | None = None,
     ) -> Job:
         """Submit a new job that continues this one from a checkpoint, with a changed spec.
 
@@ -875,18 +881,21 @@ class AsyncOperations(AsyncConnection):
         found: Job = await self._json(
             "POST",
             f"/v1/jobs/{escaped(job_id)}/branch",
+            params={"force": force},
             body=given({"patch": patch, "checkpoint": checkpoint, "stage": stage, "step": step}),
         )
         return found
 
-    async def extend_job(self, job_id: str, steps: int) -> Job:
+    async def extend_job(self, job_id: str, steps: int, force: bool | None = None) -> Job:
         """Submit a new job that gives the PPO stage of a succeeded one more steps, from its last stored state.
 
         It is refused with the field if a schedule of the spec depends on the number of steps. Branch in that case.
 
         `POST /v1/jobs/{job_id}/extend`
         """
-        found: Job = await self._json("POST", f"/v1/jobs/{escaped(job_id)}/extend", body=given({"steps": steps}))
+        found: Job = await self._json(
+            "POST", f"/v1/jobs/{escaped(job_id)}/extend", params={"force": force}, body=given({"steps": steps})
+        )
         return found
 
     async def archive_job(self, job_id: str) -> Job:

@@ -547,7 +547,9 @@ class Operations(Connection):
         )
         return found
 
-    def continue_job(self, round_id: str, job: str, steps: int | None = None, name: str | None = None) -> Job:
+    def continue_job(
+        self, round_id: str, job: str, steps: int | None = None, name: str | None = None, force: bool | None = None
+    ) -> Job:
         """Submit a job that continues another: refit its reward model on the closed round, then run PPO from its policy.
 
         `POST /v1/annotation/rounds/{round_id}/continue`
@@ -555,6 +557,7 @@ class Operations(Connection):
         found: Job = self._json(
             "POST",
             f"/v1/annotation/rounds/{escaped(round_id)}/continue",
+            params={"force": force},
             body=given({"job": job, "steps": steps, "name": name}),
         )
         return found
@@ -715,6 +718,7 @@ class Operations(Connection):
         seed: int | None = None,
         max_parallel: int | None = None,
         metric: str | None = None,
+        force: bool | None = None,
     ) -> Group:
         """Submit a job for each combination of values, all or none. They form a group.
 
@@ -723,6 +727,7 @@ class Operations(Connection):
         found: Group = self._json(
             "POST",
             "/v1/sweeps",
+            params={"force": force},
             body=given(
                 {
                     "spec": spec,
@@ -858,6 +863,7 @@ class Operations(Connection):
         checkpoint: str | None = None,
         stage: Literal["sft", "reward_model", "dpo", "kto", "ppo", "evaluation"] | None = None,
         step: int | None = None,
+        force: bool | None = None,
     ) -> Job:
         """Submit a new job that continues this one from a checkpoint, with a changed spec.
 
@@ -869,18 +875,21 @@ class Operations(Connection):
         found: Job = self._json(
             "POST",
             f"/v1/jobs/{escaped(job_id)}/branch",
+            params={"force": force},
             body=given({"patch": patch, "checkpoint": checkpoint, "stage": stage, "step": step}),
         )
         return found
 
-    def extend_job(self, job_id: str, steps: int) -> Job:
+    def extend_job(self, job_id: str, steps: int, force: bool | None = None) -> Job:
         """Submit a new job that gives the PPO stage of a succeeded one more steps, from its last stored state.
 
         It is refused with the field if a schedule of the spec depends on the number of steps. Branch in that case.
 
         `POST /v1/jobs/{job_id}/extend`
         """
-        found: Job = self._json("POST", f"/v1/jobs/{escaped(job_id)}/extend", body=given({"steps": steps}))
+        found: Job = self._json(
+            "POST", f"/v1/jobs/{escaped(job_id)}/extend", params={"force": force}, body=given({"steps": steps})
+        )
         return found
 
     def archive_job(self, job_id: str) -> Job:

@@ -14,6 +14,7 @@ from core.jobs.groups import add_to_group, create_group
 from core.jobs.limits import check_limits
 from core.jobs.submit import submit_job
 from core.jobs.sweep_spec import SweepSpec, Values
+from core.jobs.validations import refuse_blocked
 from core.models import JobGroup
 from core.settings import Settings
 from trainer.spec import JobSpec
@@ -58,14 +59,21 @@ def planned_jobs(sweep: SweepSpec, settings: Settings) -> list[SweepJob]:
     return jobs
 
 
-def create_sweep(session: Session, owner_id: str, sweep: SweepSpec, settings: Settings, actor: Actor) -> JobGroup:
-    """Queue all jobs of the sweep as one group. Raises the errors of `planned_jobs` and of `submit_job`."""
+def create_sweep(
+    session: Session, owner_id: str, sweep: SweepSpec, settings: Settings, actor: Actor, *, force: bool = False
+) -> JobGroup:
+    """Queue all jobs of the sweep as one group. `force`: also jobs that a validation blocked.
+
+    Raises the errors of `planned_jobs`, of `submit_job` and of `refuse_blocked`.
+    """
     jobs = planned_jobs(sweep, settings)
     asked = sweep.model_dump(mode="json", exclude={"spec"})
     group = create_group(session, owner_id, sweep.name, sweep.metric, sweep.max_parallel, asked)
     for job in jobs:
         with _naming_combination(job):
             made = submit_job(session, owner_id, job.spec, settings, actor)
+            if not force:
+                refuse_blocked(session, owner_id, made.spec)
         add_to_group(session, group, made, job.values)
     return group
 

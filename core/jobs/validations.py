@@ -98,9 +98,12 @@ def refuse_blocked(session: Session, owner_id: str, resolved: Mapping[str, Any])
 
 
 def hash_of(resolved: Mapping[str, Any]) -> str:
-    """The hash of a resolved spec and the rows of its datasets. The same rows in another dataset give the same hash."""
+    """The hash of a resolved spec and the rows of its datasets.
+
+    The same rows in another dataset give the same hash, and so does another name of the job.
+    """
     rows = {role: (resolved["data"].get(role) or "").rpartition("@")[2] for role in DATASETS}
-    counted = {**resolved, "data": {**resolved["data"], **rows}}
+    counted = {**resolved, "name": "", "data": {**resolved["data"], **rows}}
     return hashlib.sha256(json.dumps(counted, sort_keys=True).encode()).hexdigest()
 
 

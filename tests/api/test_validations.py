@@ -7,10 +7,16 @@ from sqlalchemy.orm import Session
 
 from core import tasks
 from core.access import keys
+from core.jobs import attempts
+from core.jobs.checkpoints import CheckpointFile, record_checkpoint
 from core.jobs.validation_result import ValidationResult
-from core.models import DataTask, Validation
+from core.models import ApiKey, DataTask, Validation
+from core.models.jobs import JobStatus
 from core.models.tasks import TaskStatus
 from tests.api.problem_checks import problem
+from tests.core.annotation.tools import make_round
+from tests.core.factories import make_job, make_version, running
+from trainer.events import CheckpointSaved
 from trainer.preflight.report import Finding, Report, StageEstimate
 
 ERROR = Finding(level="error", area="data", code="nothing_left", where="#/data/preferences", detail="No pair is left.")
@@ -52,6 +58,56 @@ def test_submission_of_blocked_spec_needs_force(client: TestClient, session: Ses
     assert job.status_code == 201
     problem(client.post(f"/v1/jobs/{job.json()['id']}/clone"), 422, "blocked_by_validation")
     assert client.post(f"/v1/jobs/{job.json()['id']}/clone?force=true").status_code == 201
+
+
+def test_blocked_branch_extension_and_sweep_need_force(
+    client: TestClient, session: Session, owner: tuple[ApiKey, str]
+) -> None:
+    source = make_job(session, owner[0].id, ppo={"steps": 4, "lr_schedule": "constant", "warmup_ratio": 0.0})
+    running(session, source)
+    state: list[CheckpointFile] = [{"path": "trainer_state/state.json", "bytes": 1, "sha256": "-"}]
+    for stage, step, final in (("sft", 1, True), ("reward_model", 1, True), ("ppo", 2, False), ("ppo", 4, True)):
+        path = f"checkpoints/{stage}" + ("" if final else f"-{step:06d}")
+        saved = CheckpointSaved.model_validate({"stage": stage, "step": step, "path": path, "final": final})
+        record_checkpoint(session, source.id, 1, saved, [] if final else state, path)
+    attempts.finish(session, source.id, 1, JobStatus.SUCCEEDED, "")
+    session.commit()
+    longer = source.spec | {"ppo": source.spec["ppo"] | {"steps": 5}, "name": "Another name"}
+    finish(session, client.post("/v1/jobs/validate", json=longer).json()["id"], ERROR)
+    address = f"/v1/jobs/{source.id}"
+    patch = {"ppo": {"steps": 5}}
+    asked: list[tuple[str, dict[str, Any]]] = [
+        (f"{address}/branch", {"stage": "ppo", "step": 2, "patch": patch}),
+        (f"{address}/extend", {"steps": 5}),
+        ("/v1/sweeps", {"spec": source.spec, "parameters": {"ppo.steps": [4, 5]}}),
+    ]
+    for path, request in asked:
+        refused = problem(client.post(path, json=request), 422, "blocked_by_validation")
+        assert ("Job 2 (ppo.steps=5)" in refused["detail"]) == (path == "/v1/sweeps")
+    assert len(client.get("/v1/jobs").json()["data"]) == 1
+    for path, request in asked:
+        assert client.post(f"{path}?force=true", json=request).status_code == 201
+
+
+def test_blocked_continuation_of_a_round_needs_force(
+    client: TestClient, session: Session, owner: tuple[ApiKey, str]
+) -> None:
+    job = make_job(session, owner[0].id)
+    running(session, job)
+    for stage in ("sft", "reward_model", "ppo"):
+        event = {"stage": stage, "step": 1, "path": f"checkpoints/{stage}", "final": True}
+        record_checkpoint(session, job.id, 1, CheckpointSaved.model_validate(event), [], stage)
+    version = make_version(session, owner[0].id)
+    closed = make_round(session, owner[0].id)
+    closed.status, closed.closed_at = "closed", version.ready_at
+    closed.dataset_id, closed.version = version.dataset_id, version.number
+    session.commit()
+    address = f"/v1/annotation/rounds/{closed.id}"
+    planned = client.get(f"{address}/continuation", params={"job": job.id}).json()["spec"]
+    finish(session, client.post("/v1/jobs/validate", json=planned).json()["id"], ERROR)
+    problem(client.post(f"{address}/continue", json={"job": job.id}), 422, "blocked_by_validation")
+    assert client.get(address).json()["jobs"] == []
+    assert client.post(f"{address}/continue?force=true", json={"job": job.id}).status_code == 201
 
 
 def test_validation_refuses_what_a_submission_refuses(client: TestClient, body: dict[str, Any]) -> None:

@@ -16359,7 +16359,10 @@ export interface operations {
     };
     continue_job: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Submit the job although a validation of this spec has blocking findings. */
+                force?: boolean;
+            };
             header?: {
                 /** @description A text of your choice that is unique for this creation, such as a UUID, of at most 255 characters. A repeated request with the same key and body returns the first response and creates nothing. */
                 "Idempotency-Key"?: string | null;
@@ -16465,6 +16468,8 @@ export interface operations {
              *     `wrong_dataset_kind`: This field needs another kind of dataset.
              *
              *     `dataset_blocked`: The dataset has a blocking finding. Decide about it first.
+             *
+             *     `blocked_by_validation`: A validation of this spec has blocking findings.
              *
              *     `idempotency_key_reused`: The Idempotency-Key belongs to another request.
              */
@@ -17393,7 +17398,10 @@ export interface operations {
     };
     create_sweep: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Submit the job although a validation of this spec has blocking findings. */
+                force?: boolean;
+            };
             header?: {
                 /** @description A text of your choice that is unique for this creation, such as a UUID, of at most 255 characters. A repeated request with the same key and body returns the first response and creates nothing. */
                 "Idempotency-Key"?: string | null;
@@ -17489,6 +17497,8 @@ export interface operations {
              *     `wrong_dataset_kind`: This field needs another kind of dataset.
              *
              *     `wrong_checkpoint`: This field needs a checkpoint of another stage.
+             *
+             *     `blocked_by_validation`: A validation of this spec has blocking findings.
              *
              *     `idempotency_key_reused`: The Idempotency-Key belongs to another request.
              */
@@ -18668,7 +18678,10 @@ export interface operations {
     };
     branch_job: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Submit the job although a validation of this spec has blocking findings. */
+                force?: boolean;
+            };
             header?: {
                 /** @description A text of your choice that is unique for this creation, such as a UUID, of at most 255 characters. A repeated request with the same key and body returns the first response and creates nothing. */
                 "Idempotency-Key"?: string | null;
@@ -18767,6 +18780,8 @@ export interface operations {
              *
              *     `wrong_checkpoint`: This field needs a checkpoint of another stage.
              *
+             *     `blocked_by_validation`: A validation of this spec has blocking findings.
+             *
              *     `idempotency_key_reused`: The Idempotency-Key belongs to another request.
              */
             422: {
@@ -18812,7 +18827,10 @@ export interface operations {
     };
     extend_job: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Submit the job although a validation of this spec has blocking findings. */
+                force?: boolean;
+            };
             header?: {
                 /** @description A text of your choice that is unique for this creation, such as a UUID, of at most 255 characters. A repeated request with the same key and body returns the first response and creates nothing. */
                 "Idempotency-Key"?: string | null;
@@ -18910,6 +18928,8 @@ export interface operations {
              *     `limit_exceeded`: The job exceeds a limit of this platform.
              *
              *     `wrong_checkpoint`: This field needs a checkpoint of another stage.
+             *
+             *     `blocked_by_validation`: A validation of this spec has blocking findings.
              *
              *     `idempotency_key_reused`: The Idempotency-Key belongs to another request.
              */
