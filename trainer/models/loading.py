@@ -29,6 +29,8 @@ SAFELY = {"use_safetensors": True, **_OWN_FILES}
 _VOCABULARIES = (
     "tokenizer.json", "vocab.json", "merges.txt", "vocab.txt", "tokenizer.model", "spiece.model", "sentencepiece.bpe.model",
 )  # fmt: skip
+_LOADING_OPTIONS = ("is_local", "local_files_only")
+"""Options that transformers would write into the `tokenizer_config.json` of every checkpoint. They describe the loading."""
 FreshHead = int | Literal["zero"]
 """The initial weights of a scalar head.
 
@@ -42,13 +44,16 @@ def load_tokenizer(path: str | Path) -> Tokenizer:
     if adapters.is_adapter(folder) and not (folder / "tokenizer_config.json").is_file():
         return load_tokenizer(adapters.base_of(folder))
     try:
-        return _loading(path, lambda: AutoTokenizer.from_pretrained(str(folder), **_OWN_FILES))
+        tokenizer: Tokenizer = _loading(path, lambda: AutoTokenizer.from_pretrained(str(folder), **_OWN_FILES))
     except ModelError as error:
         found = [name for name in (*_VOCABULARIES, "tokenizer_config.json") if (folder / name).is_file()]
         raise ModelError(
             f"{path} holds no complete tokenizer. The files {', '.join(_VOCABULARIES)} and tokenizer_config.json are looked for; "
             f"found: {' and '.join(found) or 'none'}. Copy the tokenizer's files into the folder. ({error})"
         ) from error
+    for option in _LOADING_OPTIONS:
+        tokenizer.init_kwargs.pop(option, None)
+    return tokenizer
 
 
 def load_config(path: str | Path) -> Any:

@@ -101,3 +101,10 @@ def test_load_tokenizer_missing_lists_expected_and_found_files(tmp_path: Path) -
     (model / "tokenizer_config.json").unlink()
     with pytest.raises(ModelError, match=r"found: none\. Copy"):
         load_tokenizer(model)
+
+
+def test_saved_tokenizer_has_no_options_of_its_loading(tmp_path: Path) -> None:
+    model = save_model(tmp_path / "model")
+    load_tokenizer(model).save_pretrained(tmp_path / "saved")
+    kept, saved = (json.loads((folder / "tokenizer_config.json").read_text()) for folder in (model, tmp_path / "saved"))
+    assert saved == kept
