@@ -162,6 +162,11 @@ class Settings(BaseSettings):
     log_bytes: Annotated[int, Field(ge=64 * 1024)] = 4 * 1024**2
     """Most bytes of console output that are stored for each attempt of a job. The first quarter and the newest output are kept, and the log states how much was dropped between them. Increase it for trainers that print much."""
 
+    checkpoint_days: Annotated[float, Field(gt=0)] | None = None
+    """Days after the end of a job for which its intermediate checkpoints are kept. Left out: until the job is deleted. The results of stages and the best checkpoints always stay, and so does the newest checkpoint of a stage that did not finish. Set it to save disk space: a job cannot be extended, or branched from a step, without the checkpoint."""
+    run_folder_days: Annotated[float, Field(gt=0)] | None = 30
+    """Days after the end of a failed job for which a worker keeps its run folder, with the trainer's console output and events. The database has both as well. Empty: until the job is deleted. The folders of other jobs are removed when they end."""
+
     max_running_jobs: Annotated[int, Field(ge=0)] | None = None
     """Most jobs of one owner that run at once. Left out: no limit. `python -m core owners set` sets other limits for one owner."""
     max_owner_gpus: Annotated[int, Field(ge=0)] | None = None
@@ -209,7 +214,15 @@ class Settings(BaseSettings):
             raise ValueError("must be a PostgreSQL address, as postgresql://user:password@host:5432/name")
         return f"postgresql+psycopg://{rest}"
 
-    @field_validator("processes", "max_running_jobs", "max_owner_gpus", "max_owner_gpu_hours", mode="before")
+    @field_validator(
+        "processes",
+        "checkpoint_days",
+        "run_folder_days",
+        "max_running_jobs",
+        "max_owner_gpus",
+        "max_owner_gpu_hours",
+        mode="before",
+    )
     @classmethod
     def _empty_is_left_out(cls, value: object) -> object:
         return None if value == "" else value

@@ -4,14 +4,15 @@ import logging
 import time
 
 from core import idempotency, tasks
-from core.blobs import blob_store
+from core.blobs import BlobStore, blob_store
 from core.broker import DATA_QUEUE, waiting_wakeups, wake_worker
 from core.datasets import retention
 from core.datasets.orphans import remove_orphans
 from core.db import session_scope
-from core.errors import DatasetInUse, NotFound
+from core.errors import DatasetInUse, JobNotEnded, NotFound
 from core.jobs import attempts, workers
 from core.jobs.groups import release_held_jobs
+from core.jobs.old_checkpoints import delete_old_checkpoints, jobs_with_old_checkpoints
 from core.jobs.waking import wake_idle_workers
 from core.leasing import SweepResult
 from core.scheduling.lines import repair_lines
@@ -21,7 +22,7 @@ from core.uploads.store import sweep_uploads
 from worker.health import note_sweep
 from worker.process import DATABASE_UNAVAILABLE, StopRequest
 
-_ORPHANS_SECONDS = 3600.0
+_HOUR = 3600.0
 log = logging.getLogger(__name__)
 
 
@@ -29,13 +30,13 @@ def sweep_until_stopped(settings: Settings) -> int:
     """Sweep every few seconds until SIGTERM or SIGINT. Returns the exit status."""
     stop = StopRequest()
     stop.on_signals()
-    orphans = OrphanSweep()
+    hourly = HourlySweep()
     log.info("sweeping every %g s", settings.sweep_seconds)
     while not stop.requested:
         try:
             sweep_jobs(settings)
             sweep_data(settings)
-            orphans.sweep(settings)
+            hourly.sweep(settings)
             note_sweep(settings)
         except DATABASE_UNAVAILABLE as error:
             log.warning("the database does not answer: %s", error)
@@ -89,8 +90,11 @@ def sweep_data(settings: Settings) -> SweepResult:
     return result
 
 
-class OrphanSweep:
-    """Removes blobs without a row, once an hour. A blob is removed if it was an orphan an hour before as well."""
+class HourlySweep:
+    """Removes blobs without a row and old checkpoints, once an hour.
+
+    A blob is removed if it was an orphan an hour before as well.
+    """
 
     def __init__(self) -> None:
         self._suspects: set[str] = set()
@@ -98,8 +102,32 @@ class OrphanSweep:
 
     def sweep(self, settings: Settings) -> None:
         if time.monotonic() >= self._next:
+            sweep_old_checkpoints(settings)
             self._suspects = remove_orphans(blob_store(settings), self._suspects)
-            self._next = time.monotonic() + _ORPHANS_SECONDS
+            self._next = time.monotonic() + _HOUR
+
+
+def sweep_old_checkpoints(settings: Settings) -> None:
+    """Delete the old checkpoints of every job that has some, each job in its own transaction."""
+    if settings.checkpoint_days is None:
+        return
+    blobs, days = blob_store(settings), settings.checkpoint_days
+    while True:
+        with session_scope() as session:
+            found = jobs_with_old_checkpoints(session, days)
+        counts = {job_id: _delete_old_checkpoints(blobs, job_id, days) for job_id in found}
+        _log_ids(old_checkpoints_deleted=[job_id for job_id, count in counts.items() if count])
+        if not any(counts.values()):
+            return
+
+
+def _delete_old_checkpoints(blobs: BlobStore, job_id: str, days: float) -> int:
+    try:
+        with session_scope() as session:
+            return delete_old_checkpoints(session, blobs, job_id, days)
+    except (NotFound, JobNotEnded) as error:  # changed since the query
+        log.info("no checkpoint of %s was deleted: %s", job_id, error)
+        return 0
 
 
 def _log_ids(**ids: list[str]) -> None:

@@ -9,7 +9,8 @@ from sqlalchemy.orm import Session
 from core.blobs import BlobStore
 from core.datasets.row_store import remove_orphan
 from core.db import session_scope
-from core.models import DatasetContent, DatasetReport, DatasetVersion, Job, Upload
+from core.models import Checkpoint, DatasetContent, DatasetReport, DatasetVersion, Job, Upload
+from core.models.jobs import TERMINAL
 
 _OWNERS: dict[str, Any] = {
     "contents": DatasetContent.sha256,
@@ -22,6 +23,8 @@ _OWNERS: dict[str, Any] = {
 _OLD = "datasets"
 """The folder of datasets from before versions existed. Each content names its blob."""
 _AT_A_TIME = 1000
+_DEPTH = 4
+"""Parts of a prefix of `core.jobs.checkpoints.checkpoint_prefix` without the folder: each checkpoint has its own."""
 
 
 def remove_orphans(blobs: BlobStore, suspects: set[str]) -> set[str]:
@@ -36,6 +39,7 @@ def remove_orphans(blobs: BlobStore, suspects: set[str]) -> set[str]:
             names = sorted({key.split("/")[1] for key in blobs.list(folder)})
             found |= {f"{folder}/{name}" for name in _unknown(session, names, column)}
         found |= set(_unknown(session, list(blobs.list(_OLD)), DatasetContent.blob_key))
+        found |= _unknown_checkpoints(session, list(blobs.list("jobs")))
     for place in sorted(found & suspects):
         _remove(blobs, place)
     return found - suspects
@@ -46,6 +50,19 @@ def _unknown(session: Session, names: Sequence[str], column: Any) -> Iterator[st
         some = names[start : start + _AT_A_TIME]
         known = set(session.scalars(select(column).where(column.in_(some))))
         yield from (name for name in some if name not in known)
+
+
+def _unknown_checkpoints(session: Session, keys: Sequence[str]) -> set[str]:
+    """Prefixes of checkpoints without a row, of jobs that have ended: no worker is storing them any more."""
+    stored = {"/".join(key.split("/")[:_DEPTH]) for key in keys if key.split("/")[2] == "checkpoints"}
+    jobs = sorted({prefix.split("/")[1] for prefix in stored})
+    ended, known = set[str](), set[str]()
+    for start in range(0, len(jobs), _AT_A_TIME):
+        some = jobs[start : start + _AT_A_TIME]
+        ended |= set(session.scalars(select(Job.id).where(Job.id.in_(some), Job.status.in_(TERMINAL))))
+        rows = session.scalars(select(Checkpoint.blob_prefix).where(Checkpoint.job_id.in_(some)))
+        known |= {"/".join(prefix.split("/")[:_DEPTH]) for prefix in rows}
+    return {prefix for prefix in stored - known if prefix.split("/")[1] in ended}
 
 
 def _remove(blobs: BlobStore, place: str) -> None:

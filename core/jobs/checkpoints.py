@@ -69,7 +69,7 @@ def prune_checkpoints(session: Session, job_id: str, attempt: int) -> list[str]:
     stale = list(session.scalars(select(Checkpoint).filter_by(job_id=job_id, path=None)))
     for found in _intermediate_by_stage(session, job_id).values():
         stale += found[job.spec["checkpoints"]["keep_last"] :]
-    free = _unused(session, [checkpoint.id for checkpoint in stale])
+    free = unused(session, [checkpoint.id for checkpoint in stale])
     session.execute(delete(Checkpoint).where(Checkpoint.id.in_(free)))
     return [checkpoint.blob_prefix for checkpoint in stale if checkpoint.id in free]
 
@@ -123,7 +123,7 @@ def _release_folder(session: Session, job_id: str, saved: CheckpointSaved) -> No
     session.flush()
 
 
-def _unused(session: Session, ids: Sequence[str]) -> set[str]:
+def unused(session: Session, ids: Sequence[str]) -> set[str]:
     """The checkpoints that no unfinished job needs, and no round is about to sample from or to be scored by.
 
     They are locked first. A job that is being created with one of them is either seen here, or does not find it. Checkpoints

@@ -17,7 +17,7 @@ log = logging.getLogger(__name__)
 
 def archive_job(session: Session, job: Job) -> None:
     """Hide the job in lists. Raises JobNotEnded."""
-    _lock_ended(session, job.id)
+    lock_ended(session, job.id)
     job.archived_at = job.archived_at or datetime.now(UTC)
 
 
@@ -31,7 +31,7 @@ def delete_job(session: Session, blobs: BlobStore, job_id: str) -> None:
     The rows of the checkpoints are locked first, so that a job that is being created with one is either seen here, or does not
     find it. The blobs are deleted after the commit. If the process dies in between, the sweeper finds them.
     """
-    _lock_ended(session, job_id)
+    lock_ended(session, job_id)
     ids = list(session.scalars(select(Checkpoint.id).filter_by(job_id=job_id).with_for_update()))
     _refuse_needed(session, ids)
     freed = session.scalars(select(func.sum(Checkpoint.bytes)).filter_by(job_id=job_id)).one() or 0
@@ -39,14 +39,15 @@ def delete_job(session: Session, blobs: BlobStore, job_id: str) -> None:
     after_commit(session, lambda: _remove_blobs(blobs, job_id, int(freed)))
 
 
-def _lock_ended(session: Session, job_id: str) -> None:
-    """Lock the row, so that the job is not retried meanwhile."""
+def lock_ended(session: Session, job_id: str) -> Job:
+    """The job, locked so that it is not retried meanwhile. Raises NotFound and JobNotEnded."""
     query = select(Job).filter_by(id=job_id).with_for_update().execution_options(populate_existing=True)
     job = session.scalars(query).one_or_none()
     if job is None:
         raise NotFound(f"There is no job {job_id!r}.")
     if job.status not in TERMINAL:
         raise JobNotEnded(f"{job_id} is {job.status}. Cancel it or wait for its end.")
+    return job
 
 
 def _refuse_needed(session: Session, ids: list[str]) -> None:

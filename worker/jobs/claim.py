@@ -9,7 +9,7 @@ from core.settings import Settings
 from worker.health import WorkerHeartbeat
 from worker.jobs.attempt import WorkerContext, run_attempt
 from worker.jobs.launch import Launcher
-from worker.jobs.workspace import remove_old_workspaces
+from worker.jobs.old_folders import remove_old_folders, removing_old_folders
 from worker.process import StopRequest, consume_messages, stop_consuming, with_retries
 
 log = logging.getLogger(__name__)
@@ -20,8 +20,8 @@ def serve(settings: Settings, launcher: Launcher) -> int:
     stop = StopRequest()
     stop.on_signals(also=stop_consuming)
     worker = WorkerContext(settings, blob_store(settings), launcher, stop)
-    with_retries(lambda session: remove_old_workspaces(session, settings.data_dir), lambda: stop.requested)
-    with WorkerHeartbeat(settings) as heartbeat:
+    with_retries(lambda session: remove_old_folders(session, settings), lambda: stop.requested)
+    with WorkerHeartbeat(settings) as heartbeat, removing_old_folders(settings):
         queue = job_queue(heartbeat.machine.capacity.class_name)
         log.info("worker %s is ready for jobs, on queue %s", heartbeat.worker_id, queue)
         return consume_messages(settings.redis_url, queue, lambda: run_queued_jobs(worker, heartbeat), [JOB_QUEUE])

@@ -17,7 +17,7 @@ from core.errors import NotFound
 from core.jobs.attempts import Claim
 from core.jobs.checkpoints import checkpoints_to_resume, start_checkpoints
 from core.models import Checkpoint, CheckpointPin, DatasetContent, DatasetVersion, Job, JobDataset, JobEvent
-from core.models.jobs import JobStatus, Relation
+from core.models.jobs import Relation
 from trainer.spec import DATASETS
 from trainer.spec.named_resources import put
 from trainer.spec.path_rules import PathRules
@@ -123,18 +123,6 @@ def remove(workspace: Workspace, *, keep_log: bool) -> None:
 def _number(folder: Path) -> int:
     """The number of an attempt's folder."""
     return int(folder.name.removeprefix("attempt-"))
-
-
-def remove_old_workspaces(session: Session, data_dir: Path) -> None:
-    """Remove the folders of jobs that have ended on the machine of another worker.
-
-    Each row is locked, so that the folder of a job that is retried meanwhile is kept.
-    """
-    ended = (JobStatus.SUCCEEDED, JobStatus.CANCELLED)
-    for folder in (data_dir / "runs").glob("job_*"):
-        job = session.get(Job, folder.name, with_for_update=True)
-        if job is None or job.status in ended:
-            shutil.rmtree(folder, ignore_errors=True)
 
 
 def inputs_of(session: Session, claim: Claim) -> Inputs:
