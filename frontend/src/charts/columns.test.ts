@@ -1,25 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { breakGaps, cadence, smooth } from "@/charts/columns";
+import { cadence, toColumns, toRows } from "@/charts/columns";
+import { type Series } from "@/charts/series";
 
-const series = (steps: number[], values: number[]) => ({ steps, values, min: null, max: null });
-
-describe("smooth", () => {
-  test("weight 0 is the values themselves", () => {
-    expect(smooth([1, 5, 2], 0)).toEqual([1, 5, 2]);
-  });
-
-  test("is debiased: a constant stays where it is from the first point on", () => {
-    smooth([3, 3, 3], 0.9).forEach((value) => expect(value).toBeCloseTo(3, 12));
-  });
-
-  test("by hand: weight 0.5 over 0, 1 is (0.5·0.5·0 + 0.5·1) ÷ 0.75", () => {
-    expect(smooth([0, 1], 0.5)[1]).toBeCloseTo(2 / 3, 12);
-  });
-
-  test("neither draws in a gap nor carries the average over it", () => {
-    expect(smooth([0, 0, null, 10], 0.9)).toEqual([0, 0, null, 10]);
-  });
-});
+const series = (steps: number[], values: number[]): Series => ({ steps, values, min: null, max: null });
+const line = (key: string, one: Series) => ({ key, label: key, series: one });
+const NONE = { weight: 0, extent: 0 };
 
 describe("gaps", () => {
   test("cadence is the usual distance", () => {
@@ -27,17 +12,55 @@ describe("gaps", () => {
   });
 
   test("a hole in a dense series is broken", () => {
-    const { steps, values } = breakGaps(series([1, 2, 3, 7, 8], [1, 2, 3, 7, 8]));
+    const [steps, values] = toRows(series([1, 2, 3, 7, 8], [1, 2, 3, 7, 8]), null).rows;
     expect(steps).toEqual([1, 2, 3, 3.5, 7, 8]);
     expect(values).toEqual([1, 2, 3, null, 7, 8]);
   });
 
   test("buckets of uneven width leave no holes; a missing stretch does", () => {
     const buckets = { steps: [1, 2, 4, 5, 7, 8, 20, 21], values: [1, 1, 1, 1, 1, 1, 1, 1], min: [], max: [] };
-    expect(breakGaps(buckets).values.filter((value) => value === null)).toHaveLength(1);
+    expect(toRows(buckets, null).rows[1].filter((value) => value === null)).toHaveLength(1);
   });
 
   test("a metric measured every ten steps has no holes", () => {
-    expect(breakGaps(series([10, 20, 30], [1, 2, 3])).values).toEqual([1, 2, 3]);
+    expect(toRows(series([10, 20, 30], [1, 2, 3]), null).rows[1]).toEqual([1, 2, 3]);
+  });
+});
+
+describe("columns", () => {
+  test("lines with the same steps share them", () => {
+    const { columns, data } = toColumns(
+      [line("a", series([1, 2], [3, 4])), line("b", series([1, 2], [5, 6]))],
+      null,
+      NONE,
+    );
+    expect(data).toEqual([[1, 2], [3, 4], [5, 6]]); // prettier-ignore
+    expect(columns).toEqual([{ line: 0, role: "line" }, { line: 1, role: "line" }]); // prettier-ignore
+  });
+
+  test("lines with different steps are joined without gaps", () => {
+    const { data } = toColumns([line("a", series([1, 2, 3], [1, 2, 3])), line("b", series([2], [9]))], null, NONE);
+    expect(data).toEqual([[1, 2, 3], [1, 2, 3], [undefined, 9, undefined]]); // prettier-ignore
+  });
+
+  test("a bucket is drawn at its mean, between its least and greatest value", () => {
+    const buckets = { steps: [4, 8], values: [1, 1], min: [0, 0], max: [9, 9], mean: [2, 3], n: [4, 4] };
+    const { columns, data } = toColumns([line("a", buckets)], null, NONE);
+    expect(columns.map((column) => column.role)).toEqual(["line", "max", "min"]);
+    expect(data).toEqual([[4, 8], [2, 3], [9, 9], [0, 0]]); // prettier-ignore
+  });
+
+  test("a smoothed line keeps the raw one under it", () => {
+    const { columns, data } = toColumns([line("a", series([1, 2, 3, 4], [0, 1, 0, 1]))], null, {
+      weight: 0.5,
+      extent: 3,
+    });
+    expect(columns.map((column) => column.role)).toEqual(["line", "raw"]);
+    expect(data[1]?.[1]).toBeCloseTo(2 / 3, 12);
+    expect(data[2]).toEqual([0, 1, 0, 1]);
+  });
+
+  test("positions follow the axis", () => {
+    expect(toColumns([line("a", series([1, 2], [3, 4]))], (step) => step * 10, NONE).data[0]).toEqual([10, 20]);
   });
 });

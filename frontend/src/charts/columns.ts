@@ -1,119 +1,138 @@
 import uPlot, { type AlignedData } from "uplot";
 import type { Series } from "@/charts/series";
+import { smooth } from "@/charts/smooth";
 
 /** Part of a chart that a column holds: the line to read, the faint raw line under it, or an edge of the band. */
-type Role = "line" | "raw" | "max" | "min";
+export type Role = "line" | "raw" | "max" | "min";
+
+/** Turns a step into a position on the axis. */
+export type Along = (step: number) => number;
+
+/** One line of a chart. */
+export interface ChartLine {
+  /** Distinguishes the lines of a chart. */
+  readonly key: string;
+  /** Its name in the legend; empty for the only line. */
+  readonly label: string;
+  readonly series: Series;
+  /** Whether it is measured on the axis on the right. */
+  readonly right?: boolean;
+  /** Number of its colour, from 0; without one, its place among the lines. */
+  readonly colour?: number;
+  readonly dashed?: boolean;
+  /** Unit of its values, where it differs from the chart's. */
+  readonly unit?: string;
+  /** Its own positions on the axis, in place of the group's. */
+  readonly along?: Along | null;
+}
 
 export interface Column {
-  readonly name: string;
+  /** Place of its line among the lines of the chart. */
+  readonly line: number;
   readonly role: Role;
-  /** Measured every so many steps: drawn with a mark at each point, and never smoothed. */
-  readonly sparse: boolean;
 }
+
+type Cells = readonly (number | null | undefined)[];
 
 export interface ChartData {
   readonly columns: readonly Column[];
-  /** Steps first, then one array per column, as uPlot wants them. */
-  readonly data: AlignedData;
+  /** Positions first, then one array per column, as uPlot wants them. `null` is a gap, `undefined` no point. */
+  readonly data: readonly [readonly number[], ...Cells[]];
 }
 
 interface Table {
   readonly columns: Column[];
-  readonly rows: (number | null)[][];
+  readonly rows: [number[], ...(number | null)[][]];
+}
+
+export interface Smoothing {
+  /** Weight of the moving average, 0 for none. */
+  readonly weight: number;
+  /** Width of the whole axis, in its own unit. */
+  readonly extent: number;
 }
 
 const FEW_POINTS = 4;
+/** Over a long run, the moving average counts in units of this part of it. */
+const UNITS_OF_EXTENT = 1000;
 
-/** Aligns the series of one chart on their steps. `weight` is that of the moving average, 0 for none. */
-export function toColumns(series: Readonly<Record<string, Series>>, weight: number): ChartData {
-  const tables = Object.entries(series)
-    .filter(([, one]) => one.steps.length > 0)
-    .map(([name, one]) => toTable(name, one, weight));
-  if (!tables.length) return { columns: [], data: [[]] };
-  return {
-    columns: tables.flatMap((table) => table.columns),
-    data: uPlot.join(tables.map((table) => table.rows as AlignedData)),
+/** Aligns the lines of one chart on their positions. */
+export function toColumns(lines: readonly ChartLine[], along: Along | null, smoothing: Smoothing): ChartData {
+  const bare = lines.map(({ series, ...line }) => (series.steps.length ? toRows(series, line.along ?? along) : null));
+  const cadences = bare.flatMap((one) => (one ? [cadence(one.rows[0])] : []));
+  const unit = Math.max(Math.min(...cadences), smoothing.extent / UNITS_OF_EXTENT);
+  const tables = bare.flatMap((one, index) => (one ? [toTable(index, one, smoothing.weight, unit)] : []));
+  const columns = tables.flatMap((table) => table.columns);
+  const [first, ...others] = tables;
+  if (!first) return { columns, data: [[]] };
+  if (others.every((other) => isSame(other.rows[0], first.rows[0])))
+    return { columns, data: [first.rows[0], ...tables.flatMap((table) => table.rows.slice(1))] };
+  return { columns, data: uPlot.join(tables.map((table) => table.rows as AlignedData)) as ChartData["data"] };
+}
+
+const isSame = (a: readonly number[], b: readonly number[]): boolean =>
+  a.length === b.length && a.every((value, index) => value === b[index]);
+
+/** Positions and values of a series with `null` where a gap is, and the edges of its band. */
+interface Rows {
+  readonly rows: [number[], (number | null)[]];
+  readonly band: { readonly max: (number | null)[]; readonly min: (number | null)[] } | null;
+}
+
+function toTable(line: number, { rows: [positions, values], band }: Rows, weight: number, unit: number): Table {
+  const isSmoothed = weight > 0 && values.length >= FEW_POINTS;
+  const columns: Column[] = [{ line, role: "line" }];
+  const rows: Table["rows"] = [positions, isSmoothed ? smooth(positions, values, weight, unit) : values];
+  const add = (role: Role, cells: (number | null)[]) => {
+    columns.push({ line, role });
+    rows.push(cells);
   };
-}
-
-function toTable(name: string, series: Series, weight: number): Table {
-  // A single point, too, would be invisible as a line.
-  const sparse = series.min === null && (series.steps.length === 1 || cadence(series.steps) > 1);
-  const broken = breakGaps(series);
-  const isSmoothed = weight > 0 && !sparse && series.steps.length >= FEW_POINTS;
-  const column = (role: Role): Column => ({ name, role, sparse });
-  const table: Table = { columns: [column("line")], rows: [broken.steps, line(broken, isSmoothed ? weight : 0)] };
-  if (isSmoothed) add(table, column("raw"), broken.values);
-  if (broken.max && broken.min) {
-    add(table, column("max"), broken.max);
-    add(table, column("min"), broken.min);
+  if (isSmoothed) add("raw", values);
+  if (band) {
+    add("max", band.max);
+    add("min", band.min);
   }
-  return table;
-}
-
-const line = (broken: Broken, weight: number) => (weight > 0 ? smooth(broken.values, weight) : broken.values);
-
-function add(table: Table, column: Column, values: (number | null)[]): void {
-  table.columns.push(column);
-  table.rows.push(values);
+  return { columns, rows };
 }
 
 /** Two charts with the same shape can exchange data; otherwise the chart is built anew. */
 export const shapeOf = (columns: readonly Column[]): string =>
-  columns.map(({ name, role, sparse }) => `${name}:${role}:${sparse}`).join("|");
+  columns.map(({ line, role }) => `${line}:${role}`).join("|");
 
-/** A series with `null` where a gap is. */
-interface Broken {
-  readonly steps: number[];
-  readonly values: (number | null)[];
-  readonly min: (number | null)[] | null;
-  readonly max: (number | null)[] | null;
-}
+const MOST_LOOKED_AT = 256;
 
-/** The usual distance between two points of a series: 1 for most, 10 for one that is measured every ten steps. */
-export function cadence(steps: readonly number[]): number {
-  const distances = steps.slice(1).map((step, index) => step - (steps[index] ?? 0));
+/** The usual distance between two positions: 1 step for most, 10 for a metric that is measured every ten steps. */
+export function cadence(positions: readonly number[]): number {
+  const stride = Math.max(1, Math.floor((positions.length - 1) / MOST_LOOKED_AT));
+  const distances: number[] = [];
+  for (let index = 1; index < positions.length; index += stride)
+    distances.push((positions[index] ?? 0) - (positions[index - 1] ?? 0));
   distances.sort((a, b) => a - b);
   return distances[distances.length >> 1] ?? 1;
 }
 
-/** Puts a `null` into every hole, so that no line is drawn, or smoothed, across it. */
-export function breakGaps(series: Series): Broken {
-  const usual = cadence(series.steps);
+/** Puts a `null` into every hole in the steps, so that no line is drawn, or smoothed, across it. */
+export function toRows(series: Series, along: Along | null): Rows {
+  const { steps, min, max } = series;
+  const drawn = series.mean ?? series.values;
+  const usual = cadence(steps);
   // Buckets of one series may differ by a step in width, so that 1 and 2 stand side by side without a hole.
-  const hole = (series.min ? 2.5 : 1.5) * usual;
-  const broken: Broken = { steps: [], values: [], min: series.min && [], max: series.max && [] };
-  series.steps.forEach((step, index) => {
-    const previous = series.steps[index - 1];
-    if (previous !== undefined && step - previous > hole) push(broken, previous + usual / 2, null, null, null);
-    const value = series.values[index] ?? null;
-    push(broken, step, value, series.min?.[index] ?? value, series.max?.[index] ?? value);
-  });
-  return broken;
-}
-
-function push(broken: Broken, step: number, value: number | null, min: number | null, max: number | null): void {
-  broken.steps.push(step);
-  broken.values.push(value);
-  broken.min?.push(min);
-  broken.max?.push(max);
-}
-
-/**
- * Exponential moving average, debiased so that the first values are not pulled towards 0. `null` marks a gap. Nothing is
- * drawn there, and the average starts again after it.
- */
-export function smooth(values: readonly (number | null)[], weight: number): (number | null)[] {
-  let sum = 0;
-  let norm = 0;
-  return values.map((value) => {
-    if (value === null) {
-      sum = 0;
-      norm = 0;
-      return null;
-    }
-    sum = weight * sum + (1 - weight) * value;
-    norm = weight * norm + (1 - weight);
-    return norm > 0 ? sum / norm : value;
-  });
+  const hole = (min ? 2.5 : 1.5) * usual;
+  const rows: Rows["rows"] = [[], []];
+  const band = min && max ? { max: [] as (number | null)[], min: [] as (number | null)[] } : null;
+  const push = (step: number, value: number | null, low: number | null, high: number | null) => {
+    rows[0].push(along ? along(step) : step);
+    rows[1].push(value);
+    band?.min.push(low);
+    band?.max.push(high);
+  };
+  let previous: number | undefined;
+  for (let index = 0; index < steps.length; index++) {
+    const step = steps[index] ?? 0;
+    if (previous !== undefined && step - previous > hole) push(previous + usual / 2, null, null, null);
+    const value = drawn[index] ?? null;
+    push(step, value, min?.[index] ?? value, max?.[index] ?? value);
+    previous = step;
+  }
+  return { rows, band };
 }

@@ -1,43 +1,125 @@
 import { createContext, type RefObject, useContext, useEffect, useState } from "react";
+import type { AxisKind, Range } from "@/charts/axis";
+import type { Along } from "@/charts/columns";
+import type { PlacedMark } from "@/charts/marks";
+import type { ScaleKind } from "@/charts/y-scale";
 
-export interface StepRange {
-  readonly from: number;
-  readonly to: number;
-}
+/**
+ * State that the charts of a page share, and that changes faster than React renders. It holds the crosshair, the part of
+ * the axis that is shown, and the queue of charts to draw.
+ */
+export class ChartGroup {
+  private position: number | null = null;
+  private view: Range | null = null;
+  private span: Range = { from: 0, to: 1 };
+  private readonly cursorListeners = new Set<() => void>();
+  private readonly rangeListeners = new Set<() => void>();
+  private readonly settledListeners = new Set<(view: Range | null) => void>();
+  private readonly queue = new DrawQueue();
+  private settled: ReturnType<typeof setTimeout> | null = null;
 
-/** State that the charts of a page share: the crosshair, the zoom and the smoothing. */
-interface ChartGroup {
-  readonly syncKey: string;
-  readonly cursor: Cursor;
-  readonly zoom: StepRange | null;
-  readonly setZoom: (range: StepRange | null) => void;
-  readonly smoothing: number;
-}
+  /** The position under the pointer; null when it is over no chart. */
+  getCursor = (): number | null => this.position;
 
-export const ChartGroupContext = createContext<ChartGroup | null>(null);
-
-export function useChartGroup(): ChartGroup {
-  const group = useContext(ChartGroupContext);
-  if (!group) throw new Error("A chart was placed outside a chart group.");
-  return group;
-}
-
-/** The step under the pointer, shared by the charts of a group; null when it is over none. */
-export class Cursor {
-  private step: number | null = null;
-  private readonly listeners = new Set<() => void>();
-
-  set = (step: number | null): void => {
-    if (step === this.step) return;
-    this.step = step;
-    this.listeners.forEach((listener) => listener());
+  setCursor = (position: number | null): void => {
+    if (position === this.position) return;
+    this.position = position;
+    this.cursorListeners.forEach((listener) => listener());
   };
 
-  get = (): number | null => this.step;
+  onCursor = (listener: () => void): (() => void) => subscribe(this.cursorListeners, listener);
 
-  subscribe = (listener: () => void): (() => void) => {
-    this.listeners.add(listener);
-    return () => this.listeners.delete(listener);
+  getRange = (): Range => this.view ?? this.span;
+
+  isZoomed = (): boolean => this.view !== null;
+
+  /** Width of the whole axis. */
+  get extent(): number {
+    return this.span.to - this.span.from;
+  }
+
+  onRange = (listener: () => void): (() => void) => subscribe(this.rangeListeners, listener);
+
+  /** Calls the listener when the shown part has not changed for a moment; null stands for the whole axis. */
+  onSettled = (listener: (view: Range | null) => void): (() => void) => subscribe(this.settledListeners, listener);
+
+  /** Sets the extent of all the data. */
+  setSpan(span: Range): void {
+    if (span.from === this.span.from && span.to === this.span.to) return;
+    this.span = span;
+    if (!this.view) this.rangeListeners.forEach((listener) => listener());
+  }
+
+  /** Shows a part of the axis, or all of it. */
+  setView = (view: Range | null): void => {
+    const next = view && this.within(view);
+    if (next?.from === this.view?.from && next?.to === this.view?.to) return;
+    this.view = next;
+    this.rangeListeners.forEach((listener) => listener());
+    if (this.settled) clearTimeout(this.settled);
+    this.settled = setTimeout(() => this.settledListeners.forEach((listener) => listener(this.view)), SETTLE_MS);
+  };
+
+  /** Moves the shown part by a share of its width. */
+  pan(share: number): void {
+    if (!this.view) return;
+    const { from, to } = this.view;
+    const width = to - from;
+    const by = Math.min(this.span.to - to, Math.max(this.span.from - from, share * width));
+    this.setView({ from: from + by, to: to + by });
+  }
+
+  /** Makes the shown part `factor` times as wide, around a position. */
+  zoom(factor: number, position: number): void {
+    const { from, to } = this.getRange();
+    this.setView({ from: position - (position - from) * factor, to: position + (to - position) * factor });
+  }
+
+  /** Calls `draw` in one of the next frames, once, however often it was asked for. */
+  schedule = (draw: () => void): void => this.queue.add(draw);
+
+  forget = (draw: () => void): void => this.queue.remove(draw);
+
+  private within({ from, to }: Range): Range | null {
+    const low = Math.max(from, this.span.from);
+    const high = Math.min(to, this.span.to);
+    return high <= low || (low === this.span.from && high === this.span.to) ? null : { from: low, to: high };
+  }
+}
+
+const SETTLE_MS = 200;
+
+function subscribe<Listener>(listeners: Set<Listener>, listener: Listener): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+/** Time in a frame that may go into drawing. The charts that do not fit are drawn in the next frames. */
+const BUDGET_MS = 8;
+
+/** Draws charts one after another, a few in each frame, so that no frame takes long however many charts there are. */
+class DrawQueue {
+  private readonly waiting = new Set<() => void>();
+  private frame: number | null = null;
+
+  add(draw: () => void): void {
+    this.waiting.add(draw);
+    this.frame ??= requestAnimationFrame(this.run);
+  }
+
+  remove(draw: () => void): void {
+    this.waiting.delete(draw);
+  }
+
+  private readonly run = (): void => {
+    this.frame = null;
+    const end = performance.now() + BUDGET_MS;
+    for (const draw of this.waiting) {
+      this.waiting.delete(draw);
+      draw();
+      if (performance.now() > end) break;
+    }
+    if (this.waiting.size) this.frame = requestAnimationFrame(this.run);
   };
 }
 
@@ -53,4 +135,32 @@ export function useVisible(ref: RefObject<HTMLElement | null>): boolean {
     return () => observer.disconnect();
   }, [ref]);
   return visible;
+}
+
+/** How the charts of a page are drawn. */
+export interface ChartSettings {
+  readonly axis: AxisKind;
+  /** Weight of the moving average, 0 for none. */
+  readonly smoothing: number;
+  readonly scale: ScaleKind;
+  /** Whether outliers are left outside the vertical axis. */
+  readonly clip: boolean;
+}
+
+export interface ChartsShared {
+  readonly group: ChartGroup;
+  readonly settings: ChartSettings;
+  /** Positions of the steps on the axis; null where the axis shows steps. */
+  readonly along: Along | null;
+  readonly marks: readonly PlacedMark[];
+  /** Called with the step of a point that is clicked. */
+  readonly onPoint?: ((step: number) => void) | undefined;
+}
+
+export const ChartGroupContext = createContext<ChartsShared | null>(null);
+
+export function useCharts(): ChartsShared {
+  const shared = useContext(ChartGroupContext);
+  if (!shared) throw new Error("A chart was placed outside a chart group.");
+  return shared;
 }

@@ -7,7 +7,11 @@ export interface Palette {
   readonly surface: string;
   readonly warn: string;
   readonly good: string;
+  readonly accent: string;
 }
+
+/** Colours for lines. A line beyond them has the colour of an earlier one. */
+export const LINE_COLOURS = 8;
 
 const scheme = window.matchMedia("(prefers-color-scheme: dark)");
 
@@ -37,16 +41,20 @@ export function readPalette(element: HTMLElement): Palette {
     return getComputedStyle(probe).color;
   };
   const palette = {
-    lines: [colour("chart-1"), colour("chart-2"), colour("chart-3")],
+    lines: Array.from({ length: LINE_COLOURS }, (_, index) => colour(`chart-${index + 1}`)),
     grid: colour("chart-grid"),
     text: colour("ink-3"),
     surface: colour("surface"),
     warn: colour("warn"),
     good: colour("good"),
+    accent: colour("accent"),
   };
   probe.remove();
   return palette;
 }
+
+/** The colour of a line, also for styles. */
+export const lineColour = (number: number): string => `var(--chart-${(number % LINE_COLOURS) + 1})`;
 
 /** The same colour, seen through. */
 export const faint = (colour: string, alpha: number): string =>

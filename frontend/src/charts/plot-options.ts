@@ -1,61 +1,118 @@
 import type uPlot from "uplot";
-import type { Column } from "@/charts/columns";
+import { increments, tickText, valueText } from "@/charts/axis";
+import type { ChartData, ChartLine, Column } from "@/charts/columns";
+import type { ChartSettings } from "@/charts/group";
+import { drawHealthy, type Healthy } from "@/charts/healthy";
+import { drawMarks, type PlacedMark } from "@/charts/marks";
 import { faint, type Palette } from "@/charts/palette";
+import { pointBefore } from "@/charts/readout";
+import { axisRange, type Bounds, linearUntil, numbersOf, type ScaleKind, withoutOutliers } from "@/charts/y-scale";
 import { number } from "@/lib/format";
 
-interface PlotLook {
+/** The inputs of a plot's construction. When one changes, the plot is built anew. */
+export interface PlotLook {
   readonly columns: readonly Column[];
-  /** The metrics on the right axis. */
-  readonly right: ReadonlySet<string>;
+  readonly lines: readonly ChartLine[];
+  readonly unit: string;
+  readonly settings: ChartSettings;
+  /** The scale of the values on the left, after `drawnScale`. */
+  readonly scale: ScaleKind;
   readonly palette: Palette;
   readonly healthy: Healthy | null;
+  readonly marks: () => readonly PlacedMark[];
   readonly width: number;
   readonly height: number;
 }
 
-interface PlotEvents {
-  readonly syncKey: string;
-  readonly onStep: (step: number | null) => void;
-  readonly onZoom: (from: number, to: number) => void;
+export interface PlotEvents {
+  readonly onCursor: (plot: uPlot) => void;
+  readonly onSelect: (plot: uPlot) => void;
   readonly onReset: () => void;
+  /** Whether a press of the mouse begins to move the shown part. */
+  readonly onPress: (plot: uPlot, event: MouseEvent) => boolean;
 }
 
 const FONT = '11px system-ui, "Segoe UI", sans-serif';
+const Y_SCALES = ["y", "right"] as const;
 
-export function plotOptions(look: PlotLook, events: PlotEvents): uPlot.Options {
+export function plotOptions(look: PlotLook, data: ChartData["data"], events: PlotEvents): uPlot.Options {
+  const hasRight = look.lines.some((line) => line.right);
   return {
     width: look.width,
     height: look.height,
-    padding: [8, look.right.size ? 0 : 20, 0, 0],
+    padding: [8, hasRight ? 0 : 16, 0, 0],
     legend: { show: false },
-    scales: { x: { time: false, range: (_, min, max) => (min === max ? [min - 1, max + 1] : [min, max]) } },
+    scales: scalesOf(look, data),
     series: [{}, ...look.columns.map((column) => seriesOf(column, look))],
     bands: bandsOf(look),
     axes: axesOf(look),
     cursor: cursorOf(look, events),
     hooks: {
-      drawClear: look.healthy ? [healthyMarks(look.healthy, look.palette)] : [],
-      setCursor: [(plot) => events.onStep(stepUnder(plot))],
-      setSelect: [(plot) => select(plot, events)],
+      drawClear: [(plot) => look.healthy && drawHealthy(plot, look.healthy, look.palette)],
+      draw: [(plot) => drawMarks(plot, look.marks(), look.palette)],
+      setCursor: [events.onCursor],
+      setSelect: [events.onSelect],
     },
   };
 }
 
-function colourOf(name: string, columns: readonly Column[], palette: Palette): string {
-  const names = [...new Set(columns.map((column) => column.name))];
-  return palette.lines[names.indexOf(name) % palette.lines.length] ?? palette.text;
+const DISTRIBUTION = { linear: 1, log: 3, symlog: 4 } as const;
+
+function scalesOf(look: PlotLook, data: ChartData["data"]): uPlot.Scales {
+  const scales: uPlot.Scales = {
+    x: {
+      time: look.settings.axis === "time",
+      range: (_, min, max) => (min === max ? [min - 1, max + 1] : [min, max]),
+    },
+  };
+  for (const name of Y_SCALES) {
+    const columns = look.columns.flatMap(({ line }, index) => (sideOf(look, line) === name ? [index + 1] : []));
+    scales[name] = {
+      // eslint-disable-next-line @typescript-eslint/no-unsafe-enum-assignment -- the enum exists in the types only
+      distr: DISTRIBUTION[look.scale],
+      asinh: look.scale === "symlog" ? linearUntil(all(data, columns)) : 1,
+      // Null, whatever the types say, while no point is shown.
+      range: (plot, low: number | null, high: number | null) =>
+        axisRange(look.scale, boundsOf(plot, look, name) ?? [low ?? 0, high ?? 1]),
+    };
+  }
+  return scales;
 }
 
-function seriesOf({ name, role, sparse }: Column, look: PlotLook): uPlot.Series {
-  const colour = colourOf(name, look.columns, look.palette);
-  const scale = look.right.has(name) ? "right" : "y";
+const sideOf = (look: PlotLook, line: number) => (look.lines[line]?.right ? "right" : "y");
+
+function* all(data: ChartData["data"], columns: readonly number[]): Iterable<number> {
+  for (const column of columns) yield* numbersOf(data, column);
+}
+
+/** The bounds without outliers of the shown points, where outliers are to be clipped. */
+function boundsOf(plot: uPlot, look: PlotLook, name: string): Bounds | null {
+  if (!look.settings.clip) return null;
+  const [from, to] = plot.series[0]?.idxs ?? [0, Infinity];
+  const values = look.columns.flatMap(({ line, role }, index) =>
+    role === "line" && sideOf(look, line) === name
+      ? [...numbersOf(plot.data as ChartData["data"], index + 1, from, to)]
+      : [],
+  );
+  return withoutOutliers(values);
+}
+
+function colourOf(line: number, look: PlotLook): string {
+  const colours = look.palette.lines;
+  return colours[(look.lines[line]?.colour ?? line) % colours.length] ?? look.palette.text;
+}
+
+function seriesOf({ line, role }: Column, look: PlotLook): uPlot.Series {
+  const colour = colourOf(line, look);
+  const scale = sideOf(look, line);
   if (role === "max" || role === "min") return { scale, width: 0, points: { show: false } };
   if (role === "raw") return { scale, stroke: faint(colour, 0.28), width: 1, points: { show: false } };
   return {
     scale,
     stroke: colour,
     width: 1.6,
-    points: { show: sparse && isRoomy, size: 5, fill: look.palette.surface },
+    ...(look.lines[line]?.dashed && { dash: [6, 4] }),
+    points: { show: isRoomy, size: 5, fill: look.palette.surface },
   };
 }
 
@@ -63,102 +120,59 @@ const MOST_MARKS = 40;
 
 /** Whether there are few enough points for each to have its mark. */
 function isRoomy(plot: uPlot, series: number, from: number, to: number): boolean {
-  const shown = Array.from(plot.data[series] ?? []).slice(from, to + 1);
-  return shown.filter((value) => typeof value === "number").length <= MOST_MARKS;
+  const values = numbersOf(plot.data as ChartData["data"], series, from, to);
+  for (let found = 0; found <= MOST_MARKS; found++) if (values.next().done) return true;
+  return false;
 }
 
-function bandsOf({ columns, palette }: PlotLook): uPlot.Band[] {
-  return columns.flatMap((column, index) => {
-    const min = columns.findIndex((other) => other.name === column.name && other.role === "min");
-    if (column.role !== "max" || min < 0) return [];
-    return [
-      { series: [index + 1, min + 1] as [number, number], fill: faint(colourOf(column.name, columns, palette), 0.16) },
-    ];
+function bandsOf(look: PlotLook): uPlot.Band[] {
+  return look.columns.flatMap(({ line, role }, index) => {
+    const min = look.columns.findIndex((other) => other.line === line && other.role === "min");
+    if (role !== "max" || min < 0) return [];
+    return [{ series: [index + 1, min + 1] as [number, number], fill: faint(colourOf(line, look), 0.16) }];
   });
 }
 
-function axesOf({ right, columns, palette }: PlotLook): uPlot.Axis[] {
-  const values: uPlot.Axis.Values = (_, splits) => splits.map((value) => number(value));
+function axesOf(look: PlotLook): uPlot.Axis[] {
+  const { palette, unit } = look;
+  const kind = look.settings.axis;
+  // A logarithmic axis hides the texts of some ticks by null, whatever the types say.
+  const values: uPlot.Axis.Values = (_, splits: (number | null)[]) =>
+    splits.map((value) => (value === null ? "" : valueText(value, unit, number)));
+  const positions: uPlot.Axis.Values = (_plot, splits, _axis, _space, increment) =>
+    splits.map((value) => tickText(kind, value, increment));
   const common = { font: FONT, ticks: { show: false }, gap: 4 };
   const grid = { stroke: palette.grid, width: 1 };
+  const incrs = kind === "time" ? {} : { incrs: increments(kind) };
   const axes: uPlot.Axis[] = [
-    { ...common, stroke: palette.text, grid, size: 22, space: 60, values },
-    { ...common, stroke: palette.text, grid, size: 44, space: 32, values },
+    { ...common, ...incrs, stroke: palette.text, grid, size: 22, space: 64, values: positions },
+    { ...common, scale: "y", stroke: palette.text, grid, size: 46, space: 28, values },
   ];
-  for (const name of right) {
-    const stroke = colourOf(name, columns, palette);
+  const right = look.lines.findIndex((line) => line.right);
+  if (right >= 0) {
+    const stroke = colourOf(right, look);
     // eslint-disable-next-line @typescript-eslint/no-unsafe-enum-assignment -- the enum exists in the types only
-    axes.push({ ...common, scale: "right", side: 1, stroke, grid: { show: false }, size: 40, space: 32, values });
+    axes.push({ ...common, scale: "right", side: 1, stroke, grid: { show: false }, size: 40, space: 28, values });
   }
   return axes;
 }
 
-function cursorOf({ columns, palette }: PlotLook, { syncKey, onReset }: PlotEvents): uPlot.Cursor {
-  const isCrosshair = (type: string) => type === "mousemove" || type === "mouseleave";
+function cursorOf(look: PlotLook, events: PlotEvents): uPlot.Cursor {
   return {
     y: false,
     points: {
-      size: (_, series) => (columns[series - 1]?.role === "line" ? 7 : 0),
-      fill: (_, series) => colourOf(columns[series - 1]?.name ?? "", columns, palette),
+      size: (_, series) => (look.columns[series - 1]?.role === "line" ? 7 : 0),
+      fill: (_, series) => colourOf(look.columns[series - 1]?.line ?? 0, look),
     },
+    // The dot is at the point whose value the legend shows.
+    dataIdx: (plot, series, index) => pointBefore((plot.data as ChartData["data"])[series], index) ?? index,
     drag: { x: true, y: false, setScale: false },
-    sync: { key: syncKey, setSeries: false, filters: { pub: isCrosshair } },
     bind: {
+      mousedown: (plot, _, press) => (event) => (events.onPress(plot, event) ? null : press(event)),
       dblclick: () => () => {
-        onReset();
+        events.onReset();
         return null;
       },
     },
   };
-}
-
-function stepUnder(plot: uPlot): number | null {
-  const { left } = plot.cursor;
-  return left === undefined || left < 0 ? null : Math.round(plot.posToVal(left, "x"));
-}
-
-function select(plot: uPlot, { onZoom }: PlotEvents): void {
-  const { left, width } = plot.select;
-  if (width < 6) return;
-  onZoom(plot.posToVal(left, "x"), plot.posToVal(left + width, "x"));
-  plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
-}
-
-/** Lower and upper bound; null where open. */
-export type Healthy = readonly [number | null, number | null];
-
-export const isHealthy = (value: number, [low, high]: Healthy): boolean =>
-  (low === null || value >= low) && (high === null || value <= high);
-
-/** Marks the healthy range along the axis, and tints what is outside where the lines went there. Never widens the scale. */
-function healthyMarks(healthy: Healthy, palette: Palette): (plot: uPlot) => void {
-  return (plot) => {
-    const { min, max } = plot.scales.y ?? {};
-    // Null, whatever the types say, while there is no data.
-    if (!Number.isFinite(min) || !Number.isFinite(max) || min === undefined || max === undefined) return;
-    const { left, top, width, height } = plot.bbox;
-    const y = (bound: number | null, open: number) => {
-      const value = Math.min(max, Math.max(min, bound ?? open));
-      return plot.valToPos(value, "y", true);
-    };
-    const low = y(healthy[0], min);
-    const high = y(healthy[1], max);
-    const { ctx } = plot;
-    ctx.save();
-    ctx.fillStyle = faint(palette.warn, 0.1);
-    const { least, greatest } = reached(plot);
-    if (healthy[1] !== null && greatest > healthy[1]) ctx.fillRect(left, top, width, high - top);
-    if (healthy[0] !== null && least < healthy[0]) ctx.fillRect(left, low, width, top + height - low);
-    ctx.fillStyle = faint(palette.good, 0.55);
-    ctx.fillRect(left, high, 3 * devicePixelRatio, low - high);
-    ctx.restore();
-  };
-}
-
-/** How far the lines go within what is shown. */
-function reached(plot: uPlot): { least: number; greatest: number } {
-  const lines = plot.series.slice(1).filter((series) => series.scale === "y");
-  const least = Math.min(...lines.map((series) => series.min ?? Infinity));
-  const greatest = Math.max(...lines.map((series) => series.max ?? -Infinity));
-  return { least, greatest };
 }

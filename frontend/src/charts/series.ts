@@ -1,9 +1,14 @@
-/** One metric over steps, ascending. `min` and `max` are there where the server sent buckets instead of points. */
+/**
+ * One metric over steps, ascending. Where the server sent buckets instead of points, `values` holds the last value of each
+ * bucket. `min`, `max`, `mean` and `n` then hold its least and greatest value, its mean and the number of its points.
+ */
 export interface Series {
   readonly steps: readonly number[];
   readonly values: readonly number[];
   readonly min: readonly number[] | null;
   readonly max: readonly number[] | null;
+  readonly mean?: readonly number[] | null;
+  readonly n?: readonly number[] | null;
 }
 
 export interface Point {
@@ -41,6 +46,8 @@ export function upsert(series: Series, points: readonly Point[]): Series {
     put(grown.values, at, replaces, value);
     if (grown.min) put(grown.min, at, replaces, value);
     if (grown.max) put(grown.max, at, replaces, value);
+    if (grown.mean) put(grown.mean, at, replaces, value);
+    if (grown.n) put(grown.n, at, replaces, 1);
   }
   return grown;
 }
@@ -56,16 +63,20 @@ interface Grown {
   readonly values: number[];
   readonly min: number[] | null;
   readonly max: number[] | null;
+  readonly mean?: number[] | null;
+  readonly n?: number[] | null;
 }
 
 /** The arrays of a series that this page has built: they are its own, whatever the readers may do with them. */
 const owned = (series: Series): Grown => (series.steps.length ? { ...(series as Grown) } : copied(series));
 
-const copied = ({ steps, values, min, max }: Series): Grown => ({
+const copied = ({ steps, values, min, max, mean, n }: Series): Grown => ({
   steps: [...steps],
   values: [...values],
   min: min && [...min],
   max: max && [...max],
+  ...(mean && { mean: [...mean] }),
+  ...(n && { n: [...n] }),
 });
 
 function put(list: number[], at: number, replaces: number, value: number): void {

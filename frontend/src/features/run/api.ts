@@ -5,16 +5,20 @@ import type { JobEvent } from "@/lib/api/types";
 import type { Stage } from "@/lib/states";
 
 const EVENTS_PAGE = 1000;
+/** Three times as many as a wide chart has pixels, since a zoom fetches three times its width. */
+const DETAIL_POINTS = 4000;
 
 export const fetchMetrics = (id: string) =>
   answer(api.GET("/v1/jobs/{job_id}/metrics", { params: { path: { job_id: id } } }));
 
-/** One stage's series between two steps, in as much detail as fits. */
-export const metricsBetween = (id: string, stage: Stage, from: number, to: number) =>
+/** Some series of one stage between two steps, in as much detail as a chart can show. */
+export const metricsBetween = (id: string, stage: Stage, names: readonly string[], from: number, to: number) =>
   queryOptions({
-    queryKey: [...jobsKey, id, "metrics", stage, from, to],
-    queryFn: () =>
-      answer(api.GET("/v1/jobs/{job_id}/metrics", { params: { path: { job_id: id }, query: { stage, from, to } } })),
+    queryKey: [...jobsKey, id, "metrics", stage, names, from, to],
+    queryFn: () => {
+      const query = { stage, from, to, names: names.join(","), max_points: DETAIL_POINTS };
+      return answer(api.GET("/v1/jobs/{job_id}/metrics", { params: { path: { job_id: id }, query } }));
+    },
     staleTime: 10_000,
   });
 

@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
-import type { Healthy } from "@/charts/plot-options";
+import type { Healthy } from "@/charts/healthy";
 import { metricReferenceQuery } from "@/features/run/api";
 import type { MetricInfo } from "@/lib/api/types";
 

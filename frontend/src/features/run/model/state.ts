@@ -131,6 +131,8 @@ interface SentSeries {
   readonly last?: readonly number[] | null | undefined;
   readonly min?: readonly number[] | null | undefined;
   readonly max?: readonly number[] | null | undefined;
+  readonly mean?: readonly number[] | null | undefined;
+  readonly n?: readonly number[] | null | undefined;
 }
 
 export interface Snapshot {
@@ -145,8 +147,9 @@ export interface Snapshot {
 /** The series by stage and name. */
 export function byStage(sent: readonly SentSeries[]): Record<string, Record<string, Series>> {
   const series: Record<string, Record<string, Series>> = {};
-  for (const { stage, name, steps, values, last, min, max } of sent) {
-    (series[stage] ??= {})[name] = { steps, values: values ?? last ?? [], min: min ?? null, max: max ?? null };
+  for (const { stage, name, steps, values, last, min, max, mean, n } of sent) {
+    const buckets = { min: min ?? null, max: max ?? null, ...(mean && { mean }), ...(n && { n }) };
+    (series[stage] ??= {})[name] = { steps, values: values ?? last ?? [], ...buckets };
   }
   return series;
 }

@@ -1,74 +1,46 @@
-import { useQuery } from "@tanstack/react-query";
-import { useId, useMemo, useState } from "react";
-import { ChartGroupContext, Cursor, type StepRange } from "@/charts/group";
+import { useMemo, useState } from "react";
+import { Charts, spanOf } from "@/charts/charts";
 import type { Series } from "@/charts/series";
-import { Button } from "@/components/button";
+import { useChartView } from "@/charts/settings";
+import { ChartToolbar } from "@/charts/toolbar";
 import { Notice } from "@/components/notice";
-import { metricsBetween } from "@/features/run/api";
 import { chartSpecs } from "@/features/run/model/chart-specs";
-import { type Meaning, useMeanings } from "@/features/run/model/meanings";
-import { byStage } from "@/features/run/model/state";
+import { marksOf } from "@/features/run/model/marks";
+import { useMeanings } from "@/features/run/model/meanings";
 import { ChartCard } from "@/features/run/ui/chart-card";
+import type { JobEvent } from "@/lib/api/types";
 import { type Stage, stageShort } from "@/lib/states";
-import { readNumber, writeNumber } from "@/lib/stored";
 import styles from "./charts.module.css";
-
-const SMOOTHING = "proximal-smoothing";
 
 interface ChartsTabProps {
   jobId: string;
   stage: Stage;
   /** Series of this stage, by name. */
   live: Readonly<Record<string, Series>>;
+  log: readonly JobEvent[];
   waiting: boolean;
 }
 
-/** The charts of one stage: one crosshair, one zoom, one smoothing for all of them. */
-export function ChartsTab({ jobId, stage, live, waiting }: ChartsTabProps) {
-  const syncKey = useId();
-  const [cursor] = useState(() => new Cursor());
-  const [zoom, setZoom] = useState<StepRange | null>(null);
-  const [smoothing, setSmoothing] = useState(() => readNumber(SMOOTHING, 0));
-  const smoothBy = (weight: number) => {
-    setSmoothing(weight);
-    writeNumber(SMOOTHING, weight);
-  };
-  const series = useDetail(jobId, stage, live, zoom);
+/** The charts of one stage. */
+export function ChartsTab({ jobId, stage, live: series, log, waiting }: ChartsTabProps) {
+  const [view, change] = useChartView();
   const names = Object.keys(series).join("\n"); // by value: a new point is no new name
   const meanings = useMeanings(stage, names);
-  const group = useMemo(() => ({ syncKey, cursor, zoom, setZoom, smoothing }), [syncKey, cursor, zoom, smoothing]);
   const charts = useMemo(() => chartSpecs(meanings, names.split("\n")), [meanings, names]);
+  const marks = useMemo(() => marksOf(log, stage), [log, stage]);
+  const span = spanOf(Object.values(series));
   if (!Object.keys(series).length) return <NoPoints stage={stage} waiting={waiting} />;
+  const card = { jobId, stage, series, meanings, steps: view.view };
   return (
-    <ChartGroupContext value={group}>
-      <div className={styles.toolbar}>
-        <label>
-          Smoothing
-          <input
-            type="range"
-            min={0}
-            max={0.98}
-            step={0.02}
-            value={smoothing}
-            onChange={(event) => smoothBy(event.target.valueAsNumber)}
-          />
-          <output>{smoothing === 0 ? "off" : smoothing.toFixed(2)}</output>
-        </label>
-        {zoom ? (
-          <Button onClick={() => setZoom(null)}>
-            Steps {Math.round(zoom.from)} to {Math.round(zoom.to)}: show all
-          </Button>
-        ) : (
-          <span className={styles.hint}>Drag over a chart to zoom all of them; double-click to reset.</span>
-        )}
-      </div>
+    <Charts view={view} onView={change} span={span} marks={marks}>
+      <ChartToolbar view={view} onChange={change} axes={["step"]} />
       <div className={styles.grid}>
         {charts.map((chart) => (
-          <ChartCard key={chart.title} spec={chart} series={series} meanings={meanings} />
+          <ChartCard key={chart.title} spec={chart} {...card} />
         ))}
       </div>
-      <AllMetrics series={series} meanings={meanings} />
-    </ChartGroupContext>
+      <AllMetrics {...card} />
+    </Charts>
   );
 }
 
@@ -84,13 +56,10 @@ function NoPoints({ stage, waiting }: { stage: string; waiting: boolean }) {
   );
 }
 
-interface AllMetricsProps {
-  series: Readonly<Record<string, Series>>;
-  meanings: ReadonlyMap<string, Meaning>;
-}
+type AllMetricsProps = Omit<Parameters<typeof ChartCard>[0], "spec">;
 
 /** Every metric of the stage, each with a chart of its own. Drawn only when opened. */
-function AllMetrics({ series, meanings }: AllMetricsProps) {
+function AllMetrics({ series, meanings, ...card }: AllMetricsProps) {
   const [open, setOpen] = useState(false);
   const [filter, setFilter] = useState("");
   const names = Object.keys(series).sort();
@@ -109,14 +78,13 @@ function AllMetrics({ series, meanings }: AllMetricsProps) {
             value={filter}
             onChange={(event) => setFilter(event.target.value)}
           />
-          {shown.length === 0 && <p className={styles.hint}>No metric is called that.</p>}
+          {shown.length === 0 && <p className={styles.hint}>No metric has this name.</p>}
           <div className={styles.grid}>
             {shown.map((name) => (
               <ChartCard
                 key={name}
                 spec={{ title: label(name), lines: [{ name, short: "", right: false }] }}
-                series={series}
-                meanings={meanings}
+                {...{ series, meanings, ...card }}
               />
             ))}
           </div>
@@ -124,18 +92,4 @@ function AllMetrics({ series, meanings }: AllMetricsProps) {
       )}
     </details>
   );
-}
-
-type ByName = Readonly<Record<string, Series>>;
-
-/** In a long run points come in buckets; a zoom into it fetches the finer ones, or the points themselves. */
-function useDetail(jobId: string, stage: Stage, series: ByName, zoom: StepRange | null): ByName {
-  const isBucketed = Object.values(series).some((one) => one.min !== null);
-  const from = Math.max(0, Math.floor(zoom?.from ?? 0));
-  const to = Math.max(from, Math.ceil(zoom?.to ?? 0));
-  const detail = useQuery({ ...metricsBetween(jobId, stage, from, to), enabled: zoom !== null && isBucketed });
-  return useMemo(() => {
-    if (!zoom || !isBucketed || !detail.data) return series;
-    return { ...series, ...byStage(detail.data.series)[stage] };
-  }, [series, stage, zoom, isBucketed, detail.data]);
 }

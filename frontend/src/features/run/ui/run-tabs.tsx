@@ -61,7 +61,14 @@ function Panel({ job, view, stages, stage, tab }: RunTabsProps) {
   }
   const card = reportCard(run.log, stage);
   const charts = (
-    <ChartsTab key={stage} jobId={job.id} stage={stage} live={run.series[stage] ?? {}} waiting={waiting} />
+    <ChartsTab
+      key={stage}
+      jobId={job.id}
+      stage={stage}
+      live={run.series[stage] ?? {}}
+      log={run.log}
+      waiting={waiting}
+    />
   );
   return (
     <>

@@ -1,0 +1,51 @@
+import { expect, test } from "vitest";
+import { around, compact, increments, interpolated, positionText, tickText, valueText } from "@/charts/axis";
+import { number } from "@/lib/format";
+
+test("steps have whole ticks only", () => {
+  for (const kind of ["step", "tokens", "episodes"] as const) {
+    expect(increments(kind).slice(0, 4)).toEqual([1, 2, 5, 10]);
+    expect(increments(kind).every(Number.isInteger)).toBe(true);
+  }
+});
+
+test("ticks are short", () => {
+  expect([0, 40, 1500, 12_500, 2_000_000].map((value) => tickText("step", value, 1))).toEqual([
+    "0",
+    "40",
+    "1500",
+    "12.5 k",
+    "2 M",
+  ]);
+  expect([0, 30, 60, 90, 3660].map((value) => tickText("elapsed", value, 30))).toEqual([
+    "0 s",
+    "30 s",
+    "1 min",
+    "1 min 30",
+    "1 h 1",
+  ]);
+  expect(tickText("elapsed", 7200, 3600)).toBe("2 h");
+  expect(compact(10_000)).toBe("10 k");
+});
+
+test("a position names its axis", () => {
+  expect(positionText("step", 1200)).toBe("step 1,200");
+  expect(positionText("episodes", 640)).toBe("640 episodes");
+  expect(positionText("elapsed", 75)).toBe("1 min 15 s");
+});
+
+test("bytes have a form of their own", () => {
+  expect(valueText(1.5e9, "bytes", number)).toBe("1.5 GB");
+  expect(valueText(1.5, "nats", number)).toBe("1.5");
+});
+
+test("interpolated follows the known positions and goes on after the last", () => {
+  const at = interpolated([10, 20, 40], [100, 110, 150]);
+  expect([10, 15, 20, 30, 40, 50].map(at)).toEqual([100, 105, 110, 130, 150, 170]);
+  expect(interpolated([], [])(7)).toBe(7);
+});
+
+test("around covers both ranges", () => {
+  expect(around({ from: 1, to: 3 }, { from: 2, to: 9 })).toEqual({ from: 1, to: 9 });
+  expect(around(null, { from: 2, to: 9 })).toEqual({ from: 2, to: 9 });
+});

@@ -1,0 +1,186 @@
+import uPlot, { type AlignedData } from "uplot";
+import { type ChartData, type ChartLine, shapeOf, toColumns } from "@/charts/columns";
+import type { ChartGroup, ChartsShared } from "@/charts/group";
+import type { Healthy } from "@/charts/healthy";
+import { markText } from "@/charts/marks";
+import { readPalette } from "@/charts/palette";
+import { pressed, selected } from "@/charts/pointer";
+import { plotOptions } from "@/charts/plot-options";
+import { nearest } from "@/charts/readout";
+import { drawnScale, numbersOf, pointsOutside, type ScaleKind } from "@/charts/y-scale";
+
+export interface PlotInput {
+  readonly lines: readonly ChartLine[];
+  readonly unit: string;
+  readonly healthy: Healthy | null;
+  readonly height: number;
+  readonly shared: ChartsShared;
+  /** Changes when the colours do. */
+  readonly scheme: string;
+}
+
+/** The result of a drawing, for the legend. */
+export interface Drawn {
+  readonly chart: ChartData;
+  readonly scale: ScaleKind;
+  /** Shown points that lie outside the vertical axis. */
+  readonly outside: number;
+}
+
+const NOTHING: Drawn = { chart: { columns: [], data: [[]] }, scale: "linear", outside: 0 };
+
+/** The one place that creates uPlot. It is built anew when its lines or colours change; otherwise it is only fed. */
+export class ChartPlot {
+  private input: PlotInput | null = null;
+  private host: HTMLElement | null = null;
+  private plot: uPlot | null = null;
+  private built = "";
+  private prepared: readonly unknown[] = [];
+  private drawn = NOTHING;
+  private release: (() => void) | null = null;
+  private readonly listeners = new Set<() => void>();
+
+  constructor(private readonly group: ChartGroup) {}
+
+  subscribe = (listener: () => void): (() => void) => {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  };
+
+  getDrawn = (): Drawn => this.drawn;
+
+  get canvas(): HTMLCanvasElement | null {
+    return this.plot?.ctx.canvas ?? null;
+  }
+
+  update(input: PlotInput): void {
+    this.input = input;
+    this.group.schedule(this.draw);
+  }
+
+  attach(host: HTMLElement): void {
+    this.host = host;
+    const observer = new ResizeObserver(() => this.group.schedule(this.draw));
+    observer.observe(host);
+    const stops = [
+      this.group.onRange(() => this.group.schedule(this.draw)),
+      this.group.onCursor(this.follow),
+      () => observer.disconnect(),
+    ];
+    this.release = () => stops.forEach((stop) => stop());
+    this.group.schedule(this.draw);
+  }
+
+  detach(): void {
+    this.release?.();
+    this.group.forget(this.draw);
+    this.plot?.destroy();
+    this.plot = this.host = this.release = null;
+    this.built = "";
+  }
+
+  /** Text of the marks under the crosshair. */
+  marksUnder(position: number | null): string | null {
+    const marks = this.input?.shared.marks ?? [];
+    return position === null || !this.plot ? null : markText(this.plot, marks, position);
+  }
+
+  /** Moves the crosshair of the whole group by a number of points. */
+  step(by: number): void {
+    const positions = this.drawn.chart.data[0];
+    const at = this.group.getCursor();
+    const { from, to } = this.group.getRange();
+    const index = at === null ? nearest(positions, by > 0 ? from : to) : nearest(positions, at) + by;
+    this.group.setCursor(positions[Math.min(positions.length - 1, Math.max(0, index))] ?? null);
+  }
+
+  private readonly draw = (): void => {
+    const { input, host } = this;
+    if (!input || !host?.clientWidth) return;
+    const { chart, scale } = this.prepare(input);
+    const key = keyOf(input, chart, scale);
+    if (!this.plot || key !== this.built) {
+      this.plot?.destroy();
+      this.plot = this.create(input, host, chart, scale);
+      this.built = key;
+    }
+    const { from, to } = this.group.getRange();
+    const { clientWidth: width } = host;
+    const { plot } = this;
+    plot.batch(() => {
+      if (plot.width !== width || plot.height !== input.height) plot.setSize({ width, height: input.height });
+      if (plot.data !== chart.data) plot.setData(chart.data as AlignedData, false);
+      plot.setScale("x", { min: from, max: to });
+    });
+    this.follow();
+    this.set({ chart, scale, outside: input.shared.settings.clip ? pointsOutside(plot, chart) : 0 });
+  };
+
+  private prepare({ lines, shared }: PlotInput): Pick<Drawn, "chart" | "scale"> {
+    const { smoothing, scale: wanted } = shared.settings;
+    // The extent counts in steps of a tenth, so that a growing run is not smoothed anew with every point.
+    const extent = smoothing ? 1.1 ** Math.ceil(Math.log(Math.max(1e-9, this.group.extent)) / Math.log(1.1)) : 0;
+    const depends = [shared.along, smoothing, wanted, extent, lines.length, ...lines.flatMap(partsOf)];
+    if (depends.every((one, index) => one === this.prepared[index])) return this.drawn;
+    const chart = toColumns(lines, shared.along, { weight: smoothing, extent });
+    this.prepared = depends;
+    return { chart, scale: drawnScale(wanted, valuesOn(chart, wanted)) };
+  }
+
+  private create(input: PlotInput, host: HTMLElement, chart: ChartData, scale: ScaleKind): uPlot {
+    const { lines, unit, healthy, height, shared } = input;
+    const look = { lines, unit, healthy, height, scale, columns: chart.columns, settings: shared.settings };
+    const marks = () => this.input?.shared.marks ?? [];
+    const options = plotOptions({ ...look, marks, palette: readPalette(host), width: host.clientWidth }, chart.data, {
+      onCursor: this.lead,
+      onSelect: this.select,
+      onReset: () => this.group.setView(null),
+      onPress: this.press,
+    });
+    return new uPlot(options, chart.data as AlignedData, host);
+  }
+
+  /** The pointer is over this chart: the others follow. */
+  private readonly lead = (plot: uPlot): void => {
+    const { left } = plot.cursor;
+    this.group.setCursor(left === undefined || left < 0 ? null : plot.posToVal(left, "x"));
+  };
+
+  private readonly follow = (): void => {
+    if (!this.plot) return;
+    const position = this.group.getCursor();
+    const left = position === null ? -10 : this.plot.valToPos(position, "x");
+    if (Math.abs(left - (this.plot.cursor.left ?? -10)) < 0.5) return;
+    this.plot.setCursor({ left, top: left < 0 ? -10 : 1 }, false);
+  };
+
+  private readonly select = (plot: uPlot): void => selected(plot, this.group);
+
+  private readonly press = (plot: uPlot, event: MouseEvent): boolean =>
+    pressed(plot, event, this.group, (position) => this.choose(position));
+
+  private choose(position: number): void {
+    const positions = this.drawn.chart.data[0];
+    const step = positions[nearest(positions, position)];
+    if (step !== undefined && this.input?.shared.settings.axis === "step") this.input.shared.onPoint?.(step);
+  }
+
+  private set(drawn: Drawn): void {
+    const { chart, scale, outside } = this.drawn;
+    if (chart === drawn.chart && scale === drawn.scale && outside === drawn.outside) return;
+    this.drawn = drawn;
+    this.listeners.forEach((listener) => listener());
+  }
+}
+
+const partsOf = ({ key, series, along }: ChartLine) => [key, series, along];
+
+function keyOf({ lines, unit, healthy, shared, scheme }: PlotInput, chart: ChartData, scale: ScaleKind): string {
+  const looks = lines.map(({ key, right, colour, dashed }) => `${key} ${right} ${colour} ${dashed}`);
+  const { axis, clip } = shared.settings;
+  return [shapeOf(chart.columns), ...looks, unit, healthy?.join(), axis, clip, scheme, scale].join("\n");
+}
+
+function* valuesOn({ columns, data }: ChartData, wanted: ScaleKind): Iterable<number> {
+  if (wanted === "log") for (const index of columns.keys()) yield* numbersOf(data, index + 1);
+}

@@ -1,0 +1,97 @@
+import { type KeyboardEvent, type ReactNode, useEffect, useRef, useState, useSyncExternalStore } from "react";
+import { positionText } from "@/charts/axis";
+import { ChartPlot } from "@/charts/chart-plot";
+import type { ChartLine } from "@/charts/columns";
+import { useCharts, useVisible } from "@/charts/group";
+import type { Healthy } from "@/charts/healthy";
+import { Legend, legendText } from "@/charts/legend";
+import { useScheme } from "@/charts/palette";
+import { pressedKey, useWheel } from "@/charts/pointer";
+import styles from "./charts.module.css";
+import "uplot/dist/uPlot.min.css";
+
+export interface ChartProps {
+  title: string;
+  lines: readonly ChartLine[];
+  /** Unit of the values, shown beside the title. */
+  unit?: string;
+  healthy?: Healthy | null;
+  /** Height of the plot in pixels. */
+  height?: number;
+  /** Beside the title: what the chart shows. */
+  about?: ReactNode;
+  /** At the end of the title: what can be done with the chart. It gets the plot, for an export. */
+  actions?: (plot: ChartPlot) => ReactNode;
+  onVisible?: (visible: boolean) => void;
+}
+
+export const PLOT_HEIGHT = 132;
+
+/** One chart with its title and legend. */
+export function Chart({ title, lines, unit = "", healthy = null, height = PLOT_HEIGHT, ...parts }: ChartProps) {
+  const { about, actions, onVisible } = parts;
+  const shared = useCharts();
+  const card = useRef<HTMLElement>(null);
+  const host = useRef<HTMLDivElement>(null);
+  const visible = useVisible(card);
+  const scheme = useScheme();
+  const [plot] = useState(() => new ChartPlot(shared.group));
+  useEffect(() => onVisible?.(visible), [visible, onVisible]);
+  useEffect(() => {
+    if (!visible || !host.current) return;
+    plot.attach(host.current);
+    return () => plot.detach();
+  }, [plot, visible]);
+  useEffect(() => {
+    if (visible) plot.update({ lines, unit, healthy, height, shared, scheme });
+  });
+  useWheel(host, shared.group);
+  const walk = (event: KeyboardEvent<HTMLDivElement>) => {
+    if (!pressedKey(plot, shared.group, event)) return;
+    event.preventDefault();
+    const position = shared.group.getCursor();
+    event.currentTarget.setAttribute("aria-valuenow", String(position ?? 0));
+    event.currentTarget.setAttribute(
+      "aria-valuetext",
+      legendText(plot.getDrawn(), lines, position, shared.settings.axis),
+    );
+  };
+  return (
+    <article className={styles.chart} ref={card} aria-label={title}>
+      <header>
+        <h2>{title}</h2>
+        {unit && unit !== "bytes" && <span className={styles.unit}>{unit}</span>}
+        {about}
+        <Position plot={plot} visible={visible} />
+        {actions?.(plot)}
+      </header>
+      <Legend plot={plot} lines={lines} unit={unit} healthy={healthy} visible={visible} />
+      <div
+        ref={host}
+        className={styles.plot}
+        style={{ height }}
+        tabIndex={0}
+        role="slider"
+        aria-valuenow={0}
+        aria-label={`${title}: arrow keys move the crosshair`}
+        onKeyDown={walk}
+      />
+    </article>
+  );
+}
+
+/** The position of the crosshair, and what happened there. */
+function Position({ plot, visible }: { plot: ChartPlot; visible: boolean }) {
+  const { group, settings } = useCharts();
+  const position = useSyncExternalStore(group.onCursor, group.getCursor);
+  const marks = plot.marksUnder(position);
+  return (
+    <span className={styles.position} data-position={position ?? undefined}>
+      {position !== null && visible && (
+        <>
+          {marks && <b title={marks}>{marks}</b>} {positionText(settings.axis, position)}
+        </>
+      )}
+    </span>
+  );
+}

@@ -1,0 +1,75 @@
+/**
+ * Charts of a page. They share the crosshair, the part of the axis that is shown, the smoothing and the scale.
+ *
+ * `useChartView()` returns the settings, which are kept in the address of the page, and a function that changes them.
+ * `Charts` makes one group. `span` is the extent of all the data, in units of the axis: `spanOf(series, along)`.
+ * `marks` are vertical lines (see marks.ts). `onPoint` is called with the step of a point that is clicked.
+ * `ChartToolbar` has the controls of a group. `axes` names the axes that the data offers (see axis.ts).
+ * `Chart` is one chart with its title and legend. `lines` are objects with `key`, `label` and `series` (see `ChartLine`).
+ *
+ * A `Series` (see series.ts) has ascending `steps` with `values`, and `min` and `max` for a band. Its steps are positions
+ * on the axis, unless `along` maps them. `interpolated(steps, positions)` makes such a map. A line of another run has an
+ * `along` of its own. Pass the same `series` object while its points are the same: a new object draws the chart again.
+ *
+ * A chart is drawn when it is on the screen. `onVisible` reports this to the parent, which may fetch its data then. A drag
+ * zooms. A drag with Shift and a horizontal wheel pan. A wheel with Ctrl zooms. A double click and Escape show the whole axis.
+ * The arrow keys move the crosshair.
+ */
+import { type ReactNode, useEffect, useMemo, useState } from "react";
+import { around, type Range } from "@/charts/axis";
+import type { Along } from "@/charts/columns";
+import { ChartGroup, ChartGroupContext } from "@/charts/group";
+import type { Mark } from "@/charts/marks";
+import type { Series } from "@/charts/series";
+import type { ChartView } from "@/charts/settings";
+
+interface ChartsProps {
+  view: ChartView;
+  onView: (change: { view: Range | null }) => void;
+  /** Extent of all the data, in units of the axis; null without data. */
+  span: Range | null;
+  /** Positions of the steps on the axis; null where it shows steps. */
+  along?: Along | null;
+  marks?: readonly Mark[];
+  /** Called with the step of a point that is clicked. */
+  onPoint?: (step: number) => void;
+  children: ReactNode;
+}
+
+const NO_MARKS: readonly Mark[] = [];
+
+export function Charts({ view, onView, span, along = null, marks = NO_MARKS, onPoint, children }: ChartsProps) {
+  const [group] = useState(() => new ChartGroup());
+  const { axis, smoothing, scale, clip } = view;
+  const { from = 0, to = 1 } = span ?? {};
+  useEffect(() => {
+    group.setSpan({ from, to });
+  }, [group, from, to]);
+  useEffect(() => {
+    return group.onSettled((shown) => onView({ view: shown }));
+  }, [group, onView]);
+  const { from: shownFrom, to: shownTo } = view.view ?? {};
+  useEffect(() => {
+    group.setView(shownFrom === undefined || shownTo === undefined ? null : { from: shownFrom, to: shownTo });
+  }, [group, shownFrom, shownTo]);
+  const placed = useMemo(
+    () => marks.map((mark) => ({ ...mark, at: along ? along(mark.step) : mark.step })),
+    [marks, along],
+  );
+  const shared = useMemo(
+    () => ({ group, settings: { axis, smoothing, scale, clip }, along, marks: placed, onPoint }),
+    [group, axis, smoothing, scale, clip, along, placed, onPoint],
+  );
+  return <ChartGroupContext value={shared}>{children}</ChartGroupContext>;
+}
+
+/** The extent of series on an axis. */
+export function spanOf(series: Iterable<Series>, along: Along | null = null): Range | null {
+  let span: Range | null = null;
+  for (const { steps } of series) {
+    const [first, last] = [steps[0], steps.at(-1)];
+    if (first === undefined || last === undefined) continue;
+    span = around(span, { from: along ? along(first) : first, to: along ? along(last) : last });
+  }
+  return span;
+}

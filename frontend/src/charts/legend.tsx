@@ -1,0 +1,72 @@
+import { useSyncExternalStore } from "react";
+import { type AxisKind, positionText, valueText } from "@/charts/axis";
+import type { ChartPlot, Drawn } from "@/charts/chart-plot";
+import type { ChartLine } from "@/charts/columns";
+import { useCharts } from "@/charts/group";
+import { type Healthy, isHealthy } from "@/charts/healthy";
+import { lineColour } from "@/charts/palette";
+import { readout } from "@/charts/readout";
+import { measured } from "@/lib/format";
+import styles from "./charts.module.css";
+
+interface LegendProps {
+  plot: ChartPlot;
+  lines: readonly ChartLine[];
+  unit: string;
+  healthy: Healthy | null;
+  visible: boolean;
+}
+
+const never = () => () => undefined;
+const nowhere = () => null;
+
+/** The values under the crosshair, or the newest ones: those of the dots on the lines. */
+export function Legend({ plot, lines, unit, healthy, visible }: LegendProps) {
+  const { group } = useCharts();
+  const drawn = useSyncExternalStore(plot.subscribe, plot.getDrawn);
+  // A chart off the screen does not follow the pointer.
+  const position = useSyncExternalStore(visible ? group.onCursor : never, visible ? group.getCursor : nowhere);
+  return (
+    <p className={styles.legend}>
+      {lines.map((line, index) => {
+        const found = readout(drawn.chart, index, position);
+        const isOff = found !== null && healthy !== null && !line.right && !isHealthy(found.value, healthy);
+        return (
+          <span key={line.key} data-metric={line.key} data-points={line.series.steps.length}>
+            <i
+              data-line={index + 1}
+              style={{ background: lineColour(line.colour ?? index) }}
+              className={line.dashed ? styles.dashed : ""}
+            />
+            {line.label && <span>{line.label}</span>}
+            <b
+              className={isOff ? styles.off : ""}
+              title={isOff ? "Outside the healthy range" : undefined}
+              data-value={found?.value}
+            >
+              {found ? valueText(found.value, line.unit ?? unit, measured) : measured(null)}
+            </b>
+            {line.unit && line.unit !== "bytes" && line.unit !== unit && <small>{line.unit}</small>}
+            {found?.raw != null && <small>raw {measured(found.raw)}</small>}
+          </span>
+        );
+      })}
+      {drawn.outside > 0 && <small className={styles.note}>{drawn.outside} points outside</small>}
+      {drawn.scale === "symlog" && <small className={styles.note}>symlog</small>}
+    </p>
+  );
+}
+
+/** The legend as one sentence, for a screen reader. */
+export function legendText(
+  { chart }: Drawn,
+  lines: readonly ChartLine[],
+  position: number | null,
+  axis: AxisKind,
+): string {
+  const values = lines.flatMap((line, index) => {
+    const found = readout(chart, index, position);
+    return found ? [`${line.label} ${valueText(found.value, line.unit ?? "", measured)}`.trim()] : [];
+  });
+  return [...(position === null ? [] : [positionText(axis, position)]), ...values].join(", ");
+}

@@ -1,0 +1,32 @@
+/**
+ * Exponential moving average over positions that may be uneven, debiased so that the first values are not pulled towards 0.
+ *
+ * A value counts `weight` of its share after a distance of `unit`, and `weight`² after twice that. So the points of a series and the
+ * wider buckets of the same series give nearly the same line. `null` marks a gap. Nothing is drawn there, and the
+ * average starts again after it.
+ */
+export function smooth(
+  positions: readonly number[],
+  values: readonly (number | null)[],
+  weight: number,
+  unit: number,
+): (number | null)[] {
+  const smoothed = new Array<number | null>(values.length).fill(null);
+  let sum = 0;
+  let norm = 0;
+  let before = 0;
+  for (let index = 0; index < values.length; index++) {
+    const value = values[index] ?? null;
+    const position = positions[index] ?? 0;
+    if (value === null) {
+      sum = norm = 0;
+      continue;
+    }
+    const kept = norm === 0 ? weight : weight ** Math.max(0, (position - before) / unit);
+    sum = kept * sum + (1 - kept) * value;
+    norm = kept * norm + (1 - kept);
+    before = position;
+    smoothed[index] = norm > 0 ? sum / norm : value;
+  }
+  return smoothed;
+}

@@ -1,0 +1,38 @@
+import type { Mark, MarkKind } from "@/charts/marks";
+import type { JobEvent } from "@/lib/api/types";
+import { number } from "@/lib/format";
+
+/** The events of a stage that its charts mark, each once. A pause names no step, so it belongs to the last event before it. */
+export function marksOf(log: readonly JobEvent[], stage: string): Mark[] {
+  const marks = new Map<string, Mark>();
+  let latest: { stage: string; step: number } | null = null;
+  for (const event of log) {
+    if (event.stage !== null && event.step !== null) latest = { stage: event.stage, step: event.step };
+    const at = event.type === "stage_started" ? { stage: event.stage, step: event.data.start_step } : latest;
+    const [kind, text] = markOf(event) ?? [];
+    if (!kind || !text || at?.stage !== stage) continue;
+    marks.set(`${kind} ${at.step} ${text}`, { step: at.step, kind, text });
+  }
+  return [...marks.values()].sort((a, b) => a.step - b.step);
+}
+
+function markOf(event: JobEvent): [MarkKind, string] | null {
+  switch (event.type) {
+    case "checkpoint_saved":
+      return ["checkpoint", event.data.best ? "Best checkpoint" : "Checkpoint"];
+    case "health":
+      return ["finding", `Finding: ${event.data.rule.replaceAll("_", " ").replace(/\bkl\b/, "KL")}`];
+    case "knob_changed":
+      return ["knob", `${event.data.name}: ${number(event.data.from)} → ${number(event.data.to)}`];
+    case "command_done":
+      return event.data.name === "evaluate" ? ["evaluation", "Evaluation on request"] : null;
+    case "rolled_back":
+      return ["pause", `Rolled back to step ${event.data.to_step}`];
+    case "stage_started":
+      return event.data.start_step > 0 ? ["pause", "Resumed"] : null;
+    case "status_changed":
+      return event.data.to === "paused" ? ["pause", "Paused"] : null;
+    default:
+      return null;
+  }
+}

@@ -1,0 +1,76 @@
+"""The charts of a run in a real browser."""
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from client.sdk import Client
+from tests.e2e.conftest import NewPage
+from trainer.metrics import METRICS
+
+LOSS = '[data-metric="loss"]'
+CROSSHAIRS = """charts => charts.map(chart => {
+    const over = chart.querySelector(".u-over");
+    const line = chart.querySelector(".u-cursor-x");
+    return (line.getBoundingClientRect().left - over.getBoundingClientRect().left) / over.clientWidth;
+})"""
+
+
+def open_charts(page: Page, job_id: str, query: str) -> None:
+    page.goto(f"/jobs/{job_id}?{query}")
+    expect(page.locator("article:has(.uplot canvas)").first).to_be_visible()
+
+
+def hover(page: Page, title: str, share: float) -> None:
+    """Put the pointer over a chart, at a share of its width."""
+    over = page.get_by_role("article", name=title, exact=True).locator(".u-over")
+    box = over.bounding_box()
+    assert box is not None
+    over.hover(position={"x": box["width"] * share, "y": box["height"] / 2})
+
+
+def smoothed(values: list[float], weight: float) -> list[float]:
+    """Exponential moving average over steps at the same distance, debiased."""
+    total = norm = 0.0
+    found = []
+    for value in values:
+        total, norm = weight * total + (1 - weight) * value, weight * norm + (1 - weight)
+        found.append(total / norm)
+    return found
+
+
+@pytest.mark.parametrize("stage", ["sft", "reward_model", "ppo"])
+def test_every_charted_metric_has_a_chart(new_page: NewPage, finished_job: str, client: Client, stage: str) -> None:
+    reported = {one["name"] for one in client.get_job_metrics(finished_job, stage=stage)["series"]}
+    titles = {one.chart.title for one in METRICS if one.chart and one.stage == stage and one.name in reported}
+    assert titles and (stage != "sft" or "Tokens per second" in titles)
+    page = new_page()
+    open_charts(page, finished_job, f"stage={stage}")
+    for title in titles:
+        expect(page.get_by_role("article", name=title, exact=True)).to_have_count(1)
+    for button in page.get_by_role("button", name=re.compile("^About: ")).all():
+        button.click()
+        box = page.get_by_role("dialog")
+        expect(box).to_be_visible()
+        assert "`" not in box.inner_text()
+        page.keyboard.press("Escape")
+        expect(box).to_have_count(0)
+
+
+def test_the_read_out_is_the_drawn_point(new_page: NewPage, finished_job: str, client: Client) -> None:
+    page = new_page()
+    open_charts(page, finished_job, "stage=sft&smooth=0.9")
+    (series,) = client.get_job_metrics(finished_job, stage="sft", names=["loss"])["series"]
+    drawn = page.locator(f"{LOSS} b")
+    expect(drawn).to_have_attribute("data-value", re.compile(r"\d"))
+    assert float(drawn.get_attribute("data-value") or 0) == pytest.approx(smoothed(series["values"], 0.9)[-1])
+
+    hover(page, "Loss", 0.5)
+    position = page.get_by_role("article", name="Loss", exact=True).locator("[data-position]")
+    step = round(float(position.get_attribute("data-position") or 0))
+    expected = smoothed(series["values"], 0.9)[series["steps"].index(step)]
+    assert float(drawn.get_attribute("data-value") or 0) == pytest.approx(expected)
+    charts = page.locator("article:has(.uplot canvas)")
+    places = charts.evaluate_all(CROSSHAIRS)
+    assert len(places) > 3 and places == pytest.approx([0.5] * len(places), abs=0.01)
