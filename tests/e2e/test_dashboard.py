@@ -173,3 +173,27 @@ def test_dashboard_job_of_one_stage_from_a_checkpoint_is_shown(
     expect(page.get_by_role("button", name="SFT")).to_have_count(0)
     for title in ("Reward: model", "Reward: length"):
         expect(page.get_by_role("article", name=title)).to_be_visible()
+
+
+def test_a_page_whose_code_is_missing_recovers_inside_the_frame(new_page: NewPage) -> None:
+    """The server is away, and later has a newer build with other file names."""
+    page = new_page()
+    page.goto("/")
+    expect(page.get_by_role("heading", name="Jobs")).to_be_visible()
+    page.route("**/assets/*", lambda route: route.abort())
+    page.get_by_role("link", name="Datasets").click()
+    expect(page.get_by_role("heading", name="The server does not respond")).to_be_visible()
+    expect(page.get_by_role("navigation", name="Main")).to_be_visible()
+    page.unroute("**/assets/*")
+    page.get_by_role("button", name="Try again").click()
+    expect(page.get_by_role("heading", name="Datasets", exact=True)).to_be_visible()
+
+    page.evaluate("window.isOldTab = true")
+    page.route("**/assets/*", lambda route: route.fulfill(status=404))
+    newer = '<script type="module" src="/assets/index-newer.js"></script>'
+    page.route("**/", lambda route: route.fulfill(body=newer, content_type="text/html"))
+    page.get_by_role("link", name="Annotate").click()
+    page.wait_for_function("window.isOldTab === undefined")
+    page.unroute_all()
+    page.reload()
+    expect(page.get_by_role("heading", name="Annotate", exact=True)).to_be_visible()

@@ -1,6 +1,8 @@
 import { queryOptions, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Suspense } from "react";
-import { Link, NavLink, Outlet } from "react-router";
+import { Link, NavLink, Outlet, useLocation } from "react-router";
+import { Boundary } from "@/app/boundary";
+import { NewVersion } from "@/app/new-version";
 import { ThemeButton } from "@/app/theme";
 import { Button } from "@/components/button";
 import { LeaveIcon, MarkIcon } from "@/components/icons";
@@ -37,11 +39,14 @@ export function Shell() {
           <SignOut />
         </div>
       </header>
+      <NewVersion />
       <main id="main" className={styles.main} tabIndex={-1}>
         {/* The code of the first page may be on its way; later, the page before stays until the next one is there. */}
-        <Suspense fallback={<Skeleton rows={5} height="2.5rem" label="Loading the page" />}>
-          <Outlet />
-        </Suspense>
+        <Boundary address={useLocation().pathname}>
+          <Suspense fallback={<Skeleton rows={5} height="2.5rem" label="Loading the page" />}>
+            <Outlet />
+          </Suspense>
+        </Boundary>
       </main>
     </>
   );
@@ -56,7 +61,8 @@ function Workers() {
   const link = useLink();
   const workers = useQuery({ ...workersQuery, refetchInterval: link.state === "live" ? 60_000 : 10_000 });
   if (link.state === "offline") return <span className={`${styles.workers} ${styles.off}`}>offline</span>;
-  if (workers.isError || link.state === "reconnecting") return <span className={`${styles.workers} ${styles.off}`}>server unreachable</span>;
+  if (workers.isError || link.state === "reconnecting")
+    return <span className={`${styles.workers} ${styles.off}`}>server unreachable</span>;
   if (!workers.data) return <span className={styles.workers} />;
   const online = workers.data.length;
   return (

@@ -1,8 +1,9 @@
-import { lazy, type ReactNode, type RefObject, Suspense, useRef, useState } from "react";
+import { type ReactNode, type RefObject, Suspense, useRef, useState } from "react";
 import { Button } from "@/components/button";
+import { loadable } from "@/components/loadable";
 import styles from "./overlay.module.css";
 
-const Modal = lazy(async () => ({ default: (await import("@/components/overlay")).Modal }));
+const Modal = loadable(async () => (await import("@/components/overlay")).Modal);
 
 interface DialogProps {
   open: boolean;

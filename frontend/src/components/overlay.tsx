@@ -24,13 +24,14 @@ interface PopoverBoxProps {
   /** The button beside which the box opens, and which gets the focus when the box closes. */
   button: RefObject<HTMLButtonElement | null>;
   label: string;
+  wide: boolean;
   open: boolean;
   setOpen: (open: boolean) => void;
   children: ReactNode;
 }
 
 /** The box of a popover. It is loaded when the first popover opens. */
-export function PopoverBox({ button, label, open, setOpen, children }: PopoverBoxProps) {
+export function PopoverBox({ button, label, wide, open, setOpen, children }: PopoverBoxProps) {
   const store = usePopoverStore({ placement: "bottom-start", open, setOpen });
   useEffect(() => {
     store.setAnchorElement(button.current);
@@ -44,7 +45,7 @@ export function PopoverBox({ button, label, open, setOpen, children }: PopoverBo
       gutter={6}
       overflowPadding={16}
       aria-label={label}
-      className={styles.popover}
+      className={`${styles.popover} ${wide ? styles.wide : ""}`}
     >
       {children}
     </Popover>

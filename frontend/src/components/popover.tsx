@@ -1,8 +1,9 @@
-import { lazy, type ReactNode, Suspense, useRef, useState } from "react";
+import { type ReactNode, Suspense, useRef, useState } from "react";
 import { buttonClass } from "@/components/button";
+import { loadable } from "@/components/loadable";
 import styles from "./overlay.module.css";
 
-const PopoverBox = lazy(async () => ({ default: (await import("@/components/overlay")).PopoverBox }));
+const PopoverBox = loadable(async () => (await import("@/components/overlay")).PopoverBox);
 
 interface PopoverProps {
   /** Content of the button that opens the popover. */
@@ -11,11 +12,20 @@ interface PopoverProps {
   label: string;
   buttonLabel?: string;
   className?: string | undefined;
+  /** For lists and longer texts. */
+  wide?: boolean;
   children: ReactNode;
 }
 
 /** A button that opens a box beside it. Escape and a click elsewhere close the box. */
-export function Popover({ button, label, buttonLabel, className = buttonClass(), children }: PopoverProps) {
+export function Popover({
+  button,
+  label,
+  buttonLabel,
+  className = buttonClass(),
+  wide = false,
+  children,
+}: PopoverProps) {
   /** Null until the box is opened for the first time. */
   const [open, setOpen] = useState<boolean | null>(null);
   const anchor = useRef<HTMLButtonElement>(null);
@@ -34,7 +44,7 @@ export function Popover({ button, label, buttonLabel, className = buttonClass(),
       </button>
       {open !== null && (
         <Suspense fallback={null}>
-          <PopoverBox button={anchor} label={label} open={open} setOpen={setOpen}>
+          <PopoverBox button={anchor} label={label} wide={wide} open={open} setOpen={setOpen}>
             {children}
           </PopoverBox>
         </Suspense>

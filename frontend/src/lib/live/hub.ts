@@ -11,7 +11,7 @@ interface Sub {
   seq: number | null;
 }
 
-/** One page. It is forgotten when it says goodbye, or when it was silent for minutes. */
+/** One page. The hub forgets it after a `bye`, or after minutes without a message. */
 export interface Client {
   readonly post: (message: ToPage) => void;
   readonly subs: Map<number, Sub>;

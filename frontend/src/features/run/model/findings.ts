@@ -13,7 +13,7 @@ export interface Finding {
 }
 
 /** A warning or an error of the run, and its number of occurrences. */
-interface Remark {
+export interface Remark {
   readonly text: string;
   readonly level: "warning" | "error";
   readonly times: number;

@@ -2,7 +2,7 @@ import type { Job } from "@/lib/api/types";
 import { clock, duration } from "@/lib/format";
 import type { Link } from "@/lib/live/protocol";
 
-/** What the page says about how current it is. */
+/** How current the page is, for the header. */
 export interface Liveness {
   readonly state: "connecting" | "live" | "stalled" | "reconnecting" | "offline" | "ended";
   readonly label: string;

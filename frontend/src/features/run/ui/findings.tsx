@@ -1,38 +1,62 @@
+import { Popover } from "@/components/popover";
 import { Prose } from "@/components/text";
-import { type Finding, findings, remarks } from "@/features/run/model/findings";
+import { type Finding, findings, type Remark, remarks } from "@/features/run/model/findings";
 import type { JobEvent } from "@/lib/api/types";
 import { count, measured } from "@/lib/format";
 import { stageShort } from "@/lib/states";
 import styles from "./findings.module.css";
 
-/** Findings of the health rules with cause, evidence and remedy, and the run's warnings. */
-export function Findings({ log }: { log: readonly JobEvent[] }) {
+interface FindingsProps {
+  log: readonly JobEvent[];
+  /** Whether the log is complete; before, no health is known. */
+  loaded: boolean;
+}
+
+/** The run's health in one line. It opens the findings of the health rules and the run's warnings. */
+export function Findings({ log, loaded }: FindingsProps) {
   const found = findings(log);
   const messages = remarks(log);
-  if (!found.length && !messages.length) return null;
+  if (!found.length && !messages.length) return <p className={styles.none}>{loaded && "No health findings"}</p>;
+  const worst = found.some(({ action }) => action !== "warn") || messages.some(({ level }) => level === "error");
+  const newest = found[0];
   return (
-    <details className={styles.findings} open={found.length > 0 || undefined}>
-      <summary>{title(found.length, messages.length)}</summary>
-      <ul>
+    <Popover
+      wide
+      className={`${styles.line} ${worst ? styles.isError : ""}`}
+      label="Health of the run"
+      button={
+        <>
+          <b>{title(found.length, messages.length)}</b>
+          <span>{newest ? `${newest.rule} at step ${newest.step}` : messages[0]?.text}</span>
+        </>
+      }
+    >
+      <ul className={styles.findings}>
         {found.map((finding) => (
           <Rule key={finding.rule} finding={finding} />
         ))}
         {messages.map((remark) => (
-          <li key={remark.text} className={styles[remark.level]}>
-            <p className={styles.text}>
-              <Prose text={remark.text} />
-              {remark.times > 1 && <small> {remark.times} times</small>}
-            </p>
-          </li>
+          <Message key={remark.text} remark={remark} />
         ))}
       </ul>
-    </details>
+    </Popover>
   );
 }
 
 function title(rules: number, warnings: number): string {
   const parts = [rules ? count(rules, "health finding") : "", warnings ? count(warnings, "warning") : ""];
   return parts.filter(Boolean).join(", ");
+}
+
+function Message({ remark }: { remark: Remark }) {
+  return (
+    <li className={styles[remark.level]}>
+      <p className={styles.text}>
+        <Prose text={remark.text} />
+        {remark.times > 1 && <small> {remark.times} times</small>}
+      </p>
+    </li>
+  );
 }
 
 const DONE: Record<string, string> = {

@@ -3,7 +3,7 @@ import { useState } from "react";
 import { Link } from "react-router";
 import { Button, buttonClass } from "@/components/button";
 import { ConfirmDialog } from "@/components/dialog";
-import { Fact, Facts, PageHeader } from "@/components/page-header";
+import { Fact, Facts, useDocumentTitle } from "@/components/page-header";
 import { StatusBadge } from "@/components/status";
 import { TimeAgo, useNow } from "@/components/text";
 import { cancelJob, jobQuery, jobsKey } from "@/features/jobs/api";
@@ -21,28 +21,35 @@ interface RunHeaderProps {
   log: readonly JobEvent[];
 }
 
+/** Name, state, connection and actions in one line; the facts and tags in the next. */
 export function RunHeader({ job, pulse, log }: RunHeaderProps) {
+  const name = job.name || "Unnamed job";
+  useDocumentTitle(`${name} (${job.status})`);
   return (
-    <PageHeader
-      title={job.name || "Unnamed job"}
-      documentTitle={`${job.name || "Unnamed job"} (${job.status})`}
-      parent={{ to: paths.jobs, label: "Jobs" }}
-      aside={<ConnectionState pulse={pulse} />}
-      badge={<StatusBadge status={job.status} />}
-      actions={
-        <>
+    <header className={styles.header} data-wide>
+      <div className={styles.top}>
+        <nav aria-label="Breadcrumb">
+          <Link to={paths.jobs}>Jobs</Link>
+        </nav>
+        <h1 title={name}>{name}</h1>
+        <StatusBadge status={job.status} />
+        <ConnectionState pulse={pulse} />
+        <div className={styles.actions}>
           {job.started_at && (
-            <Link className={buttonClass()} to={paths.newRound({ job: job.id })}>
-              Annotate its completions
+            <Link
+              className={buttonClass()}
+              to={paths.newRound({ job: job.id })}
+              aria-label="Annotate its completions"
+              title="Annotate its completions"
+            >
+              Annotate
             </Link>
           )}
           {canCancel(job.status) && <CancelButton job={job} />}
-        </>
-      }
-    >
-      {job.status !== "failed" && <p className={styles.reason}>{job.queue_reason ?? job.status_reason}</p>}
+        </div>
+      </div>
       <RunFacts job={job} log={log} />
-    </PageHeader>
+    </header>
   );
 }
 
@@ -54,6 +61,15 @@ function RunFacts({ job, log }: { job: Job; log: readonly JobEvent[] }) {
   const end = job.finished_at ? Date.parse(job.finished_at) : now;
   return (
     <Facts as="dl">
+      {job.tags.length > 0 && (
+        <Fact name="Tags">
+          {job.tags.map((tag) => (
+            <span key={tag} className={styles.tag}>
+              {tag}
+            </span>
+          ))}
+        </Fact>
+      )}
       <Fact name="Created">
         <TimeAgo time={job.created_at} />
       </Fact>

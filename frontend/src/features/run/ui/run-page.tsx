@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "react-router";
 import { ErrorNotice, Notice } from "@/components/notice";
-import { ProgressBar, Skeleton } from "@/components/status";
+import { Skeleton } from "@/components/status";
 import { Prose } from "@/components/text";
 import { checkpointDownload, checkpointsQuery, jobQuery } from "@/features/jobs/api";
 import { stagesOf } from "@/features/run/model/spec";
@@ -10,14 +10,14 @@ import { secondsPerStep } from "@/features/run/model/liveness";
 import { useRun } from "@/features/run/model/use-run";
 import { Findings } from "@/features/run/ui/findings";
 import { RunHeader } from "@/features/run/ui/run-header";
+import { RunLine } from "@/features/run/ui/run-line";
 import { RunTabs, useChosen } from "@/features/run/ui/run-tabs";
 import { Seeds } from "@/features/run/ui/seeds";
 import { StageStepper } from "@/features/run/ui/stage-stepper";
 import type { Job } from "@/lib/api/types";
-import { duration, percent } from "@/lib/format";
 import type { Link } from "@/lib/live/protocol";
 import { useLink } from "@/lib/live/use-live";
-import { hasEnded, stageLabel, stageShort, statusTone } from "@/lib/states";
+import { hasEnded, stageShort } from "@/lib/states";
 import styles from "./run.module.css";
 
 /** Without a connection, or while the job waits: its place in the queue changes without an event. */
@@ -38,7 +38,7 @@ function Run({ id }: { id: string }) {
   const { stage, tab, chooseStage, chooseTab } = useChosen(job);
 
   if (!job) {
-    if (!query.isError) return <Skeleton rows={8} height="2.25rem" label="Loading the job" />;
+    if (!query.isError) return <RunSkeleton />;
     return <ErrorNotice error={query.error} doing="show this job" onRetry={() => void query.refetch()} />;
   }
   const pulse = {
@@ -53,12 +53,23 @@ function Run({ id }: { id: string }) {
     <>
       <RunHeader job={job} pulse={pulse} log={view.run.log} />
       {job.status === "failed" && <Failure job={job} />}
-      <RunProgress job={job} />
       <StageStepper stages={stages} series={view.run.series} chosen={stage} onChoose={chooseStage} />
-      <Findings log={view.run.log} />
+      <div className={styles.line}>
+        <RunLine job={job} />
+        <Findings log={view.run.log} loaded={view.loaded} />
+      </div>
       <Seeds job={job} log={view.run.log} />
       <RunTabs job={job} view={view} stages={stages} stage={stage} tab={tab} onTab={chooseTab} />
     </>
+  );
+}
+
+/** Shown until the job is loaded. */
+function RunSkeleton() {
+  return (
+    <div className={styles.skeleton} data-wide>
+      <Skeleton rows={4} height="1.5rem" label="Loading the job" />
+    </div>
   );
 }
 
@@ -93,33 +104,5 @@ function Failure({ job }: { job: Job }) {
         {checkpoints.data && !last && <p>It failed before its first checkpoint.</p>}
       </Notice>
     </div>
-  );
-}
-
-/** Where an unfinished job is, and how long its stage will take. */
-function RunProgress({ job }: { job: Job }) {
-  const { progress } = job;
-  if (!progress || hasEnded(job.status)) return null;
-  return (
-    <section className={styles.progress} aria-label="Progress">
-      <p>
-        {progress.seeds_done > 0 ? (
-          <b>
-            Seed {progress.seeds_done + 1} of {progress.seed_count}
-          </b>
-        ) : (
-          <>
-            <b>{stageLabel(progress.stage)}</b>
-            <span>
-              step {progress.step} of {progress.total_steps}
-            </span>
-            {progress.seed_count > 1 && <span>seed 1 of {progress.seed_count}</span>}
-          </>
-        )}
-        {progress.eta_seconds !== null && <span>{duration(progress.eta_seconds)} left in this stage</span>}
-        <span className={styles.percent}>{percent(progress.fraction)} of the job</span>
-      </p>
-      <ProgressBar fraction={progress.fraction} label="Progress of the job" tone={statusTone(job.status)} />
-    </section>
   );
 }

@@ -1,0 +1,71 @@
+import { ProgressBar } from "@/components/status";
+import { TimeAgo, useNow } from "@/components/text";
+import type { Job } from "@/lib/api/types";
+import { absolute, clock, duration, percent } from "@/lib/format";
+import { hasEnded, stageLabel, statusTone } from "@/lib/states";
+import styles from "./run.module.css";
+
+/** One line: where the job is and how long it takes, why it waits, or how it ended. */
+export function RunLine({ job }: { job: Job }) {
+  const fraction = job.progress?.fraction ?? (job.status === "succeeded" ? 1 : 0);
+  return (
+    <section className={styles.progress} aria-label="Progress">
+      <p>
+        <Where job={job} />
+      </p>
+      <ProgressBar fraction={fraction} label="Progress of the job" tone={statusTone(job.status)} />
+    </section>
+  );
+}
+
+function Where({ job }: { job: Job }) {
+  if (job.status === "queued") return <QueuePlace job={job} />;
+  if (hasEnded(job.status)) return <Ending job={job} />;
+  const { progress } = job;
+  if (!progress || job.status !== "running") return <span>{job.status_reason}</span>;
+  const { seeds_done: done, seed_count: seeds } = progress;
+  return (
+    <>
+      {done > 0 ? <b>{`Seed ${done + 1} of ${seeds}`}</b> : <b>{stageLabel(progress.stage)}</b>}
+      {done === 0 && <span>{`step ${progress.step} of ${progress.total_steps}`}</span>}
+      {done === 0 && seeds > 1 && <span>{`seed 1 of ${seeds}`}</span>}
+      {progress.eta_seconds !== null && <span>{duration(progress.eta_seconds)} left in this stage</span>}
+      <span>{percent(progress.fraction)} of the job</span>
+    </>
+  );
+}
+
+/** Place, reason and expected start of a job that waits. */
+function QueuePlace({ job }: { job: Job }) {
+  const { queue } = job;
+  return (
+    <>
+      {queue && <b>{queue.position === 1 ? "Next in the queue" : `Number ${queue.position} in the queue`}</b>}
+      {queue?.expected_start && <ExpectedStart time={queue.expected_start} />}
+      <span>{queue?.reason ?? job.queue_reason ?? job.status_reason}</span>
+    </>
+  );
+}
+
+function ExpectedStart({ time }: { time: string }) {
+  const seconds = (Date.parse(time) - useNow()) / 1000;
+  if (seconds < 60) return <span>expected to start within a minute</span>;
+  return (
+    <span title={absolute(time)}>
+      expected to start at {clock(time).slice(0, 5)}, in {duration(Math.round(seconds / 60) * 60)}
+    </span>
+  );
+}
+
+function Ending({ job }: { job: Job }) {
+  return (
+    <>
+      {job.status !== "failed" && <span>{job.status_reason}</span>}
+      {job.finished_at && (
+        <span>
+          Ended <TimeAgo time={job.finished_at} />
+        </span>
+      )}
+    </>
+  );
+}
