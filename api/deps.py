@@ -12,14 +12,15 @@ from sqlalchemy.exc import InvalidRequestError
 from sqlalchemy.orm import Session
 from sqlalchemy.orm.exc import StaleDataError
 
+from api.response_headers import add_header
 from core.access import keys
 from core.access.keys import Principal
-from core.access.rate_limits import rate_limiter
+from core.access.rate_limits import rate_limiter, request_limit
 from core.access.tries import Tries
 from core.blobs import BlobStore, blob_store
 from core.datasets import versions
 from core.db import request_scope
-from core.errors import CrossOrigin, NotFound, NotOperator, NotSignedIn
+from core.errors import CrossOrigin, InvalidRequest, NotFound, NotOperator, NotSignedIn, RateLimited
 from core.models import Checkpoint, Dataset, Job, Upload
 from core.paging import Order
 from core.settings import Settings, get_settings
@@ -76,20 +77,41 @@ def _principal(
     bearer: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)],
     cookie: Annotated[str | None, Depends(_cookie)],
 ) -> Principal:
-    """The caller, read in a transaction of its own, so that a slow upload holds no connection."""
-    if bearer is None and cookie is None:
+    """The caller, read in a transaction of its own, so that a slow upload holds no connection. Counts the request."""
+    principal = _authenticated(request, settings, bearer.credentials if bearer else None, cookie)
+    _count(request, settings, principal)
+    return principal
+
+
+def _authenticated(request: Request, settings: Settings, key: str | None, cookie: str | None) -> Principal:
+    if key is None and cookie is None:
         raise NotSignedIn()
-    if bearer is not None:
-        with (
-            tries_of(settings).trying(client_address(request), bearer.credentials),
-            request_scope(settings) as session,
-        ):
-            return keys.authenticate(session, bearer.credentials)
+    if key is not None:
+        with tries_of(settings).trying(client_address(request), key), request_scope(settings) as session:
+            return keys.authenticate(session, key)
     assert cookie is not None
     refuse_other_sites(request)
     # Not limited: a dashboard with an expired cookie sends many requests, and a token has 256 random bits.
     with request_scope(settings) as session:
         return keys.authenticate_session(session, cookie)
+
+
+def _count(request: Request, settings: Settings, principal: Principal) -> None:
+    """Count the request, and add the headers of draft-ietf-httpapi-ratelimit-headers. Raises RateLimited.
+
+    A browser session counts apart from its key, so a busy program does not lock its owner out of the dashboard.
+    """
+    if not settings.requests_per_second:
+        return
+    limit = request_limit(settings.redis_url, settings.requests_per_second)
+    allowed, window = limit.count(principal.credential)
+    add_header(request, "RateLimit-Policy", f'"requests";q={limit.quota};w={limit.SECONDS}')
+    add_header(request, "RateLimit", f'"requests";r={window.remaining};t={window.reset_seconds}')
+    if not allowed:
+        rate = f"{settings.requests_per_second} requests per second (PROXIMAL_REQUESTS_PER_SECOND)"
+        raise RateLimited(
+            f"This key may send {rate}. Wait {window.reset_seconds} seconds.", retry_after=window.reset_seconds
+        )
 
 
 PrincipalDep = Annotated[Principal, Depends(_principal)]
@@ -151,6 +173,25 @@ def _checkpoint(checkpoint_id: str, principal: PrincipalDep, session: SessionDep
 
 CheckpointDep = Annotated[Checkpoint, Depends(_checkpoint)]
 
+_EXTERNAL_ID = (
+    "An id of your choice, at most 200 characters without control characters. It is unique among your objects of this kind: "
+    "a second creation with it returns 409 and the `existing` id."
+)
+
+
+def _external_id(
+    external_id: Annotated[str | None, Query(min_length=1, max_length=200, description=_EXTERNAL_ID)] = None,
+) -> str | None:
+    if external_id is not None and not external_id.isprintable():
+        detail = "must not contain a control character"
+        raise InvalidRequest(
+            f"`external_id` {detail}.", param="external_id", errors=[{"pointer": "?external_id", "detail": detail}]
+        )
+    return external_id
+
+
+ExternalId = Annotated[str | None, Depends(_external_id)]
+ExternalIdFilter = Annotated[str | None, Query(max_length=200, description="Only the one with this external id.")]
 Limit = Annotated[int, Query(ge=1, le=100, description="Maximum number of items.")]
 After = Annotated[str | None, Query(description="Only items after this one: the `last_id` of the previous page.")]
 OrderBy = Annotated[Order, Query(description="`desc`: newest first; `asc`: oldest first.")]

@@ -12,6 +12,7 @@
     │   ├── JobNotRunning      409  the job takes no commands in its present state
     │   ├── KnobUnavailable    409  the job's present stage has no such knob or action
     │   ├── JobNotEnded        409  a job that has not ended cannot be archived or deleted
+    │   ├── ExternalIdTaken    409  the owner has another job or dataset with the external id
     │   ├── JobInUse           409  another job or a round needs a checkpoint of the job
     │   ├── DatasetInUse       409  an unfinished job needs the dataset
     │   ├── DatasetNotReady    409  the version is being imported
@@ -27,6 +28,7 @@
     │   ├── RoundClosed        409  the annotation round accepts no answers
     │   ├── NothingToClose     409  the annotation round has no answers to store
     │   └── LeaseLost          409  a worker writes for a job or task that it no longer holds
+    ├── PreconditionFailed     412  the resource has changed since the client read it
     ├── TooLarge               413  the body exceeds a limit
     ├── WrongMediaType         415  the body has another Content-Type than the route accepts
     ├── WrongHost              421  the request names a host that is not this platform
@@ -48,6 +50,7 @@
     │   ├── CannotContinue     422  the job has no models to continue from
     │   └── WrongCheckpoint    422  the field needs a checkpoint of another stage
     ├── TooManyTries           429  too many wrong keys in a short time
+    ├── RateLimited            429  too many requests of one key in a short time
     ├── QuotaExceeded          429  the owner has as much as the platform allows
     ├── FetchFailed            502  a file could not be downloaded
     ├── Unavailable            503  the database or the broker does not answer
@@ -161,6 +164,11 @@ class JobInUse(Conflict):
     title = "A checkpoint of this job is needed."
 
 
+class ExternalIdTaken(Conflict):
+    code = "external_id_taken"
+    title = "The external id belongs to another job or dataset."
+
+
 class DatasetInUse(Conflict):
     code = "dataset_in_use"
     title = "An unfinished job uses this dataset."
@@ -232,6 +240,12 @@ class RoundClosed(Conflict):
 class NothingToClose(Conflict):
     code = "nothing_to_close"
     title = "The round has no answers to store."
+
+
+class PreconditionFailed(PlatformError):
+    status = 412
+    code = "precondition_failed"
+    title = "The resource has changed since it was read."
 
 
 class TooLarge(PlatformError):
@@ -347,6 +361,17 @@ class TooManyTries(PlatformError):
         """`retry_after`: seconds until the next request is accepted."""
         super().__init__(detail)
         self.headers = {"Retry-After": str(retry_after)}
+
+
+class RateLimited(PlatformError):
+    status = 429
+    code = "rate_limited"
+    title = "Too many requests in a short time."
+
+    def __init__(self, detail: str = "", retry_after: int = 1) -> None:
+        """`retry_after`: seconds until the next request is accepted."""
+        super().__init__(detail)
+        self.headers = {"Retry-After": str(retry_after), "x-should-retry": "true"}
 
 
 class QuotaExceeded(PlatformError):

@@ -187,6 +187,8 @@ class Settings(BaseSettings):
     """Wrong API keys and sign-in codes that one address may send within a minute. Further ones return 429 without a check. Increase it if many users share one address."""
     wrong_tries_per_key: Annotated[int, Field(ge=1)] = 5
     """Times that the same wrong key or code may be sent within a minute, from all addresses together."""
+    requests_per_second: Annotated[int, Field(ge=0)] = 100
+    """Requests per second that one API key, or one signed-in browser, may send on average over 10 seconds. Further ones return 429 with `Retry-After`. All API processes count together. `0`: no limit. Increase it if many programs share a key."""
     sign_in_minutes: Annotated[float, Field(gt=0)] = 10
     """Minutes for which the link of `proximal up` and `proximal open` is valid. It works once."""
     idempotency_hours: Annotated[float, Field(gt=0)] = 24

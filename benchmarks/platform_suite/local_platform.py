@@ -65,6 +65,7 @@ def local_platform(folder: Path) -> Iterator[LocalPlatform]:
             "DATABASE_URL": database.url,
             "REDIS_URL": broker.url,
             "PROXIMAL_DATA_DIR": str(folder / "data"),
+            "PROXIMAL_REQUESTS_PER_SECOND": "0",  # all clients share one key
         }
         get_settings.cache_clear()
         migrate(get_settings().database_url)

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeVar
 
-from limits import RateLimitItem, WindowStats
+from limits import RateLimitItem, RateLimitItemPerSecond, WindowStats
 from limits.errors import StorageError
 from limits.storage import MemoryStorage, RedisStorage
-from limits.strategies import MovingWindowRateLimiter
+from limits.strategies import MovingWindowRateLimiter, SlidingWindowCounterRateLimiter
+from limits.strategies import RateLimiter as Strategy
 from redis.connection import ConnectionPool
 
 _TIMEOUT_SECONDS = 0.5
@@ -35,15 +36,18 @@ class Window:
 
 
 class RateLimiter:
-    """Counts hits in moving windows."""
+    """Counts hits in windows that move with the time.
 
-    def __init__(self, redis_url: str) -> None:
+    `strategy`: MovingWindowRateLimiter stores each hit, and SlidingWindowCounterRateLimiter two numbers for each key.
+    """
+
+    def __init__(self, redis_url: str, strategy: type[Strategy] = MovingWindowRateLimiter) -> None:
         pool = ConnectionPool.from_url(
             redis_url, socket_timeout=_TIMEOUT_SECONDS, socket_connect_timeout=_TIMEOUT_SECONDS
         )
         shared = RedisStorage("redis://", connection_pool=pool, wrap_exceptions=True)
-        self._shared = MovingWindowRateLimiter(shared)
-        self._own = MovingWindowRateLimiter(MemoryStorage())
+        self._shared = strategy(shared)
+        self._own = strategy(MemoryStorage())
         self._shared_from = 0.0
 
     def hit(self, limit: RateLimitItem, *key: str) -> bool:
@@ -55,7 +59,7 @@ class RateLimiter:
         stats: WindowStats = self._with(lambda limiter: limiter.get_window_stats(limit, *key))
         return Window(max(stats.remaining, 0), max(1, math.ceil(stats.reset_time - time.time())))
 
-    def _with(self, act: Callable[[MovingWindowRateLimiter], T]) -> T:
+    def _with(self, act: Callable[[Strategy], T]) -> T:
         if time.monotonic() >= self._shared_from:
             try:
                 return act(self._shared)
@@ -67,5 +71,28 @@ class RateLimiter:
 
 @lru_cache
 def rate_limiter(redis_url: str) -> RateLimiter:
-    """The limiter of this process."""
+    """The limiter of wrong keys of this process."""
     return RateLimiter(redis_url)
+
+
+class RequestLimit:
+    """The limit on the requests of one API key or one browser session."""
+
+    SECONDS = 10
+    """Length of the window: a page that sends many requests at once, then few, stays below the limit."""
+
+    def __init__(self, redis_url: str, per_second: int) -> None:
+        self._limiter = RateLimiter(redis_url, SlidingWindowCounterRateLimiter)
+        self.quota = per_second * self.SECONDS
+        self._limit = RateLimitItemPerSecond(self.quota, self.SECONDS, namespace="requests")
+
+    def count(self, credential: str) -> tuple[bool, Window]:
+        """Count a request. Returns whether it is allowed, and the state of the limit after it."""
+        allowed = self._limiter.hit(self._limit, credential)
+        return allowed, self._limiter.window(self._limit, credential)
+
+
+@lru_cache
+def request_limit(redis_url: str, per_second: int) -> RequestLimit:
+    """The limit of this process. It counts together with the other processes, through Redis."""
+    return RequestLimit(redis_url, per_second)

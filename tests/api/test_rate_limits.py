@@ -1,0 +1,52 @@
+"""The limit on the requests of a key, and its headers."""
+
+import pytest
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+from sqlalchemy.orm import Session
+
+from core.access import keys
+from core.settings import Settings
+from tests.api.problem_checks import problem
+
+NOBODY = "redis://127.0.0.1:1/0"
+
+
+@pytest.fixture
+def limited(app: FastAPI, settings: Settings, owner: object) -> Settings:
+    """One request a second: ten in ten seconds."""
+    app.state.settings = settings.model_copy(update={"requests_per_second": 1})
+    return settings
+
+
+@pytest.mark.parametrize("redis", ["real", "away"])
+def test_requests_beyond_the_limit_are_told_when_to_return(
+    limited: Settings, app: FastAPI, client: TestClient, anonymous: TestClient, session: Session, redis: str
+) -> None:
+    if redis == "away":
+        app.state.settings = app.state.settings.model_copy(update={"redis_url": NOBODY})
+    first = client.get("/v1/jobs")
+    assert first.headers["ratelimit-policy"] == '"requests";q=10;w=10'
+    assert first.headers["ratelimit"].startswith('"requests";r=9;t=')
+    assert all(client.get("/v1/jobs/job_none").status_code == 404 for _ in range(9))
+    refused = client.get("/v1/jobs")
+    found = problem(refused, 429, "rate_limited")
+    assert "1 requests per second (PROXIMAL_REQUESTS_PER_SECOND)" in found["detail"]
+    assert 1 <= int(refused.headers["retry-after"]) <= 10 and refused.headers["x-should-retry"] == "true"
+    assert refused.headers["ratelimit"].startswith('"requests";r=0;t=')
+    _, text = keys.create_key(session, "second")
+    session.commit()
+    assert anonymous.get("/v1/jobs", headers={"Authorization": f"Bearer {text}"}).status_code == 200
+
+
+def test_browser_counts_apart_from_its_key(limited: Settings, client: TestClient, owner: tuple[object, str]) -> None:
+    assert client.post("/v1/session", json={"token": owner[1]}).status_code == 200
+    while client.get("/v1/jobs").status_code != 429:
+        pass
+    del client.headers["Authorization"]
+    assert client.get("/v1/jobs").status_code == 200
+
+
+def test_no_limit_sends_no_headers(app: FastAPI, settings: Settings, client: TestClient) -> None:
+    app.state.settings = settings.model_copy(update={"requests_per_second": 0})
+    assert "ratelimit" not in client.get("/v1/jobs").headers
