@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import APIRouter, Depends, Query, Response
 from sqlalchemy import select
 
 from api.annotation import views
@@ -23,6 +23,7 @@ from api.annotation.schemas import (
     UndoAnswer,
 )
 from api.deps import After, Force, Limit, OrderBy, PrincipalDep, SessionDep, SettingsDep
+from api.etags import ETAG, IfMatch, set_etag
 from api.idempotency import IDEMPOTENT
 from api.jobs.schemas import Job
 from api.jobs.views import in_order, job_view
@@ -43,6 +44,7 @@ from core.errors import (
     NotFound,
     NothingToClose,
     NotSignedIn,
+    PreconditionFailed,
     RoundClosed,
     RoundNotReady,
     RoundOpen,
@@ -105,21 +107,32 @@ def list_annotation_rounds(
     return AnnotationRoundList.from_items(views.rounds_of(session, found.items), found.has_more)
 
 
-@router.get("/{round_id}", responses=documented(*READS))
-def get_annotation_round(round_: RoundDep, session: SessionDep) -> AnnotationRound:
+@router.get("/{round_id}", responses=ETAG | documented(*READS))
+def get_annotation_round(round_: RoundDep, session: SessionDep, response: Response) -> AnnotationRound:
     """One round."""
-    return views.round_of(session, round_)
+    return _tagged(response, views.round_of(session, round_))
 
 
-@router.patch("/{round_id}", responses=documented(*WRITES, RoundNotReady, RoundClosed))
-def change_annotation_round(body: RoundChanges, round_: RoundDep, session: SessionDep) -> AnnotationRound:
+def _tagged(response: Response, round_: AnnotationRound) -> AnnotationRound:
+    set_etag(response, round_.etag)
+    return round_
+
+
+@router.patch("/{round_id}", responses=ETAG | documented(*WRITES, PreconditionFailed, RoundNotReady, RoundClosed))
+def change_annotation_round(
+    body: RoundChanges, round_: RoundDep, session: SessionDep, condition: IfMatch, response: Response
+) -> AnnotationRound:
     """Change the name, the instructions or the overlap of a round; pause it, or open it again."""
-    return views.round_of(session, rounds.change(session, round_, body))
+    condition.check(session, round_)
+    return _tagged(response, views.round_of(session, rounds.change(session, round_, body)))
 
 
-@router.delete("/{round_id}", status_code=204, responses=documented(*READS, CrossOrigin, RoundClosed))
-def delete_annotation_round(round_: RoundDep, session: SessionDep) -> None:
+@router.delete(
+    "/{round_id}", status_code=204, responses=documented(*READS, CrossOrigin, PreconditionFailed, RoundClosed)
+)
+def delete_annotation_round(round_: RoundDep, session: SessionDep, condition: IfMatch) -> None:
     """Delete a round with its items and answers. The dataset with its answers stays."""
+    condition.check(session, round_)
     rounds.remove(session, round_)
 
 

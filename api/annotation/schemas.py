@@ -46,6 +46,8 @@ class AnnotationRound(Schema):
     """The annotators' task: compare pairs, or rank completions."""
     status: RoundStatus
     """State of the round."""
+    etag: str
+    """Changes with what requests can change. Send it as `If-Match` to keep a request from overwriting another change."""
     progress: DataProgress | None
     """Progress of the data task that prepares or closes the round; else null."""
     error: AnnotationError | None

@@ -7,6 +7,7 @@ from sqlalchemy.orm import Session
 
 from api.annotation import schemas
 from api.annotation.progress_schemas import AnnotationProgress
+from api.etags import etag_of
 from core import models
 from core.annotation import results, scores, shuffle
 from core.annotation.figures import Figures
@@ -72,6 +73,7 @@ def _round(session: Session, round_: models.AnnotationRound, counts: RoundCounts
     shown: dict[str, object] = {name: getattr(round_, name) for name in _STORED}
     task = session.get(models.DataTask, round_.task_id) if round_.task_id and round_.status in _WAITING else None
     shown |= {"dataset": round_.dataset_id, "progress": task and _progress(task)}
+    shown |= {"etag": etag_of(round_)}
     shown |= asdict(counts) | {"answers_wanted": counts.items * round_.overlap}
     return schemas.AnnotationRound.model_validate(shown)
 

@@ -9,7 +9,20 @@ from sqlalchemy.orm import Session
 from api.datasets import views
 from api.datasets.body import DATASET_BODY, IDEMPOTENT_UPLOAD, Form, read_body
 from api.datasets.schemas import ChangeDataset, Dataset, DatasetList, DataTask, DataTaskList, ImportDataset
-from api.deps import After, BlobsDep, DatasetDep, Limit, OrderBy, PrincipalDep, SessionDep, SettingsDep, refresh
+from api.deps import (
+    After,
+    BlobsDep,
+    DatasetDep,
+    ExternalId,
+    ExternalIdFilter,
+    Limit,
+    OrderBy,
+    PrincipalDep,
+    SessionDep,
+    SettingsDep,
+    refresh,
+)
+from api.etags import ETAG, IfMatch, set_etag
 from api.problems import BadRequest, documented
 from api.validation import StrictRoute
 from core import models, tasks
@@ -21,17 +34,20 @@ from core.errors import (
     CrossOrigin,
     DatasetInUse,
     DiskFull,
+    ExternalIdTaken,
     FormatUnclear,
     InvalidDataset,
     InvalidMapping,
     InvalidRequest,
     NotFound,
     NotSignedIn,
+    PreconditionFailed,
     QuotaExceeded,
     TooLarge,
     UploadNotComplete,
     WrongMediaType,
 )
+from core.external_ids import refuse_taken, set_external_id
 from core.paging import page
 from core.tasks import tasks_of_dataset
 from core.uploads import store
@@ -58,6 +74,7 @@ router = APIRouter(prefix="/datasets", tags=["Datasets"], route_class=StrictRout
         CrossOrigin,
         NotFound,
         UploadNotComplete,
+        ExternalIdTaken,
         TooLarge,
         WrongMediaType,
         InvalidRequest,
@@ -75,6 +92,7 @@ def upload_dataset(
     blobs: BlobsDep,
     settings: SettingsDep,
     response: Response,
+    external_id: ExternalId = None,
 ) -> Dataset:
     """Create a dataset from the file in a form, at once (201), or from a complete upload, in the background (202).
 
@@ -83,6 +101,7 @@ def upload_dataset(
     fit, the error `format_unclear` lists them in `candidates`, and a mapping made from the columns' names in `suggested`.
     """
     scratch = settings.data_dir / "scratch"
+    refuse_taken(session, models.Dataset, principal.owner_id, external_id)
     if isinstance(wanted, Form):
         limits = importing.request_limits_of(settings)
         version = importing.import_now(session, blobs, principal.owner_id, wanted.wanted, limits, scratch)
@@ -90,14 +109,17 @@ def upload_dataset(
         response.status_code = 202
         body = _wanted(session, blobs, principal, wanted)
         version = importing.import_later(session, principal.owner_id, body, importing.limits_of(settings), scratch)
-    return _dataset(session, versions.dataset_of(session, principal.owner_id, version.dataset_id))
+    dataset = versions.dataset_of(session, principal.owner_id, version.dataset_id)
+    set_external_id(session, dataset, external_id)
+    return _dataset(session, dataset)
 
 
 @router.get("", responses=documented(NotSignedIn, InvalidRequest))
-def list_datasets(
+def list_datasets(  # noqa: PLR0913  # one for each filter
     principal: PrincipalDep,
     session: SessionDep,
     kind: Annotated[DatasetKind | None, Query(description="Only datasets of this kind.")] = None,
+    external_id: ExternalIdFilter = None,
     search: Annotated[str | None, Query(description="Only datasets whose name contains this text.")] = None,
     archived: Annotated[bool, Query(description="Archived datasets instead of the others.")] = False,
     limit: Limit = 20,
@@ -110,29 +132,42 @@ def list_datasets(
     query = select(row).filter_by(owner_id=principal.owner_id).where(put_aside if archived else ~put_aside)
     if kind is not None:
         query = query.filter_by(kind=kind.value)
+    if external_id is not None:
+        query = query.filter_by(external_id=external_id)
     if search is not None:
         query = query.where(row.name.icontains(search, autoescape=True))
     found = page(session, query, row, after, limit, order)
     return DatasetList.from_items(views.datasets(session, found.items), found.has_more)
 
 
-@router.get("/{dataset_id}", responses=documented(NotSignedIn, NotFound, InvalidRequest))
-def get_dataset(dataset: DatasetDep, session: SessionDep) -> Dataset:
+@router.get("/{dataset_id}", responses=ETAG | documented(NotSignedIn, NotFound, InvalidRequest))
+def get_dataset(dataset: DatasetDep, session: SessionDep, response: Response) -> Dataset:
     """One dataset."""
-    return _dataset(session, dataset)
+    return _tagged(response, _dataset(session, dataset))
+
+
+def _tagged(response: Response, dataset: Dataset) -> Dataset:
+    set_etag(response, dataset.etag)
+    return dataset
 
 
 @router.patch(
     "/{dataset_id}",
-    responses=documented(BadRequest, NotSignedIn, CrossOrigin, NotFound, TooLarge, WrongMediaType, InvalidRequest),
+    responses=ETAG
+    | documented(
+        BadRequest, NotSignedIn, CrossOrigin, NotFound, PreconditionFailed, TooLarge, WrongMediaType, InvalidRequest
+    ),
 )
-def change_dataset(dataset: DatasetDep, body: ChangeDataset, session: SessionDep) -> Dataset:
+def change_dataset(
+    dataset: DatasetDep, body: ChangeDataset, session: SessionDep, condition: IfMatch, response: Response
+) -> Dataset:
     """Rename a dataset, or set when it expires."""
+    condition.check(session, dataset)
     if body.name is not None:
         dataset.name = versions.checked_name(body.name)
     if "expires_at" in body.model_fields_set:
         retention.keep_until(dataset, body.expires_at)
-    return _dataset(session, dataset)
+    return _tagged(response, _dataset(session, dataset))
 
 
 @router.post("/{dataset_id}/archive", responses=documented(NotSignedIn, CrossOrigin, NotFound, InvalidRequest))
@@ -152,10 +187,11 @@ def unarchive_dataset(dataset: DatasetDep, session: SessionDep) -> Dataset:
 @router.delete(
     "/{dataset_id}",
     status_code=204,
-    responses=documented(NotSignedIn, CrossOrigin, NotFound, DatasetInUse, InvalidRequest),
+    responses=documented(NotSignedIn, CrossOrigin, NotFound, DatasetInUse, PreconditionFailed, InvalidRequest),
 )
-def delete_dataset(dataset: DatasetDep, session: SessionDep, blobs: BlobsDep) -> None:
+def delete_dataset(dataset: DatasetDep, session: SessionDep, blobs: BlobsDep, condition: IfMatch) -> None:
     """Delete a dataset with all its versions, unless an unfinished job uses one. `jobs` of the problem lists these jobs."""
+    condition.check(session, dataset)
     retention.delete(session, blobs, dataset.id)
 
 

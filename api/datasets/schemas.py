@@ -71,6 +71,8 @@ class Dataset(Schema):
     """Begins with `ds_`. In a job it means the newest ready version; `ds_…@2` and `ds_…@sha256:…` mean that one."""
     name: str
     """For people."""
+    external_id: str | None
+    """The id that was given at its creation; null without one."""
     kind: DatasetKind
     """Kind of the rows."""
     status: VersionStatus
@@ -83,6 +85,8 @@ class Dataset(Schema):
     """Size of the stored rows in bytes."""
     sha256: str | None
     """SHA-256 of the stored rows in canonical form. Equal rows have equal sums."""
+    etag: str
+    """Changes with what requests can change. Send it as `If-Match` to keep a request from overwriting another change."""
     findings: FindingCounts
     """Number of known problems."""
     progress: DataProgress | None

@@ -8,6 +8,7 @@ from sqlalchemy.dialects.postgresql import JSONPATH, distinct_on
 from sqlalchemy.orm import Session
 
 from api.datasets.schemas import Dataset, DatasetVersion, FindingCounts
+from api.etags import etag_of
 from api.schema import DataProgress
 from core import models
 from core.datasets import versions
@@ -35,11 +36,13 @@ def dataset_versions(session: Session, rows: Sequence[models.DatasetVersion]) ->
 def _dataset(
     row: models.Dataset, version: models.DatasetVersion, task: models.DataTask | None, counts: Counter[str]
 ) -> Dataset:
-    stored = {name: getattr(row, name) for name in ("id", "name", "kind", "created_at", "archived_at", "expires_at")}
+    names = ("id", "name", "external_id", "kind", "created_at", "archived_at", "expires_at")
+    stored = {name: getattr(row, name) for name in names}
     of_version = {"status": version.status, "version": version.number, "error": version.error, "origin": version.origin}
     found = FindingCounts(blocking=counts["blocking"], warning=counts["warning"])
     progress = DataProgress(fraction=task.progress, note=task.note) if task is not None else None
-    return Dataset.model_validate(stored | of_version | _rows(version) | {"findings": found, "progress": progress})
+    derived = {"findings": found, "progress": progress, "etag": etag_of(row)}
+    return Dataset.model_validate(stored | of_version | _rows(version) | derived)
 
 
 def _version(row: models.DatasetVersion, parent: int | None, jobs: list[str]) -> DatasetVersion:

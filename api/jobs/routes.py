@@ -3,30 +3,46 @@
 from dataclasses import replace
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import APIRouter, Depends, Query, Response
 from pydantic import AwareDatetime
 
-from api.deps import After, Force, JobDep, Limit, OrderBy, PrincipalDep, SessionDep, SettingsDep
+from api.deps import (
+    After,
+    ExternalId,
+    ExternalIdFilter,
+    Force,
+    JobDep,
+    Limit,
+    OrderBy,
+    PrincipalDep,
+    SessionDep,
+    SettingsDep,
+)
+from api.etags import ETAG, IfMatch, set_etag
 from api.idempotency import IDEMPOTENT
 from api.jobs import views
 from api.jobs.request_schemas import ChangeJob
 from api.jobs.schemas import Job, JobList, JobTag, JobTagList
 from api.problems import BadRequest, documented
 from api.validation import StrictRoute
+from core import models
 from core.errors import (
     BlockedByValidation,
     CrossOrigin,
+    ExternalIdTaken,
     InvalidRequest,
     InvalidSpec,
     LimitExceeded,
     NotFound,
     NotSignedIn,
+    PreconditionFailed,
     QuotaExceeded,
     TooLarge,
     WrongCheckpoint,
     WrongDatasetKind,
     WrongMediaType,
 )
+from core.external_ids import refuse_taken, set_external_id
 from core.jobs import listing, validations
 from core.jobs.actors import key_of
 from core.jobs.descriptions import change_description, normal_tag
@@ -62,6 +78,7 @@ _TEXT = "Only jobs with these words. Each is the beginning of a word of the name
         WrongCheckpoint,
         QuotaExceeded,
         BlockedByValidation,
+        ExternalIdTaken,
     ),
 )
 def create_job(
@@ -72,13 +89,16 @@ def create_job(
     priority: Annotated[PriorityName, Query(description=_PRIORITY)] = "normal",
     group: Annotated[str | None, Query(description="Id of the group that the job joins.")] = None,
     force: Force = False,
+    external_id: ExternalId = None,
 ) -> Job:
     """Submit a job. Only `model` and `data.preferences` are required. Datasets are named by id, models also by a checkpoint's id.
 
     `POST /v1/jobs/validate` checks a job first. Without a validation, the run begins with the same checks.
     """
+    refuse_taken(session, models.Job, principal.owner_id, external_id)
     into = group_of(session, principal.owner_id, group, lock=True) if group else None
     job = submit_job(session, principal.owner_id, body, settings, key_of(principal), Priority.named(priority))
+    set_external_id(session, job, external_id)
     if not force:
         validations.refuse_blocked(session, principal.owner_id, job.spec)
     if into is not None:
@@ -94,12 +114,13 @@ def _filter(
         str | None,
         Query(description="Only jobs that read this dataset, `ds_…`, or this version, `ds_…@2` or `dv_…`."),
     ] = None,
+    external_id: ExternalIdFilter = None,
     created_after: Annotated[AwareDatetime | None, Query(description="Only jobs submitted after this time.")] = None,
     created_before: Annotated[AwareDatetime | None, Query(description="Only jobs submitted before this time.")] = None,
     text: Annotated[str | None, Query(min_length=1, max_length=200, description=_TEXT)] = None,
 ) -> JobFilter:
     """The filters of the request. Raises InvalidRequest."""
-    for name, value in (("model", model), ("dataset", dataset), ("text", text)):
+    for name, value in (("model", model), ("dataset", dataset), ("external_id", external_id), ("text", text)):
         if value is not None and bad_text(value):
             raise _invalid(name, "holds a NUL character or half of a surrogate pair")
     try:
@@ -110,6 +131,7 @@ def _filter(
         tags=tags,
         model=model,
         dataset=dataset,
+        external_id=external_id,
         created_after=created_after,
         created_before=created_before,
         text=text,
@@ -144,18 +166,27 @@ def list_job_tags(principal: PrincipalDep, session: SessionDep) -> JobTagList:
     return JobTagList.from_items([JobTag(tag=tag, jobs=jobs) for tag, jobs in counts], has_more, key="tag")
 
 
-@router.get("/{job_id}", responses=documented(NotSignedIn, NotFound, InvalidRequest))
-def get_job(job: JobDep, session: SessionDep) -> Job:
+@router.get("/{job_id}", responses=ETAG | documented(NotSignedIn, NotFound, InvalidRequest))
+def get_job(job: JobDep, session: SessionDep, response: Response) -> Job:
     """One job, with its spec."""
-    return views.job_view(session, job)
+    return _tagged(response, views.job_view(session, job))
+
+
+def _tagged(response: Response, job: Job) -> Job:
+    set_etag(response, job.etag)
+    return job
 
 
 @router.patch(
     "/{job_id}",
-    responses=documented(BadRequest, NotSignedIn, CrossOrigin, NotFound, TooLarge, WrongMediaType, InvalidRequest),
+    responses=ETAG
+    | documented(
+        BadRequest, NotSignedIn, CrossOrigin, NotFound, PreconditionFailed, TooLarge, WrongMediaType, InvalidRequest
+    ),
 )
-def change_job(job: JobDep, body: ChangeJob, session: SessionDep) -> Job:
+def change_job(job: JobDep, body: ChangeJob, session: SessionDep, condition: IfMatch, response: Response) -> Job:
     """Change the name, tags, notes or metadata of a job, in any state. No run depends on them."""
+    condition.check(session, job)
     change_description(session, job, body.model_dump(exclude_unset=True))
     session.flush()
-    return views.job_view(session, job)
+    return _tagged(response, views.job_view(session, job))

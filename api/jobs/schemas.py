@@ -86,6 +86,8 @@ class JobSummary(Schema):
     """Begins with `job_`."""
     name: str
     """For people. `PATCH /v1/jobs/{job_id}` changes it; the name in the spec stays as it was submitted."""
+    external_id: str | None
+    """The id that was given at its creation; null without one."""
     tags: list[str]
     """Labels, in lower case and without duplicates."""
     metadata: dict[str, str]
@@ -135,6 +137,8 @@ class Job(JobSummary):
 
     notes: str
     """Text for people."""
+    etag: str
+    """Changes with what requests can change. Send it as `If-Match` to keep a request from overwriting another change."""
     spec: StoredSpec
     """The spec with all defaults filled in."""
 

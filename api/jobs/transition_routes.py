@@ -3,6 +3,7 @@
 from fastapi import APIRouter
 
 from api.deps import BlobsDep, Force, JobDep, PrincipalDep, SessionDep, SettingsDep
+from api.etags import IfMatch
 from api.idempotency import IDEMPOTENT
 from api.jobs import views
 from api.jobs.request_schemas import BranchJob, CloneJob, ExtendJob, TransitionReason
@@ -20,6 +21,7 @@ from core.errors import (
     LimitExceeded,
     NotFound,
     NotSignedIn,
+    PreconditionFailed,
     QuotaExceeded,
     TooLarge,
     WrongCheckpoint,
@@ -162,12 +164,13 @@ def unarchive_job(job: JobDep, session: SessionDep) -> Job:
     return views.job_view(session, job)
 
 
-@router.delete("", status_code=204, responses=documented(*WRITES, JobNotEnded, JobInUse))
-def delete_job(job: JobDep, session: SessionDep, blobs: BlobsDep) -> None:
+@router.delete("", status_code=204, responses=documented(*WRITES, JobNotEnded, JobInUse, PreconditionFailed))
+def delete_job(job: JobDep, session: SessionDep, blobs: BlobsDep, condition: IfMatch) -> None:
     """Delete a job that has ended, with its events, metrics, logs and checkpoints.
 
     It is refused while an unfinished job or a round needs one of its checkpoints. `jobs` and `rounds` of the problem list them.
     """
+    condition.check(session, job)
     removal.delete_job(session, blobs, job.id)
 
 

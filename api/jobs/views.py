@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import BaseModel
 from sqlalchemy.orm import Session
 
+from api.etags import etag_of
 from api.jobs.schemas import Job, JobSummary
 from core import models
 from core.jobs import sparkline
@@ -22,7 +23,9 @@ from trainer.spec import JobSpec
 def job_view(session: Session, row: models.Job) -> Job:
     """The response for a job."""
     (summary,) = job_summaries(session, [row])
-    return Job.model_validate({**summary.model_dump(), "notes": row.notes, "spec": in_order(row.spec)})
+    return Job.model_validate(
+        {**summary.model_dump(), "notes": row.notes, "etag": etag_of(row), "spec": in_order(row.spec)}
+    )
 
 
 def job_summaries(session: Session, rows: Sequence[models.Job]) -> list[JobSummary]:

@@ -54,11 +54,15 @@ def submit(
     force: Annotated[
         bool, typer.Option(help="Submit the job although `proximal jobs validate` has blocking findings.")
     ] = False,
+    external_id: Annotated[
+        str | None, typer.Option(help="An id of your choice. A second job with it is refused.", show_default=False)
+    ] = None,
 ) -> None:
     """Submit a job, and print its id."""
     printer: Printer = context.obj.printer
     with context.obj.client() as client:
-        job = client.create_job(with_uploads(client, read_spec(spec), spec.parent), force=force or None)
+        whole = with_uploads(client, read_spec(spec), spec.parent)
+        job = client.create_job(whole, force=force or None, external_id=external_id)
         if not follow:
             printer.item(job, plain(job["id"]))
             return
@@ -67,13 +71,14 @@ def submit(
 
 
 @app.command("list")
-def list_(
+def list_(  # noqa: PLR0913  # one for each filter
     context: typer.Context,
     status: Annotated[list[str] | None, typer.Option(help="Only jobs in this state; may be repeated.")] = None,
     tag: Annotated[list[str] | None, typer.Option(help="Only jobs with this tag; may be repeated.")] = None,
     text: Annotated[str | None, typer.Option(help="Only jobs with these words in name, notes, tags or id.")] = None,
     model: Annotated[str | None, typer.Option(help="Only jobs that start from this model.")] = None,
     dataset: Annotated[str | None, typer.Option(help="Only jobs that read this dataset or version.")] = None,
+    external_id: Annotated[str | None, typer.Option(help="Only the job with this external id.")] = None,
     created_after: Annotated[
         datetime | None, typer.Option(help="Only jobs submitted after this time, by the clock of this machine.")
     ] = None,
@@ -82,7 +87,15 @@ def list_(
     """List jobs, newest first. All conditions must hold."""
     since = created_after and created_after.astimezone().isoformat()
     with context.obj.client() as client:
-        found = client.list_jobs(status or (), tag=tag, text=text, model=model, dataset=dataset, created_after=since)
+        found = client.list_jobs(
+            status or (),
+            tag=tag,
+            text=text,
+            model=model,
+            dataset=dataset,
+            external_id=external_id,
+            created_after=since,
+        )
         context.obj.printer.items(islice(found, limit), COLUMNS)
 
 
@@ -91,7 +104,17 @@ def show(context: typer.Context, job_id: JobId) -> None:
     """Show one job: its status, its progress and its results."""
     with context.obj.client() as client:
         job = client.get_job(job_id)
-    names = ("id", "name", "status", "status_reason", "queue_reason", "attempt", "created_at", "finished_at")
+    names = (
+        "id",
+        "name",
+        "external_id",
+        "status",
+        "status_reason",
+        "queue_reason",
+        "attempt",
+        "created_at",
+        "finished_at",
+    )
     rows = [(name, job[name]) for name in names if job[name] is not None]
     rows += [("tags", ", ".join(job["tags"]))] if job["tags"] else []
     rows += [(f"metadata {key}", value) for key, value in job["metadata"].items()]

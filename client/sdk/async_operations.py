@@ -5,7 +5,7 @@
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, Literal
 
-from client.sdk.connection import OMITTED, AsyncConnection, Body, Omitted, commas, escaped, given
+from client.sdk.connection import OMITTED, AsyncConnection, Body, Omitted, commas, escaped, given, unchanged
 from client.sdk.types import (
     AnnotationAnswer,
     AnnotationContinuation,
@@ -143,6 +143,7 @@ class AsyncOperations(AsyncConnection):
         mapping: Mapping[str, Any] | None = None,
         encoding: str | None = None,
         bad_rows: Literal["refuse", "report", "leave_out"] | None = None,
+        external_id: str | None = None,
     ) -> Dataset:
         """Create a dataset from the file in a form, at once (201), or from a complete upload, in the background (202).
 
@@ -155,6 +156,7 @@ class AsyncOperations(AsyncConnection):
         found: Dataset = await self._json(
             "POST",
             "/v1/datasets",
+            params={"external_id": external_id},
             body=given(
                 {
                     "upload": upload,
@@ -172,6 +174,7 @@ class AsyncOperations(AsyncConnection):
     def list_datasets(
         self,
         kind: Literal["preferences", "thumbs", "prompts", "sft", "pretraining"] | None = None,
+        external_id: str | None = None,
         search: str | None = None,
         archived: bool | None = None,
         order: Literal["asc", "desc"] | None = None,
@@ -181,7 +184,8 @@ class AsyncOperations(AsyncConnection):
         `GET /v1/datasets`
         """
         return self._pages(
-            "/v1/datasets", params={"kind": kind, "search": search, "archived": archived, "order": order}
+            "/v1/datasets",
+            params={"kind": kind, "external_id": external_id, "search": search, "archived": archived, "order": order},
         )
 
     async def get_dataset(self, dataset_id: str) -> Dataset:
@@ -193,23 +197,30 @@ class AsyncOperations(AsyncConnection):
         return found
 
     async def change_dataset(
-        self, dataset_id: str, name: Omitted | str | None = OMITTED, expires_at: Omitted | str | None = OMITTED
+        self,
+        dataset_id: str,
+        name: Omitted | str | None = OMITTED,
+        expires_at: Omitted | str | None = OMITTED,
+        if_match: str | None = None,
     ) -> Dataset:
         """Rename a dataset, or set when it expires.
 
         `PATCH /v1/datasets/{dataset_id}`
         """
         found: Dataset = await self._json(
-            "PATCH", f"/v1/datasets/{escaped(dataset_id)}", body={"name": name, "expires_at": expires_at}
+            "PATCH",
+            f"/v1/datasets/{escaped(dataset_id)}",
+            body={"name": name, "expires_at": expires_at},
+            headers=unchanged(if_match),
         )
         return found
 
-    async def delete_dataset(self, dataset_id: str) -> None:
+    async def delete_dataset(self, dataset_id: str, if_match: str | None = None) -> None:
         """Delete a dataset with all its versions, unless an unfinished job uses one. `jobs` of the problem lists these jobs.
 
         `DELETE /v1/datasets/{dataset_id}`
         """
-        await self._json("DELETE", f"/v1/datasets/{escaped(dataset_id)}")
+        await self._json("DELETE", f"/v1/datasets/{escaped(dataset_id)}", headers=unchanged(if_match))
 
     async def archive_dataset(self, dataset_id: str) -> Dataset:
         """Archive a dataset: lists leave it out. Jobs can still use it.
@@ -433,6 +444,7 @@ class AsyncOperations(AsyncConnection):
         instructions: Omitted | str | None = OMITTED,
         overlap: Omitted | int | None = OMITTED,
         status: Omitted | Literal["open", "paused"] | None = OMITTED,
+        if_match: str | None = None,
     ) -> AnnotationRound:
         """Change the name, the instructions or the overlap of a round; pause it, or open it again.
 
@@ -442,15 +454,16 @@ class AsyncOperations(AsyncConnection):
             "PATCH",
             f"/v1/annotation/rounds/{escaped(round_id)}",
             body={"name": name, "instructions": instructions, "overlap": overlap, "status": status},
+            headers=unchanged(if_match),
         )
         return found
 
-    async def delete_annotation_round(self, round_id: str) -> None:
+    async def delete_annotation_round(self, round_id: str, if_match: str | None = None) -> None:
         """Delete a round with its items and answers. The dataset with its answers stays.
 
         `DELETE /v1/annotation/rounds/{round_id}`
         """
-        await self._json("DELETE", f"/v1/annotation/rounds/{escaped(round_id)}")
+        await self._json("DELETE", f"/v1/annotation/rounds/{escaped(round_id)}", headers=unchanged(if_match))
 
     async def next_annotation_items(self, round_id: str, annotator: str, limit: int | None = None) -> AnnotationQueue:
         """Reserve the next items for an annotator. They are shown without policies, in a random order per annotator.
@@ -574,6 +587,7 @@ class AsyncOperations(AsyncConnection):
         priority: Literal["low", "normal", "high"] | None = None,
         group: str | None = None,
         force: bool | None = None,
+        external_id: str | None = None,
     ) -> Job:
         """Submit a job. Only `model` and `data.preferences` are required. Datasets are named by id, models also by a checkpoint's id.
 
@@ -582,7 +596,10 @@ class AsyncOperations(AsyncConnection):
         `POST /v1/jobs`
         """
         found: Job = await self._json(
-            "POST", "/v1/jobs", params={"priority": priority, "group": group, "force": force}, body=spec
+            "POST",
+            "/v1/jobs",
+            params={"priority": priority, "group": group, "force": force, "external_id": external_id},
+            body=spec,
         )
         return found
 
@@ -599,6 +616,7 @@ class AsyncOperations(AsyncConnection):
         tag: Sequence[str] | None = None,
         model: str | None = None,
         dataset: str | None = None,
+        external_id: str | None = None,
         created_after: str | None = None,
         created_before: str | None = None,
         text: str | None = None,
@@ -616,6 +634,7 @@ class AsyncOperations(AsyncConnection):
                 "tag": tag,
                 "model": model,
                 "dataset": dataset,
+                "external_id": external_id,
                 "created_after": created_after,
                 "created_before": created_before,
                 "text": text,
@@ -644,6 +663,7 @@ class AsyncOperations(AsyncConnection):
         tags: Omitted | Sequence[str] | None = OMITTED,
         notes: Omitted | str | None = OMITTED,
         metadata: Omitted | Mapping[str, Any] | None = OMITTED,
+        if_match: str | None = None,
     ) -> Job:
         """Change the name, tags, notes or metadata of a job, in any state. No run depends on them.
 
@@ -653,17 +673,18 @@ class AsyncOperations(AsyncConnection):
             "PATCH",
             f"/v1/jobs/{escaped(job_id)}",
             body={"name": name, "tags": tags, "notes": notes, "metadata": metadata},
+            headers=unchanged(if_match),
         )
         return found
 
-    async def delete_job(self, job_id: str) -> None:
+    async def delete_job(self, job_id: str, if_match: str | None = None) -> None:
         """Delete a job that has ended, with its events, metrics, logs and checkpoints.
 
         It is refused while an unfinished job or a round needs one of its checkpoints. `jobs` and `rounds` of the problem list them.
 
         `DELETE /v1/jobs/{job_id}`
         """
-        await self._json("DELETE", f"/v1/jobs/{escaped(job_id)}")
+        await self._json("DELETE", f"/v1/jobs/{escaped(job_id)}", headers=unchanged(if_match))
 
     async def get_job_knobs(self, job_id: str) -> JobKnobs:
         """The settings of the job's stage that can be changed while it runs, with their values and ranges.

@@ -211,6 +211,11 @@ def given(values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 
+def unchanged(etag: str | None) -> dict[str, str]:
+    """The header of a request that must not overwrite a later change: `etag` is the member of the object that was read."""
+    return {} if etag is None else {"If-Match": f'"{etag}"'}
+
+
 def _raise_for_problem(response: httpx.Response) -> None:
     if not response.is_error:
         return

@@ -45,7 +45,7 @@ class Argument:
     kind: str
     """Its type in Python."""
     place: str
-    """`path`, `query`, `body`, or `whole` for the whole body."""
+    """`path`, `query`, `body`, `whole` for the whole body, or `condition` for `If-Match`."""
     default: str | None = None
     """None: it is required."""
 
@@ -118,6 +118,8 @@ def _arguments(path: str, method: str, described: Schema, components: Schema) ->
     found = [Argument(name, _type(known[name]["schema"], components), "path") for name in re.findall(r"{(\w+)", path)]
     found += _body(method, described, components)
     found += [_query(one, components) for one in known.values() if one["in"] == "query"]
+    if "if-match" in known:
+        found.append(Argument("if_match", "str | None", "condition", "None"))
     yield from sorted(found, key=lambda one: one.default is not None)
 
 
@@ -191,7 +193,7 @@ def source(document: Schema, *, concurrent: bool) -> str:
         HEADER.format(about=f"The operations of the API as methods of `{'AsyncClient' if concurrent else 'Client'}`."),
         f"from collections.abc import {iterator}, Mapping, Sequence",
         "from typing import Any, Literal",
-        f"from client.sdk.connection import OMITTED, {connection}, Body, Omitted, commas, escaped, given",
+        f"from client.sdk.connection import OMITTED, {connection}, Body, Omitted, commas, escaped, given, unchanged",
         f"from client.sdk.types import {', '.join(names)}",
         f"class {'Async' if concurrent else ''}Operations({connection}):",
         '    """One method for each operation. A list is read page by page."""',
@@ -235,6 +237,8 @@ def _request_parts(one: Operation) -> Iterator[str]:
         # PATCH sends None, which has a meaning there, and leaves out what is OMITTED.
         yield f"body={fields if one.method == 'PATCH' else f'given({fields})'}"
     yield from (f"body={argument.variable}" for argument in one.arguments if argument.place == "whole")
+    if any(argument.place == "condition" for argument in one.arguments):
+        yield "headers=unchanged(if_match)"
     if one.name in SLOW:
         yield "timeout=None"
 

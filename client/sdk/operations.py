@@ -5,7 +5,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
-from client.sdk.connection import OMITTED, Body, Connection, Omitted, commas, escaped, given
+from client.sdk.connection import OMITTED, Body, Connection, Omitted, commas, escaped, given, unchanged
 from client.sdk.types import (
     AnnotationAnswer,
     AnnotationContinuation,
@@ -141,6 +141,7 @@ class Operations(Connection):
         mapping: Mapping[str, Any] | None = None,
         encoding: str | None = None,
         bad_rows: Literal["refuse", "report", "leave_out"] | None = None,
+        external_id: str | None = None,
     ) -> Dataset:
         """Create a dataset from the file in a form, at once (201), or from a complete upload, in the background (202).
 
@@ -153,6 +154,7 @@ class Operations(Connection):
         found: Dataset = self._json(
             "POST",
             "/v1/datasets",
+            params={"external_id": external_id},
             body=given(
                 {
                     "upload": upload,
@@ -170,6 +172,7 @@ class Operations(Connection):
     def list_datasets(
         self,
         kind: Literal["preferences", "thumbs", "prompts", "sft", "pretraining"] | None = None,
+        external_id: str | None = None,
         search: str | None = None,
         archived: bool | None = None,
         order: Literal["asc", "desc"] | None = None,
@@ -179,7 +182,8 @@ class Operations(Connection):
         `GET /v1/datasets`
         """
         return self._pages(
-            "/v1/datasets", params={"kind": kind, "search": search, "archived": archived, "order": order}
+            "/v1/datasets",
+            params={"kind": kind, "external_id": external_id, "search": search, "archived": archived, "order": order},
         )
 
     def get_dataset(self, dataset_id: str) -> Dataset:
@@ -191,23 +195,30 @@ class Operations(Connection):
         return found
 
     def change_dataset(
-        self, dataset_id: str, name: Omitted | str | None = OMITTED, expires_at: Omitted | str | None = OMITTED
+        self,
+        dataset_id: str,
+        name: Omitted | str | None = OMITTED,
+        expires_at: Omitted | str | None = OMITTED,
+        if_match: str | None = None,
     ) -> Dataset:
         """Rename a dataset, or set when it expires.
 
         `PATCH /v1/datasets/{dataset_id}`
         """
         found: Dataset = self._json(
-            "PATCH", f"/v1/datasets/{escaped(dataset_id)}", body={"name": name, "expires_at": expires_at}
+            "PATCH",
+            f"/v1/datasets/{escaped(dataset_id)}",
+            body={"name": name, "expires_at": expires_at},
+            headers=unchanged(if_match),
         )
         return found
 
-    def delete_dataset(self, dataset_id: str) -> None:
+    def delete_dataset(self, dataset_id: str, if_match: str | None = None) -> None:
         """Delete a dataset with all its versions, unless an unfinished job uses one. `jobs` of the problem lists these jobs.
 
         `DELETE /v1/datasets/{dataset_id}`
         """
-        self._json("DELETE", f"/v1/datasets/{escaped(dataset_id)}")
+        self._json("DELETE", f"/v1/datasets/{escaped(dataset_id)}", headers=unchanged(if_match))
 
     def archive_dataset(self, dataset_id: str) -> Dataset:
         """Archive a dataset: lists leave it out. Jobs can still use it.
@@ -429,6 +440,7 @@ class Operations(Connection):
         instructions: Omitted | str | None = OMITTED,
         overlap: Omitted | int | None = OMITTED,
         status: Omitted | Literal["open", "paused"] | None = OMITTED,
+        if_match: str | None = None,
     ) -> AnnotationRound:
         """Change the name, the instructions or the overlap of a round; pause it, or open it again.
 
@@ -438,15 +450,16 @@ class Operations(Connection):
             "PATCH",
             f"/v1/annotation/rounds/{escaped(round_id)}",
             body={"name": name, "instructions": instructions, "overlap": overlap, "status": status},
+            headers=unchanged(if_match),
         )
         return found
 
-    def delete_annotation_round(self, round_id: str) -> None:
+    def delete_annotation_round(self, round_id: str, if_match: str | None = None) -> None:
         """Delete a round with its items and answers. The dataset with its answers stays.
 
         `DELETE /v1/annotation/rounds/{round_id}`
         """
-        self._json("DELETE", f"/v1/annotation/rounds/{escaped(round_id)}")
+        self._json("DELETE", f"/v1/annotation/rounds/{escaped(round_id)}", headers=unchanged(if_match))
 
     def next_annotation_items(self, round_id: str, annotator: str, limit: int | None = None) -> AnnotationQueue:
         """Reserve the next items for an annotator. They are shown without policies, in a random order per annotator.
@@ -568,6 +581,7 @@ class Operations(Connection):
         priority: Literal["low", "normal", "high"] | None = None,
         group: str | None = None,
         force: bool | None = None,
+        external_id: str | None = None,
     ) -> Job:
         """Submit a job. Only `model` and `data.preferences` are required. Datasets are named by id, models also by a checkpoint's id.
 
@@ -576,7 +590,10 @@ class Operations(Connection):
         `POST /v1/jobs`
         """
         found: Job = self._json(
-            "POST", "/v1/jobs", params={"priority": priority, "group": group, "force": force}, body=spec
+            "POST",
+            "/v1/jobs",
+            params={"priority": priority, "group": group, "force": force, "external_id": external_id},
+            body=spec,
         )
         return found
 
@@ -593,6 +610,7 @@ class Operations(Connection):
         tag: Sequence[str] | None = None,
         model: str | None = None,
         dataset: str | None = None,
+        external_id: str | None = None,
         created_after: str | None = None,
         created_before: str | None = None,
         text: str | None = None,
@@ -610,6 +628,7 @@ class Operations(Connection):
                 "tag": tag,
                 "model": model,
                 "dataset": dataset,
+                "external_id": external_id,
                 "created_after": created_after,
                 "created_before": created_before,
                 "text": text,
@@ -638,6 +657,7 @@ class Operations(Connection):
         tags: Omitted | Sequence[str] | None = OMITTED,
         notes: Omitted | str | None = OMITTED,
         metadata: Omitted | Mapping[str, Any] | None = OMITTED,
+        if_match: str | None = None,
     ) -> Job:
         """Change the name, tags, notes or metadata of a job, in any state. No run depends on them.
 
@@ -647,17 +667,18 @@ class Operations(Connection):
             "PATCH",
             f"/v1/jobs/{escaped(job_id)}",
             body={"name": name, "tags": tags, "notes": notes, "metadata": metadata},
+            headers=unchanged(if_match),
         )
         return found
 
-    def delete_job(self, job_id: str) -> None:
+    def delete_job(self, job_id: str, if_match: str | None = None) -> None:
         """Delete a job that has ended, with its events, metrics, logs and checkpoints.
 
         It is refused while an unfinished job or a round needs one of its checkpoints. `jobs` and `rounds` of the problem list them.
 
         `DELETE /v1/jobs/{job_id}`
         """
-        self._json("DELETE", f"/v1/jobs/{escaped(job_id)}")
+        self._json("DELETE", f"/v1/jobs/{escaped(job_id)}", headers=unchanged(if_match))
 
     def get_job_knobs(self, job_id: str) -> JobKnobs:
         """The settings of the job's stage that can be changed while it runs, with their values and ranges.

@@ -3101,6 +3101,8 @@ class AnnotationRound(TypedDict):
     """The annotators' task: compare pairs, or rank completions."""
     status: RoundStatus
     """State of the round."""
+    etag: str
+    """Changes with what requests can change. Send it as `If-Match` to keep a request from overwriting another change."""
     progress: DataProgress | None
     """Progress of the data task that prepares or closes the round; else null."""
     error: AnnotationError | None
@@ -3340,6 +3342,8 @@ class Dataset(TypedDict):
     """Begins with `ds_`. In a job it means the newest ready version; `ds_…@2` and `ds_…@sha256:…` mean that one."""
     name: str
     """For people."""
+    external_id: str | None
+    """The id that was given at its creation; null without one."""
     kind: DatasetKind
     """Kind of the rows."""
     status: VersionStatus
@@ -3352,6 +3356,8 @@ class Dataset(TypedDict):
     """Size of the stored rows in bytes."""
     sha256: str | None
     """SHA-256 of the stored rows in canonical form. Equal rows have equal sums."""
+    etag: str
+    """Changes with what requests can change. Send it as `If-Match` to keep a request from overwriting another change."""
     findings: FindingCounts
     """Number of known problems."""
     progress: DataProgress | None
@@ -3619,6 +3625,8 @@ class JobSummary(TypedDict):
     """Begins with `job_`."""
     name: str
     """For people. `PATCH /v1/jobs/{job_id}` changes it; the name in the spec stays as it was submitted."""
+    external_id: str | None
+    """The id that was given at its creation; null without one."""
     tags: list[str]
     """Labels, in lower case and without duplicates."""
     metadata: dict[str, str]
@@ -4591,6 +4599,8 @@ class Job(TypedDict):
     """Begins with `job_`."""
     name: str
     """For people. `PATCH /v1/jobs/{job_id}` changes it; the name in the spec stays as it was submitted."""
+    external_id: str | None
+    """The id that was given at its creation; null without one."""
     tags: list[str]
     """Labels, in lower case and without duplicates."""
     metadata: dict[str, str]
@@ -4649,5 +4659,7 @@ class Job(TypedDict):
     """The requests that the state of the job allows, by their names under `/v1/jobs/{job_id}`. `command`: its knobs can be changed."""
     notes: str
     """Text for people."""
+    etag: str
+    """Changes with what requests can change. Send it as `If-Match` to keep a request from overwriting another change."""
     spec: JobSpec
     """The spec with all defaults filled in."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from client.errors import ApiError
-from client.sdk.connection import escaped
+from client.sdk.connection import escaped, given
 from client.sdk.datasets import Datasets
 from client.sdk.multipart import MultipartUpload, Progress, persistently
 from client.sdk.types import Dataset, DatasetError, Upload, UploadPart
@@ -39,6 +39,7 @@ class Uploads(Datasets):
         bad_rows: BadRows = "refuse",
         progress: Progress | None = None,
         importing: Importing | None = None,
+        external_id: str | None = None,
     ) -> Dataset:
         """Upload a file and wait until it is a dataset. Kind, format, mapping and encoding are detected if they are not given.
 
@@ -50,13 +51,13 @@ class Uploads(Datasets):
         options |= {"encoding": _normalized(encoding)}
         if file.stat().st_size <= SMALL:
             try:
-                return self._upload_at_once(file, options | {"bad_rows": bad_rows})
+                return self._upload_at_once(file, options | {"bad_rows": bad_rows}, external_id)
             except ApiError as error:
                 if error.code != "too_large":  # the platform may take less at once
                     raise
         upload = self.upload_file(file, progress)
         dataset = self._earlier_import(upload, options, bad_rows) or self.import_upload(
-            upload["id"], **options, bad_rows=bad_rows
+            upload["id"], **options, bad_rows=bad_rows, external_id=external_id
         )
         dataset = self.wait_for_dataset(dataset["id"], importing)
         if dataset["status"] == "ready":
@@ -121,12 +122,15 @@ class Uploads(Datasets):
             if error.status not in (404, 409):
                 raise
 
-    def _upload_at_once(self, file: Path, options: Mapping[str, Any]) -> Dataset:
-        given = {key: value for key, value in options.items() if value is not None}
-        form = {key: value if isinstance(value, str) else json.dumps(value) for key, value in given.items()}
+    def _upload_at_once(self, file: Path, options: Mapping[str, Any], external_id: str | None) -> Dataset:
+        fields = given(options).items()
+        form = {key: value if isinstance(value, str) else json.dumps(value) for key, value in fields}
         with file.open("rb") as content:
             files = {"file": (file.name, content, "application/octet-stream")}
-            answer: Dataset = self._request("POST", "/v1/datasets", data=form, files=files, timeout=None).json()
+            query = given({"external_id": external_id})
+            answer: Dataset = self._request(
+                "POST", "/v1/datasets", params=query, data=form, files=files, timeout=None
+            ).json()
         return answer
 
 

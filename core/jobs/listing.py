@@ -33,6 +33,7 @@ class JobFilter:
     """`model.path` of the spec."""
     dataset: str | None = None
     """A dataset, or a version by `ds_…@…` or by its own id."""
+    external_id: str | None = None
     created_after: datetime | None = None
     created_before: datetime | None = None
     text: str | None = None
@@ -55,6 +56,8 @@ class JobFilter:
                 error.extras["param"] = "dataset"
                 raise
             found.append(Job.id.in_(select(JobDataset.job_id).where(JobDataset.version_id.in_(versions))))
+        if self.external_id is not None:
+            found.append(Job.external_id == self.external_id)
         if self.created_after is not None:
             found.append(Job.created_at > self.created_after)
         if self.created_before is not None:

@@ -19,12 +19,21 @@ class Dataset(Base):
     __table_args__ = (
         CheckConstraint(one_of("kind", DatasetKind), name="kind"),
         Index(None, "owner_id", "created_at", "id"),
+        Index(
+            "ix_datasets_external_id",
+            "owner_id",
+            "external_id",
+            unique=True,
+            postgresql_where=text("external_id IS NOT NULL"),
+        ),
         Index("ix_datasets_expires_at", "expires_at", postgresql_where=text("expires_at IS NOT NULL")),
     )
 
     id: Mapped[str] = mapped_column(primary_key=True)
     owner_id: Mapped[str] = mapped_column(ForeignKey("owners.id"))
     name: Mapped[str]
+    external_id: Mapped[str | None]
+    """The id that its owner gave it; unique per owner."""
     kind: Mapped[str]
     created_at: Mapped[CreatedAt]
     archived_at: Mapped[datetime | None]

@@ -89,6 +89,13 @@ class Job(LeasedRow, Base):
         Index(None, "owner_id", "created_at", "id"),
         Index(None, "owner_id", "status", "created_at", "id"),
         Index(None, "owner_id", "model", "created_at", "id"),
+        Index(
+            "ix_jobs_external_id",
+            "owner_id",
+            "external_id",
+            unique=True,
+            postgresql_where=text("external_id IS NOT NULL"),
+        ),
         Index("ix_jobs_tagged", "owner_id", postgresql_where=text("tags <> '[]'")),
         Index("ix_jobs_tags", "tags", postgresql_using="gin", postgresql_ops={"tags": "jsonb_path_ops"}),
         Index("ix_jobs_search", "search_vector", postgresql_using="gin"),
@@ -98,6 +105,8 @@ class Job(LeasedRow, Base):
 
     owner_id: Mapped[str] = mapped_column(ForeignKey("owners.id"))
     name: Mapped[str]
+    external_id: Mapped[str | None]
+    """The id that its owner gave it; unique per owner."""
     tags: Mapped[list[str]] = mapped_column(JSONB(none_as_null=True), default=list, server_default=text("'[]'"))
     """Short labels, as core/jobs/descriptions.py normalises them."""
     notes: Mapped[str] = mapped_column(default="", server_default="")

@@ -2245,6 +2245,11 @@ export interface components {
             kind: components["schemas"]["RoundKind"];
             /** @description State of the round. */
             status: components["schemas"]["RoundStatus"];
+            /**
+             * Etag
+             * @description Changes with what requests can change. Send it as `If-Match` to keep a request from overwriting another change.
+             */
+            etag: string;
             /** @description Progress of the data task that prepares or closes the round; else null. */
             progress: components["schemas"]["DataProgress"] | null;
             /** @description Why the items could not be made (`failed`), or why the answers could not be written (`paused` again); else null. */
@@ -4003,6 +4008,11 @@ export interface components {
              * @description For people.
              */
             name: string;
+            /**
+             * External Id
+             * @description The id that was given at its creation; null without one.
+             */
+            external_id: string | null;
             /** @description Kind of the rows. */
             kind: components["schemas"]["DatasetKind"];
             /** @description State of the newest version: `importing`, then `ready`, `blocked` (see its findings) or `failed` (see `error`). */
@@ -4027,6 +4037,11 @@ export interface components {
              * @description SHA-256 of the stored rows in canonical form. Equal rows have equal sums.
              */
             sha256: string | null;
+            /**
+             * Etag
+             * @description Changes with what requests can change. Send it as `If-Match` to keep a request from overwriting another change.
+             */
+            etag: string;
             /** @description Number of known problems. */
             findings: components["schemas"]["FindingCounts"];
             /** @description Progress of an import; else null. */
@@ -5381,6 +5396,11 @@ export interface components {
              */
             name: string;
             /**
+             * External Id
+             * @description The id that was given at its creation; null without one.
+             */
+            external_id: string | null;
+            /**
              * Tags
              * @description Labels, in lower case and without duplicates.
              */
@@ -5480,6 +5500,11 @@ export interface components {
              * @description Text for people.
              */
             notes: string;
+            /**
+             * Etag
+             * @description Changes with what requests can change. Send it as `If-Match` to keep a request from overwriting another change.
+             */
+            etag: string;
             /** @description The spec with all defaults filled in. */
             spec: components["schemas"]["JobSpec"];
         };
@@ -6319,6 +6344,11 @@ export interface components {
              * @description For people. `PATCH /v1/jobs/{job_id}` changes it; the name in the spec stays as it was submitted.
              */
             name: string;
+            /**
+             * External Id
+             * @description The id that was given at its creation; null without one.
+             */
+            external_id: string | null;
             /**
              * Tags
              * @description Labels, in lower case and without duplicates.
@@ -12811,6 +12841,8 @@ export interface operations {
             query?: {
                 /** @description Only datasets of this kind. */
                 kind?: components["schemas"]["DatasetKind"] | null;
+                /** @description Only the one with this external id. */
+                external_id?: string | null;
                 /** @description Only datasets whose name contains this text. */
                 search?: string | null;
                 /** @description Archived datasets instead of the others. */
@@ -12881,7 +12913,10 @@ export interface operations {
     };
     upload_dataset: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description An id of your choice, at most 200 characters without control characters. It is unique among your objects of this kind: a second creation with it returns 409 and the `existing` id. */
+                external_id?: string | null;
+            };
             header?: {
                 /** @description A text of your choice that is unique for this creation, such as a UUID, of at most 255 characters. A repeated request with the same key and body returns the first response and creates nothing. */
                 "Idempotency-Key"?: string | null;
@@ -12968,6 +13003,8 @@ export interface operations {
             };
             /**
              * @description `upload_not_complete`: The upload is not complete.
+             *
+             *     `external_id_taken`: The external id belongs to another job or dataset.
              *
              *     `request_in_flight`: A request with the same Idempotency-Key is still in progress.
              */
@@ -13072,6 +13109,8 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
+                    /** @description For `If-Match`: `etag` in quotes. */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -13132,7 +13171,10 @@ export interface operations {
     delete_dataset: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `ETag` of the state that you have read. After another change, the request returns 412. */
+                "if-match"?: string | null;
+            };
             path: {
                 dataset_id: string;
             };
@@ -13183,6 +13225,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `precondition_failed`: The resource has changed since it was read. */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `invalid_request`: The request is not valid. */
             422: {
                 headers: {
@@ -13219,7 +13270,10 @@ export interface operations {
     change_dataset: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `ETag` of the state that you have read. After another change, the request returns 412. */
+                "if-match"?: string | null;
+            };
             path: {
                 dataset_id: string;
             };
@@ -13234,6 +13288,8 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
+                    /** @description For `If-Match`: `etag` in quotes. */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -13269,6 +13325,15 @@ export interface operations {
             };
             /** @description `not_found`: It does not exist, or belongs to another API key. */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `precondition_failed`: The resource has changed since it was read. */
+            412: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -15200,6 +15265,8 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
+                    /** @description For `If-Match`: `etag` in quotes. */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -15260,7 +15327,10 @@ export interface operations {
     delete_annotation_round: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `ETag` of the state that you have read. After another change, the request returns 412. */
+                "if-match"?: string | null;
+            };
             path: {
                 round_id: string;
             };
@@ -15311,6 +15381,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `precondition_failed`: The resource has changed since it was read. */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `invalid_request`: The request is not valid. */
             422: {
                 headers: {
@@ -15347,7 +15426,10 @@ export interface operations {
     change_annotation_round: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `ETag` of the state that you have read. After another change, the request returns 412. */
+                "if-match"?: string | null;
+            };
             path: {
                 round_id: string;
             };
@@ -15362,6 +15444,8 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
+                    /** @description For `If-Match`: `etag` in quotes. */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -15410,6 +15494,15 @@ export interface operations {
              *     `round_closed`: The round accepts no more answers.
              */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `precondition_failed`: The resource has changed since it was read. */
+            412: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -16524,6 +16617,8 @@ export interface operations {
                 model?: string | null;
                 /** @description Only jobs that read this dataset, `ds_…`, or this version, `ds_…@2` or `dv_…`. */
                 dataset?: string | null;
+                /** @description Only the one with this external id. */
+                external_id?: string | null;
                 /** @description Only jobs submitted after this time. */
                 created_after?: string | null;
                 /** @description Only jobs submitted before this time. */
@@ -16597,6 +16692,8 @@ export interface operations {
                 group?: string | null;
                 /** @description Submit the job although a validation of this spec has blocking findings. */
                 force?: boolean;
+                /** @description An id of your choice, at most 200 characters without control characters. It is unique among your objects of this kind: a second creation with it returns 409 and the `existing` id. */
+                external_id?: string | null;
             };
             header?: {
                 /** @description A text of your choice that is unique for this creation, such as a UUID, of at most 255 characters. A repeated request with the same key and body returns the first response and creates nothing. */
@@ -16656,7 +16753,11 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `request_in_flight`: A request with the same Idempotency-Key is still in progress. */
+            /**
+             * @description `external_id_taken`: The external id belongs to another job or dataset.
+             *
+             *     `request_in_flight`: A request with the same Idempotency-Key is still in progress.
+             */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -16813,6 +16914,8 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
+                    /** @description For `If-Match`: `etag` in quotes. */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -16873,7 +16976,10 @@ export interface operations {
     delete_job: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `ETag` of the state that you have read. After another change, the request returns 412. */
+                "if-match"?: string | null;
+            };
             path: {
                 job_id: string;
             };
@@ -16937,6 +17043,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `precondition_failed`: The resource has changed since it was read. */
+            412: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `too_large`: The request is larger than allowed. */
             413: {
                 headers: {
@@ -16991,7 +17106,10 @@ export interface operations {
     change_job: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `ETag` of the state that you have read. After another change, the request returns 412. */
+                "if-match"?: string | null;
+            };
             path: {
                 job_id: string;
             };
@@ -17006,6 +17124,8 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
+                    /** @description For `If-Match`: `etag` in quotes. */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -17041,6 +17161,15 @@ export interface operations {
             };
             /** @description `not_found`: It does not exist, or belongs to another API key. */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `precondition_failed`: The resource has changed since it was read. */
+            412: {
                 headers: {
                     [name: string]: unknown;
                 };
