@@ -3,10 +3,16 @@
 import time
 from collections.abc import Callable
 
+_SHORTEST_PAUSE, _LONGEST_PAUSE = 0.02, 0.3
+
 
 def eventually(condition: Callable[[], object], seconds: float = 30.0) -> None:
-    """Return as soon as `condition()` is true; fail after `seconds`."""
-    deadline = time.monotonic() + seconds
+    """Return as soon as `condition()` is true; fail after `seconds`.
+
+    The pauses are a tenth of the time waited so far, so that a question to a server does not take the CPU from its work.
+    """
+    began = time.monotonic()
     while not condition():
-        assert time.monotonic() < deadline, f"it did not happen within {seconds} s"
-        time.sleep(0.02)
+        waited = time.monotonic() - began
+        assert waited < seconds, f"it did not happen within {seconds} s"
+        time.sleep(min(max(waited / 10, _SHORTEST_PAUSE), _LONGEST_PAUSE))
