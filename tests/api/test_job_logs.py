@@ -9,7 +9,6 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy.orm import Session
 
-from api.app import create_app
 from client.sdk import Client
 from client.sdk import job_logs as sdk_logs
 from client.sdk.job_logs import LogFilter
@@ -19,6 +18,7 @@ from core.jobs.logs import LogLines, LogOrigin, append_log
 from core.models import ApiKey, Job
 from core.models.job_logs import LogSource
 from core.models.jobs import JobStatus
+from tests.api.compatibility import committed
 from tests.api.problem_checks import problem
 from tests.core.factories import make_job, make_key, running
 
@@ -57,7 +57,7 @@ def test_log_as_json_lines_fits_its_schema(client: TestClient, job: Job) -> None
     response = client.get(f"/v1/jobs/{job.id}/logs")
     assert response.headers["content-type"] == "application/jsonl"
     found = [json.loads(line) for line in response.text.split("\n")[:-1]]
-    shapes = create_app().openapi()
+    shapes = committed()
     schema = shapes["components"]["schemas"]["JobLogLine"] | {"components": shapes["components"]}
     for line in found:
         jsonschema.validate(line, schema)

@@ -13,17 +13,17 @@ from fastapi.testclient import TestClient
 from api.app import create_app
 from api.openapi import text
 from core.settings import Settings
+from tests.api.compatibility import COMMITTED, committed
 from trainer.events import Event
 
 REPOSITORY = Path(__file__).parents[2]
-SCHEMA: dict[str, Any] = create_app().openapi()
+SCHEMA = committed()
 EVENTS = typing.get_args(Event)[0]
 OPERATIONS = [(method, path) for path, item in SCHEMA["paths"].items() for method in item]
 
 
 def test_the_committed_schema_is_the_generated_one() -> None:
-    committed = (REPOSITORY / "frontend" / "openapi.json").read_text()
-    assert text(create_app()) == committed, "run: python -m api openapi > frontend/openapi.json"
+    assert text(create_app()) == COMMITTED.read_text(), "run: python -m api openapi > frontend/openapi.json"
 
 
 @pytest.mark.parametrize(("method", "path"), OPERATIONS)
@@ -62,7 +62,7 @@ def test_every_field_and_parameter_is_described() -> None:
 
 
 def test_every_reference_leads_somewhere() -> None:
-    names = {part.split('"')[0] for part in text(create_app()).split("#/components/schemas/")[1:]}
+    names = {part.split('"')[0] for part in COMMITTED.read_text().split("#/components/schemas/")[1:]}
     assert names <= SCHEMA["components"]["schemas"].keys()
 
 
@@ -92,4 +92,4 @@ def test_import_of_the_api_loads_no_torch_and_connects_nowhere() -> None:
 def test_the_schema_is_printed_without_any_setting(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "api", "openapi"]
     done = subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, text=True, env={"PATH": ""})
-    assert done.stdout == text(create_app())
+    assert done.stdout == COMMITTED.read_text()

@@ -12,12 +12,12 @@ from fastapi.testclient import TestClient
 from sqlalchemy import text
 from sqlalchemy.orm import Session
 
-from api.app import create_app
 from core.blobs import blob_store
 from core.jobs.checkpoints import CheckpointFile, record_checkpoint
 from core.jobs.events import append_events
 from core.models import ApiKey, Checkpoint, Job
 from core.settings import Settings
+from tests.api.compatibility import committed
 from tests.api.problem_checks import problem
 from tests.core.factories import make_job, make_key, running, step
 from trainer.events import (
@@ -130,7 +130,7 @@ def test_event_of_each_kind_fits_its_schema(client: TestClient, session: Session
     append_events(session, job.id, 1, TOLD)
     session.commit()
     shown = client.get(f"/v1/jobs/{job.id}/events").json()["data"]
-    components = create_app().openapi()["components"]
+    components = committed()["components"]
     validator = jsonschema.Draft202012Validator({"$ref": "#/components/schemas/JobEvent", "components": components})
     assert {"status_changed", *(told.type for told in TOLD)} <= {event["type"] for event in shown}
     assert [error.message for event in shown for error in validator.iter_errors(event)] == []

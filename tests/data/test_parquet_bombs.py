@@ -2,6 +2,7 @@
 
 import io
 import tracemalloc
+from collections.abc import Callable
 from typing import Any
 
 import pyarrow as arrow
@@ -42,15 +43,16 @@ def peak(content: bytes, limits: Limits) -> tuple[int, str]:
 
 
 @pytest.mark.parametrize(
-    "content",
+    "pack",
     [
-        packed([LARGE] * 64),
-        packed([[{"role": "user", "content": LARGE}] * 64], MESSAGES),
-        packed([LARGE + str(at) for at in range(64)], use_dictionary=False, column_encoding="DELTA_BYTE_ARRAY"),
+        lambda: packed([LARGE] * 64),
+        lambda: packed([[{"role": "user", "content": LARGE}] * 64], MESSAGES),
+        lambda: packed([LARGE + str(at) for at in range(64)], use_dictionary=False, column_encoding="DELTA_BYTE_ARRAY"),
     ],
     ids=["column", "inside of lists", "differences"],
 )
-def test_parquet_repeated_text_is_refused_before_unpacking(content: bytes) -> None:
+def test_parquet_repeated_text_is_refused_before_unpacking(pack: Callable[[], bytes]) -> None:
+    content = pack()
     assert len(content) < 20_000
     size, refused = peak(content, Limits())
     assert refused == "expands_too_far" and size < 32 * MEBI
