@@ -8,8 +8,15 @@ const root = fileURLToPath(new URL(".", import.meta.url));
 const features = readdirSync(new URL("./src/features", import.meta.url));
 
 // Imports point one way: app → features → components, charts → lib. Another folder of src is imported as "@/...",
-// never by climbing up to it, so these patterns see every import. `uses` declares whose `api` a feature may import.
-const uses = { annotation: ["auth", "datasets", "jobs"], run: ["jobs"] };
+// never by climbing up to it, so these patterns see every import. `uses` declares whose `api` and `ui/index.ts` (the parts
+// that a feature offers to others) a feature may import.
+const uses = {
+  annotation: ["auth", "datasets", "jobs"],
+  "job-actions": ["jobs"],
+  "job-form": ["datasets", "jobs"],
+  jobs: ["job-actions"],
+  run: ["jobs", "job-actions"],
+};
 
 // The primitive library stays replaceable: only components/ imports it.
 const PRIMITIVES = { group: ["@ariakit/*"], message: "Use a component of @/components." };
@@ -35,7 +42,12 @@ const others = (name) =>
     .filter((other) => other !== name)
     .map((other) =>
       uses[name]?.includes(other)
-        ? [`@/features/${other}/**`, `!@/features/${other}/api`, `!@/features/${other}/api/**`]
+        ? [
+            `@/features/${other}/**`,
+            `!@/features/${other}/api`,
+            `!@/features/${other}/api/**`,
+            `!@/features/${other}/ui`,
+          ]
         : `@/features/${other}/**`,
     );
 

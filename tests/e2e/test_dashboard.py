@@ -13,6 +13,7 @@ from client.sdk import Client
 from tests.client.conftest import Up
 from tests.client.test_local import parts
 from tests.e2e.adding import add, confirm, look_at, status
+from tests.e2e.axe import violations
 from tests.e2e.conftest import TINY, NewPage, Submit
 from tests.waiting import eventually
 
@@ -90,16 +91,34 @@ def test_dashboard_api_restart_loses_and_repeats_no_point(
     assert page.evaluate("window.notReloaded") is True
 
 
-def test_a_job_is_cancelled_after_a_question(new_page: NewPage, submit_ppo: Submit) -> None:
+def test_a_running_job_is_tuned_paused_and_cancelled(new_page: NewPage, submit_ppo: Submit) -> None:
     job_id = submit_ppo(steps=10_000)
     page = new_page()
     page.goto(f"/jobs/{job_id}")
-    page.get_by_role("button", name="Cancel job").click()
+    page.get_by_role("button", name="Live settings").click(timeout=60_000)
+    page.get_by_label("KL coefficient").fill("-1")
+    expect(page.get_by_text("The value must be at least 0.")).to_be_visible()
+    page.get_by_label("KL coefficient").fill("0.2")
+    page.get_by_role("button", name="Apply").click()
+    expect(page.get_by_text(re.compile("→ 0.2. Done after step"))).to_be_visible(timeout=60_000)
+    assert violations(page) == []
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Pause").click()
+    expect(page.locator('[data-status="paused"]')).to_be_visible(timeout=60_000)
+    page.get_by_role("button", name="Actions").click()
+    page.get_by_role("menuitem", name="Cancel").click()
     page.get_by_role("button", name="Keep it").click()
-    page.get_by_role("button", name="Cancel job").click()
+    # The same menu by keyboard: its last entry.
+    page.get_by_role("button", name="Actions").press("Enter")
+    expect(page.get_by_role("menu")).to_be_visible()
+    page.keyboard.press("End")
+    page.keyboard.press("Enter")
     page.get_by_role("button", name="Cancel the job").click()
     expect(page.locator('[data-status="cancelled"]')).to_be_visible(timeout=60_000)
-    expect(page.get_by_role("button", name="Cancel job")).to_have_count(0)
+    page.get_by_role("button", name="Actions").click()
+    expect(page.get_by_role("menuitem")).to_have_text(
+        ["Retry", "Clone with changes", "Branch from a checkpoint…", "Edit name, tags and notes…", "Archive", "Delete…"]
+    )
 
 
 def test_a_bad_upload_is_explained_line_by_line(new_page: NewPage, tmp_path: Path) -> None:

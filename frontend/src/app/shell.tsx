@@ -7,6 +7,7 @@ import { ThemeButton } from "@/app/theme";
 import { Button } from "@/components/button";
 import { LeaveIcon, MarkIcon } from "@/components/icons";
 import { Skeleton } from "@/components/status";
+import { Toasts } from "@/components/toast";
 import { signOut } from "@/features/auth/api";
 import { paths } from "@/lib/address";
 import { answer, api, sessionKey } from "@/lib/api/client";
@@ -48,6 +49,7 @@ export function Shell() {
           </Suspense>
         </Boundary>
       </main>
+      <Toasts />
     </>
   );
 }

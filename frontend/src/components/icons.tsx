@@ -60,3 +60,10 @@ export const MarkIcon = () => (
     <path d="M6 8.5h20" stroke="#8fd3c4" strokeWidth="1.8" strokeLinecap="round" strokeDasharray="1 4.5" />
   </svg>
 );
+export const MoreIcon = () => (
+  <svg {...stroke}>
+    <circle cx="3" cy="8" r="0.75" fill="currentColor" />
+    <circle cx="8" cy="8" r="0.75" fill="currentColor" />
+    <circle cx="13" cy="8" r="0.75" fill="currentColor" />
+  </svg>
+);

@@ -1,5 +1,17 @@
-import { Dialog, DialogHeading, Popover, usePopoverStore } from "@ariakit/react";
+import {
+  Dialog,
+  DialogHeading,
+  Menu,
+  MenuItem,
+  MenuSeparator,
+  Popover,
+  useMenuStore,
+  usePopoverStore,
+  useStoreState,
+} from "@ariakit/react";
 import { type ReactNode, type RefObject, useEffect } from "react";
+import { Link } from "react-router";
+import type { MenuEntry } from "@/components/menu";
 import styles from "./overlay.module.css";
 
 interface ModalProps {
@@ -49,5 +61,62 @@ export function PopoverBox({ button, label, wide, open, setOpen, children }: Pop
     >
       {children}
     </Popover>
+  );
+}
+
+interface MenuBoxProps {
+  button: RefObject<HTMLButtonElement | null>;
+  label: string;
+  entries: readonly MenuEntry[];
+  open: boolean;
+  setOpen: (open: boolean) => void;
+}
+
+/** The list of a menu. It is loaded when the first menu opens. */
+export function MenuBox({ button, label, entries, open, setOpen }: MenuBoxProps) {
+  const store = useMenuStore({ placement: "bottom-end", open, setOpen });
+  const first = useStoreState(store, ({ items }) => items[0]?.id);
+  // The library's own button would move the focus into the menu.
+  useEffect(() => {
+    if (open && first) store.move(first);
+  }, [store, open, first]);
+  useEffect(() => {
+    store.setAnchorElement(button.current);
+    store.setDisclosureElement(button.current);
+  }, [store, button]);
+  return (
+    <Menu
+      store={store}
+      portal
+      unmountOnHide
+      gutter={4}
+      overflowPadding={8}
+      aria-label={label}
+      className={styles.options}
+      // A click in a row of a table would otherwise open the page of the row.
+      onClick={(event) => event.stopPropagation()}
+    >
+      {entries.map((entry, index) => (
+        <Entry key={entry.label} entry={entry} first={index === 0} />
+      ))}
+    </Menu>
+  );
+}
+
+function Entry({ entry, first }: { entry: MenuEntry; first: boolean }) {
+  const className = `${styles.option} ${entry.danger ? styles.danger : ""}`;
+  return (
+    <>
+      {entry.group && !first && <MenuSeparator className={styles.separator} />}
+      {entry.to === undefined ? (
+        <MenuItem className={className} onClick={entry.onSelect}>
+          {entry.label}
+        </MenuItem>
+      ) : (
+        <MenuItem className={className} render={<Link to={entry.to} />}>
+          {entry.label}
+        </MenuItem>
+      )}
+    </>
   );
 }

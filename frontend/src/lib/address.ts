@@ -1,10 +1,28 @@
 import { useCallback } from "react";
 import { useSearchParams } from "react-router";
 
+/** What the form of a new job starts from. */
+interface NewJob {
+  /** A job whose spec is copied. */
+  clone?: string;
+  /** A job that the new one continues, from its checkpoint `checkpoint`. */
+  branch?: string;
+  checkpoint?: string;
+  /** A dataset that is trained on. */
+  dataset?: string;
+  /** Changes as a JSON object of values by path, such as `{"ppo.kl.coef": 0.1}`. */
+  set?: string;
+}
+
 /** Addresses of the pages. */
 export const paths = {
   jobs: "/",
   job: (id: string): string => `/jobs/${id}`,
+  /** The form of a new job, filled in from `of`. */
+  newJob: (of: NewJob = {}): string => {
+    const query = new URLSearchParams(Object.entries(of).filter(([, value]) => value !== undefined)).toString();
+    return `/jobs/new${query && `?${query}`}`;
+  },
   datasets: "/datasets",
   newDataset: "/datasets/new",
   /** Where an upload is looked at before it becomes a dataset. */

@@ -44,8 +44,6 @@ const TONES: Record<string, Tone> = {
 };
 
 const TERMINAL = new Set(["succeeded", "failed", "cancelled"]);
-const CANCELLABLE = new Set(["queued", "starting", "running", "pausing", "paused"]);
 
 export const statusTone = (status: string): Tone => TONES[status] ?? "neutral";
 export const hasEnded = (status: string): boolean => TERMINAL.has(status);
-export const canCancel = (status: string): boolean => CANCELLABLE.has(status);

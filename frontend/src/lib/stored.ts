@@ -26,3 +26,11 @@ export function writeText(key: string, value: string): void {
     // Blocked: the choice then lasts until the page is left.
   }
 }
+
+export function removeText(key: string): void {
+  try {
+    localStorage.removeItem(key);
+  } catch {
+    // Blocked: nothing was kept.
+  }
+}

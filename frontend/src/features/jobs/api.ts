@@ -18,9 +18,6 @@ export const jobQuery = (id: string) =>
     queryFn: () => answer(api.GET("/v1/jobs/{job_id}", { params: { path: { job_id: id } } })),
   });
 
-export const cancelJob = (id: string) =>
-  answer(api.POST("/v1/jobs/{job_id}/cancel", { params: { path: { job_id: id } } }));
-
 export const checkpointsQuery = (id: string) =>
   queryOptions({
     queryKey: [...jobsKey, id, "checkpoints"],

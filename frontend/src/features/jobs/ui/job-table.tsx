@@ -2,6 +2,7 @@ import { Sparkline } from "@/charts/sparkline";
 import { ProgressBar, StatusBadge } from "@/components/status";
 import { RowLink, Table } from "@/components/table";
 import { TimeAgo, useNow } from "@/components/text";
+import { JobActions } from "@/features/job-actions/ui";
 import { paths } from "@/lib/address";
 import type { JobSummary } from "@/lib/api/types";
 import { duration, percent, secondsBetween, NO_VALUE } from "@/lib/format";
@@ -9,10 +10,15 @@ import { hasEnded, stageShort, statusTone } from "@/lib/states";
 import styles from "./job-table.module.css";
 
 const HEAD = ["Job", "Status", "Progress", "PPO reward", "Created", "Duration"];
+const ACTIONS = (
+  <th key="actions" scope="col">
+    <span className="visually-hidden">Actions</span>
+  </th>
+);
 
 export function JobTable({ jobs }: { jobs: readonly JobSummary[] }) {
   return (
-    <Table head={HEAD} className={styles.jobs}>
+    <Table head={[...HEAD, ACTIONS]} className={styles.jobs}>
       {jobs.map((job) => (
         <JobRow key={job.id} job={job} />
       ))}
@@ -41,6 +47,9 @@ function JobRow({ job }: { job: JobSummary }) {
       </td>
       <td className={styles.time}>
         <Duration job={job} />
+      </td>
+      <td className={styles.menu}>
+        <JobActions job={job} look="row" />
       </td>
     </tr>
   );

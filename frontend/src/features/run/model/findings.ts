@@ -1,4 +1,4 @@
-import type { EventOf, JobEvent } from "@/lib/api/types";
+import type { EventOf, JobEvent, SuggestedChange } from "@/lib/api/types";
 
 /** The latest finding of a health rule, and its number of occurrences. */
 export interface Finding {
@@ -8,6 +8,8 @@ export interface Finding {
   readonly step: number | null;
   readonly cause: string;
   readonly suggestion: string;
+  /** The suggestion for programs. Runs of an older release have none. */
+  readonly changes: readonly SuggestedChange[] | undefined;
   readonly evidence: EventOf<"health">["data"]["evidence"];
   readonly times: number;
 }
@@ -46,7 +48,7 @@ export function remarks(log: readonly JobEvent[]): Remark[] {
 }
 
 function read(event: EventOf<"health">, times: number): Finding {
-  const { action, cause, suggestion, evidence } = event.data;
+  const { action, cause, suggestion, changes, evidence } = event.data;
   return {
     rule: event.data.rule.replaceAll("_", " ").replace(/\bkl\b/, "KL"),
     action,
@@ -54,6 +56,7 @@ function read(event: EventOf<"health">, times: number): Finding {
     step: event.step,
     cause,
     suggestion,
+    changes,
     evidence,
     times,
   };

@@ -1,19 +1,21 @@
 import { Popover } from "@/components/popover";
 import { Prose } from "@/components/text";
+import { FindingAction } from "@/features/job-actions/ui";
 import { type Finding, findings, type Remark, remarks } from "@/features/run/model/findings";
-import type { JobEvent } from "@/lib/api/types";
+import type { JobEvent, JobSummary } from "@/lib/api/types";
 import { count, measured } from "@/lib/format";
 import { stageShort } from "@/lib/states";
 import styles from "./findings.module.css";
 
 interface FindingsProps {
+  job: JobSummary;
   log: readonly JobEvent[];
   /** Whether the log is complete; before, no health is known. */
   loaded: boolean;
 }
 
 /** The run's health in one line. It opens the findings of the health rules and the run's warnings. */
-export function Findings({ log, loaded }: FindingsProps) {
+export function Findings({ job, log, loaded }: FindingsProps) {
   const found = findings(log);
   const messages = remarks(log);
   if (!found.length && !messages.length) return <p className={styles.none}>{loaded && "No health findings"}</p>;
@@ -33,7 +35,7 @@ export function Findings({ log, loaded }: FindingsProps) {
     >
       <ul className={styles.findings}>
         {found.map((finding) => (
-          <Rule key={finding.rule} finding={finding} />
+          <Rule key={finding.rule} job={job} finding={finding} />
         ))}
         {messages.map((remark) => (
           <Message key={remark.text} remark={remark} />
@@ -65,8 +67,8 @@ const DONE: Record<string, string> = {
   roll_back: "went back to an earlier checkpoint",
 };
 
-function Rule({ finding }: { finding: Finding }) {
-  const { rule, action, stage, step, cause, suggestion, evidence, times } = finding;
+function Rule({ job, finding }: { job: JobSummary; finding: Finding }) {
+  const { rule, action, stage, step, cause, suggestion, changes, evidence, times } = finding;
   return (
     <li className={action === "warn" ? styles.warning : styles.error}>
       <p className={styles.head}>
@@ -92,6 +94,7 @@ function Rule({ finding }: { finding: Finding }) {
       <p className={styles.text}>
         <Prose text={suggestion} />
       </p>
+      <FindingAction job={job} changes={changes} />
     </li>
   );
 }

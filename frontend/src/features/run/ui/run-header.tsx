@@ -1,18 +1,14 @@
-import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { useState } from "react";
 import { Link } from "react-router";
-import { Button, buttonClass } from "@/components/button";
-import { ConfirmDialog } from "@/components/dialog";
+import { buttonClass } from "@/components/button";
 import { Fact, Facts, useDocumentTitle } from "@/components/page-header";
 import { StatusBadge } from "@/components/status";
 import { TimeAgo, useNow } from "@/components/text";
-import { cancelJob, jobQuery, jobsKey } from "@/features/jobs/api";
+import { JobActions } from "@/features/job-actions/ui";
 import { liveness, type Pulse } from "@/features/run/model/liveness";
 import { processesOf, seedsOf } from "@/features/run/model/spec";
 import { paths } from "@/lib/address";
 import type { Job, JobEvent } from "@/lib/api/types";
 import { duration, secondsBetween } from "@/lib/format";
-import { canCancel } from "@/lib/states";
 import styles from "./run.module.css";
 
 interface RunHeaderProps {
@@ -45,7 +41,7 @@ export function RunHeader({ job, pulse, log }: RunHeaderProps) {
               Annotate
             </Link>
           )}
-          {canCancel(job.status) && <CancelButton job={job} />}
+          <JobActions job={job} />
         </div>
       </div>
       <RunFacts job={job} log={log} />
@@ -103,46 +99,5 @@ function ConnectionState({ pulse }: { pulse: Pulse }) {
     <span className={`${styles.connection} ${styles[state]}`} role="status" title={title} data-connection={state}>
       {label}
     </span>
-  );
-}
-
-function CancelButton({ job }: { job: Job }) {
-  const [asking, setAsking] = useState(false);
-  const client = useQueryClient();
-  const cancel = useMutation({
-    mutationFn: () => cancelJob(job.id),
-    onSuccess: (updated) => client.setQueryData(jobQuery(job.id).queryKey, updated),
-    // A job that has just ended by itself refuses; what it has become is the answer.
-    onError: () => void client.invalidateQueries({ queryKey: jobsKey }),
-  });
-  const confirm = () => {
-    setAsking(false);
-    cancel.mutate();
-  };
-  return (
-    <>
-      {cancel.error && (
-        <span className={styles.error} role="alert">
-          {cancel.error.message}
-        </span>
-      )}
-      <Button look="danger" onClick={() => setAsking(true)} disabled={cancel.isPending}>
-        {cancel.isPending ? "Cancelling…" : "Cancel job"}
-      </Button>
-      <ConfirmDialog
-        open={asking}
-        title="Cancel this job?"
-        confirm="Cancel the job"
-        keep="Keep it"
-        onConfirm={confirm}
-        onClose={() => setAsking(false)}
-      >
-        <p>
-          {job.status === "queued"
-            ? "It has not started yet."
-            : "It stops after the current step. Its checkpoints stay, but a cancelled job cannot be resumed."}
-        </p>
-      </ConfirmDialog>
-    </>
   );
 }

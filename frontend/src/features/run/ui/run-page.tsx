@@ -56,7 +56,7 @@ function Run({ id }: { id: string }) {
       <StageStepper stages={stages} series={view.run.series} chosen={stage} onChoose={chooseStage} />
       <div className={styles.line}>
         <RunLine job={job} />
-        <Findings log={view.run.log} loaded={view.loaded} />
+        <Findings job={job} log={view.run.log} loaded={view.loaded} />
       </div>
       <Seeds job={job} log={view.run.log} />
       <RunTabs job={job} view={view} stages={stages} stage={stage} tab={tab} onTab={chooseTab} />

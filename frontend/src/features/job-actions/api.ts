@@ -1,0 +1,42 @@
+import { queryOptions } from "@tanstack/react-query";
+import { jobsKey } from "@/features/jobs/api";
+import { accepted, answer, api } from "@/lib/api/client";
+import type { components } from "@/lib/api/schema.gen";
+
+export type JobChange = components["schemas"]["ChangeJob"];
+export type Commands = components["schemas"]["CommandRequest"];
+
+const of = (id: string) => ({ params: { path: { job_id: id } } });
+
+export const pauseJob = (id: string) => answer(api.POST("/v1/jobs/{job_id}/pause", of(id)));
+export const resumeJob = (id: string) => answer(api.POST("/v1/jobs/{job_id}/resume", of(id)));
+export const retryJob = (id: string) => answer(api.POST("/v1/jobs/{job_id}/retry", of(id)));
+export const cancelJob = (id: string) => answer(api.POST("/v1/jobs/{job_id}/cancel", of(id)));
+export const archiveJob = (id: string) => answer(api.POST("/v1/jobs/{job_id}/archive", of(id)));
+export const unarchiveJob = (id: string) => answer(api.POST("/v1/jobs/{job_id}/unarchive", of(id)));
+export const deleteJob = (id: string) => accepted(api.DELETE("/v1/jobs/{job_id}", of(id)));
+
+export const extendJob = (id: string, steps: number) =>
+  answer(api.POST("/v1/jobs/{job_id}/extend", { ...of(id), body: { steps } }));
+
+export const changeJob = (id: string, body: JobChange) => answer(api.PATCH("/v1/jobs/{job_id}", { ...of(id), body }));
+
+/** The live knobs of the stage that runs. */
+export const knobsQuery = (id: string) =>
+  queryOptions({
+    queryKey: [...jobsKey, id, "knobs"],
+    queryFn: () => answer(api.GET("/v1/jobs/{job_id}/knobs", of(id))),
+  });
+
+/** The newest commands of a job, newest first. */
+export const commandsQuery = (id: string) =>
+  queryOptions({
+    queryKey: [...jobsKey, id, "commands"],
+    queryFn: async () => {
+      const query = { limit: 50, order: "desc" } as const;
+      return (await answer(api.GET("/v1/jobs/{job_id}/commands", { params: { path: { job_id: id }, query } }))).data;
+    },
+  });
+
+export const sendCommands = (id: string, body: Commands) =>
+  answer(api.POST("/v1/jobs/{job_id}/commands", { ...of(id), body }));

@@ -1,0 +1,56 @@
+import { expect, test } from "vitest";
+import { outcome, rangeText, readDraft, readKnob } from "@/features/job-actions/model/knobs";
+import { liveChange } from "@/features/job-actions/model/suggestions";
+import type { JobKnob } from "@/lib/api/types";
+
+const knob = (name: JobKnob["name"], value: number, more: Partial<JobKnob> = {}): JobKnob => ({
+  name,
+  field: name === "kl_coef" ? "ppo.kl.coef" : "ppo.learning_rate",
+  value,
+  available: true,
+  reason: null,
+  minimum: 0,
+  exclusive_minimum: false,
+  maximum: null,
+  exclusive_maximum: false,
+  ...more,
+});
+const RATE = knob("learning_rate", 3e-6, { exclusive_minimum: true, maximum: 1, exclusive_maximum: true });
+
+test("the range of a knob in words", () => {
+  expect(rangeText(RATE)).toBe("above 0 and below 1");
+  expect(rangeText(knob("kl_coef", 0.05))).toBe("at least 0");
+  expect(rangeText({ minimum: null, exclusive_minimum: false, maximum: null, exclusive_maximum: false })).toBe(
+    "any number",
+  );
+});
+
+test("the text of a knob is read as a number in its range", () => {
+  expect([readKnob(" 1e-5 ", RATE), readKnob("", RATE), readKnob("0", knob("kl_coef", 1))]).toEqual([1e-5, null, 0]);
+  expect(() => readKnob("0", RATE)).toThrow("above 0 and below 1");
+  expect(() => readKnob("1", RATE)).toThrow("below 1");
+  expect(() => readKnob("fast", RATE)).toThrow("Enter a number");
+});
+
+test("only changed knobs are sent, and each fault is named at its knob", () => {
+  const knobs = [knob("kl_coef", 0.05), RATE];
+  expect(readDraft({ kl_coef: "0.05", learning_rate: "1e-6" }, knobs)).toEqual({
+    commands: { learning_rate: 1e-6 },
+    problems: {},
+  });
+  expect(Object.keys(readDraft({ kl_coef: "-1" }, knobs).problems)).toEqual(["kl_coef"]);
+});
+
+test("the outcome of a command", () => {
+  expect(outcome({ status: "applied", step: 4, reason: null })).toBe("Done after step 4");
+  expect(outcome({ status: "refused", step: 4, reason: "No." })).toBe("Refused: No.");
+});
+
+test("a suggestion is applied live where its field is a knob of the stage", () => {
+  const knobs = [knob("kl_coef", 0.2)];
+  expect(liveChange({ field: "ppo.kl.coef", value: 0.1, factor: 2 }, knobs)?.to).toBe(0.4);
+  expect(liveChange({ field: "ppo.kl.coef", value: 0.007, factor: null }, knobs)?.to).toBe(0.007);
+  expect(liveChange({ field: "model.dtype", value: "float32", factor: null }, knobs)).toBeNull();
+  const gone = [knob("kl_coef", 0.2, { available: false })];
+  expect(liveChange({ field: "ppo.kl.coef", value: 0.1, factor: 2 }, gone)).toBeNull();
+});

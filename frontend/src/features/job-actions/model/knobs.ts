@@ -1,0 +1,78 @@
+import type { Commands } from "@/features/job-actions/api";
+import type { JobCommand, JobKnob } from "@/lib/api/types";
+import { number } from "@/lib/format";
+
+type KnobName = JobKnob["name"];
+
+export const KNOB_LABELS: Record<KnobName, string> = {
+  kl_coef: "KL coefficient",
+  kl_target: "KL target",
+  learning_rate: "Learning rate",
+  critic_learning_rate: "Learning rate of the critic",
+};
+
+export const KNOB_UNITS: Record<KnobName, string> = {
+  kl_coef: "β",
+  kl_target: "nats per response",
+  learning_rate: "peak, per step",
+  critic_learning_rate: "peak, per step",
+};
+
+const ACTION_LABELS = { evaluate: "Evaluation", checkpoint: "Checkpoint" } as const;
+
+export const commandLabel = ({ name }: Pick<JobCommand, "name">): string =>
+  name === "evaluate" || name === "checkpoint" ? ACTION_LABELS[name] : KNOB_LABELS[name];
+
+type Bounds = Pick<JobKnob, "minimum" | "exclusive_minimum" | "maximum" | "exclusive_maximum">;
+
+/** The allowed values in words, such as "above 0 and below 1". */
+export function rangeText({ minimum, exclusive_minimum, maximum, exclusive_maximum }: Bounds): string {
+  const low = minimum === null ? "" : `${exclusive_minimum ? "above" : "at least"} ${number(minimum)}`;
+  const high = maximum === null ? "" : `${exclusive_maximum ? "below" : "at most"} ${number(maximum)}`;
+  return [low, high].filter(Boolean).join(" and ") || "any number";
+}
+
+/** The number in a field; null for an empty one. Throws an Error with the remedy for any other text or a value out of range. */
+export function readKnob(text: string, bounds: Bounds): number | null {
+  const trimmed = text.trim().replace("−", "-");
+  if (!trimmed) return null;
+  const value = Number(trimmed);
+  if (!Number.isFinite(value)) throw new Error("Enter a number, such as 0.05 or 3e-6.");
+  const { minimum, exclusive_minimum, maximum, exclusive_maximum } = bounds;
+  const isLow = minimum !== null && (exclusive_minimum ? value <= minimum : value < minimum);
+  const isHigh = maximum !== null && (exclusive_maximum ? value >= maximum : value > maximum);
+  if (isLow || isHigh) throw new Error(`The value must be ${rangeText(bounds)}.`);
+  return value;
+}
+
+export type Draft = Partial<Record<KnobName, string>>;
+
+export interface Reading {
+  /** The changed knobs, as the request sends them. */
+  readonly commands: Commands;
+  readonly problems: Partial<Record<KnobName, string>>;
+}
+
+/** The changes of a draft. A knob whose text is its present value is not sent. */
+export function readDraft(draft: Draft, knobs: readonly JobKnob[]): Reading {
+  const commands: Partial<Record<KnobName, number>> = {};
+  const problems: Partial<Record<KnobName, string>> = {};
+  for (const knob of knobs) {
+    const text = draft[knob.name];
+    if (text === undefined || !knob.available) continue;
+    try {
+      const value = readKnob(text, knob);
+      if (value !== null && value !== knob.value) commands[knob.name] = value;
+    } catch (error) {
+      problems[knob.name] = error instanceof Error ? error.message : String(error);
+    }
+  }
+  return { commands: commands as Commands, problems };
+}
+
+/** The outcome of a command, in words. */
+export function outcome(command: Pick<JobCommand, "status" | "step" | "reason">): string {
+  if (command.status === "pending") return "The trainer takes it up after the present step";
+  if (command.status === "refused") return `Refused: ${command.reason ?? "no reason was given"}`;
+  return command.step === null ? "Done" : `Done after step ${command.step}`;
+}

@@ -1,0 +1,23 @@
+import { lazy, Suspense } from "react";
+import type { JobSummary } from "@/lib/api/types";
+
+/** The dialogs are loaded when the first one opens. */
+const Dialogs = lazy(async () => ({ default: (await import("@/features/job-actions/ui/dialogs")).JobDialog }));
+
+export type DialogAction = "cancel" | "delete" | "branch" | "extend" | "edit" | "command";
+
+export interface ActionDialogProps {
+  action: DialogAction;
+  job: JobSummary;
+  onClose: () => void;
+  onDeleted?: (() => void) | undefined;
+}
+
+/** The dialog of an action that needs an answer. */
+export function ActionDialog(props: ActionDialogProps) {
+  return (
+    <Suspense fallback={null}>
+      <Dialogs {...props} />
+    </Suspense>
+  );
+}

@@ -1,0 +1,85 @@
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { Link } from "react-router";
+import { Button, buttonClass } from "@/components/button";
+import { ConfirmDialog } from "@/components/dialog";
+import { toast } from "@/components/toast";
+import { knobsQuery, sendCommands } from "@/features/job-actions/api";
+import { KNOB_LABELS } from "@/features/job-actions/model/knobs";
+import { changeParameter, changeText, liveChange } from "@/features/job-actions/model/suggestions";
+import { jobsKey } from "@/features/jobs/api";
+import { paths } from "@/lib/address";
+import type { JobSummary, SuggestedChange } from "@/lib/api/types";
+import { number } from "@/lib/format";
+import styles from "./actions.module.css";
+
+interface FindingActionProps {
+  job: Pick<JobSummary, "id" | "actions">;
+  /** The alternatives of a finding. Runs of an older release have none. */
+  changes: readonly SuggestedChange[] | undefined;
+}
+
+/** "Apply this suggestion": each alternative of a health finding, as a live change or as a new job with a changed spec. */
+export function FindingAction({ job, changes = [] }: FindingActionProps) {
+  const isLive = job.actions.includes("command");
+  const knobs = useQuery({ ...knobsQuery(job.id), enabled: isLive && changes.length > 0 });
+  if (!changes.length) return null;
+  return (
+    <p className={styles.suggested}>
+      Apply:
+      {changes.map((change) => {
+        const live = isLive && knobs.data ? liveChange(change, knobs.data.knobs) : null;
+        if (live) return <LiveButton key={change.field} jobId={job.id} live={live} />;
+        const set = changeParameter([change]);
+        return (
+          <Link
+            key={change.field}
+            className={buttonClass()}
+            to={paths.newJob({ clone: job.id, set })}
+            title="Opens the form of a new job with this change"
+          >
+            Clone with {changeText(change)}
+          </Link>
+        );
+      })}
+    </p>
+  );
+}
+
+function LiveButton({ jobId, live }: { jobId: string; live: NonNullable<ReturnType<typeof liveChange>> }) {
+  const [asking, setAsking] = useState(false);
+  const client = useQueryClient();
+  const label = KNOB_LABELS[live.knob.name];
+  const send = useMutation({
+    mutationFn: () => sendCommands(jobId, { [live.knob.name]: live.to, evaluate: false, checkpoint: false }),
+    onSuccess: () => {
+      toast(`${label} changes to ${number(live.to)} after the present step.`);
+      void client.invalidateQueries({ queryKey: [...jobsKey, jobId] });
+    },
+    onError: (error) => toast(error.message, { tone: "bad" }),
+  });
+  return (
+    <>
+      <Button onClick={() => setAsking(true)} disabled={send.isPending}>
+        {label} {number(live.from)} → {number(live.to)}
+      </Button>
+      <ConfirmDialog
+        open={asking}
+        title={`Change the ${label} of this run?`}
+        confirm="Change it"
+        keep="Leave it"
+        look="primary"
+        onConfirm={() => {
+          setAsking(false);
+          send.mutate();
+        }}
+        onClose={() => setAsking(false)}
+      >
+        <p>
+          <code>{live.knob.field}</code> changes from {number(live.from)} to {number(live.to)} after the present step.
+          You can change it back in the live settings.
+        </p>
+      </ConfirmDialog>
+    </>
+  );
+}

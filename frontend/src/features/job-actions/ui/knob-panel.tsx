@@ -1,0 +1,153 @@
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { Button } from "@/components/button";
+import { Note } from "@/components/card";
+import { Skeleton } from "@/components/status";
+import { Prose, TimeAgo } from "@/components/text";
+import { type Commands, commandsQuery, knobsQuery, sendCommands } from "@/features/job-actions/api";
+import {
+  commandLabel,
+  type Draft,
+  KNOB_LABELS,
+  KNOB_UNITS,
+  outcome,
+  rangeText,
+  readDraft,
+} from "@/features/job-actions/model/knobs";
+import { Refusal } from "@/features/job-actions/ui/dialogs";
+import { jobsKey } from "@/features/jobs/api";
+import type { JobCommand, JobKnob } from "@/lib/api/types";
+import { number } from "@/lib/format";
+import { stageLabel } from "@/lib/states";
+import styles from "./actions.module.css";
+
+const POLL_MS = 2000;
+
+/** Every live setting of the stage that runs, with its value, its range, what is under way, and its history. */
+export function KnobPanel({ jobId }: { jobId: string }) {
+  const knobs = useQuery({ ...knobsQuery(jobId), refetchInterval: POLL_MS });
+  const commands = useQuery({ ...commandsQuery(jobId), refetchInterval: POLL_MS });
+  const client = useQueryClient();
+  const [draft, setDraft] = useState<Draft>({});
+  const send = useMutation({
+    mutationFn: (body: Commands) => sendCommands(jobId, body),
+    onSuccess: (_, body) => {
+      if (!body.evaluate && !body.checkpoint) setDraft({});
+      void client.invalidateQueries({ queryKey: [...jobsKey, jobId] });
+    },
+  });
+  if (knobs.error && !knobs.data) return <Refusal error={knobs.error} />;
+  if (!knobs.data) return <Skeleton rows={4} label="Loading the live settings" />;
+  const { stage, knobs: all, pending } = knobs.data;
+  const { commands: changes, problems } = readDraft(draft, all);
+  const available = all.filter((knob) => knob.available);
+  const missing = all.filter((knob) => !knob.available);
+  const isReady = Object.keys(changes).length > 0 && Object.keys(problems).length === 0;
+  return (
+    <form
+      className={styles.form}
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (isReady) send.mutate(changes);
+      }}
+    >
+      <Note>{stageLabel(stage)} takes up a change between two steps. An exact resume repeats it at the same step.</Note>
+      {available.map((knob) => (
+        <Knob
+          key={knob.name}
+          knob={knob}
+          text={draft[knob.name] ?? ""}
+          problem={problems[knob.name]}
+          waiting={pending.find(({ name }) => name === knob.name)}
+          onChange={(text) => setDraft({ ...draft, [knob.name]: text })}
+        />
+      ))}
+      {missing.length > 0 && (
+        <details>
+          <summary>Settings that this run does not have</summary>
+          <ul className={styles.history}>
+            {missing.map(({ name, reason }) => (
+              <li key={name}>
+                {KNOB_LABELS[name]}: <Prose text={reason ?? ""} />
+              </li>
+            ))}
+          </ul>
+        </details>
+      )}
+      <Refusal error={send.error} />
+      <div className={styles.buttons}>
+        <Button onClick={() => send.mutate({ evaluate: true, checkpoint: false })} disabled={send.isPending}>
+          Evaluate now
+        </Button>
+        <Button onClick={() => send.mutate({ evaluate: false, checkpoint: true })} disabled={send.isPending}>
+          Checkpoint now
+        </Button>
+        <Button type="submit" look="primary" disabled={!isReady || send.isPending}>
+          Apply
+        </Button>
+      </div>
+      {commands.data && commands.data.length > 0 && <History commands={commands.data} />}
+    </form>
+  );
+}
+
+interface KnobProps {
+  knob: JobKnob;
+  text: string;
+  problem: string | undefined;
+  waiting: JobCommand | undefined;
+  onChange: (text: string) => void;
+}
+
+function Knob({ knob, text, problem, waiting, onChange }: KnobProps) {
+  const id = `knob-${knob.name}`;
+  return (
+    <div className={styles.knob}>
+      <label htmlFor={id}>
+        <b>{KNOB_LABELS[knob.name]}</b>
+        <small>
+          <code>{knob.field}</code>, {KNOB_UNITS[knob.name]}
+        </small>
+      </label>
+      <input
+        id={id}
+        type="text"
+        inputMode="decimal"
+        autoComplete="off"
+        placeholder={number(knob.value)}
+        value={text}
+        aria-describedby={`${id}-note`}
+        aria-invalid={problem !== undefined}
+        onChange={(event) => onChange(event.target.value)}
+      />
+      <small id={`${id}-note`}>
+        {problem !== undefined ? (
+          <span className={styles.fault}>{problem}</span>
+        ) : (
+          <>
+            Now {number(knob.value)}, {rangeText(knob)}
+            {waiting && `; ${number(waiting.value)} is pending`}
+          </>
+        )}
+      </small>
+    </div>
+  );
+}
+
+function History({ commands }: { commands: readonly JobCommand[] }) {
+  return (
+    <section>
+      <h2>Changes and requests so far</h2>
+      <ul className={styles.history} tabIndex={0}>
+        {commands.map((command) => (
+          <li key={command.id} data-status={command.status}>
+            {commandLabel(command)}
+            {command.value !== null &&
+              `${command.value_before === null ? "" : ` ${number(command.value_before)}`} → ${number(command.value)}`}
+            . {outcome(command)}. <TimeAgo time={command.created_at} />
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
