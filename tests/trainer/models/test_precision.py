@@ -10,6 +10,7 @@ import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
 from tests.trainer.models.lora.tools import BATCH, maker, stir
+from tests.trainer.preflight.by_formula import ByFormula
 from tests.trainer.run.tools import LENGTH, contents, crashing, run, spec_of
 from tests.trainer.running import events_of, metrics_of
 from tests.trainer.stage_tools import CPU, new_codec
@@ -89,8 +90,9 @@ def test_tf32_is_enabled_on_a_gpu_when_the_spec_sets_it(tf32: bool, device: str,
         torch.set_float32_matmul_precision("highest")
 
 
-def test_the_preflight_counts_what_auto_would_be_on_the_device(tmp_path: Path) -> None:
+def test_the_preflight_counts_what_auto_would_be_on_the_device(monkeypatch: pytest.MonkeyPatch) -> None:
     """No GPU is here, so one is asked about; half of a frozen model's linear layers is saved there."""
+    monkeypatch.setattr("trainer.preflight.check.Passes", ByFormula)
 
     @cache
     def memory(dtype: str | None, device: str) -> tuple[dict[str, int], list[str], str]:

@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +9,11 @@ import pytest
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
+from tests.trainer.preflight.by_formula import ByFormula
 from tests.trainer.rewards.tools import Reply, says, serving
 from tests.trainer.running import ROOT
 from trainer.cli import load_spec, main
 from trainer.preflight.check import CheckOptions, check
-from trainer.preflight.memory.fake_models import Blueprint
-from trainer.preflight.memory.passes import Passes
 from trainer.preflight.report import Finding, Report
 from trainer.spec import JobSpec
 from trainer.spec.path_rules import PathRules
@@ -68,21 +66,20 @@ def only(report: Report, code: str) -> Finding:
     return found
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _counted_once() -> Iterator[None]:
-    """Count each pass once for all tests of this file. Other files test the counts."""
-    counted: dict[tuple[object, ...], Passes] = {}
+@pytest.fixture
+def counted() -> None:
+    """For tests that need the counted passes."""
 
-    def passes(plan: Blueprint) -> Passes:
-        key = (plan.config.to_json_string(), plan.spec.model_dump_json(), plan.device, plan.packing)
-        return counted.setdefault(key, Passes(plan))
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("trainer.preflight.check.Passes", passes)
-        yield
+@pytest.fixture(autouse=True)
+def _by_formula(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Count no pass. Other files test the counts."""
+    if "counted" not in request.fixturenames:
+        monkeypatch.setattr("trainer.preflight.check.Passes", ByFormula)
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("counted")
 @pytest.mark.parametrize("example", sorted(ROOT.glob("examples/*.toml")), ids=lambda path: path.stem)
 def test_every_example_passes(example: Path) -> None:
     report = check(load_spec(example))
@@ -91,6 +88,7 @@ def test_every_example_passes(example: Path) -> None:
     assert [stage.stage for stage in report.stages] == list(load_spec(example).stages)
 
 
+@pytest.mark.usefixtures("counted")
 def test_a_sound_job_has_nothing_to_complain_of(tmp_path: Path) -> None:
     report = checked(tmp_path)
     assert [finding.code for finding in report.findings if finding.level != "info"] == []

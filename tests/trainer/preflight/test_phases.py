@@ -9,6 +9,7 @@ from torch import nn
 from transformers import GPT2Config, GPT2ForSequenceClassification, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM
 from transformers import LlamaForSequenceClassification as LlamaScorer
 
+from tests.trainer.preflight.by_formula import ByFormula
 from tests.trainer.stage_tools import CPU, context_of, new_codec
 from trainer.models import Model, builder_for
 from trainer.optim.learner import Learner
@@ -65,8 +66,13 @@ def spec_of(**changes: Any) -> JobSpec:
     return JobSpec.model_validate({**raw, **changes})
 
 
-def estimated(spec: JobSpec, kind: str, device: Literal["cpu", "cuda"] = "cpu") -> dict[str, PhaseMemory]:
-    """Every demonstration and every side of a pair has the same length, so that nothing is left to chance."""
+def estimated(
+    spec: JobSpec, kind: str, device: Literal["cpu", "cuda"] = "cpu", *, counted: bool = True
+) -> dict[str, PhaseMemory]:
+    """Every demonstration and every side of a pair has the same length, so that nothing is left to chance.
+
+    `counted` False: the passes are by formula, which takes no time. Weights, gradients and caches are the same.
+    """
     shown = [TokenizedDemonstration([2] * PROMPT, [3] * ANSWER)] * 16
     pairs = [TokenizedPair([2] * PROMPT, [3] * ANSWER, [3] * ANSWER, 1.0)] * 8
     verdicts = [TokenizedThumb([2] * PROMPT, [3] * ANSWER, True)] * 16
@@ -74,7 +80,7 @@ def estimated(spec: JobSpec, kind: str, device: Literal["cpu", "cuda"] = "cpu") 
         examples=shown, pairs=pairs, prompts=PROMPTS, held_out_prompts=PROMPTS[:8], verdicts=verdicts
     )
     sizes = Sizes(encoded, eos_id=3)
-    passes = Passes(Blueprint(POLICIES[kind][0], spec.model, device))
+    passes = (Passes if counted else ByFormula)(Blueprint(POLICIES[kind][0], spec.model, device))
     return {phase.phase: phase for phase in Phases(spec, passes, sizes).all()}
 
 
@@ -87,7 +93,7 @@ def test_phases_small_graph_cache_on_gpu_stays_for_the_update(monkeypatch: pytes
         monkeypatch.setattr("trainer.preflight.memory.phases.available", lambda device: memory)
         ppo = {"batch_size": 16, "minibatches": 2, "epochs": 1, "max_new_tokens": ANSWER, "rollout": rollout}
         model = {"path": "unused", "dtype": "float32"}
-        found = estimated(spec_of(ppo=ppo, runtime={}, model=model), "llama", "cuda")
+        found = estimated(spec_of(ppo=ppo, runtime={}, model=model), "llama", "cuda", counted=False)
         return [found[phase].parts.get("kv_cache", 0) for phase in ("ppo_rollout", "ppo_score", "ppo_update")]
 
     assert kept(16 * cache) == [cache, cache, cache]

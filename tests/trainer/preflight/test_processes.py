@@ -26,7 +26,10 @@ def test_a_share_is_that_of_the_process_with_the_most_tokens() -> None:
 
 
 def test_replicated_models_stay_whole_and_rows_are_shared_out() -> None:
-    alone, one_of_four = estimated(spec_of(), "llama"), estimated(spec_of(**FOUR), "llama")
+    alone, one_of_four = (
+        estimated(spec_of(), "llama", counted=False),
+        estimated(spec_of(**FOUR), "llama", counted=False),
+    )
     for phase, found in one_of_four.items():
         assert found.parts["weights"] == alone[phase].parts["weights"] and "gathered" not in found.parts
     assert one_of_four["sft"].parts["gradients"] == 4 * POLICY
@@ -37,7 +40,7 @@ def test_replicated_models_stay_whole_and_rows_are_shared_out() -> None:
 
 def test_fsdp_estimate_is_a_quarter_plus_gathered_weights() -> None:
     """Each of four processes holds a quarter of weights, gradients and optimizer state."""
-    found = estimated(spec_of(**FSDP), "llama")
+    found = estimated(spec_of(**FSDP), "llama", counted=False)
     learning = {"weights": POLICY, "gradients": POLICY, "optimizer": 2 * POLICY}  # 4 bytes each, by 4 processes
     learning["gathered"] = 4 * (2 * 86_448 + 3 * 25_440)
     assert {name: found["sft"].parts[name] for name in learning} == learning
@@ -49,7 +52,7 @@ def test_fsdp_estimate_is_a_quarter_plus_gathered_weights() -> None:
 
 
 def test_layers_that_compute_in_bfloat16_are_gathered_in_it() -> None:
-    found = estimated(spec_of(**FSDP, model={"path": "unused", "dtype": "bfloat16"}), "llama")
+    found = estimated(spec_of(**FSDP, model={"path": "unused", "dtype": "bfloat16"}), "llama", counted=False)
     assert found["sft"].parts["gathered"] == 4 * 2 * 86_448 + 2 * 3 * 25_440
     assert found["ppo_rollout"].parts["gathered"] == 4 * 86_448 + 2 * 3 * 25_440
 
@@ -66,7 +69,7 @@ def test_asynchronous_rollout_estimate_adds_a_policy_copy(dtype: str, size: int)
 
 
 def test_asynchronous_rollout_keeps_its_cache_during_the_update() -> None:
-    ahead = estimated(spec_of(ppo=PPO | {"rollout": {"asynchronous": True}}), "llama")
+    ahead = estimated(spec_of(ppo=PPO | {"rollout": {"asynchronous": True}}), "llama", counted=False)
     assert ahead["ppo_update"].parts["kv_cache"] == ahead["ppo_rollout"].parts["kv_cache"] > 0
 
 
