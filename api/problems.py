@@ -193,4 +193,4 @@ class Problem(Schema):
     allowed: list[Any] | None = None
     """For `invalid_transition`: the states that the job can change to."""
     requests: list[str] | None = None
-    """For `invalid_transition`: the requests about the job that are possible now, such as `pause`."""
+    """For `invalid_transition` and `job_not_ended`: the requests about the job that are possible now, such as `pause`."""

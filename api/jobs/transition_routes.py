@@ -130,7 +130,7 @@ def branch_job(
     return views.job_view(session, made)
 
 
-@router.post("/extend", status_code=201, dependencies=IDEMPOTENT, responses=documented(*NEW_JOB))
+@router.post("/extend", status_code=201, dependencies=IDEMPOTENT, responses=documented(*NEW_JOB, JobNotEnded))
 def extend_job(
     body: ExtendJob,
     job: JobDep,

@@ -8,6 +8,7 @@ from sqlalchemy.orm import Session
 from core.errors import InvalidRequest, InvalidSpec, NotFound
 from core.jobs.actors import Actor
 from core.jobs.branch import BranchStart, branch_job, can_resume
+from core.jobs.removal import lock_ended
 from core.jobs.stored_specs import spec_of
 from core.models import Checkpoint, Job
 from core.models.jobs import JobStatus, Relation
@@ -20,9 +21,10 @@ _REMEDY = "Branch from the checkpoint with the new `ppo.steps` to go on at the r
 def extend_job(session: Session, job: Job, steps: int, settings: Settings, actor: Actor) -> Job:
     """Queue a job that continues PPO from its last stored state to `steps`, and then runs the later stages.
 
-    Raises InvalidRequest for a job that cannot be extended, and InvalidSpec if a schedule depends on the number of steps.
-    Raises NotFound if the state is no longer stored, and the errors of `submit_job`.
+    Raises JobNotEnded, and InvalidRequest for another job that cannot be extended. Raises InvalidSpec if a schedule depends on
+    the number of steps, NotFound if the state is no longer stored, and the errors of `submit_job`.
     """
+    lock_ended(session, job.id)
     spec = spec_of(job)
     if job.status != JobStatus.SUCCEEDED or "ppo" not in spec.stages or spec.seeds > 1:
         raise InvalidRequest(f"{job.id} is no succeeded job with one seed and a PPO stage, so it cannot be extended.")

@@ -9,8 +9,9 @@ from sqlalchemy.orm import Session
 from core.blobs import BlobStore, discard
 from core.db import after_commit
 from core.errors import JobInUse, JobNotEnded, NotFound
+from core.jobs.state import allowed_requests
 from core.models import AnnotationPin, Checkpoint, CheckpointPin, Job
-from core.models.jobs import TERMINAL
+from core.models.jobs import TERMINAL, JobStatus
 
 log = logging.getLogger(__name__)
 
@@ -46,7 +47,8 @@ def lock_ended(session: Session, job_id: str) -> Job:
     if job is None:
         raise NotFound(f"There is no job {job_id!r}.")
     if job.status not in TERMINAL:
-        raise JobNotEnded(f"{job_id} is {job.status}. Cancel it or wait for its end.")
+        possible = allowed_requests(JobStatus(job.status))
+        raise JobNotEnded(f"{job_id} is {job.status}. Cancel it or wait for its end.", requests=possible)
     return job
 
 
