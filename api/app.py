@@ -28,6 +28,7 @@ from api.live.hub import Hub
 from api.middleware import RequestFrame
 from api.openapi import describe
 from api.problems import documented
+from api.templates import routes as templates
 from api.uploads import routes as uploads
 from api.validation import refuse_unknown_query
 from core.errors import InvalidRequest, PlatformError, QueryTimeout, Unavailable
@@ -44,6 +45,7 @@ ROUTERS = (
     jobs.router,
     command_routes.router,
     groups.router,
+    templates.router,
     transition_routes.router,
     validation_routes.router,
     events.router,

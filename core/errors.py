@@ -9,6 +9,7 @@
     ├── Conflict               409  the request does not fit the present state
     │   ├── IllegalTransition  409  a job cannot change from this state to that one
     │   ├── KeyInUse           409  a key cannot revoke itself
+    │   ├── NameTaken          409  another template has the name
     │   ├── JobNotRunning      409  the job takes no commands in its present state
     │   ├── KnobUnavailable    409  the job's present stage has no such knob or action
     │   ├── JobNotEnded        409  a job that has not ended cannot be archived or deleted
@@ -157,6 +158,11 @@ class JobNotEnded(Conflict):
 class KeyInUse(Conflict):
     code = "key_in_use"
     title = "The request is made with this key."
+
+
+class NameTaken(Conflict):
+    code = "name_taken"
+    title = "Another object has this name."
 
 
 class JobInUse(Conflict):

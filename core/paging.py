@@ -18,6 +18,7 @@ from core.models import (
     Job,
     JobCommand,
     JobGroup,
+    JobTemplate,
     Upload,
 )
 
@@ -27,6 +28,7 @@ T = TypeVar(
     bound=Job
     | JobCommand
     | JobGroup
+    | JobTemplate
     | Dataset
     | DatasetVersion
     | DatasetReport

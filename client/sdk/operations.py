@@ -43,6 +43,7 @@ from client.sdk.types import (
     SignInCode,
     SweepPlan,
     Telemetry,
+    Template,
     Upload,
     UploadLimits,
     UploadPartSum,
@@ -827,6 +828,82 @@ class Operations(Connection):
         `POST /v1/groups/{group_id}/cancel`
         """
         found: Group = self._json("POST", f"/v1/groups/{escaped(group_id)}/cancel")
+        return found
+
+    def create_template(
+        self, name: str, description: str | None = None, spec: Mapping[str, Any] | None = None
+    ) -> Template:
+        """Store a partial spec under a name. Its fields are checked, but none is required, and no dataset is looked up.
+
+        Rules between several sections are checked once the spec names a model and a dataset.
+
+        `POST /v1/templates`
+        """
+        found: Template = self._json(
+            "POST", "/v1/templates", body=given({"name": name, "description": description, "spec": spec})
+        )
+        return found
+
+    def list_templates(
+        self, name: str | None = None, order: Literal["asc", "desc"] | None = None
+    ) -> Iterator[Template]:
+        """Your templates.
+
+        `GET /v1/templates`
+        """
+        return self._pages("/v1/templates", params={"name": name, "order": order})
+
+    def get_template(self, template_id: str) -> Template:
+        """One template.
+
+        `GET /v1/templates/{template_id}`
+        """
+        found: Template = self._json("GET", f"/v1/templates/{escaped(template_id)}")
+        return found
+
+    def change_template(
+        self,
+        template_id: str,
+        name: Omitted | str | None = OMITTED,
+        description: Omitted | str | None = OMITTED,
+        spec: Omitted | Mapping[str, Any] | None = OMITTED,
+    ) -> Template:
+        """Change the name, the description or fields of the spec. Jobs that were submitted from it stay as they are.
+
+        `PATCH /v1/templates/{template_id}`
+        """
+        found: Template = self._json(
+            "PATCH",
+            f"/v1/templates/{escaped(template_id)}",
+            body={"name": name, "description": description, "spec": spec},
+        )
+        return found
+
+    def delete_template(self, template_id: str) -> None:
+        """Jobs that were submitted from the template stay.
+
+        `DELETE /v1/templates/{template_id}`
+        """
+        self._json("DELETE", f"/v1/templates/{escaped(template_id)}")
+
+    def create_job_from_template(
+        self,
+        template_id: str,
+        patch: Mapping[str, Any] | None = None,
+        priority: Literal["low", "normal", "high"] | None = None,
+        group: str | None = None,
+        force: bool | None = None,
+    ) -> Job:
+        """Submit a job with the spec of the template, changed by a merge patch. Errors point into the merged spec.
+
+        `POST /v1/templates/{template_id}/jobs`
+        """
+        found: Job = self._json(
+            "POST",
+            f"/v1/templates/{escaped(template_id)}/jobs",
+            params={"priority": priority, "group": group, "force": force},
+            body=given({"patch": patch}),
+        )
         return found
 
     def cancel_job(self, job_id: str, reason: str | None = None) -> Job:

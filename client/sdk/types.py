@@ -221,6 +221,17 @@ class ChangeJob(TypedDict, closed=True):
     """Texts by key, merged into the present ones; null removes a key. A job has at most 50, of 64 and 500 characters."""
 
 
+class ChangeTemplate(TypedDict, closed=True):
+    """A JSON merge patch (RFC 7396) on a template."""
+
+    name: NotRequired[str | None]
+    """The new name. It cannot be null."""
+    description: NotRequired[str | None]
+    """The new description; null empties it."""
+    spec: NotRequired[dict[str, Any] | None]
+    """Changes of the spec: null removes a field, objects are merged, and any other value replaces."""
+
+
 class CheckpointFile(TypedDict):
     """Path, size and checksum of one file."""
 
@@ -1004,6 +1015,13 @@ class JobFinding(TypedDict):
     """The change to make, if one is known."""
 
 
+class JobFromTemplate(TypedDict, closed=True):
+    """The changes of the job."""
+
+    patch: NotRequired[dict[str, Any]]
+    """JSON merge patch (RFC 7396) on the spec of the template: null restores the default of a field, objects are merged, and any other value replaces."""
+
+
 class JobGroupPlace(TypedDict):
     """The group that a job is in."""
 
@@ -1512,6 +1530,17 @@ class NewKey(TypedDict, closed=True):
 
     name: str
     """Its purpose, such as the name of a machine or a script."""
+
+
+class NewTemplate(TypedDict, closed=True):
+    """A partial spec under a name."""
+
+    name: str
+    """Unique among your templates."""
+    description: NotRequired[str]
+    """For people."""
+    spec: NotRequired[dict[str, Any]]
+    """Any fields of a job spec. Their values must be valid. Other fields that a job needs may come at its submission."""
 
 
 class NextItems(TypedDict, closed=True):
@@ -2633,6 +2662,40 @@ class TelemetrySeries(TypedDict):
     """Mean in each bucket; null where it was not measured."""
 
 
+class Template(TypedDict):
+    """A partial spec from which jobs are submitted."""
+
+    object: Literal["job.template"]
+    """Always `job.template`."""
+    id: str
+    """Begins with `tpl_`."""
+    name: str
+    """Unique among your templates. A job gets it as its name, unless the spec has one."""
+    description: str
+    """For people."""
+    spec: dict[str, Any]
+    """The given fields of a job spec, without defaults."""
+    created_at: str
+    """When it was made."""
+    updated_at: str
+    """When it was changed last."""
+
+
+class TemplateList(TypedDict):
+    """Templates, newest first unless asked otherwise."""
+
+    object: Literal["list"]
+    """Always `list`."""
+    data: list[Template]
+    """The items of this page."""
+    has_more: bool
+    """Whether more follow."""
+    first_id: str | None
+    """Cursor of the first item."""
+    last_id: str | None
+    """Cursor of the last item: the next page's `after`."""
+
+
 class TensorBoardTracker(TypedDict, closed=True):
     """TensorBoard event files, in the folder `tensorboard` of the run folder."""
 
@@ -2909,7 +2972,7 @@ class Problem(TypedDict):
     allowed: NotRequired[list[Any] | None]
     """For `invalid_transition`: the states that the job can change to."""
     requests: NotRequired[list[str] | None]
-    """For `invalid_transition`: the requests about the job that are possible now, such as `pause`."""
+    """For `invalid_transition` and `job_not_ended`: the requests about the job that are possible now, such as `pause`."""
 
 
 BadRows: TypeAlias = Literal["refuse", "report", "leave_out"]

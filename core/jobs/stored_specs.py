@@ -1,14 +1,16 @@
 """The specs of stored jobs: validated again, and changed by a JSON merge patch (RFC 7396)."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
+from core.db import check_storable
 from core.errors import InvalidRequest, InvalidSpec
 from core.models import Job
-from trainer.spec import JobSpec
-from trainer.spec.validation_errors import explain
+from trainer.spec import DATASETS, JobSpec
+from trainer.spec.validation_errors import Problem, explain
 
 
 def validated(raw: Mapping[str, Any]) -> JobSpec:
@@ -16,10 +18,33 @@ def validated(raw: Mapping[str, Any]) -> JobSpec:
     try:
         return JobSpec.model_validate(raw)
     except ValidationError as error:
-        errors = [{"pointer": found.pointer, "detail": found.detail} for found in explain(error)]
-        first = errors[0]
-        param = first["pointer"].removeprefix("#/").replace("/", ".")
-        raise InvalidSpec(f"{first['pointer']}: {first['detail']}", param=param, errors=errors) from error
+        raise _invalid(explain(error)) from error
+
+
+def check_partial(raw: Mapping[str, Any]) -> None:
+    """Raises InvalidSpec for a part of a spec with a field that is not valid. Further fields may be given later."""
+    check_storable(raw, InvalidSpec)
+    try:
+        JobSpec.model_validate(raw)
+    except ValidationError as error:
+        if found := explain(error, ignored=lambda item: _may_come_later(item, raw)):
+            raise _invalid(found) from error
+
+
+def _may_come_later(item: ErrorDetails, raw: Mapping[str, Any]) -> bool:
+    """Whether further fields may remove this error: a missing field, a model without a path, stages without their data."""
+    data, model = raw.get("data"), raw.get("model")
+    if item["loc"] == ():
+        return not isinstance(data, Mapping) or not any(data.get(role) for role in DATASETS)
+    no_model = isinstance(model, Mapping) and not (model.get("path") or model.get("config"))
+    return item["type"] == "missing" or (no_model and item["loc"] == ("model",) and item["type"] == "value_error")
+
+
+def _invalid(problems: Sequence[Problem]) -> InvalidSpec:
+    errors = [{"pointer": found.pointer, "detail": found.detail} for found in problems]
+    first = errors[0]
+    param = first["pointer"].removeprefix("#/").replace("/", ".")
+    return InvalidSpec(f"{first['pointer']}: {first['detail']}", param=param, errors=errors)
 
 
 def spec_of(job: Job) -> JobSpec:

@@ -22,6 +22,7 @@ from core.models.jobs import (
     queue_lines,
 )
 from core.models.tasks import DataTask
+from core.models.templates import JobTemplate
 from core.models.uploads import Upload, UploadPart
 from core.models.validations import Validation
 
@@ -53,6 +54,7 @@ __all__ = [
     "JobMetricChunk",
     "JobMetrics",
     "JobTelemetry",
+    "JobTemplate",
     "Owner",
     "SignInCode",
     "StoredResponse",

@@ -3,12 +3,13 @@
 import difflib
 import types
 import typing
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
+from pydantic_core import ErrorDetails
 
 from trainer.spec import STAGES, JobSpec
 
@@ -55,9 +56,11 @@ class ErrorLocation:
     """Whether the error is inside a union's value, not at the choice between its members."""
 
 
-def explain(error: ValidationError, model: SectionType = JobSpec) -> list[Problem]:
-    """Describe every problem of `error`, which was raised by the validation of `model`."""
-    items = error.errors(include_url=False)
+def explain(
+    error: ValidationError, model: SectionType = JobSpec, ignored: Callable[[ErrorDetails], bool] = lambda _: False
+) -> list[Problem]:
+    """Describe every problem of `error` but the ignored ones. The validation of `model` has raised it."""
+    items = [item for item in error.errors(include_url=False) if not ignored(item)]
     locations = [locate(item["loc"], model) for item in items]
     problems = [
         _problem(item, location, model)

@@ -1,0 +1,126 @@
+"""Job templates: partial specs under a name, and the jobs that are submitted from them."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query
+from sqlalchemy import select
+
+from api.deps import After, Force, Limit, OrderBy, PrincipalDep, SessionDep, SettingsDep
+from api.idempotency import IDEMPOTENT
+from api.jobs.schemas import Job
+from api.jobs.views import job_view
+from api.problems import BadRequest, documented
+from api.templates.schemas import ChangeTemplate, JobFromTemplate, NewTemplate, Template, TemplateList
+from api.validation import StrictRoute
+from core.errors import (
+    BlockedByValidation,
+    CrossOrigin,
+    InvalidRequest,
+    InvalidSpec,
+    LimitExceeded,
+    NameTaken,
+    NotFound,
+    NotSignedIn,
+    QuotaExceeded,
+    TooLarge,
+    WrongCheckpoint,
+    WrongDatasetKind,
+    WrongMediaType,
+)
+from core.jobs import templates, validations
+from core.jobs.actors import key_of
+from core.jobs.groups import add_to_group, group_of
+from core.jobs.waking import wake_for
+from core.models import JobTemplate
+from core.paging import page
+from core.scheduling.policy import Priority, PriorityName
+
+router = APIRouter(prefix="/templates", tags=["Templates"], route_class=StrictRoute)
+WRITES = (BadRequest, NotSignedIn, CrossOrigin, TooLarge, WrongMediaType, InvalidRequest)
+SUBMISSION = (InvalidSpec, WrongDatasetKind, LimitExceeded, WrongCheckpoint, QuotaExceeded, BlockedByValidation)
+
+
+def _template(template_id: str, principal: PrincipalDep, session: SessionDep) -> JobTemplate:
+    return templates.template_of(session, principal.owner_id, template_id)
+
+
+TemplateDep = Annotated[JobTemplate, Depends(_template)]
+
+
+@router.post(
+    "",
+    status_code=201,
+    dependencies=IDEMPOTENT,
+    responses=documented(*WRITES, InvalidSpec, NameTaken, QuotaExceeded),
+)
+def create_template(body: NewTemplate, principal: PrincipalDep, session: SessionDep) -> Template:
+    """Store a partial spec under a name. Its fields are checked, but none is required, and no dataset is looked up.
+
+    Rules between several sections are checked once the spec names a model and a dataset.
+    """
+    made = templates.create_template(session, principal.owner_id, body.name, body.description, body.spec)
+    return Template.model_validate(made)
+
+
+@router.get("", responses=documented(NotSignedIn, InvalidRequest))
+def list_templates(
+    principal: PrincipalDep,
+    session: SessionDep,
+    name: Annotated[str | None, Query(description="Only the template with this name.")] = None,
+    limit: Limit = 20,
+    after: After = None,
+    order: OrderBy = "desc",
+) -> TemplateList:
+    """Your templates."""
+    query = select(JobTemplate).filter_by(owner_id=principal.owner_id)
+    if name is not None:
+        query = query.filter_by(name=name)
+    found = page(session, query, JobTemplate, after, limit, order)
+    return TemplateList.from_items([Template.model_validate(row) for row in found.items], found.has_more)
+
+
+@router.get("/{template_id}", responses=documented(NotSignedIn, NotFound, InvalidRequest))
+def get_template(template: TemplateDep) -> Template:
+    """One template."""
+    return Template.model_validate(template)
+
+
+@router.patch("/{template_id}", responses=documented(*WRITES, NotFound, InvalidSpec, NameTaken))
+def change_template(template: TemplateDep, body: ChangeTemplate, session: SessionDep) -> Template:
+    """Change the name, the description or fields of the spec. Jobs that were submitted from it stay as they are."""
+    templates.change_template(session, template, body.model_dump(exclude_unset=True))
+    return Template.model_validate(template)
+
+
+@router.delete("/{template_id}", status_code=204, responses=documented(NotSignedIn, CrossOrigin, NotFound))
+def delete_template(template: TemplateDep, session: SessionDep) -> None:
+    """Jobs that were submitted from the template stay."""
+    session.delete(template)
+
+
+@router.post(
+    "/{template_id}/jobs",
+    status_code=201,
+    dependencies=IDEMPOTENT,
+    responses=documented(*WRITES, NotFound, *SUBMISSION),
+)
+def create_job_from_template(
+    template: TemplateDep,
+    principal: PrincipalDep,
+    session: SessionDep,
+    settings: SettingsDep,
+    body: JobFromTemplate | None = None,
+    priority: Annotated[PriorityName, Query(description="Priority class of the job.")] = "normal",
+    group: Annotated[str | None, Query(description="Id of the group that the job joins.")] = None,
+    force: Force = False,
+) -> Job:
+    """Submit a job with the spec of the template, changed by a merge patch. Errors point into the merged spec."""
+    into = group_of(session, principal.owner_id, group, lock=True) if group else None
+    patch = body.patch if body else {}
+    job = templates.job_from_template(session, template, patch, settings, key_of(principal), Priority.named(priority))
+    if not force:
+        validations.refuse_blocked(session, principal.owner_id, job.spec)
+    if into is not None:
+        add_to_group(session, into, job)
+    wake_for(session, job, settings.redis_url)
+    return job_view(session, job)
