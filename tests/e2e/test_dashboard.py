@@ -19,6 +19,7 @@ from tests.waiting import eventually
 
 RUN_MS = 180_000
 """A tiny run takes about ten seconds on two idle cores; much more on a machine that is busy."""
+RUN_TABS = ("metrics", "completions", "events", "logs", "machine", "checkpoints", "spec", "about")
 SCORE = '[data-metric="objective/scores"]'
 
 
@@ -136,7 +137,7 @@ def test_a_bad_upload_is_explained_line_by_line(new_page: NewPage, tmp_path: Pat
 def test_no_page_scrolls_sideways(new_page: NewPage, finished_job: str, client: Client, width: int) -> None:
     dataset_id = client.get_job(finished_job)["spec"]["data"]["preferences"].partition("@")[0]
     page = new_page(width)
-    tabs = [f"/jobs/{finished_job}?tab={tab}" for tab in ("metrics", "completions", "events", "checkpoints", "spec")]
+    tabs = [f"/jobs/{finished_job}?tab={tab}" for tab in RUN_TABS]
     for path in [
         "/",
         "/datasets",

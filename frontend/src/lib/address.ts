@@ -1,7 +1,7 @@
 import { useCallback } from "react";
 import { useSearchParams } from "react-router";
 
-/** What the form of a new job starts from. */
+/** Where the form of a new job starts. */
 interface NewJob {
   /** A job whose spec is copied. */
   clone?: string;

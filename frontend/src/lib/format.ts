@@ -78,4 +78,9 @@ export function clock(time: string): string {
   return new Date(time).toLocaleTimeString(undefined, { hour12: false });
 }
 
+/** The date without the year, such as "23 Nov". */
+export function day(time: string): string {
+  return new Date(time).toLocaleDateString("en-GB", { day: "numeric", month: "short" });
+}
+
 export const secondsBetween = (from: string, to: number): number => (to - Date.parse(from)) / 1000;

@@ -9,7 +9,7 @@ import { useStored } from "@/features/job-actions/ui/use-actions";
 import type { Job } from "@/lib/api/types";
 import styles from "./actions.module.css";
 
-/** What describes a job for people and programs. No run depends on it. */
+/** The description of a job for people and programs. No run depends on it. */
 export function EditForm({ job, onClose }: { job: Job; onClose: () => void }) {
   const [name, setName] = useState(job.name);
   const [tags, setTags] = useState(job.tags.join(", "));

@@ -1,50 +1,100 @@
-import { useState } from "react";
+import { type ReactNode, useState } from "react";
 import { Button } from "@/components/button";
 import { Prose } from "@/components/text";
 import { describe, levelOf } from "@/features/run/model/describe";
-import { LOG_TYPES } from "@/features/run/model/event";
+import {
+  type EventFilter,
+  filterEvents,
+  readEventFilter,
+  typesOf,
+  writeEventFilter,
+} from "@/features/run/model/event-filter";
+import { useAddress } from "@/lib/address";
 import type { JobEvent } from "@/lib/api/types";
-import { absolute, clock } from "@/lib/format";
+import { absolute, clock, count, day } from "@/lib/format";
+import { type Stage, stageLabel } from "@/lib/states";
 import styles from "./events.module.css";
 
 const AT_ONCE = 200;
 
+interface EventsTabProps {
+  log: readonly JobEvent[];
+  stages: readonly Stage[];
+}
+
 /** Events of the job, newest first. Metrics and completions have tabs of their own. */
-export function EventsTab({ log }: { log: readonly JobEvent[] }) {
-  const [type, setType] = useState("");
-  const [troubleOnly, setTroubleOnly] = useState(false);
+export function EventsTab({ log, stages }: EventsTabProps) {
+  const [params, setParams] = useAddress();
+  const filter = readEventFilter(params);
   const [shown, setShown] = useState(AT_ONCE);
-  const wanted = log.filter((event) => (!type || event.type === type) && (!troubleOnly || levelOf(event) !== "info"));
-  const newest = wanted.toReversed();
+  const found = filterEvents(log, filter);
+  const change = (part: Partial<EventFilter>) =>
+    setParams((before) => writeEventFilter(before, { ...readEventFilter(before), ...part }));
   return (
     <>
       <div className={styles.filters}>
+        <input
+          type="search"
+          placeholder="Search the events"
+          aria-label="Search the events"
+          value={filter.text}
+          onChange={(event) => change({ text: event.target.value })}
+        />
+        <Select label="Type" value={filter.type} onChange={(type) => change({ type })}>
+          {typesOf(log).map((name) => (
+            <option key={name} value={name}>
+              {name.replaceAll("_", " ")}
+            </option>
+          ))}
+        </Select>
+        <Select label="Stage" value={filter.stage} onChange={(stage) => change({ stage })}>
+          {stages.map((stage) => (
+            <option key={stage} value={stage}>
+              {stageLabel(stage)}
+            </option>
+          ))}
+        </Select>
         <label>
-          Type{" "}
-          <select value={type} onChange={(event) => setType(event.target.value)}>
-            <option value="">all</option>
-            {LOG_TYPES.map((name) => (
-              <option key={name} value={name}>
-                {name.replaceAll("_", " ")}
-              </option>
-            ))}
-          </select>
-        </label>
-        <label>
-          <input type="checkbox" checked={troubleOnly} onChange={(event) => setTroubleOnly(event.target.checked)} />
+          <input
+            type="checkbox"
+            checked={filter.trouble}
+            onChange={(event) => change({ trouble: event.target.checked })}
+          />
           warnings and errors only
         </label>
+        <span className={styles.count} role="status">
+          {found.length < log.length ? `${found.length} of ${count(log.length, "event")}` : count(log.length, "event")}
+        </span>
       </div>
-      {newest.length === 0 && (
+      {found.length === 0 && (
         <p className={styles.none}>{log.length ? "No event matches the filters." : "There are no events yet."}</p>
       )}
       <ol className={styles.log}>
-        {newest.slice(0, shown).map((event) => (
+        {found.slice(0, shown).map((event) => (
           <Line key={event.seq} event={event} />
         ))}
       </ol>
-      {shown < newest.length && <Button onClick={() => setShown(shown + AT_ONCE)}>Show older events</Button>}
+      {shown < found.length && <Button onClick={() => setShown(shown + AT_ONCE)}>Show older events</Button>}
     </>
+  );
+}
+
+interface SelectProps {
+  label: string;
+  value: string;
+  onChange: (value: string) => void;
+  children: ReactNode;
+}
+
+function Select({ label, value, onChange, children }: SelectProps) {
+  return (
+    <label>
+      {label}{" "}
+      <select value={value} onChange={(event) => onChange(event.target.value)}>
+        <option value="">all</option>
+        {children}
+      </select>
+    </label>
   );
 }
 
@@ -52,7 +102,7 @@ function Line({ event }: { event: JobEvent }) {
   return (
     <li className={styles[levelOf(event)]}>
       <time dateTime={event.created_at} title={absolute(event.created_at)}>
-        {clock(event.created_at)}
+        {day(event.created_at)} {clock(event.created_at)}
       </time>
       <span className={styles.type}>{event.type.replaceAll("_", " ")}</span>
       <span className={styles.text}>

@@ -1,3 +1,5 @@
+import { Suspense } from "react";
+import { loadable } from "@/components/loadable";
 import { ErrorNotice } from "@/components/notice";
 import { Skeleton } from "@/components/status";
 import { type Choice, Tabs } from "@/components/tabs";
@@ -8,12 +10,17 @@ import type { RunView } from "@/features/run/model/store";
 import { ChartsTab } from "@/features/run/ui/charts-tab";
 import { CompletionsTab } from "@/features/run/ui/completions-tab";
 import { EventsTab } from "@/features/run/ui/events-tab";
-import { CheckpointsTab, SpecTab } from "@/features/run/ui/files-tabs";
+import { CheckpointsTab } from "@/features/run/ui/checkpoints-tab";
 import { ReportCardTable } from "@/features/run/ui/report-card";
 import { ResultsTab } from "@/features/run/ui/results-tab";
 import { useAddress } from "@/lib/address";
 import type { Job } from "@/lib/api/types";
 import { asStage, type Stage } from "@/lib/states";
+
+const AboutTab = loadable(async () => (await import("@/features/run/ui/about-tab")).AboutTab);
+const LogsTab = loadable(async () => (await import("@/features/run/ui/logs-tab")).LogsTab);
+const MachineTab = loadable(async () => (await import("@/features/run/ui/machine-tab")).MachineTab);
+const SpecTab = loadable(async () => (await import("@/features/run/ui/spec-tab")).SpecTab);
 
 interface RunTabsProps {
   job: Job;
@@ -30,18 +37,26 @@ export function RunTabs(props: RunTabsProps) {
     { id: "metrics", label: stage === "evaluation" ? "Result" : "Metrics" },
     { id: "completions", label: "Completions" },
     { id: "events", label: "Events" },
+    { id: "logs", label: "Logs" },
+    { id: "machine", label: "Machine" },
     { id: "checkpoints", label: "Checkpoints" },
     { id: "spec", label: "Spec" },
+    { id: "about", label: "Notes" },
   ];
   return (
     <Tabs tabs={tabs} value={tab} onChange={onTab} label="Views of this job">
-      <Panel {...props} />
+      <Suspense fallback={<Skeleton rows={6} height="3rem" />}>
+        <Panel {...props} />
+      </Suspense>
     </Tabs>
   );
 }
 
 function Panel({ job, view, stages, stage, tab }: RunTabsProps) {
   if (tab === "spec") return <SpecTab job={job} />;
+  if (tab === "logs") return <LogsTab job={job} />;
+  if (tab === "machine") return <MachineTab job={job} />;
+  if (tab === "about") return <AboutTab job={job} />;
   if (tab === "checkpoints") return <CheckpointsTab job={job} />;
   if (!view.loaded) {
     return view.error ? <ErrorNotice error={view.error} doing="load this run" /> : <Skeleton rows={6} height="3rem" />;
@@ -49,7 +64,7 @@ function Panel({ job, view, stages, stage, tab }: RunTabsProps) {
   const { run } = view;
   const shown = stages.find((one) => one.stage === stage);
   const waiting = !view.ended;
-  if (tab === "events") return <EventsTab log={run.log} />;
+  if (tab === "events") return <EventsTab log={run.log} stages={stages.map((one) => one.stage)} />;
   const completions = <CompletionsTab key={stage} job={job} run={run} stage={stage} waiting={waiting} />;
   if (tab === "completions") return completions;
   if (stage === "evaluation") {
@@ -78,7 +93,9 @@ function Panel({ job, view, stages, stage, tab }: RunTabsProps) {
   );
 }
 
-const TABS = ["metrics", "completions", "events", "checkpoints", "spec"] as const;
+const TABS = ["metrics", "completions", "events", "logs", "machine", "checkpoints", "spec", "about"] as const;
+/** Settings of single tabs in the address. They end with the tab. */
+const OF_TABS = ["find", "type", "in", "trouble", "source", "against", "differing"];
 type TabId = (typeof TABS)[number];
 
 interface Chosen {
@@ -105,6 +122,13 @@ export function useChosen(job: Job | undefined): Chosen {
     stage: named && stages.includes(named) ? named : present,
     tab: TABS.find((tab) => tab === params.get("tab")) ?? "metrics",
     chooseStage: (stage) => set("stage", stage === present ? null : stage),
-    chooseTab: (tab) => set("tab", tab === "metrics" ? null : tab),
+    chooseTab: (tab) =>
+      setParams((before) => {
+        const after = new URLSearchParams(before);
+        for (const name of OF_TABS) after.delete(name);
+        if (tab === "metrics") after.delete("tab");
+        else after.set("tab", tab);
+        return after;
+      }),
   };
 }

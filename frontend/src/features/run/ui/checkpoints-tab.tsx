@@ -5,17 +5,14 @@ import { ErrorNotice, Notice } from "@/components/notice";
 import { Skeleton } from "@/components/status";
 import { TimeAgo } from "@/components/text";
 import { checkpointDownload, checkpointFile, checkpointsQuery } from "@/features/jobs/api";
-import { submitCommand } from "@/features/run/model/spec";
 import type { Checkpoint, Job } from "@/lib/api/types";
 import { bytes, number } from "@/lib/format";
 import { hasEnded, stageLabel } from "@/lib/states";
-import styles from "./files.module.css";
-
-const POLL_MS = 5000;
+import styles from "./checkpoints.module.css";
 
 export function CheckpointsTab({ job }: { job: Job }) {
   const ended = hasEnded(job.status);
-  const query = useQuery({ ...checkpointsQuery(job.id), refetchInterval: ended ? false : POLL_MS });
+  const query = useQuery(checkpointsQuery(job.id));
   if (query.isPending) return <Skeleton rows={3} height="3rem" label="Loading checkpoints" />;
   if (query.isLoadingError)
     return <ErrorNotice error={query.error} doing="load the checkpoints" onRetry={() => void query.refetch()} />;
@@ -97,21 +94,4 @@ function Row({ checkpoint }: { checkpoint: Checkpoint }) {
 function named({ stage, step, final, best, seed }: Checkpoint): string {
   const kind = final ? "final " : best ? "best " : "";
   return `the ${kind}${stageLabel(stage)} checkpoint of step ${step}${seed === null ? "" : `, seed ${seed}`}`;
-}
-
-/** The spec with all defaults, and the command that submits it again. */
-export function SpecTab({ job }: { job: Job }) {
-  const json = JSON.stringify(job.spec, null, 2);
-  return (
-    <>
-      <div className={styles.actions}>
-        <p className={styles.lead}>The job's specification with every default filled in.</p>
-        <CopyButton text={json} label="Copy JSON" />
-        <CopyButton text={submitCommand(window.location.origin, job.spec)} label="Copy as curl" />
-      </div>
-      <pre className={styles.spec} tabIndex={0} aria-label="Resolved specification">
-        {json}
-      </pre>
-    </>
-  );
 }
