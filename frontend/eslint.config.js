@@ -16,6 +16,7 @@ const uses = {
   "job-form": ["datasets", "jobs"],
   jobs: ["job-actions"],
   run: ["jobs", "job-actions"],
+  workers: ["auth"],
 };
 
 // The primitive library stays replaceable: only components/ imports it.

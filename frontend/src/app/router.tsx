@@ -40,6 +40,11 @@ const PAGES = [
     path: "/annotate/:roundId/queue",
     element: page(async () => (await import("@/features/annotation/ui/queue/queue-page")).QueuePage),
   },
+  { path: "/workers", element: page(async () => (await import("@/features/workers/ui")).WorkersPage) },
+  {
+    path: "/settings",
+    element: page(async () => (await import("@/features/settings/ui/settings-page")).SettingsPage),
+  },
 ];
 
 /** The pages by address. */

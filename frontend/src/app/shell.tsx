@@ -1,16 +1,19 @@
-import { queryOptions, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Suspense } from "react";
 import { Link, NavLink, Outlet, useLocation } from "react-router";
 import { Boundary } from "@/app/boundary";
 import { NewVersion } from "@/app/new-version";
+import { Notifier } from "@/app/notifier";
 import { ThemeButton } from "@/app/theme";
-import { Button } from "@/components/button";
-import { LeaveIcon, MarkIcon } from "@/components/icons";
+import { Button, buttonClass } from "@/components/button";
+import { GearIcon, LeaveIcon, MarkIcon } from "@/components/icons";
 import { Skeleton } from "@/components/status";
 import { Toasts } from "@/components/toast";
 import { signOut } from "@/features/auth/api";
+import { Palette } from "@/features/palette/ui/palette";
+import { workersQuery } from "@/features/workers/api";
 import { paths } from "@/lib/address";
-import { answer, api, sessionKey } from "@/lib/api/client";
+import { sessionKey } from "@/lib/api/client";
 import { count } from "@/lib/format";
 import { useLink } from "@/lib/live/use-live";
 import styles from "./shell.module.css";
@@ -36,11 +39,16 @@ export function Shell() {
             <a href={paths.docs}>API</a>
           </nav>
           <Workers />
+          <Palette />
           <ThemeButton />
+          <NavLink to={paths.settings()} className={buttonClass("quiet")} aria-label="Settings" title="Settings">
+            <GearIcon />
+          </NavLink>
           <SignOut />
         </div>
       </header>
       <NewVersion />
+      <Notifier />
       <main id="main" className={styles.main} tabIndex={-1}>
         {/* The code of the first page may be on its way; later, the page before stays until the next one is there. */}
         <Boundary address={useLocation().pathname}>
@@ -54,11 +62,6 @@ export function Shell() {
   );
 }
 
-const workersQuery = queryOptions({
-  queryKey: ["workers"],
-  queryFn: async () => (await answer(api.GET("/v1/workers"))).data,
-});
-
 function Workers() {
   const link = useLink();
   const workers = useQuery({ ...workersQuery, refetchInterval: link.state === "live" ? 60_000 : 10_000 });
@@ -68,11 +71,15 @@ function Workers() {
   if (!workers.data) return <span className={styles.workers} />;
   const online = workers.data.length;
   return (
-    <span className={`${styles.workers} ${online ? styles.on : styles.off}`} title="Workers that can run jobs">
+    <NavLink
+      to={paths.workers}
+      className={`${styles.workers} ${online ? styles.on : styles.off}`}
+      title="Workers that can run jobs"
+    >
       <span>
         {online ? count(online, "worker") : "no worker"} <span className={styles.wide}>online</span>
       </span>
-    </span>
+    </NavLink>
   );
 }
 

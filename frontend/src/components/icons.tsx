@@ -67,3 +67,16 @@ export const MoreIcon = () => (
     <circle cx="13" cy="8" r="0.75" fill="currentColor" />
   </svg>
 );
+export const SearchIcon = () => (
+  <svg {...stroke}>
+    <circle cx="7" cy="7" r="4.25" />
+    <path d="m10.2 10.2 3.3 3.3" />
+  </svg>
+);
+export const GearIcon = () => (
+  <svg {...stroke}>
+    <circle cx="8" cy="8" r="2" />
+    <path d="M8 1.8v1.9M8 12.3v1.9M1.8 8h1.9M12.3 8h1.9M3.6 3.6l1.35 1.35M11.05 11.05l1.35 1.35M3.6 12.4l1.35-1.35M11.05 4.95l1.35-1.35" />
+    <circle cx="8" cy="8" r="4.4" />
+  </svg>
+);

@@ -37,6 +37,8 @@ export const paths = {
   },
   round: (id: string): string => `/annotate/${id}`,
   queue: (id: string): string => `/annotate/${id}/queue`,
+  workers: "/workers",
+  settings: (tab?: "keys" | "usage" | "notifications"): string => (tab ? `/settings?tab=${tab}` : "/settings"),
   docs: "/docs",
 };
 

@@ -1,0 +1,23 @@
+import { queryOptions } from "@tanstack/react-query";
+import { allPages, answer, api } from "@/lib/api/client";
+import type { components } from "@/lib/api/schema.gen";
+
+export type Key = components["schemas"]["Key"];
+export type CreatedKey = components["schemas"]["CreatedKey"];
+export type Usage = components["schemas"]["Usage"];
+
+export const keysQuery = queryOptions({
+  queryKey: ["keys"],
+  queryFn: () => allPages(() => answer(api.GET("/v1/keys"))),
+});
+
+export const createKey = (name: string): Promise<CreatedKey> => answer(api.POST("/v1/keys", { body: { name } }));
+
+export const revokeKey = (id: string): Promise<Key> =>
+  answer(api.POST("/v1/keys/{key_id}/revoke", { params: { path: { key_id: id } } }));
+
+export const usageQuery = queryOptions({
+  queryKey: ["usage"],
+  queryFn: () => answer(api.GET("/v1/usage")),
+  refetchInterval: 15_000,
+});

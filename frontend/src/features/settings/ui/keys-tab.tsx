@@ -1,0 +1,153 @@
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { type SubmitEvent, useState } from "react";
+import { Button } from "@/components/button";
+import { ConfirmDialog } from "@/components/dialog";
+import { ErrorNotice } from "@/components/notice";
+import { Skeleton } from "@/components/status";
+import { Table } from "@/components/table";
+import { CodeBlock, TimeAgo } from "@/components/text";
+import { createKey, type Key, keysQuery, revokeKey } from "@/features/settings/api";
+import styles from "./settings.module.css";
+
+/** The caller's API keys: create one, revoke one. */
+export function KeysTab() {
+  const query = useQuery(keysQuery);
+  if (query.isPending) return <Skeleton rows={3} height="2.75rem" label="Loading keys" />;
+  if (query.isError) {
+    return <ErrorNotice error={query.error} doing="load the keys" onRetry={() => void query.refetch()} />;
+  }
+  return (
+    <div className={styles.stack}>
+      <p className={styles.note}>
+        Every key below sees the same jobs, datasets and annotation rounds. Give each machine or script a key of its
+        own, so that you can revoke one without the others.
+      </p>
+      <NewKey />
+      <Table head={["Name", "Begins with", "Created", "Last used", "State"]}>
+        {query.data.map((key) => (
+          <KeyRow key={key.id} item={key} />
+        ))}
+      </Table>
+    </div>
+  );
+}
+
+function NewKey() {
+  const client = useQueryClient();
+  const [name, setName] = useState("");
+  const create = useMutation({
+    mutationFn: createKey,
+    onSuccess: () => {
+      setName("");
+      void client.invalidateQueries({ queryKey: keysQuery.queryKey });
+    },
+  });
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault();
+    create.mutate(name.trim());
+  };
+  return (
+    <div className={styles.stack}>
+      <form className={styles.line} onSubmit={submit}>
+        <label>
+          <span>Name of a new key</span>
+          <input
+            type="text"
+            value={name}
+            onChange={(event) => setName(event.target.value)}
+            maxLength={100}
+            placeholder="training script"
+          />
+        </label>
+        <Button type="submit" look="primary" disabled={!name.trim() || create.isPending}>
+          Create key
+        </Button>
+      </form>
+      {create.isError && (
+        <p role="alert" className={styles.problem}>
+          {create.error.message}
+        </p>
+      )}
+      {create.data && (
+        <div role="status" className={styles.created}>
+          <p>
+            <b>Copy the key {create.data.name} now.</b> The platform stores only its hash and cannot show it again.
+          </p>
+          <CodeBlock label={create.data.name} code={create.data.text} />
+          <Button onClick={() => create.reset()}>I have copied it</Button>
+        </div>
+      )}
+    </div>
+  );
+}
+
+function KeyRow({ item }: { item: Key }) {
+  return (
+    <tr data-key={item.id} className={item.revoked_at ? styles.revoked : ""}>
+      <th scope="row">
+        {item.name}
+        {item.operator && <small className={styles.tag}>operator</small>}
+      </th>
+      <td data-label="Begins with">
+        <code>{item.prefix}</code>
+      </td>
+      <td data-label="Created">
+        <TimeAgo time={item.created_at} />
+      </td>
+      <td data-label="Last used">{item.last_used_at ? <TimeAgo time={item.last_used_at} /> : "never"}</td>
+      <td data-label="State">
+        {item.revoked_at ? (
+          <>
+            Revoked <TimeAgo time={item.revoked_at} />
+          </>
+        ) : item.current ? (
+          "In use by this browser"
+        ) : (
+          <Revoke item={item} />
+        )}
+      </td>
+    </tr>
+  );
+}
+
+function Revoke({ item }: { item: Key }) {
+  const client = useQueryClient();
+  const [asked, setAsked] = useState(false);
+  const revoke = useMutation({
+    mutationFn: () => revokeKey(item.id),
+    onSuccess: () => client.invalidateQueries({ queryKey: keysQuery.queryKey }),
+  });
+  return (
+    <>
+      <Button
+        look="danger"
+        onClick={() => setAsked(true)}
+        disabled={revoke.isPending}
+        aria-label={`Revoke ${item.name}`}
+      >
+        Revoke
+      </Button>
+      {revoke.isError && (
+        <small role="alert" className={styles.problem}>
+          {revoke.error.message}
+        </small>
+      )}
+      <ConfirmDialog
+        open={asked}
+        title={`Revoke ${item.name}?`}
+        confirm="Revoke"
+        keep="Keep it"
+        onClose={() => setAsked(false)}
+        onConfirm={() => {
+          setAsked(false);
+          revoke.mutate();
+        }}
+      >
+        <p>
+          Programs that use this key are refused from now on, and browsers that signed in with it are signed out. Jobs
+          and data stay. A revoked key cannot be restored.
+        </p>
+      </ConfirmDialog>
+    </>
+  );
+}

@@ -1,0 +1,40 @@
+import { PageHeader } from "@/components/page-header";
+import { type Choice, Tabs } from "@/components/tabs";
+import { KeysTab } from "@/features/settings/ui/keys-tab";
+import { NotificationsTab } from "@/features/settings/ui/notifications-tab";
+import { UsageTab } from "@/features/settings/ui/usage-tab";
+import { useAddress } from "@/lib/address";
+
+const TABS = [
+  { id: "keys", label: "API keys" },
+  { id: "usage", label: "Usage and limits" },
+  { id: "notifications", label: "Notifications" },
+] as const satisfies readonly Choice<string>[];
+
+type TabId = (typeof TABS)[number]["id"];
+
+const PANELS: Record<TabId, () => React.ReactNode> = {
+  keys: KeysTab,
+  usage: UsageTab,
+  notifications: NotificationsTab,
+};
+
+export function SettingsPage() {
+  const [params, setParams] = useAddress();
+  const tab = TABS.find(({ id }) => id === params.get("tab"))?.id ?? "keys";
+  const choose = (id: TabId) =>
+    setParams((before) => {
+      const after = new URLSearchParams(before);
+      after.set("tab", id);
+      return after;
+    });
+  const Panel = PANELS[tab];
+  return (
+    <>
+      <PageHeader title="Settings" />
+      <Tabs tabs={TABS} value={tab} onChange={choose} label="Settings">
+        <Panel />
+      </Tabs>
+    </>
+  );
+}

@@ -1,0 +1,18 @@
+import { queryOptions } from "@tanstack/react-query";
+import { answer, api } from "@/lib/api/client";
+import type { components } from "@/lib/api/schema.gen";
+
+export type Worker = components["schemas"]["Worker"];
+export type WorkerChange = "cordon" | "drain" | "uncordon";
+
+export const workersQuery = queryOptions({
+  queryKey: ["workers"],
+  queryFn: async () => (await answer(api.GET("/v1/workers"))).data,
+});
+
+export function changeWorker(id: string, change: WorkerChange): Promise<Worker> {
+  const params = { path: { worker_id: id } };
+  if (change === "cordon") return answer(api.POST("/v1/workers/{worker_id}/cordon", { params }));
+  if (change === "drain") return answer(api.POST("/v1/workers/{worker_id}/drain", { params }));
+  return answer(api.POST("/v1/workers/{worker_id}/uncordon", { params }));
+}

@@ -1,0 +1,140 @@
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { Link } from "react-router";
+import { Button } from "@/components/button";
+import { ConfirmDialog } from "@/components/dialog";
+import { ErrorNotice, Notice, StaleBanner } from "@/components/notice";
+import { PageHeader } from "@/components/page-header";
+import { Skeleton } from "@/components/status";
+import { Table } from "@/components/table";
+import { TimeAgo } from "@/components/text";
+import { sessionQuery } from "@/features/auth/api";
+import { changeWorker, type Worker, type WorkerChange, workersQuery } from "@/features/workers/api";
+import { changesOf, hardware, memory, stateText } from "@/features/workers/model";
+import { paths } from "@/lib/address";
+import styles from "./workers.module.css";
+
+export function WorkersPage() {
+  const query = useQuery({ ...workersQuery, refetchInterval: 5000 });
+  const session = useQuery(sessionQuery);
+  const workers = query.data;
+  return (
+    <>
+      <PageHeader title="Workers">
+        <p>Processes that run jobs. A worker takes one job at a time.</p>
+      </PageHeader>
+      {query.isError && workers && <StaleBanner since={query.dataUpdatedAt} />}
+      {query.isPending && <Skeleton rows={3} height="2.75rem" label="Loading workers" />}
+      {query.isError && !workers && (
+        <ErrorNotice error={query.error} doing="load the workers" onRetry={() => void query.refetch()} />
+      )}
+      {workers?.length === 0 && <NoWorker />}
+      {workers && workers.length > 0 && (
+        <WorkerTable workers={workers} isOperator={session.data?.key.operator ?? false} />
+      )}
+    </>
+  );
+}
+
+function NoWorker() {
+  return (
+    <Notice title="No worker is online" tone="warn">
+      <p>
+        Submitted jobs wait until a worker starts. On one machine, <code>proximal up</code> starts a worker. On other
+        machines, run <code>python -m worker</code> with the <code>DATABASE_URL</code> and <code>REDIS_URL</code> of
+        this platform.
+      </p>
+    </Notice>
+  );
+}
+
+function WorkerTable({ workers, isOperator }: { workers: readonly Worker[]; isOperator: boolean }) {
+  const head = ["Machine", "State", "Hardware", "Memory", "Labels", "Version", "Last heartbeat"];
+  return (
+    <>
+      <Table head={isOperator ? [...head, "Change"] : head}>
+        {workers.map((worker) => (
+          <WorkerRow key={worker.id} worker={worker} isOperator={isOperator} />
+        ))}
+      </Table>
+      {!isOperator && <p className={styles.note}>An operator&apos;s key can cordon and drain workers. Yours cannot.</p>}
+    </>
+  );
+}
+
+function WorkerRow({ worker, isOperator }: { worker: Worker; isOperator: boolean }) {
+  return (
+    <tr data-worker={worker.id} data-state={worker.state}>
+      <th scope="row">
+        {worker.hostname}
+        <small className={styles.id}>{worker.id}</small>
+      </th>
+      <td data-label="State">
+        {worker.job_id ? <Link to={paths.job(worker.job_id)}>{stateText(worker)}</Link> : stateText(worker)}
+      </td>
+      <td data-label="Hardware">{hardware(worker)}</td>
+      <td data-label="Memory">{memory(worker) ?? "unknown"}</td>
+      <td data-label="Labels">{worker.labels.join(", ") || "none"}</td>
+      <td data-label="Version">{worker.version || "unknown"}</td>
+      <td data-label="Last heartbeat">
+        <TimeAgo time={worker.last_seen_at} />
+      </td>
+      {isOperator && (
+        <td>
+          <Changes worker={worker} />
+        </td>
+      )}
+    </tr>
+  );
+}
+
+function Changes({ worker }: { worker: Worker }) {
+  const client = useQueryClient();
+  const [asked, setAsked] = useState(false);
+  const change = useMutation({
+    mutationFn: (wanted: WorkerChange) => changeWorker(worker.id, wanted),
+    onSuccess: (changed) =>
+      client.setQueryData(workersQuery.queryKey, (before) =>
+        before?.map((one) => (one.id === changed.id ? changed : one)),
+      ),
+  });
+  const start = (wanted: WorkerChange) => {
+    if (wanted === "drain" && worker.busy) setAsked(true);
+    else change.mutate(wanted);
+  };
+  return (
+    <div className={styles.changes}>
+      {changesOf(worker.state).map(({ change: wanted, label }) => (
+        <Button
+          key={wanted}
+          disabled={change.isPending}
+          onClick={() => start(wanted)}
+          aria-label={`${label} ${worker.hostname}`}
+        >
+          {label}
+        </Button>
+      ))}
+      {change.isError && (
+        <small role="alert" className={styles.problem}>
+          {change.error.message}
+        </small>
+      )}
+      <ConfirmDialog
+        open={asked}
+        title={`Drain ${worker.hostname}?`}
+        confirm="Drain"
+        keep="Keep running"
+        look="primary"
+        onClose={() => setAsked(false)}
+        onConfirm={() => {
+          setAsked(false);
+          change.mutate("drain");
+        }}
+      >
+        <p>
+          The worker saves the job that it runs and gives it back to the queue. Another worker continues it from there.
+        </p>
+      </ConfirmDialog>
+    </div>
+  );
+}

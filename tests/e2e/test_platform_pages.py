@@ -1,0 +1,66 @@
+"""Pages of the platform itself: workers, keys and limits, and the search that opens every page."""
+
+import re
+
+from playwright.sync_api import Page, expect
+
+from client.sdk import Client
+from tests.e2e.axe import violations
+from tests.e2e.conftest import NewPage
+from tests.waiting import eventually
+
+
+def test_worker_is_cordoned_and_uncordoned(new_page: NewPage, client: Client) -> None:
+    page = new_page()
+    page.goto("/workers")
+    row = page.locator("[data-worker]")
+    row.get_by_role("button", name="Cordon").click()
+    expect(row).to_have_attribute("data-state", "cordoned")
+    expect(row).to_contain_text("Cordoned: takes no job")
+    assert [worker["state"] for worker in client.list_workers()] == ["cordoned"]
+    assert violations(page) == []
+    row.get_by_role("button", name="Uncordon").click()
+    expect(row).to_have_attribute("data-state", "online")
+    eventually(lambda: [worker["state"] for worker in client.list_workers()] == ["online"])
+
+
+def test_key_is_created_shown_once_and_revoked(new_page: NewPage, client: Client) -> None:
+    page = new_page(width=390)
+    page.goto("/settings")
+    page.get_by_label("Name of a new key").fill("laptop")
+    page.get_by_role("button", name="Create key").click()
+    text = page.locator("pre").inner_text()
+    with Client(client.url, text) as other:
+        assert other.who_am_i()["key"]["name"] == "laptop"
+    assert violations(page) == []
+    page.reload()
+    expect(page.get_by_text(text)).to_have_count(0)
+    page.get_by_role("button", name="Revoke laptop").click()
+    page.get_by_role("dialog").get_by_role("button", name="Revoke", exact=True).click()
+    expect(page.locator("[data-key]", has_text="laptop")).to_contain_text("Revoked")
+    page.get_by_role("tab", name="Usage and limits").click()
+    expect(page.get_by_role("progressbar", name="Stored data")).to_be_visible()
+    assert violations(page) == []
+
+
+def test_search_opens_a_job_by_the_keyboard_alone(new_page: NewPage, finished_job: str) -> None:
+    page = new_page()
+    page.goto("/")
+    expect(page.get_by_role("heading", name="Jobs")).to_be_visible()
+    _press(page, "g", "w")
+    expect(page).to_have_url(re.compile("/workers$"))
+    page.keyboard.press("Control+k")
+    page.keyboard.type("tiny")
+    expect(page.get_by_role("option", name="Tiny").first).to_be_visible()
+    assert violations(page) == []
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Tiny")).to_be_visible()
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()
+    page.keyboard.press("Escape")
+
+
+def _press(page: Page, *keys: str) -> None:
+    for key in keys:
+        page.keyboard.press(key)
