@@ -61,6 +61,7 @@ def test_a_part_that_fails_is_recorded_and_the_next_one_runs(tmp_path: Path) -> 
     assert passed.figures == {"device": "cpu", "empty": False}  # its log is there
 
 
+@pytest.mark.slow  # waits for its limit; the budget below cuts a part in the same way
 def test_gpu_suite_part_past_its_time_ends_with_its_children(tmp_path: Path) -> None:
     cut, after = run(tmp_path, Part("endless", endless, 8), Part("passing", passing, 60))
     assert cut.status == "cut" and cut.reason == "not over after 8 s" and after.status == "passed"
@@ -78,6 +79,7 @@ def test_gpu_suite_omits_parts_beyond_the_budget(tmp_path: Path) -> None:
     assert (left_out.status, left_out.reason) == ("left_out", "the time budget was spent")
 
 
+@pytest.mark.slow  # waits for its limit
 def test_shared_parts_run_side_by_side_and_others_alone(tmp_path: Path) -> None:
     parts = [Part(f"shared {n}", endless, 4, shared=True) for n in range(2)]
     began = time.monotonic()
@@ -103,6 +105,7 @@ def test_tests_that_fail_fail_their_part_which_names_them(tmp_path: Path) -> Non
     assert outcome.output is not None and "no such kernel" in outcome.output and "no_such_package" in outcome.output
 
 
+@pytest.mark.slow  # waits for its limit
 def test_tests_out_of_time_report_those_that_were_run(tmp_path: Path) -> None:
     text = "import time\ndef test_quick(): pass\ndef test_endless(): time.sleep(600)"
     outcome = pytest_on(tmp_path, 16, one=text)
@@ -124,6 +127,7 @@ def test_the_spec_of_every_option_is_valid_on_a_gpu(tmp_path: Path) -> None:
         JobSpec.model_validate(option_spec(option, tmp_path, "cuda", rehearsal=False))
 
 
+@pytest.mark.slow  # trains ten small models, as tests of the trainer do
 def test_a_rehearsal_runs_every_part_that_a_cpu_can(tmp_path: Path) -> None:
     target = tmp_path / "gpu.json"
     command = [sys.executable, "-m", "benchmarks.gpu_suite", "--rehearse", "--json", str(target)]

@@ -106,6 +106,7 @@ def test_a_variants_gain_is_paired_by_seed() -> None:
     assert row["gain"] == pytest.approx({"mean": 0.2, "error": 0.1})  # gains .1 and .3
 
 
+@pytest.mark.slow  # trains with every variant of the benchmark
 def test_learning_rehearsal_writes_its_curve_and_is_cached(tmp_path: Path) -> None:
     options = ["--tasks", "count", "--starts", "random", "--seeds", "1", "--peer", "none", "--iterations", "3"]
     options += ["--batch", "16", "--cache", str(tmp_path), "--json", str(tmp_path / "f.json")]

@@ -79,6 +79,7 @@ def test_guide_applied_to_a_copy_passes_its_test(name: str, tree: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow  # checks the types of the whole dashboard once more
 def test_guide_of_a_panel_applied_to_a_copy_has_valid_types(tmp_path: Path) -> None:
     edits = steps((GUIDES / "add-a-panel.md").read_text())
     assert len(edits) == 5 and len({edit.path for edit in edits}) == 2
