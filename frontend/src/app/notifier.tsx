@@ -13,8 +13,7 @@ const MOST = 50;
 
 const openJobsQuery = queryOptions({
   queryKey: [...jobsKey, "list", "open"],
-  queryFn: async () =>
-    (await answer(api.GET("/v1/jobs", { params: { query: { status: OPEN, limit: MOST } } }))).data,
+  queryFn: async () => (await answer(api.GET("/v1/jobs", { params: { query: { status: OPEN, limit: MOST } } }))).data,
 });
 
 /** Announces by a browser notification that a job has ended or is paused, if the user asked for that. */

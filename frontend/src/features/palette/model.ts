@@ -16,6 +16,7 @@ export const PLACES: readonly Place[] = [
   { label: "Settings", to: paths.settings(), keys: "g s" },
   { label: "API keys", to: paths.settings("keys") },
   { label: "Usage and limits", to: paths.settings("usage") },
+  { label: "New job", to: paths.newJob(), keys: "n j" },
   { label: "Add a dataset", to: paths.newDataset, keys: "n d" },
   { label: "New annotation round", to: paths.newRound(), keys: "n a" },
   { label: "REST API reference", to: paths.docs },
