@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from client.sdk import Client
+from tests.e2e.axe import violations
 from tests.e2e.conftest import NewPage
 from trainer.metrics import METRICS
 
@@ -74,3 +75,44 @@ def test_the_read_out_is_the_drawn_point(new_page: NewPage, finished_job: str, c
     charts = page.locator("article:has(.uplot canvas)")
     places = charts.evaluate_all(CROSSHAIRS)
     assert len(places) > 3 and places == pytest.approx([0.5] * len(places), abs=0.01)
+
+
+def test_a_user_arranges_and_saves_charts(new_page: NewPage, finished_job: str, client: Client) -> None:
+    page = new_page()
+    open_charts(page, finished_job, "stage=sft&x=elapsed&y=symlog&clip=1")
+    titles = page.locator("article h2")
+    first, second, *_ = titles.all_inner_texts()
+
+    def choose(title: str, action: str) -> None:
+        page.get_by_role("button", name=f"Actions: {title}", exact=True).click()
+        page.get_by_role("menuitem", name=action).click()
+
+    choose(first, "Move later")
+    expect(titles.first).to_have_text(second)
+    choose("Gradient norm", "Pin to the top")
+    expect(titles.first).to_have_text("Gradient norm")
+    choose(second, "Hide")
+    expect(titles.get_by_text(second, exact=True)).to_have_count(0)
+    page.reload()
+    expect(titles.first).to_have_text("Gradient norm")
+    assert violations(page) == []
+    page.get_by_role("button", name="Reset the arrangement").click()
+    expect(titles.first).to_have_text(first)
+
+    page.get_by_label("Find a metric").fill("speed of nothing")
+    expect(titles).to_have_count(0)
+    page.get_by_label("Find a metric").fill("")
+    choose(first, "Full screen")
+    expect(page.get_by_role("dialog").locator("canvas")).to_be_visible()
+    page.keyboard.press("Escape")
+    with page.expect_download() as download:
+        choose("Loss", "Save as CSV")
+    (series,) = client.get_job_metrics(finished_job, stage="sft", names=["loss"])["series"]
+    head, *rows = download.value.path().read_text().splitlines()
+    assert head == "step,loss,eval/loss"
+    losses = {int(row.split(",")[0]): row.split(",")[1] for row in rows}
+    assert [float(losses[step]) for step in series["steps"]] == pytest.approx(series["values"])
+    for kind, start in (("PNG", b"\x89PNG"), ("SVG", b"<svg")):
+        with page.expect_download() as download:
+            choose("Loss", f"Save as {kind}")
+        assert download.value.path().read_bytes().startswith(start)

@@ -1,5 +1,6 @@
 import uPlot, { type AlignedData } from "uplot";
 import { type ChartData, type ChartLine, shapeOf, toColumns } from "@/charts/columns";
+import type { Exported } from "@/charts/export";
 import type { ChartGroup, ChartsShared } from "@/charts/group";
 import type { Healthy } from "@/charts/healthy";
 import { markText } from "@/charts/marks";
@@ -49,13 +50,18 @@ export class ChartPlot {
 
   getDrawn = (): Drawn => this.drawn;
 
-  get canvas(): HTMLCanvasElement | null {
-    return this.plot?.ctx.canvas ?? null;
+  /** The chart as it is drawn, for a file of it; null while it is not. */
+  exported(title: string): Exported | null {
+    const { plot, host, input } = this;
+    if (!plot || !host || !input) return null;
+    const { columns } = this.drawn.chart;
+    return { title, unit: input.unit, lines: input.lines, columns, plot, palette: readPalette(host) };
   }
 
   update(input: PlotInput): void {
+    const isSame = this.input !== null && same(inputsOf(this.input), inputsOf(input));
     this.input = input;
-    this.group.schedule(this.draw);
+    if (!isSame) this.group.schedule(this.draw);
   }
 
   attach(host: HTMLElement): void {
@@ -121,7 +127,7 @@ export class ChartPlot {
     // The extent counts in steps of a tenth, so that a growing run is not smoothed anew with every point.
     const extent = smoothing ? 1.1 ** Math.ceil(Math.log(Math.max(1e-9, this.group.extent)) / Math.log(1.1)) : 0;
     const depends = [shared.along, smoothing, wanted, extent, lines.length, ...lines.flatMap(partsOf)];
-    if (depends.every((one, index) => one === this.prepared[index])) return this.drawn;
+    if (same(depends, this.prepared)) return this.drawn;
     const chart = toColumns(lines, shared.along, { weight: smoothing, extent });
     this.prepared = depends;
     return { chart, scale: drawnScale(wanted, valuesOn(chart, wanted)) };
@@ -172,6 +178,14 @@ export class ChartPlot {
     this.listeners.forEach((listener) => listener());
   }
 }
+
+const same = (a: readonly unknown[], b: readonly unknown[]): boolean =>
+  a.length === b.length && a.every((one, index) => one === b[index]);
+
+const inputsOf = ({ lines, shared, unit, healthy, height, scheme }: PlotInput): unknown[] => [
+  ...[shared, unit, healthy?.join(), height, scheme],
+  ...lines.flatMap((line) => [...partsOf(line), line.right, line.colour, line.dashed]),
+];
 
 const partsOf = ({ key, series, along }: ChartLine) => [key, series, along];
 

@@ -1,4 +1,12 @@
-import { type KeyboardEvent, type ReactNode, useEffect, useRef, useState, useSyncExternalStore } from "react";
+import {
+  type DragEvent,
+  type KeyboardEvent,
+  type ReactNode,
+  useEffect,
+  useRef,
+  useState,
+  useSyncExternalStore,
+} from "react";
 import { positionText } from "@/charts/axis";
 import { ChartPlot } from "@/charts/chart-plot";
 import type { ChartLine } from "@/charts/columns";
@@ -23,13 +31,15 @@ export interface ChartProps {
   /** At the end of the title: what can be done with the chart. It gets the plot, for an export. */
   actions?: (plot: ChartPlot) => ReactNode;
   onVisible?: (visible: boolean) => void;
+  /** Makes the title a handle to drag the chart by. */
+  onDragStart?: (event: DragEvent<HTMLElement>) => void;
 }
 
 export const PLOT_HEIGHT = 132;
 
 /** One chart with its title and legend. */
 export function Chart({ title, lines, unit = "", healthy = null, height = PLOT_HEIGHT, ...parts }: ChartProps) {
-  const { about, actions, onVisible } = parts;
+  const { about, actions, onVisible, onDragStart } = parts;
   const shared = useCharts();
   const card = useRef<HTMLElement>(null);
   const host = useRef<HTMLDivElement>(null);
@@ -58,7 +68,7 @@ export function Chart({ title, lines, unit = "", healthy = null, height = PLOT_H
   };
   return (
     <article className={styles.chart} ref={card} aria-label={title}>
-      <header>
+      <header draggable={onDragStart !== undefined} onDragStart={onDragStart}>
         <h2>{title}</h2>
         {unit && unit !== "bytes" && <span className={styles.unit}>{unit}</span>}
         {about}

@@ -6,7 +6,7 @@ import { useCharts } from "@/charts/group";
 import { type Healthy, isHealthy } from "@/charts/healthy";
 import { lineColour } from "@/charts/palette";
 import { readout } from "@/charts/readout";
-import { measured } from "@/lib/format";
+import { count, measured } from "@/lib/format";
 import styles from "./charts.module.css";
 
 interface LegendProps {
@@ -22,7 +22,7 @@ const nowhere = () => null;
 
 /** The values under the crosshair, or the newest ones: those of the dots on the lines. */
 export function Legend({ plot, lines, unit, healthy, visible }: LegendProps) {
-  const { group } = useCharts();
+  const { group, settings } = useCharts();
   const drawn = useSyncExternalStore(plot.subscribe, plot.getDrawn);
   // A chart off the screen does not follow the pointer.
   const position = useSyncExternalStore(visible ? group.onCursor : never, visible ? group.getCursor : nowhere);
@@ -38,23 +38,27 @@ export function Legend({ plot, lines, unit, healthy, visible }: LegendProps) {
               style={{ background: lineColour(line.colour ?? index) }}
               className={line.dashed ? styles.dashed : ""}
             />
-            {line.label && <span>{line.label}</span>}
-            <b
-              className={isOff ? styles.off : ""}
-              title={isOff ? "Outside the healthy range" : undefined}
-              data-value={found?.value}
-            >
+            {line.label && <span title={line.label}>{line.label}</span>}
+            <b className={isOff ? styles.off : ""} title={hint(found?.raw ?? null, isOff)} data-value={found?.value}>
               {found ? valueText(found.value, line.unit ?? unit, measured) : measured(null)}
             </b>
             {line.unit && line.unit !== "bytes" && line.unit !== unit && <small>{line.unit}</small>}
-            {found?.raw != null && <small>raw {measured(found.raw)}</small>}
           </span>
         );
       })}
-      {drawn.outside > 0 && <small className={styles.note}>{drawn.outside} points outside</small>}
-      {drawn.scale === "symlog" && <small className={styles.note}>symlog</small>}
+      {drawn.outside > 0 && <small className={styles.note}>{count(drawn.outside, "point")} outside</small>}
+      {drawn.scale !== settings.scale && (
+        <small className={styles.note} title="Values at or below 0 have no logarithm.">
+          symlog
+        </small>
+      )}
     </p>
   );
+}
+
+function hint(raw: number | null, isOff: boolean): string | undefined {
+  const parts = [raw !== null && `${measured(raw)} before smoothing`, isOff && "outside the healthy range"];
+  return parts.filter(Boolean).join(", ") || undefined;
 }
 
 /** The legend as one sentence, for a screen reader. */

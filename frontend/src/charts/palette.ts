@@ -8,15 +8,17 @@ export interface Palette {
   readonly warn: string;
   readonly good: string;
   readonly accent: string;
+  readonly ink: string;
 }
 
 /** Colours for lines. A line beyond them has the colour of an earlier one. */
 export const LINE_COLOURS = 8;
 
-const scheme = window.matchMedia("(prefers-color-scheme: dark)");
+const media = () => window.matchMedia("(prefers-color-scheme: dark)");
 
 function subscribe(listener: () => void): () => void {
   const observer = new MutationObserver(listener);
+  const scheme = media();
   observer.observe(document.documentElement, { attributes: true, attributeFilter: ["data-theme"] });
   scheme.addEventListener("change", listener);
   return () => {
@@ -25,7 +27,7 @@ function subscribe(listener: () => void): () => void {
   };
 }
 
-const read = (): string => `${document.documentElement.dataset.theme ?? "system"}/${scheme.matches}`;
+const read = (): string => `${document.documentElement.dataset.theme ?? "system"}/${media().matches}`;
 
 /** Changes whenever the colours do. */
 export const useScheme = (): string => useSyncExternalStore(subscribe, read);
@@ -48,6 +50,7 @@ export function readPalette(element: HTMLElement): Palette {
     warn: colour("warn"),
     good: colour("good"),
     accent: colour("accent"),
+    ink: colour("ink"),
   };
   probe.remove();
   return palette;

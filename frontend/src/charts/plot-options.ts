@@ -1,13 +1,12 @@
 import type uPlot from "uplot";
-import { increments, tickText, valueText } from "@/charts/axis";
 import type { ChartData, ChartLine, Column } from "@/charts/columns";
 import type { ChartSettings } from "@/charts/group";
 import { drawHealthy, type Healthy } from "@/charts/healthy";
 import { drawMarks, type PlacedMark } from "@/charts/marks";
+import { plotAxes } from "@/charts/plot-axes";
 import { faint, type Palette } from "@/charts/palette";
 import { pointBefore } from "@/charts/readout";
 import { axisRange, type Bounds, linearUntil, numbersOf, type ScaleKind, withoutOutliers } from "@/charts/y-scale";
-import { number } from "@/lib/format";
 
 /** The inputs of a plot's construction. When one changes, the plot is built anew. */
 export interface PlotLook {
@@ -32,7 +31,6 @@ export interface PlotEvents {
   readonly onPress: (plot: uPlot, event: MouseEvent) => boolean;
 }
 
-const FONT = '11px system-ui, "Segoe UI", sans-serif';
 const Y_SCALES = ["y", "right"] as const;
 
 export function plotOptions(look: PlotLook, data: ChartData["data"], events: PlotEvents): uPlot.Options {
@@ -45,7 +43,7 @@ export function plotOptions(look: PlotLook, data: ChartData["data"], events: Plo
     scales: scalesOf(look, data),
     series: [{}, ...look.columns.map((column) => seriesOf(column, look))],
     bands: bandsOf(look),
-    axes: axesOf(look),
+    axes: plotAxes(look, (line) => colourOf(line, look)),
     cursor: cursorOf(look, events),
     hooks: {
       drawClear: [(plot) => look.healthy && drawHealthy(plot, look.healthy, look.palette)],
@@ -131,30 +129,6 @@ function bandsOf(look: PlotLook): uPlot.Band[] {
     if (role !== "max" || min < 0) return [];
     return [{ series: [index + 1, min + 1] as [number, number], fill: faint(colourOf(line, look), 0.16) }];
   });
-}
-
-function axesOf(look: PlotLook): uPlot.Axis[] {
-  const { palette, unit } = look;
-  const kind = look.settings.axis;
-  // A logarithmic axis hides the texts of some ticks by null, whatever the types say.
-  const values: uPlot.Axis.Values = (_, splits: (number | null)[]) =>
-    splits.map((value) => (value === null ? "" : valueText(value, unit, number)));
-  const positions: uPlot.Axis.Values = (_plot, splits, _axis, _space, increment) =>
-    splits.map((value) => tickText(kind, value, increment));
-  const common = { font: FONT, ticks: { show: false }, gap: 4 };
-  const grid = { stroke: palette.grid, width: 1 };
-  const incrs = kind === "time" ? {} : { incrs: increments(kind) };
-  const axes: uPlot.Axis[] = [
-    { ...common, ...incrs, stroke: palette.text, grid, size: 22, space: 64, values: positions },
-    { ...common, scale: "y", stroke: palette.text, grid, size: 46, space: 28, values },
-  ];
-  const right = look.lines.findIndex((line) => line.right);
-  if (right >= 0) {
-    const stroke = colourOf(right, look);
-    // eslint-disable-next-line @typescript-eslint/no-unsafe-enum-assignment -- the enum exists in the types only
-    axes.push({ ...common, scale: "right", side: 1, stroke, grid: { show: false }, size: 40, space: 28, values });
-  }
-  return axes;
 }
 
 function cursorOf(look: PlotLook, events: PlotEvents): uPlot.Cursor {

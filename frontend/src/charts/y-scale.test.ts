@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { axisRange, drawnScale, linearUntil, numbersOf, withoutOutliers } from "@/charts/y-scale";
+import { axisRange, drawnScale, linearUntil, logTicks, numbersOf, withoutOutliers } from "@/charts/y-scale";
 
 test("log falls back to symlog where a value is not positive", () => {
   expect([drawnScale("log", [1, 2]), drawnScale("log", [1, 0]), drawnScale("linear", [-1])]).toEqual([
@@ -39,4 +39,10 @@ test("ranges hold the values", () => {
   expect(axisRange("symlog", [-10, 100])).toEqual([-10.5, 105]);
   const [low, high] = axisRange("linear", [1, 2]);
   expect(low < 1 && high > 2).toBe(true);
+});
+
+test("ticks of a logarithmic axis are 1, 2 and 5 of each decade, on a short axis even", () => {
+  expect(logTicks(0.4, 30, 0.1)).toEqual([0.5, 1, 2, 5, 10, 20]);
+  expect(logTicks(-15, 2, 1)).toEqual([-10, -5, -2, -1, 0, 1, 2]);
+  expect(logTicks(0.62, 0.98, 0.1).map((tick) => Number(tick.toFixed(6)))).toEqual([0.7, 0.8, 0.9]);
 });

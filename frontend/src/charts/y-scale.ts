@@ -55,6 +55,22 @@ export function axisRange(kind: ScaleKind, [low, high]: Bounds): [number, number
 const LOG_ROOM = 1.15;
 const SYMLOG_ROOM = 0.05;
 
+const FEWEST_TICKS = 3;
+
+/** Values for the ticks of a logarithmic axis: 1, 2 and 5 of each power of ten, or even distances on a short axis. */
+export function logTicks(min: number, max: number, smallest: number): number[] {
+  const most = Math.ceil(Math.log10(Math.max(Math.abs(min), Math.abs(max), smallest)));
+  const least = Math.floor(Math.log10(smallest));
+  const sizes: number[] = [];
+  for (let power = least; power <= most; power++) for (const digit of [1, 2, 5]) sizes.push(digit * 10 ** power);
+  const inside = [...sizes.map((size) => -size).reverse(), 0, ...sizes].filter((tick) => tick >= min && tick <= max);
+  if (inside.length >= FEWEST_TICKS) return inside;
+  const rough = 10 ** Math.floor(Math.log10((max - min) / FEWEST_TICKS));
+  const step = [1, 2, 5, 10].map((digit) => digit * rough).find((size) => (max - min) / size <= 5) ?? rough;
+  const count = Math.floor(max / step) - Math.ceil(min / step) + 1;
+  return Array.from({ length: count }, (_, index) => (Math.ceil(min / step) + index) * step);
+}
+
 /** How many shown points of the lines lie outside the vertical axis. */
 export function pointsOutside(plot: uPlot, { columns, data }: ChartData): number {
   const [from, to] = plot.series[0]?.idxs ?? [0, 0];

@@ -11,6 +11,8 @@ interface DialogProps {
   onClose: () => void;
   /** Gets the focus when the dialog opens; by default its first control. */
   initialFocus?: RefObject<HTMLElement | null>;
+  /** Whether it fills the window. */
+  full?: boolean;
   children: ReactNode;
 }
 

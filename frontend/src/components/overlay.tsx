@@ -19,13 +19,20 @@ interface ModalProps {
   title: string;
   onClose: () => void;
   initialFocus?: RefObject<HTMLElement | null>;
+  /** Whether it fills the window. */
+  full?: boolean;
   children: ReactNode;
 }
 
 /** The content of a dialog. It is loaded when the first dialog opens. */
-export function Modal({ title, children, ...options }: ModalProps) {
+export function Modal({ title, full = false, children, ...options }: ModalProps) {
   return (
-    <Dialog {...options} unmountOnHide className={styles.dialog} backdrop={<div className={styles.backdrop} />}>
+    <Dialog
+      {...options}
+      unmountOnHide
+      className={full ? `${styles.dialog} ${styles.full}` : styles.dialog}
+      backdrop={<div className={styles.backdrop} />}
+    >
       <DialogHeading>{title}</DialogHeading>
       {children}
     </Dialog>

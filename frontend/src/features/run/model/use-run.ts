@@ -1,7 +1,7 @@
 import { type QueryClient, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useMemo, useSyncExternalStore } from "react";
 import { checkpointsQuery, jobQuery } from "@/features/jobs/api";
-import { fetchEvents, fetchEventTime, fetchMetrics, fetchSampleSteps } from "@/features/run/api";
+import { fetchEvents, fetchEventTime, fetchMetrics, fetchSampleSteps, metricReferenceQuery } from "@/features/run/api";
 import { isKnown, LOG_TYPES } from "@/features/run/model/event";
 import type { Snapshot } from "@/features/run/model/state";
 import { type RunServer, RunStore, type RunView } from "@/features/run/model/store";
@@ -15,8 +15,10 @@ export function useRun(id: string, isOver: boolean): RunView {
   const store = useMemo(() => new RunStore(runServer(id, client)), [id, client]);
   useEffect(() => {
     store.start();
+    // The charts need it as soon as the series are there.
+    void client.query(metricReferenceQuery).catch(() => undefined);
     return store.stop;
-  }, [store]);
+  }, [store, client]);
   useEffect(() => {
     if (!isOver) store.reopen();
   }, [store, isOver]);

@@ -4,10 +4,13 @@ import type { Series } from "@/charts/series";
 import { useChartView } from "@/charts/settings";
 import { ChartToolbar } from "@/charts/toolbar";
 import { Notice } from "@/components/notice";
+import { alongOf, axesOf, positionsOn, stepsOf } from "@/features/run/model/axes";
 import { chartSpecs } from "@/features/run/model/chart-specs";
 import { marksOf } from "@/features/run/model/marks";
 import { useMeanings } from "@/features/run/model/meanings";
-import { ChartCard } from "@/features/run/ui/chart-card";
+import { ChartCard, type ChartCardProps } from "@/features/run/ui/chart-card";
+import { ChartGrid } from "@/features/run/ui/chart-grid";
+import { useAddress } from "@/lib/address";
 import type { JobEvent } from "@/lib/api/types";
 import { type Stage, stageShort } from "@/lib/states";
 import styles from "./charts.module.css";
@@ -24,22 +27,37 @@ interface ChartsTabProps {
 /** The charts of one stage. */
 export function ChartsTab({ jobId, stage, live: series, log, waiting }: ChartsTabProps) {
   const [view, change] = useChartView();
+  const [params, setParams] = useAddress();
   const names = Object.keys(series).join("\n"); // by value: a new point is no new name
   const meanings = useMeanings(stage, names);
   const charts = useMemo(() => chartSpecs(meanings, names.split("\n")), [meanings, names]);
   const marks = useMemo(() => marksOf(log, stage), [log, stage]);
-  const span = spanOf(Object.values(series));
+  const positions = useMemo(() => positionsOn(view.axis, series, log, stage), [view.axis, series, log, stage]);
+  const along = useMemo(() => alongOf(positions), [positions]);
   if (!Object.keys(series).length) return <NoPoints stage={stage} waiting={waiting} />;
-  const card = { jobId, stage, series, meanings, steps: view.view };
+  const found = params.get("find") ?? "";
+  const find = found.trim().toLowerCase();
+  const search = (text: string) =>
+    setParams((before) => {
+      if (text) before.set("find", text);
+      else before.delete("find");
+      return before;
+    });
+  const card = { jobId, stage, series, meanings, steps: stepsOf(view.view, positions) };
   return (
-    <Charts view={view} onView={change} span={span} marks={marks}>
-      <ChartToolbar view={view} onChange={change} axes={["step"]} />
-      <div className={styles.grid}>
-        {charts.map((chart) => (
-          <ChartCard key={chart.title} spec={chart} {...card} />
-        ))}
-      </div>
-      <AllMetrics {...card} />
+    <Charts view={view} onView={change} span={spanOf(Object.values(series), along)} along={along} marks={marks}>
+      <ChartToolbar view={view} onChange={change} axes={axesOf(series)}>
+        <input
+          type="search"
+          className={styles.find}
+          placeholder="Find a metric"
+          aria-label="Find a metric"
+          value={found}
+          onChange={(event) => search(event.target.value)}
+        />
+      </ChartToolbar>
+      <ChartGrid charts={charts} find={find} {...card} />
+      <AllMetrics find={find} {...card} />
     </Charts>
   );
 }
@@ -56,39 +74,31 @@ function NoPoints({ stage, waiting }: { stage: string; waiting: boolean }) {
   );
 }
 
-type AllMetricsProps = Omit<Parameters<typeof ChartCard>[0], "spec">;
+interface AllMetricsProps extends Omit<ChartCardProps, "spec"> {
+  find: string;
+}
 
-/** Every metric of the stage, each with a chart of its own. Drawn only when opened. */
-function AllMetrics({ series, meanings, ...card }: AllMetricsProps) {
+/** Every metric of the stage, each with a chart of its own. Drawn only when opened or searched. */
+function AllMetrics({ find, ...card }: AllMetricsProps) {
   const [open, setOpen] = useState(false);
-  const [filter, setFilter] = useState("");
-  const names = Object.keys(series).sort();
-  const label = (name: string) => meanings.get(name)?.label ?? name;
-  const wanted = filter.trim().toLowerCase();
-  const shown = names.filter((name) => `${name} ${label(name)}`.toLowerCase().includes(wanted));
+  const names = Object.keys(card.series).sort();
+  const label = (name: string) => card.meanings.get(name)?.label ?? name;
+  const shown = names.filter((name) => `${name} ${label(name)}`.toLowerCase().includes(find));
+  const count = find ? `${shown.length} of ${names.length}` : names.length;
   return (
-    <details className={styles.all} onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary>All metrics ({names.length})</summary>
-      {open && (
-        <>
-          <input
-            type="search"
-            placeholder="Filter by name, for example kl"
-            aria-label="Filter the metrics"
-            value={filter}
-            onChange={(event) => setFilter(event.target.value)}
-          />
-          {shown.length === 0 && <p className={styles.hint}>No metric has this name.</p>}
-          <div className={styles.grid}>
-            {shown.map((name) => (
-              <ChartCard
-                key={name}
-                spec={{ title: label(name), lines: [{ name, short: "", right: false }] }}
-                {...{ series, meanings, ...card }}
-              />
-            ))}
-          </div>
-        </>
+    <details
+      className={styles.all}
+      open={open || find !== ""}
+      onToggle={(event) => !find && setOpen(event.currentTarget.open)}
+    >
+      <summary>All metrics ({count})</summary>
+      {find !== "" && shown.length === 0 && <p className={styles.hint}>No metric has “{find}” in its name.</p>}
+      {(open || find !== "") && (
+        <div className={styles.grid}>
+          {shown.map((name) => (
+            <ChartCard key={name} spec={{ title: label(name), lines: [{ name, short: "", right: false }] }} {...card} />
+          ))}
+        </div>
       )}
     </details>
   );

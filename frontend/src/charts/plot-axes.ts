@@ -1,0 +1,49 @@
+import type uPlot from "uplot";
+import { increments, tickText, valueText } from "@/charts/axis";
+import type { PlotLook } from "@/charts/plot-options";
+import { logTicks } from "@/charts/y-scale";
+import { number } from "@/lib/format";
+
+const FONT = '11px system-ui, "Segoe UI", sans-serif';
+
+/** The horizontal axis, the one on the left, and the one on the right where a line has it. */
+export function plotAxes(look: PlotLook, colourOf: (line: number) => string): uPlot.Axis[] {
+  const { palette, unit } = look;
+  const kind = look.settings.axis;
+  const values: uPlot.Axis.Values = (_, splits) => splits.map((value) => valueText(value, unit, number));
+  const positions: uPlot.Axis.Values = (_plot, splits, _axis, _space, increment) =>
+    splits.map((value) => tickText(kind, value, increment));
+  const common = { font: FONT, ticks: { show: false }, gap: 4 };
+  const grid = { stroke: palette.grid, width: 1 };
+  const ticks = look.scale === "linear" ? {} : { splits: roomyTicks, filter: (_: uPlot, splits: number[]) => splits };
+  const incrs = kind === "time" ? {} : { incrs: increments(kind) };
+  const axes: uPlot.Axis[] = [
+    { ...common, ...incrs, stroke: palette.text, grid, size: 22, space: 64, values: positions },
+    { ...common, ...ticks, scale: "y", stroke: palette.text, grid, size: 46, space: SPACE, values },
+  ];
+  const right = look.lines.findIndex((line) => line.right);
+  if (right >= 0) {
+    const stroke = colourOf(right);
+    const side = { ...common, ...ticks, stroke, grid: { show: false }, size: 40, space: SPACE, values };
+    // eslint-disable-next-line @typescript-eslint/no-unsafe-enum-assignment -- the enum exists in the types only
+    axes.push({ ...side, scale: "right", side: 1 });
+  }
+  return axes;
+}
+
+/** Pixels between two ticks of a vertical axis. */
+const SPACE = 28;
+
+/** The ticks of a logarithmic axis that have room, from the bottom up. */
+function roomyTicks(plot: uPlot, axis: number, min: number, max: number): number[] {
+  const name = plot.axes[axis]?.scale ?? "y";
+  const scale = plot.scales[name];
+  const smallest = min > 0 ? min : (scale?.asinh ?? 1);
+  let latest = Infinity;
+  return logTicks(min, max, Math.max(smallest, Number.MIN_VALUE)).filter((tick) => {
+    const place = plot.valToPos(tick, name);
+    if (latest - place < SPACE) return false;
+    latest = place;
+    return true;
+  });
+}
