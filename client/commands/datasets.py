@@ -61,7 +61,7 @@ def list_(
 ) -> None:
     """List datasets, newest first."""
     with context.obj.client() as client:
-        context.obj.printer.items(client.list_datasets(kind, search, archived), COLUMNS)
+        context.obj.printer.items(client.list_datasets(kind, search=search, archived=archived), COLUMNS)
 
 
 @app.command()

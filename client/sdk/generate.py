@@ -107,7 +107,7 @@ def _result(described: Schema, components: Schema) -> tuple[str, str] | None:
     if name is None:
         return "object", "dict[str, Any]"
     properties = components[name].get("properties", {})
-    if {"data", "has_more"} <= set(properties):
+    if {"data", "has_more", "last_id"} <= set(properties):
         return "list", _reference(properties["data"]["items"]) or "Any"
     return "object", name
 
