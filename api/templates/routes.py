@@ -5,16 +5,18 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query
 from sqlalchemy import select
 
-from api.deps import After, Force, Limit, OrderBy, PrincipalDep, SessionDep, SettingsDep
+from api.deps import After, ExternalId, Force, Limit, OrderBy, PrincipalDep, SessionDep, SettingsDep
 from api.idempotency import IDEMPOTENT
 from api.jobs.schemas import Job
 from api.jobs.views import job_view
 from api.problems import BadRequest, documented
 from api.templates.schemas import ChangeTemplate, JobFromTemplate, NewTemplate, Template, TemplateList
 from api.validation import StrictRoute
+from core import models
 from core.errors import (
     BlockedByValidation,
     CrossOrigin,
+    ExternalIdTaken,
     InvalidRequest,
     InvalidSpec,
     LimitExceeded,
@@ -27,6 +29,7 @@ from core.errors import (
     WrongDatasetKind,
     WrongMediaType,
 )
+from core.external_ids import refuse_taken, set_external_id
 from core.jobs import templates, validations
 from core.jobs.actors import key_of
 from core.jobs.groups import add_to_group, group_of
@@ -102,9 +105,9 @@ def delete_template(template: TemplateDep, session: SessionDep) -> None:
     "/{template_id}/jobs",
     status_code=201,
     dependencies=IDEMPOTENT,
-    responses=documented(*WRITES, NotFound, *SUBMISSION),
+    responses=documented(*WRITES, NotFound, *SUBMISSION, ExternalIdTaken),
 )
-def create_job_from_template(
+def create_job_from_template(  # noqa: PLR0913  # one for each option
     template: TemplateDep,
     principal: PrincipalDep,
     session: SessionDep,
@@ -113,11 +116,14 @@ def create_job_from_template(
     priority: Annotated[PriorityName, Query(description="Priority class of the job.")] = "normal",
     group: Annotated[str | None, Query(description="Id of the group that the job joins.")] = None,
     force: Force = False,
+    external_id: ExternalId = None,
 ) -> Job:
     """Submit a job with the spec of the template, changed by a merge patch. Errors point into the merged spec."""
+    refuse_taken(session, models.Job, principal.owner_id, external_id)
     into = group_of(session, principal.owner_id, group, lock=True) if group else None
     patch = body.patch if body else {}
     job = templates.job_from_template(session, template, patch, settings, key_of(principal), Priority.named(priority))
+    set_external_id(session, job, external_id)
     if not force:
         validations.refuse_blocked(session, principal.owner_id, job.spec)
     if into is not None:

@@ -38,6 +38,7 @@ from client.sdk.types import (
     Preset,
     Readiness,
     Report,
+    SampleSearch,
     SampleStep,
     Session,
     SignInCode,
@@ -899,6 +900,7 @@ class AsyncOperations(AsyncConnection):
         priority: Literal["low", "normal", "high"] | None = None,
         group: str | None = None,
         force: bool | None = None,
+        external_id: str | None = None,
     ) -> Job:
         """Submit a job with the spec of the template, changed by a merge patch. Errors point into the merged spec.
 
@@ -907,7 +909,7 @@ class AsyncOperations(AsyncConnection):
         found: Job = await self._json(
             "POST",
             f"/v1/templates/{escaped(template_id)}/jobs",
-            params={"priority": priority, "group": group, "force": force},
+            params={"priority": priority, "group": group, "force": force, "external_id": external_id},
             body=given({"patch": patch}),
         )
         return found
@@ -1086,11 +1088,12 @@ class AsyncOperations(AsyncConnection):
             (await self._json("GET", f"/v1/jobs/{escaped(job_id)}/samples/steps", params={"stage": stage}))["data"]
         )
 
-    def search_job_samples(
+    async def search_job_samples(
         self,
         job_id: str,
         order: Literal["highest", "lowest", "newest", "oldest"] | None = None,
         skip: int | None = None,
+        limit: int | None = None,
         by: Literal["score", "judge", "kl", "tokens"] | None = None,
         min: float | None = None,
         max: float | None = None,
@@ -1101,16 +1104,18 @@ class AsyncOperations(AsyncConnection):
         finished: bool | None = None,
         held_out: bool | None = None,
         same_prompt: str | None = None,
-    ) -> AsyncIterator[JobSample]:
+    ) -> SampleSearch:
         """Search the completions of all steps, and return the histogram of a figure. Token tables are left out.
 
         `GET /v1/jobs/{job_id}/samples/search`
         """
-        return self._pages(
+        found: SampleSearch = await self._json(
+            "GET",
             f"/v1/jobs/{escaped(job_id)}/samples/search",
             params={
                 "order": order,
                 "skip": skip,
+                "limit": limit,
                 "by": by,
                 "min": min,
                 "max": max,
@@ -1123,6 +1128,7 @@ class AsyncOperations(AsyncConnection):
                 "same_prompt": same_prompt,
             },
         )
+        return found
 
     async def get_job_telemetry(self, job_id: str, attempt: int | None = None) -> Telemetry:
         """Return CPU, memory, disk and GPU measurements of an attempt as series over time, in at most 1,000 points.

@@ -38,6 +38,7 @@ from client.sdk.types import (
     Preset,
     Readiness,
     Report,
+    SampleSearch,
     SampleStep,
     Session,
     SignInCode,
@@ -893,6 +894,7 @@ class Operations(Connection):
         priority: Literal["low", "normal", "high"] | None = None,
         group: str | None = None,
         force: bool | None = None,
+        external_id: str | None = None,
     ) -> Job:
         """Submit a job with the spec of the template, changed by a merge patch. Errors point into the merged spec.
 
@@ -901,7 +903,7 @@ class Operations(Connection):
         found: Job = self._json(
             "POST",
             f"/v1/templates/{escaped(template_id)}/jobs",
-            params={"priority": priority, "group": group, "force": force},
+            params={"priority": priority, "group": group, "force": force, "external_id": external_id},
             body=given({"patch": patch}),
         )
         return found
@@ -1081,6 +1083,7 @@ class Operations(Connection):
         job_id: str,
         order: Literal["highest", "lowest", "newest", "oldest"] | None = None,
         skip: int | None = None,
+        limit: int | None = None,
         by: Literal["score", "judge", "kl", "tokens"] | None = None,
         min: float | None = None,
         max: float | None = None,
@@ -1091,16 +1094,18 @@ class Operations(Connection):
         finished: bool | None = None,
         held_out: bool | None = None,
         same_prompt: str | None = None,
-    ) -> Iterator[JobSample]:
+    ) -> SampleSearch:
         """Search the completions of all steps, and return the histogram of a figure. Token tables are left out.
 
         `GET /v1/jobs/{job_id}/samples/search`
         """
-        return self._pages(
+        found: SampleSearch = self._json(
+            "GET",
             f"/v1/jobs/{escaped(job_id)}/samples/search",
             params={
                 "order": order,
                 "skip": skip,
+                "limit": limit,
                 "by": by,
                 "min": min,
                 "max": max,
@@ -1113,6 +1118,7 @@ class Operations(Connection):
                 "same_prompt": same_prompt,
             },
         )
+        return found
 
     def get_job_telemetry(self, job_id: str, attempt: int | None = None) -> Telemetry:
         """Return CPU, memory, disk and GPU measurements of an attempt as series over time, in at most 1,000 points.

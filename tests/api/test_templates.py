@@ -48,12 +48,14 @@ def test_job_from_a_template_has_its_spec_and_the_changes(client: TestClient, da
     assert [error["pointer"] for error in missing["errors"]] == ["#/data"]
     patch = {"data": {"preferences": dataset.id}, "ppo": {"kl": {"coef": 0.3}}, "model": {"dtype": "float32"}}
     group = client.post("/v1/groups", json={"name": "g"}).json()["id"]
-    response = client.post(address, params={"priority": "low", "group": group}, json={"patch": patch})
+    query = {"priority": "low", "group": group, "external_id": "run-7"}
+    response = client.post(address, params=query, json={"patch": patch})
     job = response.json()
+    problem(client.post(address, params=query, json={"patch": patch}), 409, "external_id_taken")
     assert (response.status_code, job["name"], job["priority"]) == (201, "short PPO", "low")
     assert (job["spec"]["ppo"]["steps"], job["spec"]["ppo"]["kl"]["coef"]) == (10, 0.3)
     assert (job["spec"]["model"]["path"], job["spec"]["model"]["dtype"]) == ("some/model", "float32")
-    assert job["group"]["group_id"] == group
+    assert (job["group"]["group_id"], job["external_id"]) == (group, "run-7")
     events = client.get(f"/v1/jobs/{job['id']}/events", params={"types": "message"}).json()["data"]
     assert events[0]["data"]["text"] == f'Submitted from the template "short PPO" ({template["id"]}).'
     named = client.post(address, json={"patch": patch | {"name": "mine"}}).json()

@@ -18812,6 +18812,8 @@ export interface operations {
                 group?: string | null;
                 /** @description Submit the job although a validation of this spec has blocking findings. */
                 force?: boolean;
+                /** @description An id of your choice, at most 200 characters without control characters. It is unique among your objects of this kind: a second creation with it returns 409 and the `existing` id. */
+                external_id?: string | null;
             };
             header?: {
                 /** @description A text of your choice that is unique for this creation, such as a UUID, of at most 255 characters. A repeated request with the same key and body returns the first response and creates nothing. */
@@ -18873,7 +18875,11 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `request_in_flight`: A request with the same Idempotency-Key is still in progress. */
+            /**
+             * @description `external_id_taken`: The external id belongs to another job or dataset.
+             *
+             *     `request_in_flight`: A request with the same Idempotency-Key is still in progress.
+             */
             409: {
                 headers: {
                     [name: string]: unknown;
