@@ -9,6 +9,7 @@ import typer
 
 from client.commands import local
 from client.commands.group import LazyGroup, with_output_options
+from client.commands.usage import usage
 from client.errors import ClientError
 from client.terminal import Output, Printer
 
@@ -20,7 +21,9 @@ GROUPS = {
     "jobs": "Submit, follow and control jobs.",
     "datasets": "Upload, inspect, archive and delete datasets.",
     "annotate": "Annotation rounds: people compare completions, and a job continues from their answers.",
+    "templates": "Partial specs under a name, from which jobs are submitted.",
     "sweeps": "Jobs that differ in a few fields of the spec.",
+    "groups": "Jobs that are compared and cancelled together.",
     "workers": "The workers that run jobs.",
 }
 """The groups of commands over REST, with their help texts. The module `client.commands.<name>` has the commands."""
@@ -50,6 +53,7 @@ app.add_typer(local.keys, name="keys")
 app.command()(local.up)
 app.command("open")(local.open_)
 app.command()(local.demo)
+app.command()(with_output_options(usage))
 app.command()(with_output_options(local.doctor))
 
 

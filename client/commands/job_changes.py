@@ -1,4 +1,4 @@
-"""`proximal jobs cancel|pause|resume|retry|clone|branch|archive|delete`: change a job, or make another one from it."""
+"""`proximal jobs cancel|pause|resume|retry|clone|branch|extend|archive|delete`: change a job, or make another one from it."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -23,6 +23,7 @@ Changes = Annotated[
     list[str] | None,
     typer.Option("--set", help="A field of the spec and its value, as ppo.kl.coef=0.1; may be repeated."),
 ]
+Force = Annotated[bool, typer.Option(help="Submit the job although a validation of its spec has blocking findings.")]
 
 
 def cancel(context: typer.Context, job_id: JobId, reason: Reason = "") -> None:
@@ -45,9 +46,12 @@ def retry(context: typer.Context, job_id: JobId, reason: Reason = "") -> None:
     _print_status(context, lambda client: client.retry_job(job_id, reason))
 
 
-def clone(context: typer.Context, job_id: JobId, patch: PatchFile = None, changes: Changes = None) -> None:
+def clone(
+    context: typer.Context, job_id: JobId, patch: PatchFile = None, changes: Changes = None, force: Force = False
+) -> None:
     """Submit a new job with the spec of another one, changed by `--patch` and then by `--set`."""
-    _print_id(context, lambda client: client.clone_job(job_id, merged_patch(patch, changes or ())))
+    changed = merged_patch(patch, changes or ())
+    _print_id(context, lambda client: client.clone_job(job_id, changed, force=force or None))
 
 
 def branch(
@@ -56,11 +60,22 @@ def branch(
     start: Annotated[str, typer.Option("--from", help="A checkpoint's id, or its stage and step, as ppo:40.")],
     patch: PatchFile = None,
     changes: Changes = None,
+    force: Force = False,
 ) -> None:
     """Submit a new job that continues another one from a checkpoint, with changes."""
     place = _start(start)
     changed = merged_patch(patch, changes or ())
-    _print_id(context, lambda client: client.branch_job(job_id, patch=changed, **place))
+    _print_id(context, lambda client: client.branch_job(job_id, patch=changed, force=force or None, **place))
+
+
+def extend(
+    context: typer.Context,
+    job_id: JobId,
+    steps: Annotated[int, typer.Option(min=1, help="The new number of PPO steps in all.")],
+    force: Force = False,
+) -> None:
+    """Submit a new job that gives the PPO stage of a succeeded one more steps."""
+    _print_id(context, lambda client: client.extend_job(job_id, steps, force=force or None))
 
 
 def archive(context: typer.Context, job_id: JobId) -> None:

@@ -8,14 +8,15 @@ from typing import Annotated, Any
 
 import typer
 
-from client.commands import job_changes, job_edit, job_knobs, job_validation
+from client.commands import job_changes, job_set, job_telemetry, job_validation
 from client.commands.group import CommandGroup
-from client.commands.job_changes import JobId
+from client.commands.job_changes import Changes, JobId, merged_patch
+from client.commands.templates import template_id
 from client.commands.watch import until_waiting, watch_job
 from client.errors import JobNotSucceeded
 from client.sdk import Client
 from client.sdk.job_logs import LogFilter
-from client.sdk.spec_files import read_spec, with_uploads
+from client.sdk.spec_files import with_uploads
 from client.sdk.types import JobEvent, JobLogLine, JobSummary
 from client.terminal import Printer, facts, moment, plain
 
@@ -27,15 +28,16 @@ CHANGES = (
     job_changes.retry,
     job_changes.clone,
     job_changes.branch,
+    job_changes.extend,
     job_changes.archive,
     job_changes.unarchive,
     job_changes.delete,
 )
 for change in CHANGES:
     app.command()(change)
-app.command()(job_edit.edit)
 app.command()(job_validation.validate)
-app.command("set")(job_knobs.set_knobs)
+app.command("set")(job_set.set_)
+app.command()(job_telemetry.telemetry)
 COLUMNS: dict[str, Any] = {
     "name": lambda job: job["name"],
     "status": lambda job: job["status"],
@@ -47,7 +49,16 @@ COLUMNS: dict[str, Any] = {
 @app.command()
 def submit(
     context: typer.Context,
-    spec: Annotated[Path, typer.Argument(help="TOML or JSON file. Data files that it names are uploaded.")],
+    spec: Annotated[
+        Path | None,
+        typer.Argument(help="TOML or JSON file. Data files that it names are uploaded.", show_default=False),
+    ] = None,
+    changes: Changes = None,
+    template: Annotated[
+        str | None,
+        typer.Option(help="Name or id of a template. The file and `--set` change its spec.", show_default=False),
+    ] = None,
+    group: Annotated[str | None, typer.Option(help="Id of the group that the job joins.", show_default=False)] = None,
     follow: Annotated[
         bool, typer.Option(help="Print the job's events until it ends. Exit with 4 if it fails, 5 if it is cancelled.")
     ] = False,
@@ -58,11 +69,19 @@ def submit(
         str | None, typer.Option(help="An id of your choice. A second job with it is refused.", show_default=False)
     ] = None,
 ) -> None:
-    """Submit a job, and print its id."""
+    """Submit a job from a file, from a template or from both, and print its id."""
     printer: Printer = context.obj.printer
+    if spec is None and template is None:
+        raise typer.BadParameter("Give a file with the spec, or --template.")
+    given = merged_patch(spec, changes or ())
+    options: dict[str, Any] = {"group": group, "force": force or None, "external_id": external_id}
     with context.obj.client() as client:
-        whole = with_uploads(client, read_spec(spec), spec.parent)
-        job = client.create_job(whole, force=force or None, external_id=external_id)
+        if spec is not None:
+            given = with_uploads(client, given, spec.parent)
+        if template is None:
+            job = client.create_job(given, **options)
+        else:
+            job = client.create_job_from_template(template_id(client, template), patch=given, **options)
         if not follow:
             printer.item(job, plain(job["id"]))
             return

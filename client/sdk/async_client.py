@@ -12,11 +12,12 @@ from client.errors import ApiError, Unreachable
 from client.sdk.async_operations import AsyncOperations
 from client.sdk.connection import MessageParser, escaped, given
 from client.sdk.following import Follower
+from client.sdk.job_logs import AsyncJobLogs
 from client.sdk.types import Dataset, JobEvent
 from client.sdk.uploads import Uploads
 
 
-class AsyncClient(AsyncOperations):
+class AsyncClient(AsyncOperations, AsyncJobLogs):
     """`async with AsyncClient(url, key) as client: …`. Raises the same errors as `Client`."""
 
     def __init__(self, url: str, key: str, timeout: float = 30.0) -> None:

@@ -3,14 +3,19 @@
 import json
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import asdict, dataclass
+from typing import Any
 
-from client.errors import ApiError, Unreachable
-from client.sdk.connection import Connection
+import anyio
+import httpx
+
+from client.errors import ApiError, ClientError, Unreachable
+from client.sdk.connection import AsyncConnection, Connection, escaped
 from client.sdk.types import JobLogLine
 
 _POLL_SECONDS = 1.0
+_PAGE = 5000
 log = logging.getLogger(__name__)
 
 
@@ -22,6 +27,42 @@ class LogFilter:
     source: str | None = None
     rank: int | None = None
     search: str | None = None
+
+
+class _LogReader:
+    """The state of a program that reads lines page by page. The clients send the requests, and wait for `pause` seconds."""
+
+    def __init__(self, job_id: str, select: LogFilter, tail: int | None, after: int, *, follow: bool) -> None:
+        self.path = f"/v1/jobs/{escaped(job_id)}/logs"
+        self._select, self._tail, self._after, self._follow = select, tail, after, follow
+        self._reached = False
+        self.ended = False
+        self.pause = 0.0
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """The query of the next page."""
+        query = {name: value for name, value in asdict(self._select).items() if value is not None}
+        tail = {} if self._tail is None else {"tail": self._tail}
+        return query | {"after": self._after, "limit": _PAGE} | tail
+
+    def see(self, response: httpx.Response) -> list[JobLogLine]:
+        """The lines of a page."""
+        # Not splitlines: a line may contain other line separators.
+        lines: list[JobLogLine] = [json.loads(line) for line in response.text.split("\n") if line]
+        cursor = int(response.headers["X-Log-Cursor"])
+        idle = cursor == self._after or self._tail is not None
+        self._after, self._tail, self._reached = cursor, None, True
+        self.ended = response.headers["X-Log-Complete"] == "true" or (idle and not self._follow)
+        self.pause = _POLL_SECONDS if idle and not self.ended else 0.0
+        return lines
+
+    def failed(self, error: ClientError) -> None:
+        """Set the pause before the next request. Raises the error again if another request cannot help."""
+        if not (self._follow and self._reached) or (isinstance(error, ApiError) and error.status < 500):
+            raise error
+        log.warning("%s. Retrying until the platform responds.", str(error).rstrip("."))
+        self.pause = _POLL_SECONDS
 
 
 class JobLogs(Connection):
@@ -40,31 +81,40 @@ class JobLogs(Connection):
 
         With `follow`, also the lines that come later, until the job has ended. A lost connection is reopened.
         """
-        reached = False
-        while True:
+        reader = _LogReader(job_id, select, tail, after, follow=follow)
+        while not reader.ended:
             try:
-                lines, cursor, complete = self._log_page(job_id, select, after, tail)
+                lines = reader.see(self._request("GET", reader.path, params=reader.params))
             except (Unreachable, ApiError) as error:
-                if not (follow and reached) or (isinstance(error, ApiError) and error.status < 500):
-                    raise
-                log.warning("%s. Retrying until the platform responds.", str(error).rstrip("."))
-                time.sleep(_POLL_SECONDS)
-                continue
+                reader.failed(error)
+                lines = []
             yield from lines
-            idle = cursor == after or tail is not None
-            after, tail, reached = cursor, None, True
-            if complete or (idle and not follow):
-                return
-            if idle:
-                time.sleep(_POLL_SECONDS)
+            time.sleep(reader.pause)
 
-    def _log_page(
-        self, job_id: str, select: LogFilter, after: int, tail: int | None
-    ) -> tuple[list[JobLogLine], int, bool]:
-        """The lines of one request, the cursor after them, and whether they are the last ones of an ended job."""
-        query = {name: value for name, value in asdict(select).items() if value is not None}
-        query |= {"after": after, "limit": 5000} | ({} if tail is None else {"tail": tail})
-        response = self._request("GET", f"/v1/jobs/{job_id}/logs", params=query)
-        # Not splitlines: a line may contain other line separators.
-        lines: list[JobLogLine] = [json.loads(line) for line in response.text.split("\n") if line]
-        return lines, int(response.headers["X-Log-Cursor"]), response.headers["X-Log-Complete"] == "true"
+
+class AsyncJobLogs(AsyncConnection):
+    """The same for asyncio."""
+
+    async def logs(
+        self,
+        job_id: str,
+        select: LogFilter = LogFilter(),
+        *,
+        tail: int | None = None,
+        after: int = 0,
+        follow: bool = False,
+    ) -> AsyncIterator[JobLogLine]:
+        """The stored lines after number `after`, or the last `tail` of them.
+
+        With `follow`, also the lines that come later, until the job has ended. A lost connection is reopened.
+        """
+        reader = _LogReader(job_id, select, tail, after, follow=follow)
+        while not reader.ended:
+            try:
+                lines = reader.see(await self._request("GET", reader.path, params=reader.params))
+            except (Unreachable, ApiError) as error:
+                reader.failed(error)
+                lines = []
+            for line in lines:
+                yield line
+            await anyio.sleep(reader.pause)

@@ -1,15 +1,19 @@
 """The console output of a job over HTTP, and through the SDK."""
 
+import asyncio
 import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
+import httpx
 import jsonschema
 import pytest
+from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from sqlalchemy.orm import Session
 
-from client.sdk import Client
+from client.errors import ApiError
+from client.sdk import AsyncClient, Client
 from client.sdk import job_logs as sdk_logs
 from client.sdk.job_logs import LogFilter
 from core.db import session_scope
@@ -113,6 +117,28 @@ def test_sdk_logs_read_every_page(sdk: Client, job: Job, session: Session) -> No
         append_log(other, job.id, 1, [LogLines(LogOrigin(rank=0), AT, list(map(str, range(12_000))))], 10**7)
     assert [line["number"] for line in sdk.logs(job.id)] == list(range(1, 12_006))
     assert [line["text"] for line in sdk.logs(job.id, LogFilter(search="loss"), tail=2)] == ["loss 2", "Loss 3"]
+
+
+def test_async_sdk_logs_are_those_of_the_client(
+    app: FastAPI, owner: tuple[ApiKey, str], job: Job, session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sdk_logs, "_POLL_SECONDS", 0.0)
+
+    async def scenario() -> None:
+        sdk = AsyncClient("http://testserver", owner[1])
+        sdk._http = httpx.AsyncClient(transport=httpx.ASGITransport(app), **sdk._options)
+        async with sdk:
+            found = [line["text"] async for line in sdk.logs(job.id, LogFilter(search="loss"), tail=2)]
+            assert found == ["loss 2", "Loss 3"]
+            following = sdk.logs(job.id, tail=1, follow=True)
+            assert (await anext(following))["text"] == "end\u2028"
+            append_log(session, job.id, 1, [LogLines(LogOrigin(rank=0), AT, ["last"])], LIMIT)
+            finish(session, job)
+            assert [line["text"] async for line in following] == ["last"]
+            with pytest.raises(ApiError, match="no job"):
+                await anext(sdk.logs("job_x", follow=True))
+
+    asyncio.run(scenario())
 
 
 def test_sdk_logs_follow_until_the_job_ends(

@@ -10,9 +10,10 @@ from typer import BadParameter
 from typer.testing import CliRunner
 
 from client import cli
-from client.commands.job_knobs import KNOBS, assignment
+from client.commands.job_set import KNOBS, assignment
+from client.commands.job_telemetry import summary
 from client.commands.jobs import _in_words
-from client.errors import ClientError
+from client.errors import ApiError, ClientError
 from client.terminal import plain
 from tests.api.test_run_data import TOLD
 from tests.client.conftest import Up
@@ -44,8 +45,8 @@ def test_submit_list_show_cancel_events(run, tmp_path: Path) -> None:  # type: i
     assert run("jobs", "pause", job_id, "--reason", "Until tonight.").output == "paused\n"
     assert "Until tonight." in run("jobs", "show", job_id).output
     assert run("jobs", "resume", job_id).output == "queued\n"
-    run("jobs", "edit", job_id, "--name", "mine too", "--tag", "Base", "--tag", "old", "--metadata", "team=a")
-    assert run("jobs", "edit", job_id, "--untag", "OLD", "--notes", "Kept.", "-q").output.strip() == job_id
+    run("jobs", "set", job_id, "--name", "mine too", "--tag", "Base", "--tag", "old", "--metadata", "team=a")
+    assert run("jobs", "set", job_id, "--untag", "OLD", "--note", "Kept.", "-q").output.strip() == job_id
     filters = ("--tag", "base", "--text", "kept mine", "--model", "m", "--created-after", "2026-01-01")
     assert run("jobs", "list", *filters, "-q").output.strip() == job_id
     assert run("jobs", "list", "--tag", "old", "-q").output == ""
@@ -57,6 +58,60 @@ def test_submit_list_show_cancel_events(run, tmp_path: Path) -> None:  # type: i
     made = json.loads(clone)
     assert (made["name"], made["spec"]["ppo"]["steps"]) == ("copy", 7)
     assert (made["parent"]["job"], made["parent"]["relation"]) == (job_id, "clone")
+
+
+def test_templates_sweeps_and_groups_from_the_command_line(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    (tmp_path / "pairs.jsonl").write_text(json.dumps({"prompt": "p", "chosen": "a", "rejected": "b"}) + "\n")
+    (tmp_path / "base.toml").write_text('model = "m"\n[ppo]\nsteps = 5\n')
+    (tmp_path / "data.json").write_text('{"data": {"preferences": "pairs.jsonl"}}')
+    base, data = str(tmp_path / "base.toml"), str(tmp_path / "data.json")
+    template = run(
+        "templates", "create", "base", base, "--set", "ppo.kl.coef=0.1", "--description", "Short."
+    ).output.strip()
+    assert template.startswith("tpl_") and "Short." in run("templates", "list").output
+    assert re.search(r"ppo\.kl\.coef +0\.1", run("templates", "show", "base").output)
+    group = run("groups", "create", "pair", "--max-parallel", "1").output.strip()
+    submit = ("jobs", "submit", data, "--set", "ppo.steps=6", "--group", group, "--output", "json")
+    jobs = [json.loads(run(*submit, "--template", name).output) for name in ("base", template)]
+    assert [(job["name"], job["spec"]["ppo"]["steps"], job["spec"]["ppo"]["kl"]["coef"]) for job in jobs] == [
+        ("base", 6, 0.1)
+    ] * 2
+    assert [job["status"] for job in jobs] == ["queued", "paused"]
+    assert group in run("groups", "list", "-q").output.split()
+    assert "paused" in run("groups", "show", group).output
+    assert run("groups", "cancel", group).output.count("cancelled") == 2
+    run("templates", "delete", "base")
+    with pytest.raises(ClientError, match="no template 'base'"):
+        run("templates", "show", "base")
+    spec = {"model": "m", "data": {"preferences": "pairs.jsonl"}, "ppo": {}}
+    (tmp_path / "sweep.json").write_text(json.dumps({"name": "s", "spec": spec, "parameters": {"seed": [1, 2]}}))
+    sweep = str(tmp_path / "sweep.json")
+    assert "s 2: seed=2" in run("sweeps", "validate", sweep).output
+    assert run("sweeps", "submit", sweep, "--force", "-q").stdout.count("job_") == 2
+
+
+def test_usage_telemetry_and_extend_of_a_queued_job(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    (tmp_path / "pairs.jsonl").write_text(json.dumps({"prompt": "p", "chosen": "a", "rejected": "b"}) + "\n")
+    (tmp_path / "job.toml").write_text('model = "m"\n[data]\npreferences = "pairs.jsonl"\n[ppo]\n')
+    job_id = run("jobs", "submit", str(tmp_path / "job.toml"), "--set", "name=longer").output.strip()
+    assert re.search(r"stored data.*GiB", run("usage").output)
+    assert json.loads(run("usage", "--output", "json").output)["used"]["open_jobs"] >= 1
+    assert run("jobs", "telemetry", job_id).output == "Attempt 0 has no measurements.\n"
+    with pytest.raises(ApiError, match=f"{job_id} is queued"):
+        run("jobs", "extend", job_id, "--steps", "200", "--force")
+
+
+def test_telemetry_is_summed_up_by_measurement() -> None:
+    """(10 × 1 + 40 × 3) / 4 = 32.5; the gap counts nowhere."""
+    found = {
+        "seconds": [1.0, 3.0, 2.0],
+        "series": [
+            {"name": "gpu/1/power", "values": [10.0, 40.0, None]},
+            {"name": "cpu/percent", "values": [None] * 3},
+        ],
+        "measurements": [{"name": "gpu/<n>/power", "unit": "watts", "meaning": ""}],
+    }
+    assert list(summary(found)) == [("gpu/1/power", "40", "32.5", "40", "watts")]  # type: ignore[arg-type]
 
 
 def test_cli_prints_names_without_markup_and_whole_ids(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]

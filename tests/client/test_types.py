@@ -21,7 +21,6 @@ NO_JSON = {"download_checkpoint", "download_checkpoint_file", "export_dataset", 
 # A program that waits without blocking has no use for these, or runs them in a thread by itself.
 BLOCKING = {
     "finished_validation",
-    "logs",
     "put_upload_part",
     "sample_dataset_rows",
     "upload_file",

@@ -1,0 +1,42 @@
+"""`proximal jobs telemetry`: measurements of the machine during an attempt."""
+
+import re
+from collections.abc import Iterator
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from client.commands.job_changes import JobId
+from client.sdk.types import Telemetry
+from client.terminal import plain
+
+
+def telemetry(
+    context: typer.Context,
+    job_id: JobId,
+    attempt: Annotated[int | None, typer.Option(min=1, help="The attempt. Default: the newest.")] = None,
+) -> None:
+    """Show the use of CPU, memory, disk and GPUs in an attempt: the last, mean and highest value of each measurement."""
+    with context.obj.client() as client:
+        found = client.get_job_telemetry(job_id, attempt)
+    table = Table("measurement", "last", "mean", "highest", "unit")
+    rows = list(summary(found))
+    for row in rows:
+        table.add_row(*row)
+    shown = table if rows else plain(f"Attempt {found['attempt']} has no measurements.")
+    context.obj.printer.item(found, shown, key=None)
+
+
+def summary(found: Telemetry) -> Iterator[tuple[str, ...]]:
+    """A row for each measurement. The mean is weighted by the width of the buckets; a single measurement counts as 1 s."""
+    units = {one["name"]: one["unit"] for one in found["measurements"]}
+    widths = [seconds or 1.0 for seconds in found["seconds"]]
+    for series in found["series"]:
+        pairs = [(value, width) for value, width in zip(series["values"], widths, strict=True) if value is not None]
+        if not pairs:
+            continue
+        mean = sum(value * width for value, width in pairs) / sum(width for _, width in pairs)
+        figures = (pairs[-1][0], mean, max(value for value, _ in pairs))
+        unit = units.get(re.sub(r"/[0-9]+/", "/<n>/", series["name"]), "")
+        yield (series["name"], *(f"{figure:.4g}" for figure in figures), unit)

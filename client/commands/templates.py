@@ -1,0 +1,83 @@
+"""`proximal templates …`"""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from client.commands.group import CommandGroup
+from client.commands.job_changes import Changes, merged_patch
+from client.errors import ClientError
+from client.sdk import Client
+from client.sdk.spec_files import with_uploads
+from client.terminal import facts, moment, plain
+
+app = CommandGroup(help="Partial specs under a name, from which jobs are submitted.", no_args_is_help=True)
+Template = Annotated[str, typer.Argument(help="The template's name, or its id, tpl_…", show_default=False)]
+COLUMNS: dict[str, Any] = {
+    "name": lambda template: template["name"],
+    "description": lambda template: template["description"],
+    "changed": lambda template: moment(template["updated_at"]),
+}
+
+
+@app.command("list")
+def list_(context: typer.Context) -> None:
+    """List templates, newest first."""
+    with context.obj.client() as client:
+        context.obj.printer.items(client.list_templates(), COLUMNS)
+
+
+@app.command()
+def show(context: typer.Context, template: Template) -> None:
+    """Show one template with its spec."""
+    with context.obj.client() as client:
+        found = client.get_template(template_id(client, template))
+    rows: list[tuple[str, object]] = [(name, found[name]) for name in ("id", "name", "description") if found[name]]
+    rows += _fields(found["spec"])
+    context.obj.printer.item(found, facts(rows))
+
+
+@app.command()
+def create(
+    context: typer.Context,
+    name: Annotated[str, typer.Argument(help="Unique among your templates.", show_default=False)],
+    spec: Annotated[
+        Path | None,
+        typer.Argument(help="TOML or JSON file with part of a spec. Data files that it names are uploaded."),
+    ] = None,
+    changes: Changes = None,
+    description: Annotated[str, typer.Option(help="For people.")] = "",
+) -> None:
+    """Store part of a spec under a name, and print its id."""
+    whole = merged_patch(spec, changes or ())
+    with context.obj.client() as client:
+        if spec is not None and "data" in whole:
+            whole = with_uploads(client, whole, spec.parent)
+        made = client.create_template(name, description, whole)
+    context.obj.printer.item(made, plain(made["id"]))
+
+
+@app.command()
+def delete(context: typer.Context, template: Template) -> None:
+    """Delete a template. Jobs that were submitted from it stay."""
+    with context.obj.client() as client:
+        client.delete_template(template_id(client, template))
+
+
+def template_id(client: Client, name: str) -> str:
+    """The id of a template by its name. An id is returned as it is. Raises ClientError for an unknown name."""
+    if name.startswith("tpl_"):
+        return name
+    found = next(iter(client.list_templates(name=name)), None)
+    if found is None:
+        raise ClientError(f"There is no template {name!r}. `proximal templates list` shows them.")
+    return found["id"]
+
+
+def _fields(spec: dict[str, Any], path: str = "") -> list[tuple[str, object]]:
+    """Each field of the spec by its path, as `--set` takes it."""
+    rows: list[tuple[str, object]] = []
+    for name, value in spec.items():
+        rows += _fields(value, f"{path}{name}.") if isinstance(value, dict) else [(f"{path}{name}", value)]
+    return rows
