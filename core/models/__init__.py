@@ -6,8 +6,7 @@ from core.models.base import Base
 from core.models.commands import JobCommand
 from core.models.datasets import Dataset, DatasetContent, DatasetPrompt, DatasetReport, DatasetRow, DatasetVersion
 from core.models.groups import JobGroup, JobGroupMember
-from core.models.job_logs import JobLogChunk
-from core.models.job_telemetry import JobTelemetry
+from core.models.job_logs import JobLogChunk, JobTelemetry
 from core.models.jobs import (
     Checkpoint,
     CheckpointPin,
@@ -22,9 +21,8 @@ from core.models.jobs import (
     queue_lines,
 )
 from core.models.tasks import DataTask
-from core.models.templates import JobTemplate
+from core.models.templates import JobTemplate, Validation
 from core.models.uploads import Upload, UploadPart
-from core.models.validations import Validation
 
 __all__ = [
     "Annotation",

@@ -1,7 +1,8 @@
-"""Console output of jobs, in chunks."""
+"""Console output of attempts, and measurements of their machines."""
 
 from datetime import datetime
 from enum import StrEnum
+from typing import Any
 
 from sqlalchemy import CheckConstraint, ForeignKey, Index, false
 from sqlalchemy.orm import Mapped, mapped_column
@@ -48,3 +49,19 @@ class JobLogChunk(Base):
     """Bytes of output that were dropped before this chunk."""
     beginning: Mapped[bool] = mapped_column(default=False, server_default=false())
     """Whether it belongs to the beginning of the attempt's output, which is never dropped."""
+
+
+class JobTelemetry(Base):
+    """The means of the samples in one bucket of time. A long attempt has wider buckets."""
+
+    __tablename__ = "job_telemetry"
+
+    job_id: Mapped[str] = mapped_column(ForeignKey("jobs.id", ondelete="CASCADE"), primary_key=True)
+    attempt: Mapped[int] = mapped_column(primary_key=True)
+    at: Mapped[datetime] = mapped_column(primary_key=True)
+    """Start of the bucket, by the worker's clock."""
+    seconds: Mapped[float]
+    """Width of the bucket; 0 for a single sample."""
+    samples: Mapped[int]
+    values: Mapped[dict[str, Any]]
+    """Mean of each measurement by its name."""

@@ -1,4 +1,4 @@
-"""Job templates: parts of specs under a name."""
+"""Specs before they are jobs: templates, and validations of specs that have not been submitted yet."""
 
 from datetime import datetime
 from typing import Any
@@ -23,3 +23,23 @@ class JobTemplate(Base):
     """The given fields only. A job that is submitted from it gets the defaults of that time."""
     created_at: Mapped[datetime] = mapped_column(DateTime(timezone=True), server_default=func.clock_timestamp())
     updated_at: Mapped[datetime] = mapped_column(DateTime(timezone=True), server_default=func.clock_timestamp())
+
+
+class Validation(Base):
+    """The check of one resolved spec. An owner has one row for each spec and the rows of its datasets."""
+
+    __tablename__ = "validations"
+    __table_args__ = (UniqueConstraint("owner_id", "sha256"),)
+
+    id: Mapped[str] = mapped_column(primary_key=True)
+    owner_id: Mapped[str] = mapped_column(ForeignKey("owners.id"))
+    sha256: Mapped[str]
+    """The result of `core.jobs.validations.hash_of`."""
+    spec: Mapped[dict[str, Any]]
+    """The spec with every default filled in."""
+    task_id: Mapped[str]
+    """The newest data task that makes it, with its status and its error."""
+    result: Mapped[dict[str, Any] | None]
+    """The findings and the figures of the check. Null until the task is done."""
+    requested_at: Mapped[datetime] = mapped_column(server_default=func.now())
+    """When the newest task was queued."""

@@ -7,7 +7,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from api.app import create_app
-from api.deprecation import deprecated
+from api.response_headers import deprecated
 from core.settings import Settings
 from tests.api.problem_checks import problem
 

@@ -3,35 +3,39 @@
 The worker copies the file into the database while the run goes on. A person can `tail -f` it. Torch-free.
 """
 
-from trainer.events.kinds import (
-    CheckpointSaved,
+from trainer.events.interventions import (
     CommandDone,
     CommandRefused,
     CommandRequested,
-    Curve,
-    CurvePoint,
-    Event,
     Evidence,
     Health,
     KnobChanged,
-    Message,
-    Metrics,
-    ReportCard,
     RolledBack,
+    SuggestedChange,
+)
+from trainer.events.kinds import Event
+from trainer.events.lifecycle import (
+    Message,
     RunFailed,
     RunFinished,
     RunStarted,
     RunStopped,
-    Sample,
-    Samples,
     SeedFinished,
     StageFinished,
     StagePlan,
     StageStarted,
-    SuggestedChange,
-    TokenRow,
 )
 from trainer.events.log import EventLog, finite, read
+from trainer.events.results import (
+    CheckpointSaved,
+    Curve,
+    CurvePoint,
+    Metrics,
+    ReportCard,
+    Sample,
+    Samples,
+    TokenRow,
+)
 
 __all__ = [
     "CheckpointSaved", "CommandDone", "CommandRefused", "CommandRequested", "Curve", "CurvePoint", "Event", "EventLog", "Evidence", "Health",

@@ -5,7 +5,6 @@ costs the run nothing. The file is the queue, so no point is dropped while the r
 this with a thread in the trainer.
 """
 
-from trainer.tracking.packages import missing_package
-from trainer.tracking.trackers import tracked
+from trainer.tracking.trackers import missing_package, tracked
 
 __all__ = ["missing_package", "tracked"]

@@ -9,16 +9,26 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import IO
 
 from trainer.events import Message, Metrics, read
 from trainer.spec import JobSpec
-from trainer.tracking.packages import missing_package
 
 Report = Callable[[Message], None]
 RUN_ID = "run_id"
 """File of the run folder with the id of the run in its trackers. A platform writes the id of the job there."""
+
+
+def missing_package(tracker: str) -> str | None:
+    """How to install the tracker's package, as a sentence; None if it is installed. Imports nothing.
+
+    The package has the name of the tracker.
+    """
+    if find_spec(tracker) is not None:
+        return None
+    return f"Install it beside the trainer: pip install 'proximal[{tracker}]'."
 
 
 @dataclass(frozen=True)

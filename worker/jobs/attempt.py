@@ -31,7 +31,6 @@ from worker.jobs.launch import Launcher, MachineRank, capacity_refusal, job_reso
 from worker.jobs.machines import invite_machines
 from worker.jobs.settle import TIME_LIMIT, TrainerEnd, settle, time_limit_message
 from worker.jobs.telemetry import Telemetry
-from worker.jobs.tracking import prepare_tracking
 from worker.jobs.workspace import Workspace
 from worker.lease import EndRequest, Lease
 from worker.process import DATABASE_UNAVAILABLE, StopRequest, with_retries
@@ -175,7 +174,7 @@ class _Attempt:
         inputs = with_retries(lambda session: workspaces.inputs_of(session, self._claim), self._give_up)
         workspaces.fill(self._workspace, self._claim.spec, inputs, self._worker.blobs, self._check_still_wanted)
         self._commands.write_log(with_retries(self._commands.read_log, self._give_up))
-        prepare_tracking(self._workspace, self._claim.job_id, self._worker.settings)
+        workspaces.prepare_tracking(self._workspace, self._claim.job_id, self._worker.settings)
 
     def _launch(self) -> Child:
         resources, rendezvous = job_resources(self._claim.spec), self._worker.settings.rendezvous

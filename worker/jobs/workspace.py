@@ -18,9 +18,11 @@ from core.jobs.attempts import Claim
 from core.jobs.checkpoints import checkpoints_to_resume, start_checkpoints
 from core.models import Checkpoint, CheckpointPin, DatasetContent, DatasetVersion, Job, JobDataset, JobEvent
 from core.models.jobs import Relation
+from core.settings import Settings
 from trainer.spec import DATASETS
 from trainer.spec.named_resources import put
 from trainer.spec.path_rules import PathRules
+from trainer.spec.tracking import TrackingSpec
 from worker.jobs import checkpoints
 
 LOCAL_PATHS = "local_paths.json"
@@ -176,6 +178,27 @@ def fill(
         checkpoints.download(blobs, model.blob_prefix, workspace.folder / _model_path(model), model_only=True)
         check()
     workspace.spec.write_text(json.dumps(_resolved(spec, paths, inputs), indent=2, ensure_ascii=False))
+
+
+def prepare_tracking(workspace: Workspace, job_id: str, settings: Settings) -> None:
+    """Write the trackers of the platform into a spec without trackers of its own, and the id that trackers use.
+
+    A tracker continues the run of an earlier attempt: the job's id identifies it, and TensorBoard's files are outside the
+    folders of attempts.
+    """
+    spec = json.loads(workspace.spec.read_text())
+    tracking = TrackingSpec.model_validate(spec.get("tracking", {}))
+    if not tracking.chosen:
+        tracking = settings.tracking
+    if not tracking.chosen:
+        return
+    spec["tracking"] = tracking.model_dump(mode="json")
+    workspace.spec.write_text(json.dumps(spec, indent=2, ensure_ascii=False))
+    (workspace.folder / "run_id").write_text(job_id)
+    if tracking.tensorboard is not None:
+        kept = settings.data_dir / "tensorboard" / job_id
+        kept.mkdir(parents=True, exist_ok=True)
+        (workspace.folder / "tensorboard").symlink_to(kept)
 
 
 def _model_path(model: ModelCheckpoint) -> str:

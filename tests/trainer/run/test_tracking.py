@@ -8,7 +8,6 @@ from tests.trainer.run.tools import run, spec_of
 from tests.trainer.running import events_of
 from trainer.events import Message, Metrics
 from trainer.preflight.check import check
-from trainer.tracking import packages
 
 
 def test_run_writes_its_metrics_to_tensorboard(tmp_path: Path) -> None:
@@ -24,7 +23,7 @@ def test_run_writes_its_metrics_to_tensorboard(tmp_path: Path) -> None:
 
 
 def test_check_names_a_tracker_without_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(packages._MODULES, "wandb", "no_such_package")
+    monkeypatch.setattr("trainer.tracking.trackers.find_spec", lambda name: None if name == "wandb" else name)
     found = check(spec_of(["sft"], tracking={"wandb": {}, "tensorboard": {}})).findings
     (only,) = [finding for finding in found if finding.code == "tracker_missing"]
     assert (only.level, only.where) == ("warning", "#/tracking/wandb") and "proximal[wandb]" in (only.fix or "")

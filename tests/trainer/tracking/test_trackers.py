@@ -14,7 +14,7 @@ from tests.trainer.running import tiny_spec
 from tests.trainer.tracking.wandb_file import records
 from trainer.events import Event, EventLog, Message, Metrics, RunFinished, RunStopped
 from trainer.spec import JobSpec
-from trainer.tracking import packages, tracked
+from trainer.tracking import tracked
 from trainer.tracking.trackers import RUN_ID
 
 ALL = ("tensorboard", "wandb", "mlflow", "trackio")
@@ -141,7 +141,7 @@ def test_tracker_that_hangs_is_stopped_at_the_end(tmp_path: Path, monkeypatch: p
 
 
 def test_tracker_without_its_package_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(packages._MODULES, "wandb", "no_such_package")
+    monkeypatch.setattr("trainer.tracking.trackers.find_spec", lambda name: None)
     (only,) = follow(spec_with(wandb={}), tmp_path, FIRST)
     assert only.level == "warning" and "pip install 'proximal[wandb]'" in only.text
     assert not (tmp_path / "tracking").exists()

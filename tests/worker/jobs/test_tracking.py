@@ -12,8 +12,7 @@ from trainer.spec.tracking import TrackingSpec
 from worker.health import WorkerHeartbeat
 from worker.jobs.attempt import WorkerContext
 from worker.jobs.claim import run_queued_jobs
-from worker.jobs.tracking import prepare_tracking
-from worker.jobs.workspace import Workspace
+from worker.jobs.workspace import Workspace, prepare_tracking
 
 Queue = Callable[[str], str]
 

@@ -1,0 +1,154 @@
+"""Events with results: metrics, completions, checkpoints, curves and report cards."""
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from trainer.events.lifecycle import RunEvent
+from trainer.events.report_card import Card, PointwiseCard
+from trainer.spec import StageName
+
+
+class Metrics(RunEvent):
+    """Metrics of one step. After a resume, a repeated step is reported again; the later report counts."""
+
+    type: Literal["metrics"] = "metrics"
+    stage: StageName
+    """The stage of the run."""
+    step: int
+    """The step of the stage."""
+    total_steps: int
+    """Steps that the stage has."""
+    values: dict[str, float]
+    """Finite values by the metric's name."""
+
+
+class TokenRow(BaseModel):
+    """One token of a completion, as PPO saw it. A number that is not finite is missing."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+    text: str
+    """The token's text. A token that is no whole character has its name in the vocabulary."""
+    logprob: float | None = None
+    """Log-probability under the policy that sampled it, at the sampling temperature, in nats."""
+    reference_logprob: float | None = None
+    """Log-probability under the reference, in nats."""
+    kl: float | None = None
+    """The KL estimate at this token."""
+    value: float | None = None
+    """The critic's value of the state before it; none without a critic."""
+    advantage: float | None = None
+    """The advantage that the update used."""
+    reward: float | None = None
+    """The reward that the advantage is computed from: the KL penalty, and the score on the last token."""
+    clipped: bool | None = None
+    """Whether the clipped term of the policy loss was active in the last pass; none where it took no part."""
+    entropy: float | None = None
+    """Entropy of the policy's distribution at this token, in nats, in the last pass over the response."""
+    ratio: float | None = None
+    """π/π_old of the token in the last pass over the response; 1 where the policy had taken no step before it."""
+    special: bool | None = None
+    """Whether it is a special token, such as EOS; none in logs from before it was reported."""
+
+
+class Sample(BaseModel):
+    """One completion."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+    prompt: str
+    """The text that the policy was given."""
+    response: str
+    """The text that the policy wrote."""
+    score: float | None = None
+    """Score by the run's rewards."""
+    kl: float | None = None
+    """Sum over the response of log π − log π_ref."""
+    tokens: int | None = None
+    """Length of the response."""
+    finished: bool | None = None
+    """Whether the response ended with an EOS token."""
+    judge: float | None = None
+    """Score by the judge, where there is a judge that scores."""
+    reference: str | None = None
+    """Response to the same prompt of the policy that this one is compared with (only for held-out prompts)."""
+    reference_score: float | None = None
+    """Score of `reference` by the run's rewards."""
+    reference_judge: float | None = None
+    """Score of `reference` by the judge."""
+    token_table: list[TokenRow] | None = None
+    """The completion token by token; for a few completions, at evaluations in PPO."""
+    held_out: bool = False
+    """Whether its prompt is one of those held-out prompts whose completions are logged at every evaluation of PPO."""
+
+
+class Samples(RunEvent):
+    """Completions of one step."""
+
+    type: Literal["samples"] = "samples"
+    stage: StageName
+    """The stage of the run."""
+    step: int
+    """The step of the stage."""
+    rows: list[Sample]
+    """The completions."""
+
+
+class CheckpointSaved(RunEvent):
+    """A checkpoint folder is complete on disk."""
+
+    type: Literal["checkpoint_saved"] = "checkpoint_saved"
+    stage: StageName
+    """The stage of the run."""
+    step: int
+    """The step of the stage."""
+    path: str
+    """The folder, relative to the run folder."""
+    final: bool
+    """Whether it is the result of the stage."""
+    best: bool = False
+    """Whether its held-out win rate is the best so far. It replaces the best checkpoint before it."""
+    seed: int | None = None
+    """The seed that it belongs to, in a job of several seeds; null for the result of the job."""
+    metrics: dict[str, float] = {}  # noqa: RUF012  # pydantic copies it
+    """Figures of the checkpoint, by name."""
+
+
+class CurvePoint(BaseModel):
+    """One evaluation of the held-out prompts."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+    step: int
+    """Step of the evaluation."""
+    sqrt_kl: float
+    """√ of the mean KL to the policy as PPO began (Gao et al. 2023 plot against it); 0 where the estimate is negative."""
+    score: float | None = None
+    """Mean score by the rewards that PPO maximises."""
+    judge: float | None = None
+    """Mean score by the judge: the gold reward, where there is a judge that scores."""
+    win_rate: float
+    """Win rate against the policy as PPO began."""
+
+
+class Curve(RunEvent):
+    """The over-optimisation curve: the optimised score, and the judge and win rate, against the distance from the start."""
+
+    type: Literal["curve"] = "curve"
+    stage: StageName
+    """The stage of the run."""
+    points: list[CurvePoint]
+    """The evaluations, by step."""
+
+
+class ReportCard(RunEvent):
+    """A reward model is trained: its figures on held-out pairs or thumbs, also in report_card.json beside its weights."""
+
+    type: Literal["report_card"] = "report_card"
+    stage: StageName
+    """The stage of the run."""
+    step: int
+    """The step after which it was measured."""
+    card: Card | PointwiseCard
+    """The figures."""
