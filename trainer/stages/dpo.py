@@ -19,14 +19,13 @@ from trainer.distributed import SINGLE, World
 from trainer.distributed.sharding import in_step
 from trainer.models import Model, present
 from trainer.models.sequences import Batch, completion_logprobs
-from trainer.optim.learner import Learner, require_finite
+from trainer.optim.learner import require_finite
 from trainer.optim.micro_batches import AtOnce, limits, pair_limits
-from trainer.randomness import batch_indices
-from trainer.session.checkpoint import StageResult, TrainerState, load_optimizer
+from trainer.session.checkpoint import StageResult
 from trainer.session.session import Session
-from trainer.session.stage_loop import ResumePoint, StageLoop
+from trainer.session.stage_loop import ResumePoint
 from trainer.spec import DPOSpec
-from trainer.spec.stages import total_steps
+from trainer.stages.offline_policy import OfflinePolicyStage
 from trainer.stages.tokenized_rows import TokenizedPair
 from trainer.text.codec import Codec
 
@@ -72,34 +71,14 @@ def train(
 
     The pairs of a ranking count separately.
     """
-    point = ResumePoint.newest(session, "dpo", spec)
-    spec = point.spec
-    steps = total_steps(len(pairs), spec)
-    learner = Learner(policy, spec, steps, world=session.world)
-    if point.checkpoint:
-        learner.restore(load_optimizer(point.checkpoint, "optimizer"))
+    start = ResumePoint.newest(session, "dpo", spec)
+    spec = start.spec
     passes = PairPasses(policy, reference, codec, spec, pair_limits(spec), session.device, session.world)
-
-    summary: dict[str, float] = {}
-    """The latest held-out figures. The last step always updates them."""
-
-    def step(index: int) -> dict[str, float]:
-        rows = batch_indices(len(pairs), spec.batch_size, index, session.seed("dpo"), "order", spec.epochs)
-        values = accumulate(passes, [pairs[row] for row in rows])
-        values |= {"grad_norm": learner.update(index), "lr": learner.lr(index)}
-        if held_out and loop.evaluates(index + 1):
-            newest = evaluate(passes, held_out)
-            summary.update({f"eval/{name}": value for name, value in newest.items()})
-            values |= summary
-        return values
-
-    session.begin("dpo", steps, point.step)
-    state = lambda: TrainerState({"optimizer": learner.state()}, {}, {})  # noqa: E731
-    loop = StageLoop(session, "dpo", steps, point, policy, codec.tokenizer, state, learner.retune, bool(held_out))
-    seconds = loop.run(step)
-    result = StageResult(steps, seconds, summary)
-    session.finish("dpo", policy, codec.tokenizer, result)
-    return result
+    return OfflinePolicyStage(session, "dpo", start, policy, codec).train(
+        len(pairs),
+        lambda rows: accumulate(passes, [pairs[row] for row in rows]),
+        (lambda: evaluate(passes, held_out)) if held_out else None,
+    )
 
 
 @dataclass(frozen=True)

@@ -22,14 +22,13 @@ from trainer.distributed import SINGLE, World
 from trainer.distributed.sharding import in_step
 from trainer.models import Model, present
 from trainer.models.sequences import Batch, completion_logprobs
-from trainer.optim.learner import Learner, require_finite
+from trainer.optim.learner import require_finite
 from trainer.optim.micro_batches import AtOnce, Limits, limits
-from trainer.randomness import batch_indices
-from trainer.session.checkpoint import StageResult, TrainerState, load_optimizer
+from trainer.session.checkpoint import StageResult
 from trainer.session.session import Session
-from trainer.session.stage_loop import ResumePoint, StageLoop
+from trainer.session.stage_loop import ResumePoint
 from trainer.spec import KTOSpec
-from trainer.spec.stages import total_steps
+from trainer.stages.offline_policy import OfflinePolicyStage
 from trainer.stages.tokenized_rows import TokenizedThumb
 from trainer.text.codec import Codec
 
@@ -80,35 +79,15 @@ def train(
     held_out: Sequence[TokenizedThumb],
 ) -> StageResult:
     """Train `policy` in place from the newest checkpoint on, and save it as the stage's result."""
-    point = ResumePoint.newest(session, "kto", spec)
-    spec = point.spec
-    steps = total_steps(len(verdicts), spec)
-    learner = Learner(policy, spec, steps, world=session.world)
-    if point.checkpoint:
-        learner.restore(load_optimizer(point.checkpoint, "optimizer"))
-    passes = ThumbPasses(
-        policy, reference, codec, Limits.from_spec(spec, spec.batch_size), session.device, session.world
+    start = ResumePoint.newest(session, "kto", spec)
+    spec = start.spec
+    at_once = Limits.from_spec(spec, spec.batch_size)
+    passes = ThumbPasses(policy, reference, codec, at_once, session.device, session.world)
+    return OfflinePolicyStage(session, "kto", start, policy, codec).train(
+        len(verdicts),
+        lambda rows: accumulate(passes, [verdicts[row] for row in rows], spec),
+        (lambda: evaluate(passes, held_out, spec)) if held_out else None,
     )
-
-    summary: dict[str, float] = {}
-    """The latest held-out figures. The last step always updates them."""
-
-    def step(index: int) -> dict[str, float]:
-        rows = batch_indices(len(verdicts), spec.batch_size, index, session.seed("kto"), "order", spec.epochs)
-        values = accumulate(passes, [verdicts[row] for row in rows], spec)
-        values |= {"grad_norm": learner.update(index), "lr": learner.lr(index)}
-        if held_out and loop.evaluates(index + 1):
-            summary.update({f"eval/{name}": value for name, value in evaluate(passes, held_out, spec).items()})
-            values |= summary
-        return values
-
-    session.begin("kto", steps, point.step)
-    state = lambda: TrainerState({"optimizer": learner.state()}, {}, {})  # noqa: E731
-    loop = StageLoop(session, "kto", steps, point, policy, codec.tokenizer, state, learner.retune, bool(held_out))
-    seconds = loop.run(step)
-    result = StageResult(steps, seconds, summary)
-    session.finish("kto", policy, codec.tokenizer, result)
-    return result
 
 
 @dataclass(frozen=True)
