@@ -199,7 +199,7 @@ def test_a_page_whose_code_is_missing_recovers_inside_the_frame(new_page: NewPag
     """The server is away, and later has a newer build with other file names."""
     page = new_page()
     page.goto("/")
-    expect(page.get_by_role("heading", name="Jobs")).to_be_visible()
+    expect(page.get_by_role("heading", name="Jobs", exact=True)).to_be_visible()
     page.route("**/assets/*", lambda route: route.abort())
     page.get_by_role("link", name="Datasets").click()
     expect(page.get_by_role("heading", name="The server does not respond")).to_be_visible()
@@ -217,3 +217,35 @@ def test_a_page_whose_code_is_missing_recovers_inside_the_frame(new_page: NewPag
     page.unroute_all()
     page.reload()
     expect(page.get_by_role("heading", name="Annotate", exact=True)).to_be_visible()
+
+
+def test_run_page_tabs_search_compare_and_keep_notes(new_page: NewPage, finished_job: str) -> None:
+    page = new_page()
+    page.goto(f"/jobs/{finished_job}?tab=events")
+    page.get_by_role("searchbox", name="Search the events").fill("checkpoint final")
+    expect(page.get_by_text("No event matches the filters.")).to_be_visible()
+    page.get_by_role("searchbox", name="Search the events").fill("ppo result")
+    expect(page.locator("main ol li").filter(has_text="the stage's result")).to_be_visible()
+    expect(page).to_have_url(re.compile("find=ppo"))
+
+    page.get_by_role("tab", name="Logs").click()
+    output = page.get_by_role("log", name="Console output")
+    expect(output).to_contain_text("ppo")
+    page.get_by_role("searchbox", name="Search the output").fill("no line has this text")
+    expect(page.get_by_text("No line matches the search.")).to_be_visible()
+
+    page.get_by_role("tab", name="Spec").click()
+    page.get_by_role("checkbox", name="differences only").check()
+    steps = page.locator("p").filter(has_text=re.compile("^steps 1 default 100$"))
+    expect(steps).to_be_visible()
+    expect(page.locator("p").filter(has_text=re.compile("^gamma "))).to_have_count(0)
+    page.reload()
+    expect(steps).to_be_visible()
+
+    page.get_by_role("tab", name="Notes").click()
+    page.get_by_role("button", name="Write notes").click()
+    page.get_by_label("Notes in Markdown").fill("**Baseline** <img src=x onerror=alert(1)>")
+    page.get_by_role("button", name="Save").click()
+    expect(page.locator("main strong").filter(has_text="Baseline")).to_be_visible()
+    assert page.locator("main img").count() == 0
+    assert violations(page) == []

@@ -49,10 +49,17 @@ export function Facts({ as: Element = "p", children }: { as?: "p" | "dl"; childr
   return <Element className={styles.facts}>{children}</Element>;
 }
 
+interface FactProps {
+  name: string;
+  /** Left out on a phone. */
+  minor?: boolean;
+  children: ReactNode;
+}
+
 /** One named fact of a `dl`. */
-export function Fact({ name, children }: { name: string; children: ReactNode }) {
+export function Fact({ name, minor = false, children }: FactProps) {
   return (
-    <div>
+    <div className={minor ? styles.minor : undefined}>
       <dt>{name}</dt>
       <dd>{children}</dd>
     </div>

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { stageViews } from "@/features/run/model/stages";
+import { settled, stageViews } from "@/features/run/model/stages";
 import type { EventOf } from "@/lib/api/types";
 import type { Stage } from "@/lib/states";
 
@@ -46,4 +46,13 @@ test("a job that ended early stopped in its last stage and never reached the oth
 
 test("a stage that the job does not have is not shown", () => {
   expect(states([], ["dpo", "evaluation"], null, false)).toEqual(["waiting", "waiting"]);
+});
+
+test("the charts wait for the first step of training, unless the stage is over", () => {
+  const one = { steps: [0], values: [1], min: null, max: null };
+  const evaluated = { "eval/score": one };
+  expect(settled(evaluated, false)).toEqual({});
+  expect(settled(evaluated, true)).toBe(evaluated);
+  const trained = { ...evaluated, "objective/kl": one };
+  expect(settled(trained, false)).toBe(trained);
 });

@@ -89,3 +89,11 @@ export function headline(view: StageView, series: Readonly<Record<string, Series
     return known.slice(0, 1);
   });
 }
+
+/**
+ * The series of a stage to draw. A run evaluates before its first step. Until that step, the few charts of the evaluation
+ * would move when all the others appear.
+ */
+export function settled(series: Readonly<Record<string, Series>>, isOver: boolean): Readonly<Record<string, Series>> {
+  return isOver || Object.keys(series).some((name) => !name.startsWith("eval/")) ? series : {};
+}

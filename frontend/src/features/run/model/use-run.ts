@@ -29,7 +29,11 @@ export function useRun(id: string, isOver: boolean): RunView {
 function runServer(id: string, client: QueryClient): RunServer {
   const refresh = refresher(id, client);
   return {
-    snapshot: () => fetchSnapshot(id),
+    snapshot: async () => {
+      // The charts need it at once: without it, more of them would appear later and move the page.
+      const [snapshot] = await Promise.all([fetchSnapshot(id), client.prefetchQuery(metricReferenceQuery)]);
+      return snapshot;
+    },
     follow: (seq, { onEvents, onDone }) =>
       live.follow(id, seq, { onEvents: (events) => onEvents(events.filter(isKnown)), onDone }),
     onEvents: refresh,

@@ -75,11 +75,15 @@ function RunFacts({ job, log }: { job: Job; log: readonly JobEvent[] }) {
       {job.attempt > 1 && <Fact name="Attempt">{job.attempt}</Fact>}
       <Fact name="Model">{job.spec.model.path ?? `new ${modelType(job)}`}</Fact>
       <Fact name={first === last ? "Seed" : "Seeds"}>{first === last ? first : `${first} to ${last}`}</Fact>
-      {typeof started?.device === "string" && <Fact name="Device">{device(started.device, started.threads)}</Fact>}
       {processes && <Fact name="Processes">{processes}</Fact>}
       <Fact name="Id">
         <code>{job.id}</code>
       </Fact>
+      {typeof started?.device === "string" && (
+        <Fact name="Device" minor>
+          {device(started.device, started.threads)}
+        </Fact>
+      )}
     </Facts>
   );
 }

@@ -5,7 +5,7 @@ import { Skeleton } from "@/components/status";
 import { type Choice, Tabs } from "@/components/tabs";
 import { reportCard } from "@/features/run/model/report-card";
 import { stagesOf } from "@/features/run/model/spec";
-import type { StageView } from "@/features/run/model/stages";
+import { settled, type StageView } from "@/features/run/model/stages";
 import type { RunView } from "@/features/run/model/store";
 import { ChartsTab } from "@/features/run/ui/charts-tab";
 import { CompletionsTab } from "@/features/run/ui/completions-tab";
@@ -80,7 +80,7 @@ function Panel({ job, view, stages, stage, tab }: RunTabsProps) {
       key={stage}
       jobId={job.id}
       stage={stage}
-      live={run.series[stage] ?? {}}
+      live={settled(run.series[stage] ?? {}, view.ended || shown?.state === "done")}
       log={run.log}
       waiting={waiting}
     />
