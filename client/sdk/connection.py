@@ -51,6 +51,8 @@ class _Settings:
             "headers": headers,
             "timeout": timeout,
             "trust_env": False,
+            # Without TLS, no certificates are read, which takes 20 ms.
+            "verify": self.url.startswith("https:"),
         }
 
     @contextmanager

@@ -33,6 +33,16 @@ def spec(dataset_id: str) -> dict[str, object]:
     return {"model": "some/model", "data": {"preferences": dataset_id}, "ppo": {}}
 
 
+def test_client_reads_certificates_for_https_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    def read(**options: str) -> None:
+        raise PermissionError("the certificates were read")
+
+    monkeypatch.setattr("ssl.create_default_context", read)
+    Client("http://localhost:8000", "prx_x").close()
+    with pytest.raises(PermissionError):
+        Client("https://localhost:8000", "prx_x")
+
+
 def test_sdk_dataset_download_equals_the_upload(client: Client, pairs: Path) -> None:
     dataset = client.upload_dataset(pairs, "preferences", "mine")
     assert (dataset["name"], dataset["rows"]) == ("mine", 3)
