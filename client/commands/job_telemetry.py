@@ -11,6 +11,8 @@ from client.commands.job_changes import JobId
 from client.sdk.types import Telemetry
 from client.terminal import plain
 
+_GIB = 2**30
+
 
 def telemetry(
     context: typer.Context,
@@ -29,9 +31,9 @@ def telemetry(
 
 
 def summary(found: Telemetry) -> Iterator[tuple[str, ...]]:
-    """A row for each measurement. The mean is weighted by the width of the buckets; a single measurement counts as 1 s."""
+    """A row for each measurement, bytes in GiB. The mean is weighted by the width of the buckets, at least 1 s for each."""
     units = {one["name"]: one["unit"] for one in found["measurements"]}
-    widths = [seconds or 1.0 for seconds in found["seconds"]]
+    widths = [max(seconds, 1.0) for seconds in found["seconds"]]
     for series in found["series"]:
         pairs = [(value, width) for value, width in zip(series["values"], widths, strict=True) if value is not None]
         if not pairs:
@@ -39,4 +41,5 @@ def summary(found: Telemetry) -> Iterator[tuple[str, ...]]:
         mean = sum(value * width for value, width in pairs) / sum(width for _, width in pairs)
         figures = (pairs[-1][0], mean, max(value for value, _ in pairs))
         unit = units.get(re.sub(r"/[0-9]+/", "/<n>/", series["name"]), "")
-        yield (series["name"], *(f"{figure:.4g}" for figure in figures), unit)
+        scale, shown = (_GIB, "GiB") if unit == "bytes" else (1, unit)
+        yield (series["name"], *(f"{figure / scale:.4g}" for figure in figures), shown)

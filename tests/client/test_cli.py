@@ -3,6 +3,7 @@
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import Result
@@ -102,16 +103,18 @@ def test_usage_telemetry_and_extend_of_a_queued_job(run, tmp_path: Path) -> None
 
 
 def test_telemetry_is_summed_up_by_measurement() -> None:
-    """(10 × 1 + 40 × 3) / 4 = 32.5; the gap counts nowhere."""
-    found = {
+    """(10 × 1 + 40 × 3) / 4 = 32.5; the gap counts nowhere. 2^31 bytes are 2 GiB."""
+    series = {"gpu/1/power": [10.0, 40.0, None], "cpu/percent": [None] * 3, "memory/rss": [None, None, 2.0**31]}
+    units = {"gpu/<n>/power": "watts", "memory/rss": "bytes"}
+    found: Any = {
         "seconds": [1.0, 3.0, 2.0],
-        "series": [
-            {"name": "gpu/1/power", "values": [10.0, 40.0, None]},
-            {"name": "cpu/percent", "values": [None] * 3},
-        ],
-        "measurements": [{"name": "gpu/<n>/power", "unit": "watts", "meaning": ""}],
+        "series": [{"name": name, "values": values} for name, values in series.items()],
+        "measurements": [{"name": name, "unit": unit} for name, unit in units.items()],
     }
-    assert list(summary(found)) == [("gpu/1/power", "40", "32.5", "40", "watts")]  # type: ignore[arg-type]
+    assert list(summary(found)) == [
+        ("gpu/1/power", "40", "32.5", "40", "watts"),
+        ("memory/rss", "2", "2", "2", "GiB"),
+    ]
 
 
 def test_cli_prints_names_without_markup_and_whole_ids(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
