@@ -1,6 +1,7 @@
 """The OpenAPI document."""
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 from fastapi import FastAPI
@@ -8,9 +9,10 @@ from fastapi.openapi.utils import get_openapi
 
 from api import idempotency
 from api.datasets.schemas import ImportDataset
+from api.examples import add_bodies, problem_example
 from api.jobs.schemas import JobLogLine
-from api.problems import Problem, documented
-from core.errors import IdempotencyKeyReused, RequestInFlight
+from api.problems import MEDIA_TYPE, Problem, documented
+from core.errors import IdempotencyKeyReused, PlatformError, RateLimited, RequestInFlight
 
 INTRODUCTION = """\
 Upload preference data, submit one job, and watch a language model go through SFT, reward model, PPO and evaluation.
@@ -39,20 +41,51 @@ def _schema(app: FastAPI) -> dict[str, Any]:
     for model in (Problem, ImportDataset, JobLogLine):
         found = model.model_json_schema(mode="serialization", ref_template="#/components/schemas/{model}")
         shapes |= found.pop("$defs", {}) | {model.__name__: found}
-    _document_repetition(schema)
+    for operation in (one for item in schema["paths"].values() for one in item.values()):
+        _document_headers(operation)
+        add_bodies(operation)
+    schema["components"]["examples"] = _problem_examples(schema)
     for name in ("HTTPValidationError", "ValidationError"):
         shapes.pop(name, None)
     return schema
 
 
-def _document_repetition(schema: dict[str, Any]) -> None:
-    """Add the errors of an `Idempotency-Key` to the operations that take one."""
-    for operation in (one for item in schema["paths"].values() for one in item.values()):
-        if idempotency.HEADER not in [parameter["name"] for parameter in operation.get("parameters", [])]:
-            continue
-        for status, added in documented(RequestInFlight, IdempotencyKeyReused).items():
-            known = operation["responses"].setdefault(str(status), {**added, "description": ""})
-            known["description"] = f"{known['description']}\n\n{added['description']}".strip()
+def _document_headers(operation: dict[str, Any]) -> None:
+    """Add the errors of an `Idempotency-Key` to the operations that take one, and the limit to those that need a key."""
+    if idempotency.HEADER in [parameter["name"] for parameter in operation.get("parameters", [])]:
+        _add_errors(operation, RequestInFlight, IdempotencyKeyReused)
+    if "security" in operation:
+        _add_errors(operation, RateLimited)
+
+
+def _add_errors(operation: dict[str, Any], *kinds: type[PlatformError]) -> None:
+    for status, added in documented(*kinds).items():
+        known = operation["responses"].setdefault(str(status), {"description": "", "content": {}})
+        known["description"] = f"{known['description']}\n\n{added['description']}".strip()
+        content = known["content"].setdefault(MEDIA_TYPE, {**added["content"][MEDIA_TYPE], "examples": {}})
+        content["examples"] |= added["content"][MEDIA_TYPE]["examples"]
+
+
+def _problem_examples(schema: dict[str, Any]) -> dict[str, Any]:
+    """An example of each problem that an operation refers to, by its code."""
+    responses = (
+        one
+        for item in schema["paths"].values()
+        for operation in item.values()
+        for one in operation["responses"].values()
+    )
+    used = {
+        code for response in responses for code in response.get("content", {}).get(MEDIA_TYPE, {}).get("examples", {})
+    }
+    kinds = {kind.code: kind for kind in _kinds(PlatformError)}
+    return {code: problem_example(code, kinds[code].title, kinds[code].status) for code in sorted(used)}
+
+
+def _kinds(kind: type[PlatformError]) -> Iterator[type[PlatformError]]:
+    """The class and its subclasses."""
+    yield kind
+    for inner in kind.__subclasses__():
+        yield from _kinds(inner)
 
 
 def text(app: FastAPI) -> str:

@@ -54,10 +54,15 @@ def documented(*kinds: type[PlatformError]) -> dict[int | str, dict[str, Any]]:
     by_status: dict[int, list[type[PlatformError]]] = {}
     for kind in kinds:
         by_status.setdefault(kind.status, []).append(kind)
-    schema = {"content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}}
+    return {status: _documented(group) for status, group in by_status.items()}
+
+
+def _documented(group: list[type[PlatformError]]) -> dict[str, Any]:
+    """The response of the errors with one status. `api.openapi` adds the examples that it refers to."""
+    examples = {kind.code: {"$ref": f"#/components/examples/{kind.code}"} for kind in group}
     return {
-        status: {"description": "\n\n".join(f"`{kind.code}`: {kind.title}" for kind in group), **schema}
-        for status, group in by_status.items()
+        "description": "\n\n".join(f"`{kind.code}`: {kind.title}" for kind in group),
+        "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}, "examples": examples}},
     }
 
 
@@ -192,5 +197,9 @@ class Problem(Schema):
     """Number of errors, if not all are listed."""
     allowed: list[Any] | None = None
     """For `invalid_transition`: the states that the job can change to."""
+    existing: str | None = None
+    """For `external_id_taken`: the id of the object that has the external id."""
+    etag: str | None = None
+    """For `precondition_failed`: the present ETag."""
     requests: list[str] | None = None
     """For `invalid_transition` and `job_not_ended`: the requests about the job that are possible now, such as `pause`."""

@@ -2971,6 +2971,10 @@ class Problem(TypedDict):
     """Number of errors, if not all are listed."""
     allowed: NotRequired[list[Any] | None]
     """For `invalid_transition`: the states that the job can change to."""
+    existing: NotRequired[str | None]
+    """For `external_id_taken`: the id of the object that has the external id."""
+    etag: NotRequired[str | None]
+    """For `precondition_failed`: the present ETag."""
     requests: NotRequired[list[str] | None]
     """For `invalid_transition` and `job_not_ended`: the requests about the job that are possible now, such as `pause`."""
 

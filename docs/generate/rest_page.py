@@ -60,7 +60,7 @@ def _is_spec(name: str) -> bool:
 
 def _references(part: Any) -> Iterator[str]:
     if isinstance(part, dict):
-        if "$ref" in part:
+        if part.get("$ref", "").startswith("#/components/schemas/"):
             yield part["$ref"].rpartition("/")[2]
         for inner in part.values():
             yield from _references(inner)

@@ -1,5 +1,6 @@
 """The contract with other programs: complete, described, and as committed."""
 
+import re
 import subprocess
 import sys
 import typing
@@ -9,6 +10,7 @@ from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
+from jsonschema import Draft202012Validator
 
 from api.app import create_app
 from api.openapi import text
@@ -33,11 +35,38 @@ def test_every_error_is_a_documented_problem(method: str, path: str) -> None:
     if path.startswith("/v1"):
         assert {"500", "503"} <= errors.keys()
         for answer in errors.values():
-            assert answer["content"] == {
-                "application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}
-            }
-            assert answer["description"]
+            (content,) = answer["content"].items()
+            assert content[0] == "application/problem+json"
+            assert content[1]["schema"] == {"$ref": "#/components/schemas/Problem"}
+            assert set(content[1]["examples"]) == set(re.findall(r"^`(\w+)`:", answer["description"], re.M))
         assert ("401" in errors) and ("{" not in path or "404" in errors)
+
+
+def _wrong_examples() -> Iterator[str]:
+    """Each request body or error whose examples are missing or do not fit their schema."""
+    for method, path in (one for one in OPERATIONS if one[1].startswith("/v1")):
+        operation = SCHEMA["paths"][path][method]
+        bodies = operation.get("requestBody", {}).get("content", {})
+        errors = [
+            one["content"] for status, one in operation["responses"].items() if int(status) >= 400 and "content" in one
+        ]
+        for media, content in ((media, one) for group in (bodies, *errors) for media, one in group.items()):
+            examples = content.get("examples") or {}
+            if not examples:
+                yield f"{method} {path}: {media} has no example"
+            for name, example in examples.items():
+                if "$ref" in example:
+                    example = SCHEMA["components"]["examples"][name]
+                if media == "application/octet-stream":
+                    continue
+                validator = Draft202012Validator(content["schema"] | {"components": SCHEMA["components"]})
+                yield from (
+                    f"{method} {path}: {name}: {one.message}" for one in validator.iter_errors(example["value"])
+                )
+
+
+def test_every_body_and_error_has_a_valid_example() -> None:
+    assert list(_wrong_examples()) == []
 
 
 def _undescribed(shapes: dict[str, Any]) -> Iterator[str]:

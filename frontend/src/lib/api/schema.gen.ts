@@ -12190,6 +12190,18 @@ export interface components {
              */
             allowed: unknown[] | null;
             /**
+             * Existing
+             * @description For `external_id_taken`: the id of the object that has the external id.
+             * @default null
+             */
+            existing: string | null;
+            /**
+             * Etag
+             * @description For `precondition_failed`: the present ETag.
+             * @default null
+             */
+            etag: string | null;
+            /**
              * Requests
              * @description For `invalid_transition` and `job_not_ended`: the requests about the job that are possible now, such as `pause`.
              * @default null
@@ -12340,6 +12352,15 @@ export interface operations {
             };
             /** @description `invalid_request`: The request is not valid. */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited`: Too many requests in a short time. */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -12523,6 +12544,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `rate_limited`: Too many requests in a short time. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `internal_error`: Something went wrong on the server. */
             500: {
                 headers: {
@@ -12576,6 +12606,15 @@ export interface operations {
             };
             /** @description `invalid_request`: The request is not valid. */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited`: Too many requests in a short time. */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -12661,6 +12700,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `rate_limited`: Too many requests in a short time. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `internal_error`: Something went wrong on the server. */
             500: {
                 headers: {
@@ -12727,6 +12775,15 @@ export interface operations {
             };
             /** @description `invalid_request`: The request is not valid. */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited`: Too many requests in a short time. */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -12843,6 +12900,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `rate_limited`: Too many requests in a short time. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `internal_error`: Something went wrong on the server. */
             500: {
                 headers: {
@@ -12927,6 +12993,15 @@ export interface operations {
              *     `dataset_failed`: The dataset could not be made.
              */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited`: Too many requests in a short time. */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -13027,6 +13102,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `rate_limited`: Too many requests in a short time. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `internal_error`: Something went wrong on the server. */
             500: {
                 headers: {
@@ -13095,6 +13179,15 @@ export interface operations {
             };
             /** @description `invalid_request`: The request is not valid. */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited`: Too many requests in a short time. */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -13268,7 +13361,11 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `quota_exceeded`: The limit of what one owner may have is reached. */
+            /**
+             * @description `quota_exceeded`: The limit of what one owner may have is reached.
+             *
+             *     `rate_limited`: Too many requests in a short time.
+             */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -13352,6 +13449,15 @@ export interface operations {
             };
             /** @description `invalid_request`: The request is not valid. */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited`: Too many requests in a short time. */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -13451,6 +13557,15 @@ export interface operations {
             };
             /** @description `invalid_request`: The request is not valid. */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited`: Too many requests in a short time. */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -13583,6 +13698,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `rate_limited`: Too many requests in a short time. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `internal_error`: Something went wrong on the server. */
             500: {
                 headers: {
@@ -13656,6 +13780,15 @@ export interface operations {
             };
             /** @description `invalid_request`: The request is not valid. */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited`: Too many requests in a short time. */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -13743,6 +13876,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `rate_limited`: Too many requests in a short time. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `internal_error`: Something went wrong on the server. */
             500: {
                 headers: {
@@ -13807,6 +13949,15 @@ export interface operations {
             };
             /** @description `invalid_request`: The request is not valid. */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited`: Too many requests in a short time. */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -13895,6 +14046,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `rate_limited`: Too many requests in a short time. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `internal_error`: Something went wrong on the server. */
             500: {
                 headers: {
@@ -13966,6 +14126,15 @@ export interface operations {
             };
             /** @description `invalid_request`: The request is not valid. */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited`: Too many requests in a short time. */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -14097,6 +14266,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `rate_limited`: Too many requests in a short time. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `internal_error`: Something went wrong on the server. */
             500: {
                 headers: {
@@ -14162,6 +14340,15 @@ export interface operations {
             };
             /** @description `invalid_request`: The request is not valid. */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited`: Too many requests in a short time. */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -14293,6 +14480,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `rate_limited`: Too many requests in a short time. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `internal_error`: Something went wrong on the server. */
             500: {
                 headers: {
@@ -14355,6 +14551,15 @@ export interface operations {
             };
             /** @description `invalid_request`: The request is not valid. */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited`: Too many requests in a short time. */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -14469,7 +14674,11 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `quota_exceeded`: The limit of what one owner may have is reached. */
+            /**
+             * @description `quota_exceeded`: The limit of what one owner may have is reached.
+             *
+             *     `rate_limited`: Too many requests in a short time.
+             */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -14587,7 +14796,11 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `quota_exceeded`: The limit of what one owner may have is reached. */
+            /**
+             * @description `quota_exceeded`: The limit of what one owner may have is reached.
+             *
+             *     `rate_limited`: Too many requests in a short time.
+             */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -14649,6 +14862,15 @@ export interface operations {
             };
             /** @description `invalid_request`: The request is not valid. */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited`: Too many requests in a short time. */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -14720,6 +14942,15 @@ export interface operations {
             };
             /** @description `invalid_request`: The request is not valid. */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited`: Too many requests in a short time. */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -14814,6 +15045,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `rate_limited`: Too many requests in a short time. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `internal_error`: Something went wrong on the server. */
             500: {
                 headers: {
@@ -14880,6 +15120,15 @@ export interface operations {
             };
             /** @description `invalid_request`: The request is not valid. */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited`: Too many requests in a short time. */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -15011,6 +15260,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `rate_limited`: Too many requests in a short time. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `internal_error`: Something went wrong on the server. */
             500: {
                 headers: {
@@ -15130,6 +15388,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `rate_limited`: Too many requests in a short time. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `internal_error`: Something went wrong on the server. */
             500: {
                 headers: {
@@ -15238,6 +15505,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `rate_limited`: Too many requests in a short time. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `internal_error`: Something went wrong on the server. */
             500: {
                 headers: {
@@ -15300,6 +15576,15 @@ export interface operations {
             };
             /** @description `invalid_request`: The request is not valid. */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited`: Too many requests in a short time. */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -15442,6 +15727,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `rate_limited`: Too many requests in a short time. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `internal_error`: Something went wrong on the server. */
             500: {
                 headers: {
@@ -15508,6 +15802,15 @@ export interface operations {
             };
             /** @description `invalid_request`: The request is not valid. */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited`: Too many requests in a short time. */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -15607,6 +15910,15 @@ export interface operations {
             };
             /** @description `invalid_request`: The request is not valid. */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited`: Too many requests in a short time. */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -15752,6 +16064,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `rate_limited`: Too many requests in a short time. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `internal_error`: Something went wrong on the server. */
             500: {
                 headers: {
@@ -15856,6 +16177,15 @@ export interface operations {
             };
             /** @description `invalid_request`: The request is not valid. */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited`: Too many requests in a short time. */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -15981,6 +16311,15 @@ export interface operations {
             };
             /** @description `invalid_request`: The request is not valid. */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited`: Too many requests in a short time. */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -16121,6 +16460,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `rate_limited`: Too many requests in a short time. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `internal_error`: Something went wrong on the server. */
             500: {
                 headers: {
@@ -16185,6 +16533,15 @@ export interface operations {
             };
             /** @description `invalid_request`: The request is not valid. */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited`: Too many requests in a short time. */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -16263,6 +16620,15 @@ export interface operations {
             };
             /** @description `invalid_request`: The request is not valid. */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited`: Too many requests in a short time. */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -16396,6 +16762,15 @@ export interface operations {
              *     `idempotency_key_reused`: The Idempotency-Key belongs to another request.
              */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited`: Too many requests in a short time. */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -16544,6 +16919,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `rate_limited`: Too many requests in a short time. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `internal_error`: Something went wrong on the server. */
             500: {
                 headers: {
@@ -16634,6 +17018,15 @@ export interface operations {
              *     `dataset_blocked`: The dataset has a blocking finding. Decide about it first.
              */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited`: Too many requests in a short time. */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -16789,6 +17182,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `rate_limited`: Too many requests in a short time. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `internal_error`: Something went wrong on the server. */
             500: {
                 headers: {
@@ -16867,6 +17269,15 @@ export interface operations {
             };
             /** @description `invalid_request`: The request is not valid. */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited`: Too many requests in a short time. */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -17022,7 +17433,11 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `quota_exceeded`: The limit of what one owner may have is reached. */
+            /**
+             * @description `quota_exceeded`: The limit of what one owner may have is reached.
+             *
+             *     `rate_limited`: Too many requests in a short time.
+             */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -17084,6 +17499,15 @@ export interface operations {
             };
             /** @description `invalid_request`: The request is not valid. */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited`: Too many requests in a short time. */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -17157,6 +17581,15 @@ export interface operations {
             };
             /** @description `invalid_request`: The request is not valid. */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited`: Too many requests in a short time. */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -17294,6 +17727,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `rate_limited`: Too many requests in a short time. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `internal_error`: Something went wrong on the server. */
             500: {
                 headers: {
@@ -17419,6 +17861,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `rate_limited`: Too many requests in a short time. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `internal_error`: Something went wrong on the server. */
             500: {
                 headers: {
@@ -17503,6 +17954,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `rate_limited`: Too many requests in a short time. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `internal_error`: Something went wrong on the server. */
             500: {
                 headers: {
@@ -17574,6 +18034,15 @@ export interface operations {
             };
             /** @description `invalid_request`: The request is not valid. */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited`: Too many requests in a short time. */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -17709,6 +18178,15 @@ export interface operations {
              *     `idempotency_key_reused`: The Idempotency-Key belongs to another request.
              */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited`: Too many requests in a short time. */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -17854,7 +18332,11 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `quota_exceeded`: The limit of what one owner may have is reached. */
+            /**
+             * @description `quota_exceeded`: The limit of what one owner may have is reached.
+             *
+             *     `rate_limited`: Too many requests in a short time.
+             */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -17969,6 +18451,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `rate_limited`: Too many requests in a short time. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `internal_error`: Something went wrong on the server. */
             500: {
                 headers: {
@@ -18029,6 +18520,15 @@ export interface operations {
             };
             /** @description `invalid_request`: The request is not valid. */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited`: Too many requests in a short time. */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -18152,6 +18652,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `rate_limited`: Too many requests in a short time. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `internal_error`: Something went wrong on the server. */
             500: {
                 headers: {
@@ -18219,6 +18728,15 @@ export interface operations {
             };
             /** @description `invalid_request`: The request is not valid. */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited`: Too many requests in a short time. */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -18306,6 +18824,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `rate_limited`: Too many requests in a short time. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `internal_error`: Something went wrong on the server. */
             500: {
                 headers: {
@@ -18368,6 +18895,15 @@ export interface operations {
             };
             /** @description `invalid_request`: The request is not valid. */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited`: Too many requests in a short time. */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -18497,7 +19033,11 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `quota_exceeded`: The limit of what one owner may have is reached. */
+            /**
+             * @description `quota_exceeded`: The limit of what one owner may have is reached.
+             *
+             *     `rate_limited`: Too many requests in a short time.
+             */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -18577,6 +19117,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `rate_limited`: Too many requests in a short time. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `internal_error`: Something went wrong on the server. */
             500: {
                 headers: {
@@ -18648,6 +19197,15 @@ export interface operations {
             };
             /** @description `invalid_request`: The request is not valid. */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited`: Too many requests in a short time. */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -18772,6 +19330,15 @@ export interface operations {
              *     `invalid_spec`: The job spec is not valid.
              */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited`: Too many requests in a short time. */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -18929,7 +19496,11 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `quota_exceeded`: The limit of what one owner may have is reached. */
+            /**
+             * @description `quota_exceeded`: The limit of what one owner may have is reached.
+             *
+             *     `rate_limited`: Too many requests in a short time.
+             */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -19069,6 +19640,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `rate_limited`: Too many requests in a short time. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `internal_error`: Something went wrong on the server. */
             500: {
                 headers: {
@@ -19200,6 +19780,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `rate_limited`: Too many requests in a short time. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `internal_error`: Something went wrong on the server. */
             500: {
                 headers: {
@@ -19324,6 +19913,15 @@ export interface operations {
              *     `idempotency_key_reused`: The Idempotency-Key belongs to another request.
              */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited`: Too many requests in a short time. */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -19470,7 +20068,11 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `quota_exceeded`: The limit of what one owner may have is reached. */
+            /**
+             * @description `quota_exceeded`: The limit of what one owner may have is reached.
+             *
+             *     `rate_limited`: Too many requests in a short time.
+             */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -19619,7 +20221,11 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `quota_exceeded`: The limit of what one owner may have is reached. */
+            /**
+             * @description `quota_exceeded`: The limit of what one owner may have is reached.
+             *
+             *     `rate_limited`: Too many requests in a short time.
+             */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -19768,7 +20374,11 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `quota_exceeded`: The limit of what one owner may have is reached. */
+            /**
+             * @description `quota_exceeded`: The limit of what one owner may have is reached.
+             *
+             *     `rate_limited`: Too many requests in a short time.
+             */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -19921,7 +20531,11 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `quota_exceeded`: The limit of what one owner may have is reached. */
+            /**
+             * @description `quota_exceeded`: The limit of what one owner may have is reached.
+             *
+             *     `rate_limited`: Too many requests in a short time.
+             */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -20046,6 +20660,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `rate_limited`: Too many requests in a short time. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `internal_error`: Something went wrong on the server. */
             500: {
                 headers: {
@@ -20146,6 +20769,15 @@ export interface operations {
             };
             /** @description `invalid_request`: The request is not valid. */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited`: Too many requests in a short time. */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -20284,7 +20916,11 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `quota_exceeded`: The limit of what one owner may have is reached. */
+            /**
+             * @description `quota_exceeded`: The limit of what one owner may have is reached.
+             *
+             *     `rate_limited`: Too many requests in a short time.
+             */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -20364,6 +21000,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `rate_limited`: Too many requests in a short time. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `internal_error`: Something went wrong on the server. */
             500: {
                 headers: {
@@ -20435,6 +21080,15 @@ export interface operations {
             };
             /** @description `invalid_request`: The request is not valid. */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited`: Too many requests in a short time. */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -20526,7 +21180,11 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `too_many_streams`: The API key has too many open event streams. */
+            /**
+             * @description `too_many_streams`: The API key has too many open event streams.
+             *
+             *     `rate_limited`: Too many requests in a short time.
+             */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -20617,7 +21275,11 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `too_many_streams`: The API key has too many open event streams. */
+            /**
+             * @description `too_many_streams`: The API key has too many open event streams.
+             *
+             *     `rate_limited`: Too many requests in a short time.
+             */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -20708,6 +21370,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `rate_limited`: Too many requests in a short time. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `internal_error`: Something went wrong on the server. */
             500: {
                 headers: {
@@ -20784,6 +21455,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `rate_limited`: Too many requests in a short time. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `internal_error`: Something went wrong on the server. */
             500: {
                 headers: {
@@ -20851,6 +21531,15 @@ export interface operations {
             };
             /** @description `invalid_request`: The request is not valid. */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited`: Too many requests in a short time. */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -20956,6 +21645,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `rate_limited`: Too many requests in a short time. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `internal_error`: Something went wrong on the server. */
             500: {
                 headers: {
@@ -21049,6 +21747,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `rate_limited`: Too many requests in a short time. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `internal_error`: Something went wrong on the server. */
             500: {
                 headers: {
@@ -21116,6 +21823,15 @@ export interface operations {
             };
             /** @description `invalid_request`: The request is not valid. */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited`: Too many requests in a short time. */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -21203,6 +21919,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `rate_limited`: Too many requests in a short time. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `internal_error`: Something went wrong on the server. */
             500: {
                 headers: {
@@ -21267,6 +21992,15 @@ export interface operations {
             };
             /** @description `invalid_request`: The request is not valid. */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited`: Too many requests in a short time. */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -21346,6 +22080,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `rate_limited`: Too many requests in a short time. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `internal_error`: Something went wrong on the server. */
             500: {
                 headers: {
@@ -21406,6 +22149,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `rate_limited`: Too many requests in a short time. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `internal_error`: Something went wrong on the server. */
             500: {
                 headers: {
@@ -21459,6 +22211,15 @@ export interface operations {
             };
             /** @description `invalid_request`: The request is not valid. */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited`: Too many requests in a short time. */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -21528,6 +22289,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `rate_limited`: Too many requests in a short time. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `internal_error`: Something went wrong on the server. */
             500: {
                 headers: {
@@ -21581,6 +22351,15 @@ export interface operations {
             };
             /** @description `invalid_request`: The request is not valid. */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited`: Too many requests in a short time. */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -21648,6 +22427,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `rate_limited`: Too many requests in a short time. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `internal_error`: Something went wrong on the server. */
             500: {
                 headers: {
@@ -21701,6 +22489,15 @@ export interface operations {
             };
             /** @description `invalid_request`: The request is not valid. */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited`: Too many requests in a short time. */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -21808,6 +22605,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `rate_limited`: Too many requests in a short time. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `internal_error`: Something went wrong on the server. */
             500: {
                 headers: {
@@ -21897,6 +22703,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `rate_limited`: Too many requests in a short time. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `internal_error`: Something went wrong on the server. */
             500: {
                 headers: {
@@ -21950,6 +22765,15 @@ export interface operations {
             };
             /** @description `invalid_request`: The request is not valid. */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited`: Too many requests in a short time. */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -22041,6 +22865,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `rate_limited`: Too many requests in a short time. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `internal_error`: Something went wrong on the server. */
             500: {
                 headers: {
@@ -22125,6 +22958,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `rate_limited`: Too many requests in a short time. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `internal_error`: Something went wrong on the server. */
             500: {
                 headers: {
@@ -22202,6 +23044,15 @@ export interface operations {
             };
             /** @description `invalid_request`: The request is not valid. */
             422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited`: Too many requests in a short time. */
+            429: {
                 headers: {
                     [name: string]: unknown;
                 };
