@@ -13,12 +13,13 @@ from sqlalchemy.exc import InvalidRequestError
 from sqlalchemy.orm import Session
 
 from core.errors import NotFound, PreconditionFailed
-from core.models import AnnotationRound, Dataset, Job
+from core.models import AnnotationRound, Dataset, Job, JobTemplate
 
-Changeable = Job | Dataset | AnnotationRound
+Changeable = Job | JobTemplate | Dataset | AnnotationRound
 _FIELDS: dict[type[Any], tuple[str, ...]] = {
     Job: ("name", "tags", "notes", "metadata_", "archived_at"),
     Dataset: ("name", "archived_at", "expires_at"),
+    JobTemplate: ("name", "description", "spec"),
     AnnotationRound: ("name", "instructions", "overlap", "status"),
 }
 ETAG: dict[int | str, dict[str, Any]] = {

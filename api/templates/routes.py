@@ -2,10 +2,11 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import APIRouter, Depends, Query, Response
 from sqlalchemy import select
 
 from api.deps import After, ExternalId, Force, Limit, OrderBy, PrincipalDep, SessionDep, SettingsDep
+from api.etags import ETAG, IfMatch, etag_of, set_etag
 from api.idempotency import IDEMPOTENT
 from api.jobs.schemas import Job
 from api.jobs.views import job_view
@@ -23,6 +24,7 @@ from core.errors import (
     NameTaken,
     NotFound,
     NotSignedIn,
+    PreconditionFailed,
     QuotaExceeded,
     TooLarge,
     WrongCheckpoint,
@@ -62,7 +64,7 @@ def create_template(body: NewTemplate, principal: PrincipalDep, session: Session
     Rules between several sections are checked once the spec names a model and a dataset.
     """
     made = templates.create_template(session, principal.owner_id, body.name, body.description, body.spec)
-    return Template.model_validate(made)
+    return _view(made)
 
 
 @router.get("", responses=documented(NotSignedIn, InvalidRequest))
@@ -79,26 +81,44 @@ def list_templates(
     if name is not None:
         query = query.filter_by(name=name)
     found = page(session, query, JobTemplate, after, limit, order)
-    return TemplateList.from_items([Template.model_validate(row) for row in found.items], found.has_more)
+    return TemplateList.from_items([_view(row) for row in found.items], found.has_more)
 
 
-@router.get("/{template_id}", responses=documented(NotSignedIn, NotFound, InvalidRequest))
-def get_template(template: TemplateDep) -> Template:
+@router.get("/{template_id}", responses=ETAG | documented(NotSignedIn, NotFound, InvalidRequest))
+def get_template(template: TemplateDep, response: Response) -> Template:
     """One template."""
-    return Template.model_validate(template)
+    return _tagged(response, _view(template))
 
 
-@router.patch("/{template_id}", responses=documented(*WRITES, NotFound, InvalidSpec, NameTaken))
-def change_template(template: TemplateDep, body: ChangeTemplate, session: SessionDep) -> Template:
+@router.patch(
+    "/{template_id}", responses=ETAG | documented(*WRITES, NotFound, PreconditionFailed, InvalidSpec, NameTaken)
+)
+def change_template(
+    template: TemplateDep, body: ChangeTemplate, session: SessionDep, condition: IfMatch, response: Response
+) -> Template:
     """Change the name, the description or fields of the spec. Jobs that were submitted from it stay as they are."""
+    condition.check(session, template)
     templates.change_template(session, template, body.model_dump(exclude_unset=True))
-    return Template.model_validate(template)
+    return _tagged(response, _view(template))
 
 
-@router.delete("/{template_id}", status_code=204, responses=documented(NotSignedIn, CrossOrigin, NotFound))
-def delete_template(template: TemplateDep, session: SessionDep) -> None:
+@router.delete(
+    "/{template_id}", status_code=204, responses=documented(NotSignedIn, CrossOrigin, NotFound, PreconditionFailed)
+)
+def delete_template(template: TemplateDep, session: SessionDep, condition: IfMatch) -> None:
     """Jobs that were submitted from the template stay."""
+    condition.check(session, template)
     session.delete(template)
+
+
+def _view(row: JobTemplate) -> Template:
+    stored = {name: getattr(row, name) for name in Template.model_fields if name not in ("object", "etag")}
+    return Template.model_validate(stored | {"etag": etag_of(row)})
+
+
+def _tagged(response: Response, template: Template) -> Template:
+    set_etag(response, template.etag)
+    return template
 
 
 @router.post(

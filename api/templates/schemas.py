@@ -63,6 +63,8 @@ class Template(Schema):
     """For people."""
     spec: dict[str, Any]
     """The given fields of a job spec, without defaults."""
+    etag: str
+    """Changes with what requests can change. Send it as `If-Match` to keep a request from overwriting another change."""
     created_at: Timestamp
     """When it was made."""
     updated_at: Timestamp

@@ -874,6 +874,7 @@ class AsyncOperations(AsyncConnection):
         name: Omitted | str | None = OMITTED,
         description: Omitted | str | None = OMITTED,
         spec: Omitted | Mapping[str, Any] | None = OMITTED,
+        if_match: str | None = None,
     ) -> Template:
         """Change the name, the description or fields of the spec. Jobs that were submitted from it stay as they are.
 
@@ -883,15 +884,16 @@ class AsyncOperations(AsyncConnection):
             "PATCH",
             f"/v1/templates/{escaped(template_id)}",
             body={"name": name, "description": description, "spec": spec},
+            headers=unchanged(if_match),
         )
         return found
 
-    async def delete_template(self, template_id: str) -> None:
+    async def delete_template(self, template_id: str, if_match: str | None = None) -> None:
         """Jobs that were submitted from the template stay.
 
         `DELETE /v1/templates/{template_id}`
         """
-        await self._json("DELETE", f"/v1/templates/{escaped(template_id)}")
+        await self._json("DELETE", f"/v1/templates/{escaped(template_id)}", headers=unchanged(if_match))
 
     async def create_job_from_template(
         self,

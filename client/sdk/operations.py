@@ -868,6 +868,7 @@ class Operations(Connection):
         name: Omitted | str | None = OMITTED,
         description: Omitted | str | None = OMITTED,
         spec: Omitted | Mapping[str, Any] | None = OMITTED,
+        if_match: str | None = None,
     ) -> Template:
         """Change the name, the description or fields of the spec. Jobs that were submitted from it stay as they are.
 
@@ -877,15 +878,16 @@ class Operations(Connection):
             "PATCH",
             f"/v1/templates/{escaped(template_id)}",
             body={"name": name, "description": description, "spec": spec},
+            headers=unchanged(if_match),
         )
         return found
 
-    def delete_template(self, template_id: str) -> None:
+    def delete_template(self, template_id: str, if_match: str | None = None) -> None:
         """Jobs that were submitted from the template stay.
 
         `DELETE /v1/templates/{template_id}`
         """
-        self._json("DELETE", f"/v1/templates/{escaped(template_id)}")
+        self._json("DELETE", f"/v1/templates/{escaped(template_id)}", headers=unchanged(if_match))
 
     def create_job_from_template(
         self,

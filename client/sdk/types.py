@@ -2675,6 +2675,8 @@ class Template(TypedDict):
     """For people."""
     spec: dict[str, Any]
     """The given fields of a job spec, without defaults."""
+    etag: str
+    """Changes with what requests can change. Send it as `If-Match` to keep a request from overwriting another change."""
     created_at: str
     """When it was made."""
     updated_at: str

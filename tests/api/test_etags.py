@@ -7,6 +7,7 @@ from fastapi.testclient import TestClient
 from sqlalchemy.orm import Session
 
 from core.jobs.events import append_events
+from core.jobs.templates import create_template
 from core.models import ApiKey, Dataset
 from tests.api.problem_checks import problem
 from tests.core.annotation.tools import make_round
@@ -19,6 +20,10 @@ def _job(session: Session, owner_id: str) -> str:
     return f"/v1/jobs/{make_job(session, owner_id).id}"
 
 
+def _template(session: Session, owner_id: str) -> str:
+    return f"/v1/templates/{create_template(session, owner_id, 'first', '', {}).id}"
+
+
 def _dataset(session: Session, owner_id: str) -> str:
     made: Dataset = make_dataset(session, owner_id)
     return f"/v1/datasets/{made.id}"
@@ -28,7 +33,7 @@ def _round(session: Session, owner_id: str) -> str:
     return f"/v1/annotation/rounds/{make_round(session, owner_id=owner_id, name='first').id}"
 
 
-@pytest.mark.parametrize("make", [_job, _dataset, _round])
+@pytest.mark.parametrize("make", [_job, _template, _dataset, _round])
 def test_stale_if_match_is_refused(client: TestClient, session: Session, owner: tuple[ApiKey, str], make: Make) -> None:
     address = make(session, owner[0].owner_id)
     session.commit()

@@ -11209,6 +11209,11 @@ export interface components {
                 [key: string]: unknown;
             };
             /**
+             * Etag
+             * @description Changes with what requests can change. Send it as `If-Match` to keep a request from overwriting another change.
+             */
+            etag: string;
+            /**
              * Created At
              * Format: date-time
              * @description When it was made.
@@ -19084,6 +19089,8 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
+                    /** @description For `If-Match`: `etag` in quotes. */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -19153,7 +19160,10 @@ export interface operations {
     delete_template: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `ETag` of the state that you have read. After another change, the request returns 412. */
+                "if-match"?: string | null;
+            };
             path: {
                 template_id: string;
             };
@@ -19188,6 +19198,15 @@ export interface operations {
             };
             /** @description `not_found`: It does not exist, or belongs to another API key. */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `precondition_failed`: The resource has changed since it was read. */
+            412: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -19240,7 +19259,10 @@ export interface operations {
     change_template: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `ETag` of the state that you have read. After another change, the request returns 412. */
+                "if-match"?: string | null;
+            };
             path: {
                 template_id: string;
             };
@@ -19255,6 +19277,8 @@ export interface operations {
             /** @description Successful Response */
             200: {
                 headers: {
+                    /** @description For `If-Match`: `etag` in quotes. */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -19299,6 +19323,15 @@ export interface operations {
             };
             /** @description `name_taken`: Another object has this name. */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `precondition_failed`: The resource has changed since it was read. */
+            412: {
                 headers: {
                     [name: string]: unknown;
                 };
