@@ -122,6 +122,46 @@ def test_a_running_job_is_tuned_paused_and_cancelled(new_page: NewPage, submit_p
     )
 
 
+def test_a_job_is_submitted_from_the_form_and_cloned(new_page: NewPage, client: Client, finished_job: str) -> None:
+    stored = client.get_job(finished_job)["spec"]
+    text = (TINY.parent / "tiny.toml").read_text()
+    for kind in ("sft", "preferences"):
+        text = text.replace(f"tiny/{kind}.jsonl", stored["data"][kind].partition("@")[0])
+    page = new_page()
+    page.goto("/")
+    page.get_by_role("link", name="New job").click()
+    page.get_by_role("button", name="Import…").click()
+    page.get_by_label("Text of the spec").fill(text.replace("steps = 6", "steps = "))
+    page.get_by_role("button", name="Import", exact=True).click()
+    expect(page.get_by_role("alert").filter(has_text="Line ")).to_be_visible()
+    page.get_by_label("Text of the spec").fill(text)
+    page.get_by_role("button", name="Import", exact=True).click()
+    page.get_by_label("Steps", exact=True).fill("0")
+    expect(page.locator('[data-path="ppo.steps"]')).to_contain_text("greater than or equal to 1", timeout=30_000)
+    page.get_by_label("Steps", exact=True).fill("2")
+    expect(page.get_by_role("heading", name=re.compile("Ready"))).to_be_visible(timeout=120_000)
+    expect(page.get_by_role("img", name=re.compile("expected, at most"))).not_to_have_count(0)
+    assert violations(page) == []
+    page.reload()  # the draft survives
+    expect(page.get_by_label("Steps", exact=True)).to_have_value("2")
+    page.get_by_role("button", name="Submit the job").click()
+    page.wait_for_url(re.compile("/jobs/job_"), timeout=30_000)
+    made = page.url.rpartition("/")[2]
+    assert client.get_job(made)["spec"]["ppo"]["steps"] == 2
+
+    page.goto(f"/jobs/new?clone={made}")
+    page.get_by_label("KL coef", exact=True).fill("0.125")
+    page.get_by_role("button", name="1 change").click()
+    expect(page.get_by_role("dialog")).to_contain_text("ppo.kl.coef")
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Submit the job").click()
+    page.wait_for_url(lambda url: "/jobs/job_" in url and made not in url, timeout=30_000)
+    clone = client.get_job(page.url.rpartition("/")[2])
+    assert (clone["parent"]["job"], clone["spec"]["ppo"]["kl"]["coef"]) == (made, 0.125)
+    for job_id in (clone["id"], made):
+        client.cancel_job(job_id)
+
+
 def test_a_bad_upload_is_explained_line_by_line(new_page: NewPage, tmp_path: Path) -> None:
     file = tmp_path / "bad.jsonl"
     file.write_text('{"prompt": "p", "chosen": "a", "rejected": "b"}\n{"prompt": "p", "chosen" "a"}\n')

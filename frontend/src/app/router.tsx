@@ -14,6 +14,7 @@ function page(load: () => Promise<ComponentType>): ReactNode {
 }
 
 const PAGES = [
+  { path: "/jobs/new", element: page(async () => (await import("@/features/job-form/ui/new-job-page")).NewJobPage) },
   { path: "/jobs/:jobId", element: page(async () => (await import("@/features/run/ui/run-page")).RunPage) },
   {
     path: "/datasets",

@@ -23,6 +23,7 @@ export const paths = {
     const query = new URLSearchParams(Object.entries(of).filter(([, value]) => value !== undefined)).toString();
     return `/jobs/new${query && `?${query}`}`;
   },
+  group: (id: string): string => `/groups/${id}`,
   datasets: "/datasets",
   newDataset: "/datasets/new",
   /** Where an upload is looked at before it becomes a dataset. */

@@ -1,6 +1,6 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link } from "react-router";
-import { Button } from "@/components/button";
+import { Button, buttonClass } from "@/components/button";
 import { ErrorNotice, Notice, StaleBanner } from "@/components/notice";
 import { PageHeader } from "@/components/page-header";
 import { Skeleton } from "@/components/status";
@@ -23,7 +23,14 @@ export function JobsPage() {
   useRefreshedJobs(jobs ?? []);
   return (
     <>
-      <PageHeader title="Jobs" />
+      <PageHeader
+        title="Jobs"
+        actions={
+          <Link className={buttonClass("primary")} to={paths.newJob()}>
+            New job
+          </Link>
+        }
+      />
       {query.isError && jobs && <StaleBanner since={query.dataUpdatedAt} />}
       {query.isPending && <Skeleton rows={5} height="2.75rem" label="Loading jobs" />}
       {query.isError && !jobs && (
@@ -60,9 +67,9 @@ function FirstJob() {
         To see one at once, run <code>make demo</code> in a terminal: a small model, a CPU, about three minutes.
       </p>
       <p>
-        For one of your own, <Link to={paths.datasets}>upload preference data</Link> and submit a job that names it. The
-        model is a Hugging Face id, a checkpoint of an earlier job or a folder on the worker; whatever else you leave
-        out has a default.
+        For one of your own, <Link to={paths.datasets}>upload preference data</Link> and{" "}
+        <Link to={paths.newJob()}>fill in the form of a new job</Link>, or submit one that names it over REST. The model
+        is a Hugging Face id, a checkpoint of an earlier job or a folder on the worker. All other fields have defaults.
       </p>
       <CodeBlock label="Submit a job" code={submit(window.location.origin)} />
     </Notice>

@@ -32,6 +32,11 @@ export function DatasetHeader({ dataset, version, versions, go }: DatasetHeaderP
       heading={<Name dataset={dataset} />}
       actions={
         <>
+          {isStored && (
+            <Link className={buttonClass()} to={paths.newJob({ dataset: `${dataset.id}@${version.number}` })}>
+              Train on this dataset
+            </Link>
+          )}
           {isStored && canAnnotate && (
             <Link className={buttonClass()} to={paths.newRound({ dataset: `${dataset.id}@${version.number}` })}>
               Annotate

@@ -1,0 +1,84 @@
+import { keepPreviousData, queryOptions } from "@tanstack/react-query";
+import type { JsonObject } from "@/features/job-form/model/spec";
+import { answer, api } from "@/lib/api/client";
+import type { components } from "@/lib/api/schema.gen";
+import type { DatasetKind, JobSpec } from "@/lib/api/types";
+
+export type Validation = components["schemas"]["Validation"];
+export type Sweep = components["schemas"]["SweepSpec"];
+
+/** The form builds the body from the schema that the server sent, and the server checks it. */
+const asSpec = (spec: JsonObject): JobSpec => spec as unknown as JobSpec;
+
+/** A repeated submission with the same key returns the first job. */
+const once = (key: string) => ({ "Idempotency-Key": key });
+
+export const schemaQuery = queryOptions({
+  queryKey: ["job-form", "schema"],
+  queryFn: async () => (await answer(api.GET("/v1/schema/job"))) as unknown as JsonObject,
+  staleTime: Infinity,
+});
+
+export const presetsQuery = queryOptions({
+  queryKey: ["job-form", "presets"],
+  queryFn: async () => (await answer(api.GET("/v1/presets"))).data,
+  staleTime: Infinity,
+});
+
+/** The newest datasets of a kind that a job can use. */
+export const choicesQuery = (kind: DatasetKind) =>
+  queryOptions({
+    queryKey: ["datasets", "choices", kind],
+    queryFn: async () => (await answer(api.GET("/v1/datasets", { params: { query: { kind, limit: 100 } } }))).data,
+    staleTime: 10_000,
+  });
+
+/** Requests a check of the spec. A spec that the server refuses is an error with the fields. */
+export const requestQuery = (spec: JsonObject | null) =>
+  queryOptions({
+    queryKey: ["job-form", "check", JSON.stringify(spec)],
+    queryFn: ({ signal }) => answer(api.POST("/v1/jobs/validate", { body: asSpec(spec ?? {}), signal })),
+    enabled: spec !== null,
+    retry: false,
+    staleTime: 60_000,
+    gcTime: 60_000,
+  });
+
+export const isUnfinished = (validation: Validation | undefined): boolean =>
+  validation?.status === "queued" || validation?.status === "running";
+
+export const validationQuery = (requested: Validation | undefined) =>
+  queryOptions({
+    queryKey: ["job-form", "validation", requested?.id ?? "", requested?.requested_at ?? ""],
+    queryFn: ({ signal }) => {
+      const params = { path: { validation_id: requested?.id ?? "" } };
+      return answer(api.GET("/v1/jobs/validations/{validation_id}", { params, signal }));
+    },
+    enabled: isUnfinished(requested),
+    refetchInterval: ({ state }) => (state.data && !isUnfinished(state.data) ? false : 1000),
+    placeholderData: keepPreviousData,
+  });
+
+export const createJob = (spec: JsonObject, force: boolean, key: string) =>
+  answer(api.POST("/v1/jobs", { body: asSpec(spec), params: { query: { force }, header: once(key) } }));
+
+export const cloneJob = (id: string, patch: JsonObject, force: boolean, key: string) => {
+  const params = { path: { job_id: id }, query: { force }, header: once(key) };
+  return answer(api.POST("/v1/jobs/{job_id}/clone", { params, body: { patch } }));
+};
+
+export const branchJob = (id: string, checkpoint: string, patch: JsonObject, force: boolean, key: string) => {
+  const params = { path: { job_id: id }, query: { force }, header: once(key) };
+  return answer(api.POST("/v1/jobs/{job_id}/branch", { params, body: { checkpoint, patch } }));
+};
+
+export const planQuery = (sweep: Sweep | null) =>
+  queryOptions({
+    queryKey: ["job-form", "plan", JSON.stringify(sweep)],
+    queryFn: ({ signal }) => answer(api.POST("/v1/sweeps/validate", { body: sweep ?? ({} as Sweep), signal })),
+    enabled: sweep !== null,
+    retry: false,
+  });
+
+export const createSweep = (sweep: Sweep, key: string) =>
+  answer(api.POST("/v1/sweeps", { body: sweep, params: { header: once(key) } }));

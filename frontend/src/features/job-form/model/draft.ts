@@ -1,0 +1,24 @@
+import { isObject, type JsonObject } from "@/features/job-form/model/spec";
+import { readText, removeText, writeText } from "@/lib/stored";
+
+const KEY = "proximal-new-job";
+
+export interface Draft {
+  readonly spec: JsonObject;
+  readonly variations: Record<string, string>;
+}
+
+/** The draft of the form that was left; null without one. */
+export function readDraft(): Draft | null {
+  try {
+    const stored: unknown = JSON.parse(readText(KEY) ?? "null");
+    if (!isObject(stored) || !isObject(stored.spec) || !isObject(stored.variations)) return null;
+    const variations = Object.entries(stored.variations).filter(([, text]) => typeof text === "string");
+    return { spec: stored.spec, variations: Object.fromEntries(variations) as Record<string, string> };
+  } catch {
+    return null;
+  }
+}
+
+export const writeDraft = (draft: Draft): void => writeText(KEY, JSON.stringify(draft));
+export const discardDraft = (): void => removeText(KEY);

@@ -1,0 +1,39 @@
+import { expect, test } from "vitest";
+import { commandFor, readSpec, tomlOf } from "@/features/job-form/model/exchange";
+import { rolesOf, stagesIn } from "@/features/job-form/model/layout";
+import { withChanges } from "@/features/job-form/model/origin";
+import { pathOf } from "@/features/job-form/model/problems";
+
+const SPEC = { model: { path: "it's" }, ppo: { steps: 5, critic: { value_clip_range: null } } };
+
+test("TOML and JSON are read, and null has no TOML", async () => {
+  expect(await readSpec('name = "Tiny"\n[ppo]\nsteps = 6\n')).toEqual({ name: "Tiny", ppo: { steps: 6 } });
+  expect(await readSpec('{"seed": 1}')).toEqual({ seed: 1 });
+  expect(await readSpec(await tomlOf(SPEC))).toEqual({ model: { path: "it's" }, ppo: { steps: 5, critic: {} } });
+});
+
+test("a fault in a file names its line", async () => {
+  await expect(readSpec("[ppo]\nsteps = \n")).rejects.toThrow("Line 2, column");
+  await expect(readSpec('{"a": 1,\n "b" 2}')).rejects.toThrow(/line 2|Line 2/);
+});
+
+test("the commands hold the spec and no key", () => {
+  const submission = { path: "/v1/jobs", body: SPEC };
+  expect(commandFor("curl", "http://h", submission, "")).toContain(`"path": "it'\\''s"`);
+  expect(commandFor("python", "http://h", submission, "")).toContain('httpx.post("http://h/v1/jobs"');
+  expect(commandFor("cli", "http://h", submission, "seed = 1\n")).toBe(
+    "cat > spec.toml <<'END'\nseed = 1\nEND\nproximal jobs submit spec.toml",
+  );
+});
+
+test("stages decide the datasets of a job", () => {
+  expect(stagesIn({ stages: ["evaluation", "sft"] })).toEqual(["sft", "evaluation"]);
+  expect(rolesOf({}, ["kto"]).map(({ role }) => role)).toEqual(["thumbs"]);
+  expect(rolesOf({ ppo: { ptx: {} } }, ["dpo"]).map(({ role }) => role)).toEqual(["preferences", "pretraining"]);
+});
+
+test("pointers and changes of the address become paths", () => {
+  expect([pathOf("#/ppo/kl/coef"), pathOf("#"), pathOf("")]).toEqual(["ppo.kl.coef", "", ""]);
+  expect(withChanges({ seed: 1 }, '{"ppo.kl.coef": 0.1}')).toEqual({ seed: 1, ppo: { kl: { coef: 0.1 } } });
+  expect(withChanges({ seed: 1 }, "not JSON")).toEqual({ seed: 1 });
+});

@@ -1,0 +1,123 @@
+import type { Field } from "@/features/job-form/model/schema";
+import { isObject, type Json, type JsonObject, valueAt } from "@/features/job-form/model/spec";
+import { STAGES, type Stage, stageLabel } from "@/lib/states";
+
+export interface Section {
+  readonly id: string;
+  readonly title: string;
+  readonly main: readonly Field[];
+  /** Shown on request. */
+  readonly rare: readonly Field[];
+}
+
+const OPTIMISER = ["epochs", "batch_size", "learning_rate"];
+const at = (section: string, names: readonly string[]) => names.map((name) => `${section}.${name}`);
+
+/** The fields that most jobs set. Sections of their own widgets (name, model, data, stages) are not listed. */
+const MAIN = new Set([
+  ...at("sft", OPTIMISER),
+  ...at("reward_model", [...OPTIMISER, "normalize"]),
+  ...at("dpo", [...OPTIMISER, "beta"]),
+  ...at("kto", [...OPTIMISER, "beta"]),
+  ...at("ppo", ["steps", "batch_size", "learning_rate", "epochs", "minibatches", "max_new_tokens", "temperature"]),
+  ...at("ppo", ["kl.coef", "kl.controller", "critic.learning_rate", "advantage.estimator", "eval_every"]),
+  ...at("evaluation", ["prompts", "judge"]),
+  ...["rewards", "health.enabled", "resources.processes", "runtime.device", "seed", "seeds"],
+]);
+
+const TITLES: Record<string, string> = {
+  model: "Model",
+  data: "Data",
+  rewards: "Rewards",
+  health: "Health rules",
+  machine: "Machine, seeds and tracking",
+};
+const MACHINE = ["seed", "seeds", "resources", "runtime", "checkpoints", "tracking"];
+/** Fields with a widget of their own. */
+const PLACED = new Set(["name", "stages", "model.path", "model.config", "data.preferences", "data.thumbs", "data.sft"]);
+const DATASETS = ["data.prompts", "data.evaluation_prompts", "data.pretraining"];
+
+/** The sections of a job with these stages, in the order of the run. */
+export function sectionsOf(fields: readonly Field[], stages: readonly string[]): Section[] {
+  const by = new Map(fields.map((field) => [field.path, field]));
+  const order = ["model", "data", ...STAGES.filter((stage) => stages.includes(stage)), "health", "machine"];
+  if (stages.includes("ppo")) order.splice(order.indexOf("ppo"), 0, "rewards");
+  const wanted = order.filter((id) => id !== "health" || stages.includes("ppo"));
+  return wanted.map((id) => {
+    const names = id === "machine" ? MACHINE : [id];
+    const whole = names.flatMap((name) => by.get(name) ?? []);
+    const [main, rare] = split(whole);
+    return { id, title: TITLES[id] ?? stageLabel(id), main, rare };
+  });
+}
+
+/** Main fields, and the rest without them. */
+function split(fields: readonly Field[]): [Field[], Field[]] {
+  const main: Field[] = [];
+  const rare: Field[] = [];
+  for (const field of fields) {
+    if (MAIN.has(field.path)) main.push(field);
+    else if (PLACED.has(field.path) || DATASETS.includes(field.path)) continue;
+    else if (field.type === "group" && !field.optional) {
+      const [inner, rest] = split(field.fields);
+      main.push(...inner.map((one) => (field.path.includes(".") ? titled(one, field.label) : one)));
+      if (field.path.includes(".") && rest.length) rare.push({ ...field, fields: rest });
+      else rare.push(...rest);
+    } else rare.push(field);
+  }
+  return [main, rare];
+}
+
+/** A field outside of its section carries the name of the section: "KL coef". */
+const titled = (field: Field, section: string): Field => {
+  const [first = "", second = ""] = field.label;
+  const isWord = second === second.toLowerCase();
+  return { ...field, label: `${section} ${isWord ? first.toLowerCase() : first}${field.label.slice(1)}` };
+};
+
+/** The fields whose name or description contains every word of a search. */
+export function found(fields: readonly Field[], search: string): Field[] {
+  const words = search.toLowerCase().split(/\s+/).filter(Boolean);
+  return fields.flatMap((field): Field[] => {
+    if (PLACED.has(field.path) || DATASETS.includes(field.path)) return [];
+    if (field.type === "group" && !field.optional) {
+      const inner = found(field.fields, search);
+      return field.path.includes(".") ? inner.map((one) => titled(one, field.label)) : inner;
+    }
+    const text = `${field.path} ${field.label} ${field.help}`.toLowerCase();
+    return words.every((word) => text.includes(word)) ? [field] : [];
+  });
+}
+
+export type Role = "preferences" | "thumbs" | "sft" | "prompts" | "evaluation_prompts" | "pretraining";
+
+interface RoleInfo {
+  readonly role: Role;
+  /** The kind of dataset that the role takes. */
+  readonly kind: "preferences" | "thumbs" | "sft" | "prompts" | "pretraining";
+}
+
+const ROLES: readonly (RoleInfo & { readonly stages: readonly Stage[] })[] = [
+  { role: "preferences", kind: "preferences", stages: ["sft", "reward_model", "dpo", "ppo", "evaluation"] },
+  { role: "thumbs", kind: "thumbs", stages: ["kto"] },
+  { role: "sft", kind: "sft", stages: ["sft"] },
+  { role: "prompts", kind: "prompts", stages: ["ppo"] },
+  { role: "evaluation_prompts", kind: "prompts", stages: ["evaluation", "ppo"] },
+];
+
+/** The datasets that a job with these stages can name; `pretraining` where PTX is on or it is set. */
+export function rolesOf(spec: JsonObject, stages: readonly string[]): RoleInfo[] {
+  const roles: RoleInfo[] = ROLES.filter(
+    ({ role, stages: uses }) => uses.some((stage) => stages.includes(stage)) || isSet(valueAt(spec, `data.${role}`)),
+  );
+  const isPretrained = isObject(valueAt(spec, "ppo.ptx")) || isSet(valueAt(spec, "data.pretraining"));
+  return isPretrained ? [...roles, { role: "pretraining", kind: "pretraining" }] : roles;
+}
+
+const isSet = (value: Json | undefined): boolean => value !== undefined && value !== null;
+
+/** The stages of a spec in their order. */
+export function stagesIn(spec: JsonObject): Stage[] {
+  const listed = Array.isArray(spec.stages) ? spec.stages : ["sft", "reward_model", "ppo", "evaluation"];
+  return STAGES.filter((stage) => listed.includes(stage));
+}

@@ -1,0 +1,40 @@
+import { isObject, type Json, type JsonObject, withoutDefaults, withValue } from "@/features/job-form/model/spec";
+import type { Checkpoint, Job } from "@/lib/api/types";
+
+/** The job that the form starts from, and for a branch the checkpoint. */
+export interface Start {
+  readonly job: Job | null;
+  readonly checkpoint: Checkpoint | null;
+}
+
+/** The spec of a stored job without its defaults. A branch has the one seed of its checkpoint. */
+export function originSpec(
+  job: Pick<Job, "name" | "spec">,
+  checkpoint: Pick<Checkpoint, "seed"> | null,
+  defaultOf: (path: string) => Json | undefined,
+): JsonObject {
+  const stored = { ...(job.spec as unknown as JsonObject), name: job.name };
+  const seeded = checkpoint?.seed == null ? stored : { ...stored, seed: checkpoint.seed, seeds: 1 };
+  return withoutDefaults(seeded, defaultOf);
+}
+
+/** The spec with the changes of the address: a JSON object of values by path. A text that is none changes nothing. */
+export function withChanges(spec: JsonObject, text: string | null): JsonObject {
+  if (text === null) return spec;
+  try {
+    const changes: unknown = JSON.parse(text);
+    if (!isObject(changes)) return spec;
+    return Object.entries(changes).reduce((made, [path, value]) => withValue(made, path, value), spec);
+  } catch {
+    return spec;
+  }
+}
+
+/** The parts of a run that continue from a checkpoint, for people. The new job lists them with their reasons. */
+export function carriedOver(checkpoint: Pick<Checkpoint, "stage" | "step" | "final">): string[] {
+  if (checkpoint.final) return ["the results of the stages up to here; the next stage starts its own optimizer"];
+  const parts = ["the results of earlier stages", "the weights", "the optimizer"];
+  return checkpoint.stage === "ppo"
+    ? [...parts, "the critic", "the KL controller", "the reference", "the order of the prompts"]
+    : parts;
+}

@@ -1,0 +1,112 @@
+/** A job spec as a person writes it: only the fields that are set. */
+
+export type Json = string | number | boolean | null | Json[] | JsonObject;
+export interface JsonObject {
+  [key: string]: Json;
+}
+
+export const isObject = (value: unknown): value is JsonObject =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+export const same = (a: unknown, b: unknown): boolean => canonical(a) === canonical(b);
+
+/** JSON with sorted keys, so that equal values have equal texts. */
+export function canonical(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonical).join()}]`;
+  if (!isObject(value)) return value === undefined ? "undefined" : JSON.stringify(value);
+  const keys = Object.keys(value).sort();
+  return `{${keys.map((key) => `${JSON.stringify(key)}:${canonical(value[key])}`).join()}}`;
+}
+
+/** The value at a path such as `ppo.kl.coef` or `rewards.0.weight`; undefined where it is not set. */
+export function valueAt(spec: Json | undefined, path: string): Json | undefined {
+  let found = spec;
+  for (const name of path.split(".")) {
+    if (Array.isArray(found)) found = found[Number(name)];
+    else if (isObject(found)) found = found[name];
+    else return undefined;
+  }
+  return found;
+}
+
+const NO_PATHS: ReadonlySet<string> = new Set();
+
+/**
+ * The spec with another value at a path. `undefined` removes it, and the sections that are empty then, except for those in
+ * `kept`: an empty optional section is one that is turned on.
+ */
+export function withValue(spec: JsonObject, path: string, value: Json | undefined, kept = NO_PATHS): JsonObject {
+  return put(spec, path.split("."), value, kept, "") as JsonObject;
+}
+
+function put(
+  owner: Json | undefined,
+  [name = "", ...rest]: string[],
+  value: Json | undefined,
+  kept: ReadonlySet<string>,
+  above: string,
+): Json {
+  const path = above ? `${above}.${name}` : name;
+  const change = (inner: Json | undefined) => (rest.length ? put(inner, rest, value, kept, path) : value);
+  if (Array.isArray(owner)) {
+    const list = [...owner];
+    const inner = change(list[Number(name)]);
+    if (inner === undefined) list.splice(Number(name), 1);
+    else list[Number(name)] = inner;
+    return list;
+  }
+  const before = isObject(owner) ? owner : {};
+  const inner = change(before[name]);
+  const isEmptied = rest.length > 0 && value === undefined && isObject(inner) && !keys(inner) && !kept.has(path);
+  if (inner !== undefined && !isEmptied) return { ...before, [name]: inner };
+  return Object.fromEntries(Object.entries(before).filter(([other]) => other !== name));
+}
+
+const keys = (value: JsonObject): number => Object.keys(value).length;
+
+export interface Difference {
+  readonly path: string;
+  readonly before: Json | undefined;
+  readonly after: Json | undefined;
+}
+
+/** The fields with different values, by path; a list is one value. */
+export function differences(before: Json | undefined, after: Json | undefined, path = ""): Difference[] {
+  if (isObject(before) || isObject(after)) {
+    if (!(isObject(before) || before === undefined) || !(isObject(after) || after === undefined))
+      return [{ path, before, after }];
+    const names = [...new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {})])];
+    return names.flatMap((name) => differences(before?.[name], after?.[name], path ? `${path}.${name}` : name));
+  }
+  return same(before, after) ? [] : [{ path, before, after }];
+}
+
+/** The spec without the fields that have their default. A section whose default is null stays, even if it is empty. */
+export function withoutDefaults(
+  spec: JsonObject,
+  defaultOf: (path: string) => Json | undefined,
+  path = "",
+): JsonObject {
+  const kept: JsonObject = {};
+  for (const [name, value] of Object.entries(spec)) {
+    const at = path ? `${path}.${name}` : name;
+    const standard = defaultOf(at);
+    if (standard !== undefined && same(standard, value)) continue;
+    const inner = isObject(value) ? withoutDefaults(value, defaultOf, at) : value;
+    if (isObject(inner) && !keys(inner) && standard !== null) continue;
+    kept[name] = inner;
+  }
+  return kept;
+}
+
+/** The JSON merge patch from `before` to `after`: null for a field that is left out, which restores its default. */
+export function mergePatch(before: JsonObject, after: JsonObject): JsonObject {
+  const patch: JsonObject = {};
+  for (const name of Object.keys(before)) if (!(name in after)) patch[name] = null;
+  for (const [name, value] of Object.entries(after)) {
+    const old = before[name];
+    if (same(old, value)) continue;
+    patch[name] = isObject(old) && isObject(value) ? mergePatch(old, value) : value;
+  }
+  return patch;
+}

@@ -1,0 +1,59 @@
+import type { Leaf } from "@/features/job-form/model/schema";
+import { readLeaf } from "@/features/job-form/model/leaf";
+import type { Json } from "@/features/job-form/model/spec";
+
+export type Parameter = Json[] | { distribution: "uniform" | "log_uniform" | "int"; min: number; max: number };
+
+/** The fields that differ between the jobs of a sweep: path → the text that the person wrote. */
+export type Variations = Readonly<Record<string, string>>;
+
+const RANGE = /^(\S+)\s*(?:\.\.\.?|…| to )\s*(\S+)(\s+log)?$/;
+
+/**
+ * The values of a field: `1e-6, 1e-5` is a list, and `1e-6 to 1e-4` a random range; `log` draws its logarithm evenly.
+ * Throws an Error with the remedy.
+ */
+export function readVariation(leaf: Leaf, text: string): Parameter {
+  const range = RANGE.exec(text.trim());
+  const isNumber = leaf.kind === "number" || leaf.kind === "integer";
+  if (range && isNumber) {
+    const [min, max] = [Number(range[1]), Number(range[2])];
+    if (!Number.isFinite(min) || !Number.isFinite(max) || min >= max)
+      throw new Error("Write a range as 1e-6 to 1e-4: the smaller number first.");
+    if (leaf.kind === "integer") return { distribution: "int", min, max };
+    if (range[3] && min <= 0) throw new Error("A range with log must be above 0.");
+    return { distribution: range[3] ? "log_uniform" : "uniform", min, max };
+  }
+  const parts = text.split(",").map((one) => one.trim());
+  const values = parts.filter(Boolean).map((one) => readLeaf(leaf, one) ?? null);
+  if (!values.length)
+    throw new Error(isNumber ? "Write values as 1, 2, 3, or a range as 1 to 3." : "Write values as a, b.");
+  return values;
+}
+
+export interface SweepPlan {
+  readonly parameters: Record<string, Parameter>;
+  readonly problems: Record<string, string>;
+  /** Number of jobs; null while a range has no number of draws. */
+  readonly jobs: number | null;
+  readonly isRandom: boolean;
+}
+
+/** The parameters of a sweep, and its number of jobs. `count`: combinations to draw; null for all of a grid. */
+export function sweepOf(variations: Variations, byPath: ReadonlyMap<string, Leaf>, count: number | null): SweepPlan {
+  const parameters: Record<string, Parameter> = {};
+  const problems: Record<string, string> = {};
+  for (const [path, text] of Object.entries(variations)) {
+    const leaf = byPath.get(path);
+    if (!leaf) continue;
+    try {
+      parameters[path] = readVariation(leaf, text);
+    } catch (error) {
+      problems[path] = error instanceof Error ? error.message : String(error);
+    }
+  }
+  const all = Object.values(parameters);
+  const isRandom = all.some((one) => !Array.isArray(one));
+  const grid = all.reduce((product, one) => product * (Array.isArray(one) ? one.length : 1), 1);
+  return { parameters, problems, isRandom, jobs: count ?? (isRandom ? null : grid) };
+}

@@ -1,0 +1,181 @@
+import { useMemo, useState } from "react";
+import { Button } from "@/components/button";
+import { PageHeader } from "@/components/page-header";
+import { discardDraft } from "@/features/job-form/model/draft";
+import { found, sectionsOf, stagesIn } from "@/features/job-form/model/layout";
+import type { Start as Origin } from "@/features/job-form/model/origin";
+import { type Field, leaves, optionalPaths } from "@/features/job-form/model/schema";
+import {
+  differences,
+  type Json,
+  type JsonObject,
+  mergePatch,
+  same,
+  withoutDefaults,
+  withValue,
+} from "@/features/job-form/model/spec";
+import { submissionOf } from "@/features/job-form/model/submission";
+import { sweepOf, type Variations } from "@/features/job-form/model/sweep";
+import { CheckPanel } from "@/features/job-form/ui/check-panel";
+import { Fields } from "@/features/job-form/ui/fields";
+import { FormContext, type FormState } from "@/features/job-form/ui/form-context";
+import { DataPicker, StagePicker } from "@/features/job-form/ui/pickers";
+import { ModelPicker } from "@/features/job-form/ui/model-picker";
+import { Section } from "@/features/job-form/ui/section";
+import { SpecDialog } from "@/features/job-form/ui/spec-dialog";
+import { Start } from "@/features/job-form/ui/start";
+import { Submit } from "@/features/job-form/ui/submit";
+import { NO_OPTIONS, SweepCard, type SweepOptions } from "@/features/job-form/ui/sweep-card";
+import { NameField, Origins } from "@/features/job-form/ui/origins";
+import { useDataset, useDraft } from "@/features/job-form/ui/use-stored";
+import { useCheck } from "@/features/job-form/ui/use-check";
+import { paths } from "@/lib/address";
+import { count } from "@/lib/format";
+import styles from "./form.module.css";
+
+interface JobFormProps {
+  schema: JsonObject;
+  fields: readonly Field[];
+  defaultOf: (path: string) => Json | undefined;
+  start: Origin;
+  begun: { base: JsonObject | null; spec: JsonObject; variations: Variations; isDraft: boolean };
+  /** A dataset that the job trains on. */
+  dataset: string | null;
+}
+
+export function JobForm({ schema, fields, defaultOf, start, begun, dataset }: JobFormProps) {
+  const [spec, setSpec] = useState(begun.spec);
+  const [variations, setVariations] = useState<Variations | null>(
+    Object.keys(begun.variations).length ? begun.variations : null,
+  );
+  const [options, setOptions] = useState<SweepOptions>(NO_OPTIONS);
+  const [search, setSearch] = useState("");
+  const [shown, setShown] = useState(false);
+  const { base } = begun;
+  const optional = useMemo(() => optionalPaths(fields), [fields]);
+  const set = (path: string, value: Json | undefined) => setSpec((before) => withValue(before, path, value, optional));
+  useDataset(dataset, set);
+  useDraft(base === null, spec, variations);
+
+  const byPath = useMemo(() => new Map(leaves(fields).map((leaf) => [leaf.path, leaf])), [fields]);
+  const draws = options.count ? Number(options.count) : null;
+  const plan = sweepOf(variations ?? {}, byPath, draws);
+  const isSweep = variations !== null && Object.keys(variations).length > 0;
+  const sweep =
+    isSweep && plan.jobs !== null && !Object.keys(plan.problems).length
+      ? {
+          name: typeof spec.name === "string" ? spec.name : "",
+          spec,
+          parameters: plan.parameters,
+          count: draws,
+          seed: Number(options.seed) || 0,
+          max_parallel: options.parallel ? Number(options.parallel) : null,
+          metric: options.metric || NO_OPTIONS.metric,
+        }
+      : null;
+  const check = useCheck(spec);
+  const patch = base ? mergePatch(base, spec) : {};
+  const submission = submissionOf(start, spec, patch, sweep);
+  const state: FormState = {
+    schema,
+    spec,
+    set,
+    problems: check.problems,
+    base,
+    variations,
+    vary: (path, text) =>
+      setVariations((before) => {
+        const others = Object.entries(before ?? {}).filter(([other]) => other !== path);
+        return Object.fromEntries(text === undefined ? others : [...others, [path, text]]);
+      }),
+    variationProblems: plan.problems,
+  };
+  const take = (taken: JsonObject) => setSpec(withoutDefaults(taken, defaultOf));
+  const changes = differences(base ?? {}, spec).length;
+  const matches = search.trim() ? found(fields, search) : null;
+  return (
+    <FormContext value={state}>
+      <PageHeader
+        title={start.checkpoint ? "Branch a job" : start.job ? "Clone a job" : "New job"}
+        parent={
+          start.job
+            ? { to: paths.job(start.job.id), label: start.job.name || start.job.id }
+            : { to: paths.jobs, label: "Jobs" }
+        }
+        actions={
+          <Start onSpec={take}>
+            {start.checkpoint === null && (
+              <Button aria-pressed={variations !== null} onClick={() => setVariations(variations === null ? {} : null)}>
+                {variations === null ? "Make a sweep" : "One job only"}
+              </Button>
+            )}
+            <Button onClick={() => setShown(true)}>{count(changes, "change")}, copy and export…</Button>
+            {!same(spec, base ?? {}) && (
+              <Button
+                look="quiet"
+                onClick={() => {
+                  setSpec(base ?? {});
+                  setVariations(null);
+                  discardDraft();
+                }}
+              >
+                Discard
+              </Button>
+            )}
+          </Start>
+        }
+      >
+        <Origins start={start} />
+      </PageHeader>
+      <div className={styles.page}>
+        <form className={styles.form} onSubmit={(event) => event.preventDefault()} aria-label="Spec of the job">
+          <NameField spec={spec} set={set} />
+          <StagePicker />
+          <label className={styles.search}>
+            <span className="visually-hidden">Search the settings</span>
+            <input
+              type="search"
+              placeholder="Search the settings, such as KL or batch"
+              value={search}
+              onChange={(event) => setSearch(event.target.value)}
+            />
+          </label>
+          {variations && <SweepCard plan={plan} sweep={sweep} options={options} onChange={setOptions} />}
+          {matches ? (
+            <section className={styles.section}>
+              <h2>{count(leaves(matches).length || matches.length, "setting")} found</h2>
+              <Fields fields={matches} />
+            </section>
+          ) : (
+            sectionsOf(fields, stagesIn(spec)).map((section) => (
+              <Section key={section.id} section={section}>
+                {section.id === "model" && <ModelPicker fields={fields} />}
+                {section.id === "data" && <DataPicker />}
+              </Section>
+            ))
+          )}
+        </form>
+        <CheckPanel check={check}>
+          <Submit
+            check={check}
+            start={start}
+            spec={spec}
+            patch={patch}
+            sweep={sweep}
+            isSweep={isSweep}
+            jobs={plan.jobs}
+          />
+        </CheckPanel>
+      </div>
+      {shown && (
+        <SpecDialog
+          spec={spec}
+          base={base}
+          defaultOf={defaultOf}
+          submission={submission}
+          onClose={() => setShown(false)}
+        />
+      )}
+    </FormContext>
+  );
+}

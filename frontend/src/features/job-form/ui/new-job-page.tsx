@@ -1,0 +1,67 @@
+import { useQuery } from "@tanstack/react-query";
+import { useMemo, useState } from "react";
+import { ErrorNotice } from "@/components/notice";
+import { Skeleton } from "@/components/status";
+import { schemaQuery } from "@/features/job-form/api";
+import { readDraft } from "@/features/job-form/model/draft";
+import { originSpec, type Start, withChanges } from "@/features/job-form/model/origin";
+import { defaultsOf, fieldsOf } from "@/features/job-form/model/schema";
+import type { JsonObject } from "@/features/job-form/model/spec";
+import { JobForm } from "@/features/job-form/ui/job-form";
+import { checkpointsQuery, jobQuery } from "@/features/jobs/api";
+import { useAddress } from "@/lib/address";
+
+/** The form of a new job. The address names what it starts from: a job to clone or to branch, or a dataset. */
+export function NewJobPage() {
+  const [params] = useAddress();
+  const [clone, branch] = [params.get("clone"), params.get("branch")];
+  const from = clone ?? branch;
+  const schema = useQuery(schemaQuery);
+  const job = useQuery({ ...jobQuery(from ?? ""), enabled: from !== null });
+  const checkpoints = useQuery({ ...checkpointsQuery(branch ?? ""), enabled: branch !== null });
+  const error = schema.error ?? job.error ?? checkpoints.error;
+  if (error) return <ErrorNotice error={error} doing="prepare the form" onRetry={() => void schema.refetch()} />;
+  const isLoading = !schema.data || (from !== null && !job.data) || (branch !== null && !checkpoints.data);
+  if (isLoading) return <Skeleton rows={8} height="2.25rem" label="Loading the form" />;
+  const wanted = params.get("checkpoint") ?? "newest";
+  const resumable = (checkpoints.data ?? []).filter(({ final }) => !final);
+  const checkpoint =
+    (checkpoints.data ?? []).find(({ id }) => id === wanted) ?? resumable[0] ?? checkpoints.data?.[0] ?? null;
+  const start: Start = job.data
+    ? { job: job.data, checkpoint: branch === null ? null : checkpoint }
+    : { job: null, checkpoint: null };
+  return <Prepared key={window.location.search} schema={schema.data} start={start} params={params} />;
+}
+
+interface PreparedProps {
+  schema: JsonObject;
+  start: Start;
+  params: URLSearchParams;
+}
+
+function Prepared({ schema, start, params }: PreparedProps) {
+  const fields = useMemo(() => fieldsOf(schema), [schema]);
+  const defaultOf = useMemo(() => defaultsOf(fields), [fields]);
+  // The form begins once; later changes of the job do not take back what was written.
+  const [begun] = useState(() => {
+    const base = start.job ? originSpec(start.job, start.checkpoint, defaultOf) : null;
+    const draft = base ? null : readDraft();
+    const spec = base ?? draft?.spec ?? {};
+    return {
+      base,
+      spec: withChanges(spec, params.get("set")),
+      variations: draft?.variations ?? {},
+      isDraft: draft !== null,
+    };
+  });
+  return (
+    <JobForm
+      schema={schema}
+      fields={fields}
+      defaultOf={defaultOf}
+      start={start}
+      begun={begun}
+      dataset={params.get("dataset")}
+    />
+  );
+}

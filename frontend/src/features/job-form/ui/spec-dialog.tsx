@@ -1,0 +1,103 @@
+import { useEffect, useState } from "react";
+import { Button } from "@/components/button";
+import { Note } from "@/components/card";
+import { Dialog } from "@/components/dialog";
+import { DownloadIcon } from "@/components/icons";
+import { Table } from "@/components/table";
+import { Tabs } from "@/components/tabs";
+import { CodeBlock } from "@/components/text";
+import { commandFor, jsonOf, type Submission, tomlOf } from "@/features/job-form/model/exchange";
+import { differences, type Json, type JsonObject, valueAt } from "@/features/job-form/model/spec";
+import styles from "./form.module.css";
+
+const TABS = [
+  { id: "changes", label: "Changes" },
+  { id: "toml", label: "TOML" },
+  { id: "json", label: "JSON" },
+  { id: "curl", label: "curl" },
+  { id: "python", label: "Python" },
+  { id: "cli", label: "CLI" },
+] as const;
+type TabId = (typeof TABS)[number]["id"];
+
+interface SpecDialogProps {
+  spec: JsonObject;
+  base: JsonObject | null;
+  defaultOf: (path: string) => Json | undefined;
+  submission: Submission;
+  onClose: () => void;
+}
+
+/** The spec as a difference, as a file and as a command. */
+export function SpecDialog({ spec, base, defaultOf, submission, onClose }: SpecDialogProps) {
+  const [tab, setTab] = useState<TabId>("changes");
+  const [toml, setToml] = useState("");
+  useEffect(() => {
+    void tomlOf(spec).then(setToml);
+  }, [spec]);
+  const code = tab === "toml" ? toml : tab === "json" ? jsonOf(spec) : "";
+  return (
+    <Dialog open title="The job as text" onClose={onClose}>
+      <Tabs label="Forms of the spec" tabs={TABS} value={tab} onChange={setTab}>
+        {tab === "changes" ? (
+          <Changes spec={spec} base={base} defaultOf={defaultOf} />
+        ) : code ? (
+          <>
+            <CodeBlock label={tab === "toml" ? "spec.toml" : "spec.json"} code={code} />
+            <Button onClick={() => download(`spec.${tab}`, code)}>
+              <DownloadIcon /> Download
+            </Button>
+          </>
+        ) : (
+          <Command language={tab} submission={submission} toml={toml} />
+        )}
+      </Tabs>
+    </Dialog>
+  );
+}
+
+function Command({ language, submission, toml }: { language: TabId; submission: Submission; toml: string }) {
+  if (language !== "curl" && language !== "python" && language !== "cli") return null;
+  return (
+    <>
+      {language === "cli" && submission.path !== "/v1/jobs" && (
+        <Note>This submits the spec as a new job, from the beginning.</Note>
+      )}
+      <CodeBlock label="Submit it" code={commandFor(language, window.location.origin, submission, toml)} />
+      <Note>The key is read from PROXIMAL_API_KEY. It is not part of the text.</Note>
+    </>
+  );
+}
+
+/** Only the fields that differ: from the original, or from the defaults. */
+function Changes({ spec, base, defaultOf }: Pick<SpecDialogProps, "spec" | "base" | "defaultOf">) {
+  const found = differences(base ?? {}, spec);
+  if (!found.length) return <Note>{base ? "Nothing differs from the original." : "Every field has its default."}</Note>;
+  return (
+    <Table look="plain" head={["Field", base ? "Original" : "Default", "This job"]} className={styles.changes}>
+      {found.map(({ path, before, after }) => (
+        <tr key={path}>
+          <th scope="row">
+            <code>{path}</code>
+          </th>
+          <td>{show(before ?? defaultOf(path))}</td>
+          <td>{show(after ?? (valueAt(spec, path) === undefined ? defaultOf(path) : after))}</td>
+        </tr>
+      ))}
+    </Table>
+  );
+}
+
+const show = (value: Json | undefined): string => {
+  if (value === undefined) return "";
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  return text.length > 60 ? `${text.slice(0, 59)}…` : text;
+};
+
+function download(name: string, text: string): void {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
+  link.download = name;
+  link.click();
+  URL.revokeObjectURL(link.href);
+}

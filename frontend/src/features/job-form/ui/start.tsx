@@ -1,0 +1,103 @@
+import { useQuery } from "@tanstack/react-query";
+import { type ReactNode, useState } from "react";
+import { Button } from "@/components/button";
+import { Note } from "@/components/card";
+import { Dialog } from "@/components/dialog";
+import { MenuButton } from "@/components/menu";
+import { presetsQuery } from "@/features/job-form/api";
+import { readSpec } from "@/features/job-form/model/exchange";
+import { type JsonObject, withValue } from "@/features/job-form/model/spec";
+import styles from "./form.module.css";
+
+interface StartProps {
+  /** Takes a spec into the form. */
+  onSpec: (spec: JsonObject, from: string) => void;
+  /** Further buttons. */
+  children?: ReactNode;
+}
+
+/** Recipes to start from, and the import of a file. */
+export function Start({ onSpec, children }: StartProps) {
+  const presets = useQuery(presetsQuery);
+  const [importing, setImporting] = useState(false);
+  const entries = (presets.data ?? []).map(({ title, spec, replace }) => ({
+    label: title,
+    // Its placeholders stand where the user's own model and datasets belong.
+    onSelect: () =>
+      onSpec(
+        replace.reduce((made, path) => withValue(made, path, undefined), spec as JsonObject),
+        title,
+      ),
+  }));
+  return (
+    <>
+      {entries.length > 0 && <MenuButton label="Recipes" button="Recipes ▾" entries={entries} />}
+      <Button onClick={() => setImporting(true)}>Import…</Button>
+      {children}
+      <Dialog open={importing} title="Import a spec" onClose={() => setImporting(false)}>
+        <ImportForm
+          onSpec={(spec, from) => {
+            setImporting(false);
+            onSpec(spec, from);
+          }}
+        />
+      </Dialog>
+    </>
+  );
+}
+
+function ImportForm({ onSpec }: { onSpec: (spec: JsonObject, from: string) => void }) {
+  const [text, setText] = useState("");
+  const [name, setName] = useState("the text");
+  const [fault, setFault] = useState("");
+  const take = async () => {
+    try {
+      onSpec(await readSpec(text), name);
+    } catch (error) {
+      setFault(error instanceof Error ? error.message : String(error));
+    }
+  };
+  const read = async (file: File | undefined) => {
+    if (!file) return;
+    setName(file.name);
+    setText(await file.text());
+    setFault("");
+  };
+  return (
+    <form
+      className={styles.dialog}
+      onSubmit={(event) => {
+        event.preventDefault();
+        void take();
+      }}
+    >
+      <Note>TOML or JSON, as for proximal jobs submit. It replaces what the form holds.</Note>
+      <input
+        type="file"
+        aria-label="File with a spec"
+        accept=".toml,.json"
+        onChange={(event) => void read(event.target.files?.[0])}
+      />
+      <textarea
+        rows={12}
+        aria-label="Text of the spec"
+        spellCheck={false}
+        value={text}
+        onChange={(event) => {
+          setText(event.target.value);
+          setFault("");
+        }}
+      />
+      {fault && (
+        <p className={styles.blocking} role="alert">
+          {fault}
+        </p>
+      )}
+      <div className={styles.actions}>
+        <Button type="submit" look="primary" disabled={!text.trim()}>
+          Import
+        </Button>
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,104 @@
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useRef, useState } from "react";
+import { useNavigate } from "react-router";
+import { Button } from "@/components/button";
+import { ConfirmDialog } from "@/components/dialog";
+import { Prose } from "@/components/text";
+import { toast } from "@/components/toast";
+import { branchJob, cloneJob, createJob, createSweep, type Sweep } from "@/features/job-form/api";
+import { discardDraft } from "@/features/job-form/model/draft";
+import type { Start } from "@/features/job-form/model/origin";
+import { canonical, type JsonObject } from "@/features/job-form/model/spec";
+import type { Check } from "@/features/job-form/ui/use-check";
+import { jobsKey } from "@/features/jobs/api";
+import { paths } from "@/lib/address";
+import { ApiError } from "@/lib/api/client";
+import { count } from "@/lib/format";
+import styles from "./form.module.css";
+
+interface SubmitProps {
+  check: Check;
+  start: Start;
+  spec: JsonObject;
+  patch: JsonObject;
+  sweep: Sweep | null;
+  isSweep: boolean;
+  /** Number of jobs of the sweep. */
+  jobs: number | null;
+}
+
+/** Sends the job, the clone, the branch or the sweep. Blocking findings need a second, explicit decision. */
+export function Submit({ check, start, spec, patch, sweep, isSweep, jobs }: SubmitProps) {
+  const [asking, setAsking] = useState(false);
+  const navigate = useNavigate();
+  const client = useQueryClient();
+  const key = useKey(canonical({ spec, sweep: sweep ? JSON.stringify(sweep) : "" }));
+  const send = useMutation({
+    mutationFn: async (force: boolean) => {
+      const { job, checkpoint } = start;
+      if (isSweep && sweep) return paths.group((await createSweep(sweep, key())).id);
+      if (job && checkpoint) return paths.job((await branchJob(job.id, checkpoint.id, patch, force, key())).id);
+      if (job) return paths.job((await cloneJob(job.id, patch, force, key())).id);
+      return paths.job((await createJob(spec, force, key())).id);
+    },
+    onSuccess: async (address) => {
+      if (!start.job) discardDraft();
+      void client.invalidateQueries({ queryKey: jobsKey });
+      toast(isSweep ? `The sweep of ${count(jobs ?? 0, "job")} is submitted.` : "The job is submitted.");
+      await navigate(address);
+    },
+    onError: (error) => {
+      if (error instanceof ApiError && error.body.code === "blocked_by_validation") setAsking(true);
+    },
+  });
+  const isIncomplete = isSweep && sweep === null;
+  const label = isSweep
+    ? `Submit ${count(jobs ?? 0, "job")}`
+    : start.checkpoint
+      ? "Submit the branch"
+      : "Submit the job";
+  return (
+    <>
+      {send.error && (
+        <p className={styles.blocking} role="alert">
+          <Prose text={send.error.message} />
+        </p>
+      )}
+      <Button
+        look="primary"
+        disabled={send.isPending || isIncomplete}
+        onClick={() => (check.isBlocked ? setAsking(true) : send.mutate(false))}
+      >
+        {send.isPending ? "Submitting…" : label}
+      </Button>
+      <ConfirmDialog
+        open={asking}
+        title="Submit a job that would fail?"
+        confirm="Submit anyway"
+        keep="Change the job"
+        onConfirm={() => {
+          setAsking(false);
+          send.mutate(true);
+        }}
+        onClose={() => setAsking(false)}
+      >
+        <p>The check has blocking findings. The run would probably fail where they say.</p>
+      </ConfirmDialog>
+    </>
+  );
+}
+
+/** A key for each content: a second click, or a try after a lost answer, makes no second job. */
+function useKey(content: string): () => string {
+  const last = useRef({ content: "", key: "" });
+  return () => {
+    if (last.current.content !== content) last.current = { content, key: randomKey() };
+    return last.current.key;
+  };
+}
+
+/** `randomUUID` exists on https and localhost only. */
+function randomKey(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return `form-${Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("")}`;
+}

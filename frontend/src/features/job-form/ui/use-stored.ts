@@ -1,0 +1,37 @@
+import { useQuery } from "@tanstack/react-query";
+import { useEffect, useRef } from "react";
+import { discardDraft, writeDraft } from "@/features/job-form/model/draft";
+import type { Json, JsonObject } from "@/features/job-form/model/spec";
+import type { Variations } from "@/features/job-form/model/sweep";
+import { datasetQuery } from "@/features/datasets/api/datasets";
+
+/** The stages that train on a kind of dataset alone; comparisons are for the default ones. */
+const STAGES: Record<string, Json> = {
+  thumbs: ["sft", "kto", "evaluation"],
+  sft: ["sft"],
+};
+
+/** Puts the dataset of the address, `ds_…` or `ds_…@2`, into the field for its kind, once. */
+export function useDataset(reference: string | null, set: (path: string, value: Json | undefined) => void): void {
+  const [id = ""] = reference?.split("@") ?? [];
+  const dataset = useQuery({ ...datasetQuery(id), enabled: id !== "" });
+  const done = useRef(false);
+  const kind = dataset.data?.kind;
+  useEffect(() => {
+    if (!kind || reference === null || done.current) return;
+    done.current = true;
+    set(`data.${kind}`, reference);
+    if (STAGES[kind]) set("stages", STAGES[kind]);
+  }, [kind, reference, set]);
+}
+
+/** Keeps what is written in this browser, so that it survives a reload. */
+export function useDraft(isKept: boolean, spec: JsonObject, variations: Variations | null): void {
+  const isFirst = useRef(true);
+  useEffect(() => {
+    if (!isKept) return;
+    if (isFirst.current) isFirst.current = false;
+    else if (Object.keys(spec).length) writeDraft({ spec, variations: { ...variations } });
+    else discardDraft();
+  }, [isKept, spec, variations]);
+}
