@@ -21,11 +21,15 @@ from core.blobs import BlobStore, blob_store
 from core.datasets import versions
 from core.db import request_scope
 from core.errors import CrossOrigin, InvalidRequest, NotFound, NotOperator, NotSignedIn, RateLimited
+from core.jobs.submit import Queueing
 from core.models import Checkpoint, Dataset, Job, Upload
 from core.paging import Order
+from core.scheduling.policy import Priority, PriorityName
 from core.settings import Settings, get_settings
 
 COOKIE = "proximal_session"
+_PRIORITY = "Priority class: jobs of a higher class start first. A job that has waited long rises."
+_PREEMPTIBLE = "Let the platform pause the job, saved, for a more urgent one. It continues when a worker is free."
 _bearer = HTTPBearer(auto_error=False, scheme_name="API key", description="An API key: `Authorization: Bearer prx_…`")
 _cookie = APIKeyCookie(
     name=COOKIE, auto_error=False, scheme_name="Browser session", description="Set by `POST /v1/session`."
@@ -153,6 +157,16 @@ def _job(job_id: str, principal: PrincipalDep, session: SessionDep) -> Job:
 
 
 JobDep = Annotated[Job, Depends(_job)]
+
+
+def _queueing(
+    priority: Annotated[PriorityName, Query(description=_PRIORITY)] = "normal",
+    preemptible: Annotated[bool, Query(description=_PREEMPTIBLE)] = False,
+) -> Queueing:
+    return Queueing(Priority.named(priority), preemptible)
+
+
+QueueingDep = Annotated[Queueing, Depends(_queueing)]
 
 
 def _dataset(dataset_id: str, principal: PrincipalDep, session: SessionDep) -> Dataset:

@@ -3,7 +3,7 @@
 A check holds a lock of the owner until the commit, so that concurrent requests of one owner cannot pass the limit together.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import func, select
@@ -63,7 +63,16 @@ def default_quotas(settings: Settings) -> Quotas:
 def quotas_of(session: Session, owner_id: str, settings: Settings) -> Quotas:
     """The quotas of an owner: its own ones, and the defaults for the others."""
     own = session.scalars(select(Owner.quotas).where(Owner.id == owner_id)).one_or_none()
-    return Quotas.model_validate(default_quotas(settings).model_dump() | (own or {}))
+    return _with_defaults(own or {}, settings)
+
+
+def owner_quotas(owner: Owner, settings: Settings) -> Quotas:
+    """The same for a row."""
+    return _with_defaults(owner.quotas, settings)
+
+
+def _with_defaults(own: dict[str, Any], settings: Settings) -> Quotas:
+    return Quotas.model_validate(default_quotas(settings).model_dump() | own)
 
 
 def check_open_jobs(session: Session, owner_id: str, settings: Settings) -> None:

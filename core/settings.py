@@ -76,6 +76,8 @@ class Settings(BaseSettings):
     """Hours after which the GPU time that an owner has used counts half in the fair share of the queue. Decrease it to forget earlier use sooner."""
     ageing_hours: Annotated[float, Field(gt=0)] = 6
     """Hours of waiting that raise a queued job by one priority class. They are counted anew when a job of the same owner, priority and resources starts. Decrease it if low priorities wait too long."""
+    preempt_after_minutes: Annotated[float, Field(ge=0)] = 10
+    """Minutes for which an attempt at a preemptible job runs before the platform may pause it for a more urgent job. They double with each preemption of the job. Increase it if jobs take long to load or to save."""
     validation_seconds: Seconds = 600
     """Seconds that the check of a job spec (`POST /v1/jobs/validate`) may take on the data worker. Then it is ended, and the validation fails. Increase it for large datasets."""
     stop_seconds: Seconds = 60

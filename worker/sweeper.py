@@ -13,6 +13,7 @@ from core.errors import DatasetInUse, JobNotEnded, NotFound
 from core.jobs import attempts, workers
 from core.jobs.groups import release_held_jobs
 from core.jobs.old_checkpoints import delete_old_checkpoints, jobs_with_old_checkpoints
+from core.jobs.preemption import preempt_jobs
 from core.jobs.waking import wake_idle_workers
 from core.leasing import SweepResult
 from core.scheduling.lines import repair_lines
@@ -54,6 +55,7 @@ def sweep_jobs(settings: Settings) -> SweepResult:
         repaired = repair_shares(session)
         repair_lines(session)
         released = release_held_jobs(session)
+        preempted = preempt_jobs(session, settings)
         if result.queued or released:
             wake_idle_workers(session, settings.redis_url)
     _log_ids(
@@ -62,6 +64,7 @@ def sweep_jobs(settings: Settings) -> SweepResult:
         cancelled=result.cancelled,
         workers_gone=gone,
         owners_recounted=repaired,
+        preempted=preempted,
     )
     return result
 

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Query
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from api.deps import After, Force, Limit, OrderBy, PrincipalDep, SessionDep, SettingsDep
+from api.deps import After, Force, Limit, OrderBy, PrincipalDep, QueueingDep, SessionDep, SettingsDep
 from api.groups.schemas import Group, GroupJob, GroupList, GroupRequest, GroupSummary, PlannedJob, SweepPlan
 from api.idempotency import IDEMPOTENT
 from api.problems import BadRequest, documented
@@ -41,10 +41,16 @@ SUBMIT = (*CHANGE, NotFound, InvalidSpec, LimitExceeded, WrongDatasetKind, Wrong
 
 @router.post("/sweeps", status_code=201, dependencies=IDEMPOTENT, responses=documented(*SUBMIT, BlockedByValidation))
 def create_sweep(
-    body: SweepSpec, principal: PrincipalDep, session: SessionDep, settings: SettingsDep, force: Force = False
+    body: SweepSpec,
+    principal: PrincipalDep,
+    session: SessionDep,
+    settings: SettingsDep,
+    queueing: QueueingDep,
+    force: Force = False,
 ) -> Group:
     """Submit a job for each combination of values, all or none. They form a group."""
-    group = sweeps.create_sweep(session, principal.owner_id, body, settings, key_of(principal), force=force)
+    actor = key_of(principal)
+    group = sweeps.create_sweep(session, principal.owner_id, body, settings, actor, queueing, force=force)
     after_commit(session, lambda: wake_worker(settings.redis_url))
     return _view(session, group, group.metric)
 

@@ -15,6 +15,7 @@ from api.deps import (
     Limit,
     OrderBy,
     PrincipalDep,
+    QueueingDep,
     SessionDep,
     SettingsDep,
 )
@@ -51,12 +52,10 @@ from core.jobs.listing import JobFilter
 from core.jobs.submit import submit_job
 from core.jobs.waking import wake_for
 from core.models.jobs import JobStatus
-from core.scheduling.policy import Priority, PriorityName
 from data.parse import bad_text
 from trainer.spec import JobSpec
 
 router = APIRouter(prefix="/jobs", tags=["Jobs"], route_class=StrictRoute)
-_PRIORITY = "Priority class: jobs of a higher class start first. A job that has waited long rises."
 _TEXT = "Only jobs with these words. Each is the beginning of a word of the name, notes or tags, or of the id."
 
 
@@ -86,7 +85,7 @@ def create_job(
     principal: PrincipalDep,
     session: SessionDep,
     settings: SettingsDep,
-    priority: Annotated[PriorityName, Query(description=_PRIORITY)] = "normal",
+    queueing: QueueingDep,
     group: Annotated[str | None, Query(description="Id of the group that the job joins.")] = None,
     force: Force = False,
     external_id: ExternalId = None,
@@ -97,7 +96,7 @@ def create_job(
     """
     refuse_taken(session, models.Job, principal.owner_id, external_id)
     into = group_of(session, principal.owner_id, group, lock=True) if group else None
-    job = submit_job(session, principal.owner_id, body, settings, key_of(principal), Priority.named(priority))
+    job = submit_job(session, principal.owner_id, body, settings, key_of(principal), queueing)
     set_external_id(session, job, external_id)
     if not force:
         validations.refuse_blocked(session, principal.owner_id, job.spec)

@@ -100,6 +100,8 @@ class JobSummary(Schema):
     """State of the job."""
     priority: PriorityName
     """Priority class of the job in the queue."""
+    preemptible: bool
+    """Whether the platform may pause it for a more urgent job. It continues when a worker is free."""
     status_reason: str
     """Reason of the last transition, for people."""
     queue_reason: str | None

@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query, Response
 from sqlalchemy import select
 
-from api.deps import After, ExternalId, Force, Limit, OrderBy, PrincipalDep, SessionDep, SettingsDep
+from api.deps import After, ExternalId, Force, Limit, OrderBy, PrincipalDep, QueueingDep, SessionDep, SettingsDep
 from api.etags import ETAG, IfMatch, etag_of, set_etag
 from api.idempotency import IDEMPOTENT
 from api.jobs.schemas import Job
@@ -38,7 +38,6 @@ from core.jobs.groups import add_to_group, group_of
 from core.jobs.waking import wake_for
 from core.models import JobTemplate
 from core.paging import page
-from core.scheduling.policy import Priority, PriorityName
 
 router = APIRouter(prefix="/templates", tags=["Templates"], route_class=StrictRoute)
 WRITES = (BadRequest, NotSignedIn, CrossOrigin, TooLarge, WrongMediaType, InvalidRequest)
@@ -132,8 +131,8 @@ def create_job_from_template(  # noqa: PLR0913  # one for each option
     principal: PrincipalDep,
     session: SessionDep,
     settings: SettingsDep,
+    queueing: QueueingDep,
     body: JobFromTemplate | None = None,
-    priority: Annotated[PriorityName, Query(description="Priority class of the job.")] = "normal",
     group: Annotated[str | None, Query(description="Id of the group that the job joins.")] = None,
     force: Force = False,
     external_id: ExternalId = None,
@@ -142,7 +141,7 @@ def create_job_from_template(  # noqa: PLR0913  # one for each option
     refuse_taken(session, models.Job, principal.owner_id, external_id)
     into = group_of(session, principal.owner_id, group, lock=True) if group else None
     patch = body.patch if body else {}
-    job = templates.job_from_template(session, template, patch, settings, key_of(principal), Priority.named(priority))
+    job = templates.job_from_template(session, template, patch, settings, key_of(principal), queueing)
     set_external_id(session, job, external_id)
     if not force:
         validations.refuse_blocked(session, principal.owner_id, job.spec)

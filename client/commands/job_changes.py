@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -15,6 +15,10 @@ from client.terminal import plain
 
 JobId = Annotated[str, typer.Argument(help="The job's id, job_…", show_default=False)]
 Reason = Annotated[str, typer.Option(help="Why, for the job's events.")]
+Priority = Annotated[Literal["low", "normal", "high"], typer.Option(help="Jobs of a higher class start first.")]
+Preemptible = Annotated[
+    bool, typer.Option("--preemptible", help="Let the platform pause it, saved, for a more urgent job.")
+]
 PatchFile = Annotated[
     Path | None,
     typer.Option("--patch", help="JSON or TOML file with a merge patch (RFC 7396) on the spec.", show_default=False),

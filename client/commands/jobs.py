@@ -10,7 +10,7 @@ import typer
 
 from client.commands import job_changes, job_set, job_telemetry, job_validation
 from client.commands.group import CommandGroup
-from client.commands.job_changes import Changes, JobId, merged_patch
+from client.commands.job_changes import Changes, JobId, Preemptible, Priority, merged_patch
 from client.commands.templates import template_id
 from client.commands.watch import until_waiting, watch_job
 from client.errors import JobNotSucceeded
@@ -47,7 +47,7 @@ COLUMNS: dict[str, Any] = {
 
 
 @app.command()
-def submit(
+def submit(  # noqa: PLR0913  # one for each option
     context: typer.Context,
     spec: Annotated[
         Path | None,
@@ -68,6 +68,8 @@ def submit(
     external_id: Annotated[
         str | None, typer.Option(help="An id of your choice. A second job with it is refused.", show_default=False)
     ] = None,
+    priority: Priority = "normal",
+    preemptible: Preemptible = False,
 ) -> None:
     """Submit a job from a file, from a template or from both, and print its id."""
     printer: Printer = context.obj.printer
@@ -75,6 +77,7 @@ def submit(
         raise typer.BadParameter("Give a file with the spec, or --template.")
     given = merged_patch(spec, changes or ())
     options: dict[str, Any] = {"group": group, "force": force or None, "external_id": external_id}
+    options |= {"priority": priority, "preemptible": preemptible or None}
     with context.obj.client() as client:
         if spec is not None:
             given = with_uploads(client, given, spec.parent)

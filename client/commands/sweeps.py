@@ -7,7 +7,7 @@ import typer
 
 from client.commands.group import CommandGroup
 from client.commands.groups import JOB_COLUMNS, print_jobs
-from client.commands.job_changes import Force
+from client.commands.job_changes import Force, Preemptible, Priority
 from client.sdk.spec_files import read_spec, with_uploads
 from client.terminal import Printer
 
@@ -28,7 +28,13 @@ def validate(context: typer.Context, sweep: SweepFile) -> None:
 
 
 @app.command()
-def submit(context: typer.Context, sweep: SweepFile, force: Force = False) -> None:
+def submit(
+    context: typer.Context,
+    sweep: SweepFile,
+    force: Force = False,
+    priority: Priority = "normal",
+    preemptible: Preemptible = False,
+) -> None:
     """Submit the jobs of a sweep as a group, and print them. Data files that its spec names are uploaded.
 
     `proximal groups show` and `cancel` take the id of the group.
@@ -37,6 +43,7 @@ def submit(context: typer.Context, sweep: SweepFile, force: Force = False) -> No
     body = read_spec(sweep)
     with context.obj.client() as client:
         body["spec"] = with_uploads(client, body.get("spec", {}), sweep.parent)
-        group = client.create_sweep(**body, force=force or None)
+        options: dict[str, Any] = {"priority": priority, "preemptible": preemptible or None}
+        group = client.create_sweep(**body, force=force or None, **options)
     printer.note(group["id"])
     print_jobs(group, printer)

@@ -586,9 +586,10 @@ class AsyncOperations(AsyncConnection):
     async def create_job(
         self,
         spec: Body,
-        priority: Literal["low", "normal", "high"] | None = None,
         group: str | None = None,
         force: bool | None = None,
+        priority: Literal["low", "normal", "high"] | None = None,
+        preemptible: bool | None = None,
         external_id: str | None = None,
     ) -> Job:
         """Submit a job. Only `model` and `data.preferences` are required. Datasets are named by id, models also by a checkpoint's id.
@@ -600,7 +601,13 @@ class AsyncOperations(AsyncConnection):
         found: Job = await self._json(
             "POST",
             "/v1/jobs",
-            params={"priority": priority, "group": group, "force": force, "external_id": external_id},
+            params={
+                "group": group,
+                "force": force,
+                "priority": priority,
+                "preemptible": preemptible,
+                "external_id": external_id,
+            },
             body=spec,
         )
         return found
@@ -748,6 +755,8 @@ class AsyncOperations(AsyncConnection):
         max_parallel: int | None = None,
         metric: str | None = None,
         force: bool | None = None,
+        priority: Literal["low", "normal", "high"] | None = None,
+        preemptible: bool | None = None,
     ) -> Group:
         """Submit a job for each combination of values, all or none. They form a group.
 
@@ -756,7 +765,7 @@ class AsyncOperations(AsyncConnection):
         found: Group = await self._json(
             "POST",
             "/v1/sweeps",
-            params={"force": force},
+            params={"force": force, "priority": priority, "preemptible": preemptible},
             body=given(
                 {
                     "spec": spec,
@@ -899,9 +908,10 @@ class AsyncOperations(AsyncConnection):
         self,
         template_id: str,
         patch: Mapping[str, Any] | None = None,
-        priority: Literal["low", "normal", "high"] | None = None,
         group: str | None = None,
         force: bool | None = None,
+        priority: Literal["low", "normal", "high"] | None = None,
+        preemptible: bool | None = None,
         external_id: str | None = None,
     ) -> Job:
         """Submit a job with the spec of the template, changed by a merge patch. Errors point into the merged spec.
@@ -911,7 +921,13 @@ class AsyncOperations(AsyncConnection):
         found: Job = await self._json(
             "POST",
             f"/v1/templates/{escaped(template_id)}/jobs",
-            params={"priority": priority, "group": group, "force": force, "external_id": external_id},
+            params={
+                "group": group,
+                "force": force,
+                "priority": priority,
+                "preemptible": preemptible,
+                "external_id": external_id,
+            },
             body=given({"patch": patch}),
         )
         return found

@@ -580,9 +580,10 @@ class Operations(Connection):
     def create_job(
         self,
         spec: Body,
-        priority: Literal["low", "normal", "high"] | None = None,
         group: str | None = None,
         force: bool | None = None,
+        priority: Literal["low", "normal", "high"] | None = None,
+        preemptible: bool | None = None,
         external_id: str | None = None,
     ) -> Job:
         """Submit a job. Only `model` and `data.preferences` are required. Datasets are named by id, models also by a checkpoint's id.
@@ -594,7 +595,13 @@ class Operations(Connection):
         found: Job = self._json(
             "POST",
             "/v1/jobs",
-            params={"priority": priority, "group": group, "force": force, "external_id": external_id},
+            params={
+                "group": group,
+                "force": force,
+                "priority": priority,
+                "preemptible": preemptible,
+                "external_id": external_id,
+            },
             body=spec,
         )
         return found
@@ -742,6 +749,8 @@ class Operations(Connection):
         max_parallel: int | None = None,
         metric: str | None = None,
         force: bool | None = None,
+        priority: Literal["low", "normal", "high"] | None = None,
+        preemptible: bool | None = None,
     ) -> Group:
         """Submit a job for each combination of values, all or none. They form a group.
 
@@ -750,7 +759,7 @@ class Operations(Connection):
         found: Group = self._json(
             "POST",
             "/v1/sweeps",
-            params={"force": force},
+            params={"force": force, "priority": priority, "preemptible": preemptible},
             body=given(
                 {
                     "spec": spec,
@@ -893,9 +902,10 @@ class Operations(Connection):
         self,
         template_id: str,
         patch: Mapping[str, Any] | None = None,
-        priority: Literal["low", "normal", "high"] | None = None,
         group: str | None = None,
         force: bool | None = None,
+        priority: Literal["low", "normal", "high"] | None = None,
+        preemptible: bool | None = None,
         external_id: str | None = None,
     ) -> Job:
         """Submit a job with the spec of the template, changed by a merge patch. Errors point into the merged spec.
@@ -905,7 +915,13 @@ class Operations(Connection):
         found: Job = self._json(
             "POST",
             f"/v1/templates/{escaped(template_id)}/jobs",
-            params={"priority": priority, "group": group, "force": force, "external_id": external_id},
+            params={
+                "group": group,
+                "force": force,
+                "priority": priority,
+                "preemptible": preemptible,
+                "external_id": external_id,
+            },
             body=given({"patch": patch}),
         )
         return found

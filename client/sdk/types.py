@@ -3708,6 +3708,8 @@ class JobSummary(TypedDict):
     """State of the job."""
     priority: Literal["low", "normal", "high"]
     """Priority class of the job in the queue."""
+    preemptible: bool
+    """Whether the platform may pause it for a more urgent job. It continues when a worker is free."""
     status_reason: str
     """Reason of the last transition, for people."""
     queue_reason: str | None
@@ -4682,6 +4684,8 @@ class Job(TypedDict):
     """State of the job."""
     priority: Literal["low", "normal", "high"]
     """Priority class of the job in the queue."""
+    preemptible: bool
+    """Whether the platform may pause it for a more urgent job. It continues when a worker is free."""
     status_reason: str
     """Reason of the last transition, for people."""
     queue_reason: str | None

@@ -167,7 +167,8 @@ def sweep(session: Session, max_attempts: int | None = None) -> SweepResult:
 
 
 def _status_after_release(job: Job) -> JobStatus:
-    ends = {JobStatus.CANCELLING: JobStatus.CANCELLED, JobStatus.PAUSING: JobStatus.PAUSED}
+    paused = JobStatus.QUEUED if job.preempting else JobStatus.PAUSED
+    ends = {JobStatus.CANCELLING: JobStatus.CANCELLED, JobStatus.PAUSING: paused}
     return ends.get(JobStatus(job.status), JobStatus.QUEUED)
 
 

@@ -11,10 +11,9 @@ from core.errors import InvalidRequest, InvalidSpec, NotFound
 from core.jobs.actors import Actor
 from core.jobs.descriptions import copy_description
 from core.jobs.stored_specs import patched, validated
-from core.jobs.submit import pin_checkpoints, submit_job
+from core.jobs.submit import Queueing, pin_checkpoints, submit_job
 from core.models import Checkpoint, Job
 from core.models.jobs import Relation
-from core.scheduling.policy import Priority
 from core.settings import Settings
 from trainer.spec import JobSpec, StageName
 from trainer.spec.carry_over import BranchPoint, carried_parts, unusable_changes
@@ -49,7 +48,7 @@ def branch_job(
     point = BranchPoint(_stage(checkpoint), checkpoint.step, checkpoint.final)
     _refuse_unusable(old, new, point)
     folders = _folders(session, job, checkpoint, new)
-    made = submit_job(session, job.owner_id, new, settings, actor, Priority(job.priority))
+    made = submit_job(session, job.owner_id, new, settings, actor, Queueing.of(job))
     pin_checkpoints(session, made, folders)
     copy_description(made, job)
     made.parent = {

@@ -8,10 +8,9 @@ from sqlalchemy.orm import Session
 from core.jobs.actors import Actor
 from core.jobs.descriptions import copy_description
 from core.jobs.stored_specs import patched
-from core.jobs.submit import submit_job
+from core.jobs.submit import Queueing, submit_job
 from core.models import Job
 from core.models.jobs import Relation
-from core.scheduling.policy import Priority
 from core.settings import Settings
 
 
@@ -21,7 +20,7 @@ def clone_job(session: Session, job: Job, patch: Mapping[str, Any], settings: Se
     Raises InvalidSpec with pointers into the merged spec, and the errors of `submit_job`.
     """
     made = submit_job(
-        session, job.owner_id, patched({**job.spec, "name": job.name}, patch), settings, actor, Priority(job.priority)
+        session, job.owner_id, patched({**job.spec, "name": job.name}, patch), settings, actor, Queueing.of(job)
     )
     copy_description(made, job)
     made.parent = {"job": job.id, "relation": Relation.CLONE.value}

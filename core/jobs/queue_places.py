@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session
 from core.jobs.workers import online_workers
 from core.models import Job, JobAttempt, Owner, Worker
 from core.models.jobs import JobStatus, Outcome, WorkerState
-from core.quotas import QuotaName, Quotas, default_quotas
+from core.quotas import QuotaName, Quotas, owner_quotas
 from core.scheduling.claim import policy_of
 from core.scheduling.matching import Capacity, Requirement
 from core.scheduling.shares import share_of
@@ -107,9 +107,8 @@ def describe(need: Requirement) -> str:
 
 def _blocked_by_quotas(session: Session, jobs: Sequence[Job], settings: Settings, now: datetime) -> dict[str, str]:
     """For each job that a quota of its owner keeps from starting, the reason."""
-    default = default_quotas(settings).model_dump()
     owners = session.scalars(select(Owner).where(Owner.id.in_({job.owner_id for job in jobs})))
-    limits = {owner.id: (share_of(owner), Quotas.model_validate(default | owner.quotas)) for owner in owners}
+    limits = {owner.id: (share_of(owner), owner_quotas(owner, settings)) for owner in owners}
     found = {}
     for job in jobs:
         share, quotas = limits[job.owner_id]

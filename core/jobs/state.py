@@ -23,7 +23,8 @@ TRANSITIONS: dict[JobStatus, frozenset[JobStatus]] = {
     # To paused: a health rule paused the run.
     S.RUNNING: frozenset({S.SUCCEEDED, S.FAILED, S.QUEUED, S.PAUSING, S.PAUSED, S.CANCELLING}),
     # A run may end by itself before the worker sees the request to pause or to cancel.
-    S.PAUSING: frozenset({S.PAUSED, S.SUCCEEDED, S.FAILED, S.CANCELLING}),
+    # To queued: the run was preempted.
+    S.PAUSING: frozenset({S.PAUSED, S.QUEUED, S.SUCCEEDED, S.FAILED, S.CANCELLING}),
     S.PAUSED: frozenset({S.QUEUED, S.CANCELLED}),
     S.CANCELLING: frozenset({S.CANCELLED, S.SUCCEEDED, S.FAILED}),
     S.SUCCEEDED: frozenset(),
@@ -105,6 +106,8 @@ def change_status(session: Session, job: Job, to: JobStatus, reason: str, actor:
         columns |= {"finished_at": None, "error": None, "summary": None}
     if to not in ACTIVE:
         columns |= {"worker_id": None, "lease_expires_at": None}
+    if to is not S.PAUSING:
+        columns |= {"preempting": False}
     if to is S.QUEUED:
         columns |= {"queued_at": func.clock_timestamp()}
     if to in TERMINAL:

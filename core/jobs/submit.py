@@ -30,13 +30,30 @@ EVALUATION = "evaluation_prompts"
 """The field of `data` whose prompts are never used for training."""
 
 
+@dataclass(frozen=True)
+class Queueing:
+    """How the queue treats a job. The run does not depend on it."""
+
+    priority: Priority = Priority.NORMAL
+    preemptible: bool = False
+    """Whether the platform may pause the job for a more urgent one, and queue it again."""
+
+    @classmethod
+    def of(cls, job: Job) -> "Queueing":
+        """That of an existing job."""
+        return cls(Priority(job.priority), job.preemptible)
+
+
+USUAL = Queueing()
+
+
 def submit_job(
     session: Session,
     owner_id: str,
     spec: JobSpec,
     settings: Settings | None = None,
     actor: Actor = PLATFORM,
-    priority: Priority = Priority.NORMAL,
+    queueing: Queueing = USUAL,
 ) -> Job:
     """Queue a job. Its datasets and checkpoints must belong to the owner and have the kinds that the spec needs.
 
@@ -51,7 +68,7 @@ def submit_job(
     need = Requirement.of_spec(resolved)
     check_submission(session, owner_id, need.slots, allowed)
     job = Job(id=new_id("job"), owner_id=owner_id, name=spec.name, spec=resolved, attempt=0, last_seq=0)
-    job.priority = int(priority)
+    job.priority, job.preemptible = int(queueing.priority), queueing.preemptible
     job.requirement, job.slots = need.stored(), need.slots
     write_first_status(session, job, "Created.", actor)
     session.add_all(JobDataset(job_id=job.id, role=role, version_id=version.id) for role, version in used.items())

@@ -12,7 +12,7 @@ from core.errors import InvalidSpec, PlatformError
 from core.jobs.actors import Actor
 from core.jobs.groups import add_to_group, create_group
 from core.jobs.limits import check_limits
-from core.jobs.submit import submit_job
+from core.jobs.submit import USUAL, Queueing, submit_job
 from core.jobs.sweep_spec import SweepSpec, Values
 from core.jobs.validations import refuse_blocked
 from core.models import JobGroup
@@ -60,7 +60,14 @@ def planned_jobs(sweep: SweepSpec, settings: Settings) -> list[SweepJob]:
 
 
 def create_sweep(
-    session: Session, owner_id: str, sweep: SweepSpec, settings: Settings, actor: Actor, *, force: bool = False
+    session: Session,
+    owner_id: str,
+    sweep: SweepSpec,
+    settings: Settings,
+    actor: Actor,
+    queueing: Queueing = USUAL,
+    *,
+    force: bool = False,
 ) -> JobGroup:
     """Queue all jobs of the sweep as one group. `force`: also jobs that a validation blocked.
 
@@ -71,7 +78,7 @@ def create_sweep(
     group = create_group(session, owner_id, sweep.name, sweep.metric, sweep.max_parallel, asked)
     for job in jobs:
         with _naming_combination(job):
-            made = submit_job(session, owner_id, job.spec, settings, actor)
+            made = submit_job(session, owner_id, job.spec, settings, actor, queueing)
             if not force:
                 refuse_blocked(session, owner_id, made.spec)
         add_to_group(session, group, made, job.values)

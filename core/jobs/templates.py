@@ -10,10 +10,9 @@ from core.errors import InvalidRequest, NameTaken, NotFound, QuotaExceeded
 from core.jobs.actors import Actor
 from core.jobs.events import append_event
 from core.jobs.stored_specs import check_partial, merge_patch, patched
-from core.jobs.submit import submit_job
+from core.jobs.submit import USUAL, Queueing, submit_job
 from core.models import Job, JobTemplate
 from core.models.base import new_id
-from core.scheduling.policy import Priority
 from core.settings import Settings
 from trainer.events import Message
 
@@ -79,14 +78,14 @@ def job_from_template(
     patch: Mapping[str, Any],
     settings: Settings,
     actor: Actor,
-    priority: Priority = Priority.NORMAL,
+    queueing: Queueing = USUAL,
 ) -> Job:
     """Queue a job with the patched spec of the template, with an event that names the template.
 
     Raises InvalidSpec with pointers into the merged spec, and the errors of `submit_job`.
     """
     spec = patched({"name": template.name, **template.spec}, patch)
-    made = submit_job(session, template.owner_id, spec, settings, actor, priority)
+    made = submit_job(session, template.owner_id, spec, settings, actor, queueing)
     text = f'Submitted from the template "{template.name}" ({template.id}).'
     append_event(session, made, Message(text=text, level="info"))
     return made

@@ -128,6 +128,12 @@ class Job(LeasedRow, Base):
     """
     priority: Mapped[int] = mapped_column(default=0, server_default="0")
     """Priority class: -1 low, 0 normal, 1 high."""
+    preemptible: Mapped[bool] = mapped_column(default=False, server_default=text("false"))
+    """Whether the platform may pause it for a more urgent job, and queue it again."""
+    preempting: Mapped[bool] = mapped_column(default=False, server_default=text("false"))
+    """Whether it returns to the queue at the end of the pause that is requested."""
+    preempted: Mapped[int] = mapped_column(default=0, server_default="0")
+    """How often it was preempted. Each time protects its later attempts for longer."""
     requirement: Mapped[dict[str, Any]] = mapped_column(default=dict, server_default=text("'{}'"))
     """The resources that it needs, as `core.scheduling.matching.Requirement.stored` writes them."""
     slots: Mapped[int] = mapped_column(default=1, server_default="1")
@@ -175,10 +181,12 @@ queue_lines = Table(
     Column("priority", BigInteger, primary_key=True),
     Column("requirement", JSONB(none_as_null=True), primary_key=True),
     Column("waits_since", DateTime(timezone=True), nullable=False),
+    Column("oldest", DateTime(timezone=True), nullable=False),
 )
 """The lines of the queue. A line is the queued jobs of an owner with one priority and one requirement.
 
-`waits_since` is when its first job was queued or a job of it was claimed last, whichever is later.
+`waits_since` is when its first job was queued or a job of it was claimed last, whichever is later. `oldest` is when that
+job was submitted.
 
 It is a plain table because a dict in the primary key has no hash, which the mapper needs.
 """

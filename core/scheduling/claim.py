@@ -50,7 +50,7 @@ _MAY_START = f"""
 _ROOM = f"({_quota('gpus')} - owner.slots_in_use)"
 """SQL of the slots that the owner may take in addition; null without a limit."""
 _TAKES_JOBS = "NOT EXISTS (SELECT FROM workers WHERE workers.id = :worker_id AND workers.state <> 'online')"
-_ORDER = f"line.rank DESC, CASE WHEN line.rank = {int(OVERDUE)} THEN line.waits_since END, line.used, line.waits_since"
+_ORDER = f"line.rank DESC, CASE WHEN line.rank = {int(OVERDUE)} THEN line.waits_since END, line.used, line.oldest"
 
 
 def _claim(lock: str) -> TextualSelect:
@@ -65,7 +65,7 @@ def _claim(lock: str) -> TextualSelect:
         WHERE {_MAY_START} AND {_TAKES_JOBS} AND owner.id IN (SELECT owner_id FROM queue_lines)
     ),
     lines AS MATERIALIZED (
-        SELECT owner_id, priority, requirement, waits_since, slots, used, least({int(OVERDUE)}, priority
+        SELECT owner_id, priority, requirement, waits_since, oldest, slots, used, least({int(OVERDUE)}, priority
             + floor(extract(epoch FROM clock.now - waits_since)::float8 / :ageing)::bigint) AS rank
         FROM queue_lines JOIN fitting USING (requirement) JOIN sharing USING (owner_id) CROSS JOIN clock
         WHERE coalesce(slots <= room, true)
@@ -117,7 +117,10 @@ def _claim(lock: str) -> TextualSelect:
         FROM started, clock WHERE owner.id = started.owner_id
     ),
     served AS (
-        UPDATE queue_lines AS line SET waits_since = clock.now FROM started, clock
+        UPDATE queue_lines AS line SET waits_since = clock.now, oldest = coalesce((
+            SELECT created_at FROM jobs WHERE status = 'queued' AND {_OF_LINE} AND jobs.id <> started.id
+            ORDER BY created_at, id LIMIT 1), oldest)
+        FROM started, clock
         WHERE (line.owner_id, line.priority, line.requirement) = (started.owner_id, started.priority, started.requirement)
     )
     SELECT (SELECT count(*) FROM top) AS lines, (SELECT count(*) FROM chosen) AS chosen, started.id, started.owner_id,
@@ -185,4 +188,8 @@ def claim_parameters(settings: Settings, capacity: Capacity) -> dict[str, Any]:
 
 def policy_of(settings: Settings) -> Policy:
     """The policy with the parameters of the settings."""
-    return Policy(half_life=half_life_seconds(settings), ageing=settings.ageing_hours * 3600)
+    return Policy(
+        half_life=half_life_seconds(settings),
+        ageing=settings.ageing_hours * 3600,
+        protected=settings.preempt_after_minutes * 60,
+    )

@@ -1,7 +1,7 @@
 """The lines of the queue, as rows of `queue_lines`: the jobs of one owner with one priority and one requirement.
 
-A row is added when a job is queued. It holds the time since which the line waits, so a claim orders the lines without
-reading their jobs. A line without jobs keeps its row for a while, and the claim passes over it.
+A row is added when a job is queued. It holds the time since which the line waits and the age of its first job, so a claim
+orders the lines without reading their jobs. If the first job leaves without a claim, both stay as they are. A line without jobs keeps its row for a while, and the claim passes over it.
 
 Jobs are queued under a lock of their row or of their owner's submissions, but not of the owner's row. So a row may be missing
 when another program queues a job, or when the last check of an old row overlaps with a submission. The sweeper adds it.
@@ -19,7 +19,7 @@ _FIRST_JOB = f"""
     ORDER BY created_at, id LIMIT 1"""
 _WAIT_ANEW = text(
     """
-    UPDATE queue_lines AS line SET waits_since = job.queued_at
+    UPDATE queue_lines AS line SET waits_since = job.queued_at, oldest = job.created_at
     FROM jobs AS job
     WHERE job.id = :job_id AND line.owner_id = job.owner_id AND line.priority = job.priority
         AND line.requirement = job.requirement AND line.waits_since < job.queued_at AND NOT EXISTS (
@@ -30,22 +30,22 @@ _WAIT_ANEW = text(
 )
 _ADD = text(
     f"""
-    INSERT INTO queue_lines ({_KEY}, waits_since) SELECT {_KEY}, queued_at FROM jobs WHERE id = :job_id
+    INSERT INTO queue_lines ({_KEY}, waits_since, oldest) SELECT {_KEY}, queued_at, created_at FROM jobs WHERE id = :job_id
     ON CONFLICT DO NOTHING
     """
 )
 _ADD_MISSING = text(
     f"""
     WITH RECURSIVE heads AS (
-        (SELECT {_KEY}, queued_at FROM jobs WHERE status = 'queued' ORDER BY {_KEY}, created_at, id LIMIT 1)
+        (SELECT {_KEY}, queued_at, created_at FROM jobs WHERE status = 'queued' ORDER BY {_KEY}, created_at, id LIMIT 1)
         UNION ALL
         SELECT next.* FROM heads CROSS JOIN LATERAL (
-            SELECT {_KEY}, queued_at FROM jobs
+            SELECT {_KEY}, queued_at, created_at FROM jobs
             WHERE status = 'queued' AND ({_KEY}) > (heads.owner_id, heads.priority, heads.requirement)
             ORDER BY {_KEY}, created_at, id LIMIT 1
         ) AS next
     )
-    INSERT INTO queue_lines ({_KEY}, waits_since) SELECT {_KEY}, queued_at FROM heads
+    INSERT INTO queue_lines ({_KEY}, waits_since, oldest) SELECT {_KEY}, queued_at, created_at FROM heads
     ON CONFLICT DO NOTHING
     """
 )
@@ -59,7 +59,8 @@ _REMOVE_EMPTY = text(
 )
 _READ = text(
     f"""
-    SELECT first.id, {_KEY}, extract(epoch FROM waits_since)::float8 AS waits_since
+    SELECT first.id, {_KEY}, extract(epoch FROM waits_since)::float8 AS waits_since,
+        extract(epoch FROM oldest)::float8 AS created_at
     FROM queue_lines AS line CROSS JOIN LATERAL ({_FIRST_JOB}) AS first
     """
 )
@@ -81,6 +82,13 @@ def repair_lines(session: Session) -> None:
 def read_lines(session: Session) -> list[Line]:
     """All lines with a queued job."""
     return [
-        Line(row.id, row.owner_id, row.waits_since, row.priority, Requirement.from_stored(row.requirement))
+        Line(
+            row.id,
+            row.owner_id,
+            row.created_at,
+            row.waits_since,
+            row.priority,
+            Requirement.from_stored(row.requirement),
+        )
         for row in session.execute(_READ)
     ]

@@ -8,7 +8,7 @@ are ordered by:
    line is overdue: overdue lines are served in the order in which they began to wait, so every line is served at some time.
 2. Fair share: the owner with the smaller use. Use is the owner's slot-seconds, decayed by a half-life. Jobs that run at
    this moment count `running` seconds each in advance, so that claims at the same moment go to different owners.
-3. Waiting time of the line.
+3. Age of the line's first job.
 
 `core/scheduling/claim.py` applies the same policy as SQL. A test compares the two on random queues.
 """
@@ -108,6 +108,8 @@ class Line:
     job_id: str
     """Its first job."""
     owner_id: str
+    created_at: float
+    """When that job was submitted."""
     waits_since: float
     priority: int = Priority.NORMAL
     requirement: Requirement = field(default_factory=Requirement)
@@ -125,7 +127,7 @@ def order_key(line: Line, share: Share, now: float, policy: Policy) -> OrderKey:
     """The sort key of a line: the smallest key is served first."""
     place = rank(line, now, policy)
     turn = line.waits_since if place == OVERDUE else 0.0
-    return (-place, turn, policy.use(share, now), line.waits_since, line.job_id)
+    return (-place, turn, policy.use(share, now), line.created_at, line.job_id)
 
 
 def choose(

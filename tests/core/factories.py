@@ -14,7 +14,7 @@ from core.datasets.importing import BadRows, Import, Reading, Source, limits_of
 from core.datasets.versions import Reference
 from core.jobs import attempts
 from core.jobs.events import append_events
-from core.jobs.submit import submit_job
+from core.jobs.submit import Queueing, submit_job
 from core.models import ApiKey, Dataset, DatasetVersion, Job
 from core.settings import get_settings
 from data.schema import DatasetKind
@@ -71,12 +71,12 @@ def dataset_id_of(job: Job) -> str:
     return Reference.parse(job.spec["data"]["preferences"]).dataset_id
 
 
-def make_job(session: Session, owner_id: str | None = None, **spec: Any) -> Job:
+def make_job(session: Session, owner_id: str | None = None, queueing: Queueing | None = None, **spec: Any) -> Job:
     """A queued job with a new dataset, committed. `owner_id` None: a new key owns it."""
     owner = owner_id or make_key(session).id
     dataset = make_dataset(session, owner)
     whole = {"model": "some/model", "data": {"preferences": dataset.id}, "ppo": {}} | spec
-    job = submit_job(session, owner, JobSpec.model_validate(whole))
+    job = submit_job(session, owner, JobSpec.model_validate(whole), queueing=queueing or Queueing())
     session.commit()
     return job
 

@@ -68,8 +68,9 @@ def settle(session: Session, claim: Claim, end: TrainerEnd) -> JobStatus:
     if end.killed_by_worker or end.status in _STOPPED:
         if end.hours_reached is not None:
             return _fail(session, claim, TIME_LIMIT, time_limit_message(end.hours_reached))
-        pausing = attempts.held(session, *job).status == JobStatus.PAUSING
-        return attempts.release(session, *job, _why_paused(end) if pausing else _why_released(end))
+        row = attempts.held(session, *job)
+        why = _why_paused(end, row.preempting) if row.status == JobStatus.PAUSING else _why_released(end)
+        return attempts.release(session, *job, why)
     if end.status == -signal.SIGKILL:
         reason = "The trainer was killed by SIGKILL: the machine has probably run out of memory."
         return attempts.lose(session, *job, reason)
@@ -101,11 +102,13 @@ def _why_released(end: TrainerEnd) -> str:
     return f"{cause}; the run will be resumed from its last checkpoint."
 
 
-def _why_paused(end: TrainerEnd) -> str:
+def _why_paused(end: TrainerEnd, preempted: bool) -> str:
+    how = "Preempted" if preempted else "Paused"
     if end.status != Stopped.exit_status:
-        return "Paused. The trainer ended before it had saved, so the run resumes from its last checkpoint."
+        return f"{how}. The trainer ended before it had saved, so the run resumes from its last checkpoint."
     where = end.stopped and end.stopped.stage and f" in stage {end.stopped.stage} after step {end.stopped.step}"
-    return f"Paused and saved{where or ''}."
+    later = " The job continues when a worker is free." if preempted else ""
+    return f"{how} and saved{where or ''}.{later}"
 
 
 def _why_paused_by_health(end: TrainerEnd) -> str:

@@ -60,9 +60,10 @@ def _random_queue(session: Session, random: Random) -> None:
         fields = {"id": f"job_{number:02}", "name": "", "spec": {}, "status_reason": "", "attempt": 0}
         ended = random.random() < 0.2  # a line without jobs keeps its row for a while
         fields |= {"status": "succeeded" if ended else "queued", "finished_at": before() if ended else None}
-        session.execute(insert(Job).values(**line, **fields, slots=need.slots, created_at=before(), last_seq=0))
-        since = before() + timedelta(milliseconds=number)  # no two lines are equal
-        session.execute(upsert(queue_lines).values(**line, waits_since=since).on_conflict_do_nothing())
+        at = before() + timedelta(milliseconds=number)  # no two lines are equal
+        session.execute(insert(Job).values(**line, **fields, slots=need.slots, created_at=at, last_seq=0))
+        row = upsert(queue_lines).values(**line, waits_since=before() + timedelta(milliseconds=number), oldest=at)
+        session.execute(row.on_conflict_do_nothing())
     session.commit()
 
 
@@ -168,7 +169,7 @@ def test_claim_writes_the_event_and_the_line(session: Session) -> None:
         {"from": "queued", "to": "starting", "reason": reason, "error": None} | actor,
     )
     assert job.status_reason == reason
-    assert session.execute(select(queue_lines)).one() == (job.owner_id, 0, {}, job.started_at)
+    assert session.execute(select(queue_lines)).one() == (job.owner_id, 0, {}, job.started_at, job.created_at)
 
 
 def _waits_since(session: Session) -> datetime:
@@ -180,13 +181,15 @@ def test_line_waits_since_its_first_job_was_queued(session: Session) -> None:
     owner = make_key(session).owner_id
     first = make_job(session, owner)
     assert _waits_since(session) == first.queued_at
-    make_job(session, owner)
+    second = make_job(session, owner)
     assert _waits_since(session) == first.queued_at
     attempts.claim(session, "wrk_1")
     assert _waits_since(session) == first.started_at
+    assert [line.created_at for line in read_lines(session)] == [second.created_at.timestamp()]
     attempts.release(session, first.id, 1, "The worker stops.")
     assert _waits_since(session) == first.queued_at > first.started_at
-    assert [line.job_id for line in read_lines(session)] == [first.id]
+    lines = [(line.job_id, line.created_at) for line in read_lines(session)]
+    assert lines == [(first.id, first.created_at.timestamp())]
 
 
 def test_missing_line_is_added_and_an_old_empty_one_removed(session: Session) -> None:

@@ -12,7 +12,7 @@ NOW = 1_800_000_000.0  # 2027-01-15 08:00 UTC
 
 
 def line(job_id: str, owner: str = "a", waited: float = 0.0, **fields: Any) -> Line:
-    return Line(job_id, owner, NOW - waited, **fields)
+    return Line(job_id, owner, NOW - waited, NOW - waited, **fields)
 
 
 def chosen(*lines: Line, quotas: Quotas = NO_QUOTAS, capacity: Capacity = ONE_CORE, **shares: Share) -> str | None:
@@ -76,11 +76,11 @@ def test_higher_priority_is_chosen_before_smaller_use() -> None:
     assert chosen(*lines, b=Share(decayed=1e6, at=NOW)) == "high"
 
 
-def test_smaller_use_is_chosen_before_waiting_time() -> None:
+def test_smaller_use_is_chosen_before_age() -> None:
     assert chosen(line("old", "a", waited=60), line("new", "b"), a=Share(decayed=1.0, at=NOW)) == "new"
 
 
-def test_equal_use_is_chosen_by_waiting_time() -> None:
+def test_equal_use_is_chosen_by_age() -> None:
     assert chosen(line("new", "a"), line("old", "b", waited=60)) == "old"
 
 

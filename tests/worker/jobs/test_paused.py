@@ -14,8 +14,11 @@ from core.db import session_scope
 from core.jobs import attempts
 from core.jobs.actors import Actor
 from core.jobs.state import Request, request
+from core.jobs.submit import Queueing
 from core.models import Job
+from core.scheduling.policy import Priority
 from core.settings import Settings
+from tests.core.factories import make_job, make_key
 from tests.processes import alive
 from tests.waiting import eventually
 from tests.worker.conftest import StartWorker, events, job, meanwhile, status
@@ -66,6 +69,44 @@ def test_pause_saves_frees_the_worker_and_resume_continues(
     assert run_queued_jobs(context, heartbeat) == 1
     assert (status(job_id), job(job_id).attempt) == ("succeeded", 2)
     assert [event.step for event in events(job_id, "metrics")] == [3, 4, 5]
+
+
+def test_preempted_job_is_saved_and_continues_by_itself(
+    context: WorkerContext, heartbeat: WorkerHeartbeat, settings: Settings
+) -> None:
+    """The sweeper pauses the running job for a more urgent one. The worker runs that one, then the first one again."""
+    with session_scope() as session:
+        owner = make_key(session).owner_id
+        low = make_job(
+            session, owner, Queueing(Priority.LOW, preemptible=True), name="begin wait_the_first_time steps finish"
+        ).id
+    ids = [low]
+
+    def submit_urgent_job() -> None:
+        eventually(lambda: status(low) == "running")
+        with session_scope() as session:
+            ids.append(make_job(session, owner, name="begin steps finish").id)
+        eventually(preempted)
+
+    def preempted() -> bool:
+        sweep_jobs(settings.model_copy(update={"preempt_after_minutes": 0}))
+        return status(low) != "running"
+
+    with meanwhile(submit_urgent_job):
+        assert run_queued_jobs(context, heartbeat) == 3
+    first, urgent = (job(job_id) for job_id in ids)
+    assert (first.status, first.attempt, urgent.status) == ("succeeded", 2, "succeeded")
+    assert urgent.finished_at is not None and first.finished_at is not None and urgent.finished_at < first.finished_at
+    changes = [event.data for event in events(low, "status_changed")]
+    assert [(one["to"], one["actor"]["kind"]) for one in changes][3:5] == [
+        ("pausing", "platform"),
+        ("queued", "worker"),
+    ]
+    assert [one["reason"] for one in changes][3:5] == [
+        "Preempted: a job of a higher priority needs this worker. The run is saved and returns to the queue.",
+        "Preempted and saved in stage ppo after step 2. The job continues when a worker is free.",
+    ]
+    assert [event.step for event in events(low, "metrics")] == [3, 4, 5]
 
 
 def test_pause_during_trainer_start_pauses_without_checkpoint(

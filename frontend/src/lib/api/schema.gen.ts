@@ -5522,6 +5522,11 @@ export interface components {
              */
             priority: "low" | "normal" | "high";
             /**
+             * Preemptible
+             * @description Whether the platform may pause it for a more urgent job. It continues when a worker is free.
+             */
+            preemptible: boolean;
+            /**
              * Status Reason
              * @description Reason of the last transition, for people.
              */
@@ -6483,6 +6488,11 @@ export interface components {
              * @enum {string}
              */
             priority: "low" | "normal" | "high";
+            /**
+             * Preemptible
+             * @description Whether the platform may pause it for a more urgent job. It continues when a worker is free.
+             */
+            preemptible: boolean;
             /**
              * Status Reason
              * @description Reason of the last transition, for people.
@@ -17317,12 +17327,14 @@ export interface operations {
     create_job: {
         parameters: {
             query?: {
-                /** @description Priority class: jobs of a higher class start first. A job that has waited long rises. */
-                priority?: "low" | "normal" | "high";
                 /** @description Id of the group that the job joins. */
                 group?: string | null;
                 /** @description Submit the job although a validation of this spec has blocking findings. */
                 force?: boolean;
+                /** @description Priority class: jobs of a higher class start first. A job that has waited long rises. */
+                priority?: "low" | "normal" | "high";
+                /** @description Let the platform pause the job, saved, for a more urgent one. It continues when a worker is free. */
+                preemptible?: boolean;
                 /** @description An id of your choice, at most 200 characters without control characters. It is unique among your objects of this kind: a second creation with it returns 409 and the `existing` id. */
                 external_id?: string | null;
             };
@@ -18228,6 +18240,10 @@ export interface operations {
             query?: {
                 /** @description Submit the job although a validation of this spec has blocking findings. */
                 force?: boolean;
+                /** @description Priority class: jobs of a higher class start first. A job that has waited long rises. */
+                priority?: "low" | "normal" | "high";
+                /** @description Let the platform pause the job, saved, for a more urgent one. It continues when a worker is free. */
+                preemptible?: boolean;
             };
             header?: {
                 /** @description A text of your choice that is unique for this creation, such as a UUID, of at most 255 characters. A repeated request with the same key and body returns the first response and creates nothing. */
@@ -19406,12 +19422,14 @@ export interface operations {
     create_job_from_template: {
         parameters: {
             query?: {
-                /** @description Priority class of the job. */
-                priority?: "low" | "normal" | "high";
                 /** @description Id of the group that the job joins. */
                 group?: string | null;
                 /** @description Submit the job although a validation of this spec has blocking findings. */
                 force?: boolean;
+                /** @description Priority class: jobs of a higher class start first. A job that has waited long rises. */
+                priority?: "low" | "normal" | "high";
+                /** @description Let the platform pause the job, saved, for a more urgent one. It continues when a worker is free. */
+                preemptible?: boolean;
                 /** @description An id of your choice, at most 200 characters without control characters. It is unique among your objects of this kind: a second creation with it returns 409 and the `existing` id. */
                 external_id?: string | null;
             };
