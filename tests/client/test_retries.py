@@ -83,6 +83,15 @@ def test_post_is_repeated_with_the_same_key() -> None:
     assert len(server.requests) == 4 and len(keys) == 1 and None not in keys
 
 
+def test_rate_limited_request_waits_as_long_as_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    waited: list[float] = []
+    monkeypatch.setattr("tenacity.nap.time.sleep", waited.append)
+    limited = (429, {"Retry-After": "7", "x-should-retry": "true"}, {"code": "rate_limited"})
+    with serving(limited, limited, FINE) as server, Client(server.url, "k") as client:
+        assert client.get_job("job_1")["id"] == "job_1"
+    assert waited == [7, 7]
+
+
 def test_each_creation_has_its_own_key() -> None:
     with serving(FINE, FINE) as server, Client(server.url, "k") as client:
         client.create_job({})

@@ -96,7 +96,7 @@ def test_the_tour_can_be_followed(reader: Reader, settings: Settings, session: S
         if block["shown"]:
             assert json.loads(block["shown"]).keys() <= answers(said)[-1].keys()
     refused = [status for status in reader.statuses if status >= 400]
-    assert refused == [422], "the example of an error, and nothing else"
+    assert refused == [412, 422], "the examples of errors, and nothing else"
     assert len(reader.statuses) == len(re.findall("^curl ", page, re.MULTILINE))
 
 
