@@ -8,6 +8,8 @@ interface NewJob {
   /** A job that the new one continues, from its checkpoint `checkpoint`. */
   branch?: string;
   checkpoint?: string;
+  /** A template whose fields are copied. */
+  template?: string;
   /** A dataset that is trained on. */
   dataset?: string;
   /** Changes as a JSON object of values by path, such as `{"ppo.kl.coef": 0.1}`. */

@@ -25,6 +25,22 @@ export const presetsQuery = queryOptions({
   staleTime: Infinity,
 });
 
+/** The newest templates of the user. */
+export const templatesQuery = queryOptions({
+  queryKey: ["templates"],
+  queryFn: async () =>
+    (await answer(api.GET("/v1/templates", { params: { query: { limit: 100, order: "desc" } } }))).data,
+});
+
+export const templateQuery = (id: string) =>
+  queryOptions({
+    queryKey: ["templates", id],
+    queryFn: () => answer(api.GET("/v1/templates/{template_id}", { params: { path: { template_id: id } } })),
+  });
+
+export const createTemplate = (name: string, description: string, spec: JsonObject) =>
+  answer(api.POST("/v1/templates", { body: { name, description, spec } }));
+
 /** The newest datasets of a kind that a job can use. */
 export const choicesQuery = (kind: DatasetKind) =>
   queryOptions({

@@ -103,7 +103,7 @@ export function JobForm({ schema, fields, defaultOf, start, begun, dataset }: Jo
             : { to: paths.jobs, label: "Jobs" }
         }
         actions={
-          <Start onSpec={take}>
+          <Start spec={spec} onSpec={take}>
             {start.checkpoint === null && (
               <Button aria-pressed={variations !== null} onClick={() => setVariations(variations === null ? {} : null)}>
                 {variations === null ? "Make a sweep" : "One job only"}

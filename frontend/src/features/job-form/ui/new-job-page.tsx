@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
 import { ErrorNotice } from "@/components/notice";
 import { Skeleton } from "@/components/status";
-import { schemaQuery } from "@/features/job-form/api";
+import { schemaQuery, templateQuery } from "@/features/job-form/api";
 import { readDraft } from "@/features/job-form/model/draft";
 import { originSpec, type Start, withChanges } from "@/features/job-form/model/origin";
 import { defaultsOf, fieldsOf } from "@/features/job-form/model/schema";
@@ -11,7 +11,7 @@ import { JobForm } from "@/features/job-form/ui/job-form";
 import { checkpointsQuery, jobQuery } from "@/features/jobs/api";
 import { useAddress } from "@/lib/address";
 
-/** The form of a new job. The address names what it starts from: a job to clone or to branch, or a dataset. */
+/** The form of a new job. The address names its start: a job to clone or to branch, a template, or a dataset. */
 export function NewJobPage() {
   const [params] = useAddress();
   const [clone, branch] = [params.get("clone"), params.get("branch")];
@@ -19,10 +19,13 @@ export function NewJobPage() {
   const schema = useQuery(schemaQuery);
   const job = useQuery({ ...jobQuery(from ?? ""), enabled: from !== null });
   const checkpoints = useQuery({ ...checkpointsQuery(branch ?? ""), enabled: branch !== null });
-  const error = schema.error ?? job.error ?? checkpoints.error;
+  const templateId = params.get("template");
+  const template = useQuery({ ...templateQuery(templateId ?? ""), enabled: templateId !== null });
+  const error = template.error ?? schema.error ?? job.error ?? checkpoints.error;
   if (error) return <ErrorNotice error={error} doing="prepare the form" onRetry={() => void schema.refetch()} />;
   const isLoading = !schema.data || (from !== null && !job.data) || (branch !== null && !checkpoints.data);
-  if (isLoading) return <Skeleton rows={8} height="2.25rem" label="Loading the form" />;
+  if (isLoading || (templateId !== null && !template.data))
+    return <Skeleton rows={8} height="2.25rem" label="Loading the form" />;
   const wanted = params.get("checkpoint") ?? "newest";
   const resumable = (checkpoints.data ?? []).filter(({ final }) => !final);
   const checkpoint =
@@ -30,23 +33,33 @@ export function NewJobPage() {
   const start: Start = job.data
     ? { job: job.data, checkpoint: branch === null ? null : checkpoint }
     : { job: null, checkpoint: null };
-  return <Prepared key={window.location.search} schema={schema.data} start={start} params={params} />;
+  return (
+    <Prepared
+      key={window.location.search}
+      schema={schema.data}
+      start={start}
+      template={(template.data?.spec ?? null) as JsonObject | null}
+      params={params}
+    />
+  );
 }
 
 interface PreparedProps {
   schema: JsonObject;
   start: Start;
+  /** The spec of a template. */
+  template: JsonObject | null;
   params: URLSearchParams;
 }
 
-function Prepared({ schema, start, params }: PreparedProps) {
+function Prepared({ schema, start, template, params }: PreparedProps) {
   const fields = useMemo(() => fieldsOf(schema), [schema]);
   const defaultOf = useMemo(() => defaultsOf(fields), [fields]);
   // The form begins once; later changes of the job do not take back what was written.
   const [begun] = useState(() => {
     const base = start.job ? originSpec(start.job, start.checkpoint, defaultOf) : null;
-    const draft = base ? null : readDraft();
-    const spec = base ?? draft?.spec ?? {};
+    const draft = base || template ? null : readDraft();
+    const spec = base ?? template ?? draft?.spec ?? {};
     return {
       base,
       spec: withChanges(spec, params.get("set")),

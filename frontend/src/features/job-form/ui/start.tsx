@@ -4,23 +4,28 @@ import { Button } from "@/components/button";
 import { Note } from "@/components/card";
 import { Dialog } from "@/components/dialog";
 import { MenuButton } from "@/components/menu";
-import { presetsQuery } from "@/features/job-form/api";
+import { presetsQuery, templatesQuery } from "@/features/job-form/api";
+import { TemplateForm } from "@/features/job-form/ui/template-form";
 import { readSpec } from "@/features/job-form/model/exchange";
 import { type JsonObject, withValue } from "@/features/job-form/model/spec";
 import styles from "./form.module.css";
 
 interface StartProps {
+  /** The spec that a template gets. */
+  spec: JsonObject;
   /** Takes a spec into the form. */
   onSpec: (spec: JsonObject, from: string) => void;
   /** Further buttons. */
   children?: ReactNode;
 }
 
-/** Recipes to start from, and the import of a file. */
-export function Start({ onSpec, children }: StartProps) {
+/** Recipes and templates to start from, the import of a file, and the present spec as a template. */
+export function Start({ spec, onSpec, children }: StartProps) {
   const presets = useQuery(presetsQuery);
+  const templates = useQuery(templatesQuery);
   const [importing, setImporting] = useState(false);
-  const entries = (presets.data ?? []).map(({ title, spec, replace }) => ({
+  const [saving, setSaving] = useState(false);
+  const recipes = (presets.data ?? []).map(({ title, spec, replace }) => ({
     label: title,
     // Its placeholders stand where the user's own model and datasets belong.
     onSelect: () =>
@@ -29,11 +34,20 @@ export function Start({ onSpec, children }: StartProps) {
         title,
       ),
   }));
+  const own = (templates.data ?? []).map((template, index) => ({
+    label: template.name,
+    group: index === 0,
+    onSelect: () => onSpec(template.spec as JsonObject, template.name),
+  }));
+  const entries = [...recipes, ...own, { label: "Save as template…", group: true, onSelect: () => setSaving(true) }];
   return (
     <>
-      {entries.length > 0 && <MenuButton label="Recipes" button="Recipes ▾" entries={entries} />}
+      {entries.length > 0 && <MenuButton label="Templates" button="Templates ▾" entries={entries} />}
       <Button onClick={() => setImporting(true)}>Import…</Button>
       {children}
+      <Dialog open={saving} title="Save as template" onClose={() => setSaving(false)}>
+        <TemplateForm spec={spec} onClose={() => setSaving(false)} />
+      </Dialog>
       <Dialog open={importing} title="Import a spec" onClose={() => setImporting(false)}>
         <ImportForm
           onSpec={(spec, from) => {
