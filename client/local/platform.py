@@ -5,17 +5,16 @@ import socket
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 
 import httpx
-from sqlalchemy.exc import OperationalError
 
-from client.local import keys
-from client.local.folder import Running, UpError
+from client.local.folder import DataFolder, Running, UpError
 from client.local.options import Options
 from client.local.services import Say, start_our_own, start_servers
 from client.local.supervisor import Supervisor, stopping_on_signals
 from client.sdk import Client, sign_in_link
-from core.db import migrate
 from core.embedded.server import EmbeddedServerError, log_tail
 
 _TICK_SECONDS = 0.1
@@ -53,14 +52,26 @@ def _start(options: Options, supervisor: Supervisor, say: Say) -> str:
     _require_free_port(options)
     servers = start_servers(options.folder, supervisor, say)
     say("Migrating the database")
-    try:
-        migrate(servers.database_url)
-        key = keys.ensure(servers.database_url, options.folder)
-    except OperationalError as error:
-        raise UpError(f"The database does not respond: {error.orig}") from error
+    # A process of its own: the supervisor runs for days, and need not keep the packages of the database in memory.
+    with ProcessPoolExecutor(1, get_context("fork")) as pool:
+        key = pool.submit(_prepare, servers.database_url, options.folder).result()
     say("Starting the API, the sweeper, the data worker and the worker")
     start_our_own(options, servers, supervisor)
     return key
+
+
+def _prepare(database_url: str, folder: DataFolder) -> str:
+    """Migrate the database. Returns the local API key."""
+    from sqlalchemy.exc import OperationalError
+
+    from client.local import keys
+    from core.db import migrate
+
+    try:
+        migrate(database_url)
+        return keys.ensure(database_url, folder)
+    except OperationalError as error:
+        raise UpError(f"The database does not respond: {error.orig}") from None
 
 
 def _require_free_port(options: Options) -> None:
