@@ -73,7 +73,7 @@ def test_from_an_upload_to_a_checkpoint(new_page: NewPage, submit: Submit, clien
 def test_dashboard_api_restart_loses_and_repeats_no_point(
     new_page: NewPage, submit_ppo: Submit, client: Client, platform: Up
 ) -> None:
-    job_id = submit_ppo(steps=30, eval_every=30, save_every=30)
+    job_id = submit_ppo(steps=60, eval_every=60, save_every=60)
     page = new_page()
     page.goto(f"/jobs/{job_id}?stage=ppo")
     page.wait_for_selector(SCORE, timeout=RUN_MS)
@@ -82,13 +82,13 @@ def test_dashboard_api_restart_loses_and_repeats_no_point(
     tabs = [page.context.new_page() for _ in range(7)]
     for tab in tabs:
         tab.goto(f"/jobs/{job_id}?tab=events")
-        expect(tab.locator('[data-connection="live"]')).to_be_visible()
+        expect(tab.locator('[data-connection="live"]')).to_be_visible(timeout=RUN_MS)
     before = parts(platform)["api"]
     os.kill(before, signal.SIGKILL)
     eventually(lambda: parts(platform).get("api", before) != before, 20)
     for each in (page, *tabs):
         wait_until_succeeded(each)
-    assert points(page) == all_points(client, job_id) == 30
+    assert points(page) == all_points(client, job_id) == 60
     assert page.evaluate("window.notReloaded") is True
 
 
@@ -248,12 +248,11 @@ def test_a_page_whose_code_is_missing_recovers_inside_the_frame(new_page: NewPag
     page.get_by_role("button", name="Try again").click()
     expect(page.get_by_role("heading", name="Datasets", exact=True)).to_be_visible()
 
-    page.evaluate("window.isOldTab = true")
     page.route("**/assets/*", lambda route: route.fulfill(status=404))
     newer = '<script type="module" src="/assets/index-newer.js"></script>'
     page.route("**/", lambda route: route.fulfill(body=newer, content_type="text/html"))
-    page.get_by_role("link", name="Annotate").click()
-    page.wait_for_function("window.isOldTab === undefined")
+    with page.expect_event("load"):
+        page.get_by_role("link", name="Annotate").click()
     page.unroute_all()
     page.reload()
     expect(page.get_by_role("heading", name="Annotate", exact=True)).to_be_visible()

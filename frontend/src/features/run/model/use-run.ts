@@ -31,7 +31,7 @@ function runServer(id: string, client: QueryClient): RunServer {
   return {
     snapshot: async () => {
       // The charts need it at once: without it, more of them would appear later and move the page.
-      const [snapshot] = await Promise.all([fetchSnapshot(id), client.prefetchQuery(metricReferenceQuery)]);
+      const [snapshot] = await Promise.all([fetchSnapshot(id), client.query(metricReferenceQuery).catch(() => null)]);
       return snapshot;
     },
     follow: (seq, { onEvents, onDone }) =>

@@ -61,6 +61,9 @@ function Message({ remark }: { remark: Remark }) {
   );
 }
 
+/** Only the newest measurements of a finding are shown. */
+const MOST_EVIDENCE = 4;
+
 const DONE: Record<string, string> = {
   pause: "paused the run",
   stop: "stopped the run",
@@ -84,7 +87,7 @@ function Rule({ job, finding }: { job: JobSummary; finding: Finding }) {
       </p>
       {evidence.length > 0 && (
         <p className={styles.evidence}>
-          {evidence.map((one, index) => (
+          {evidence.slice(-MOST_EVIDENCE).map((one, index) => (
             <span key={index}>
               <code>{one.metric}</code> {measured(one.value)} at step {one.step}
             </span>
