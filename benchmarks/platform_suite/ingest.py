@@ -6,7 +6,7 @@ from typing import Any
 
 from benchmarks.gpu_suite.schedule import Place
 from benchmarks.platform_suite.local_platform import local_platform
-from benchmarks.platform_suite.stored_runs import running_job, steps
+from benchmarks.platform_suite.stored_runs import metric_names, running_job, steps
 from core.blobs import blob_store
 from core.db import session_scope
 from core.masking import Masker
@@ -32,7 +32,7 @@ def ingest(place: Place) -> dict[str, Any]:
         workspace = workspace_of(claim, get_settings().data_dir)
         workspace.events.parent.mkdir(parents=True, exist_ok=True)
         log = EventLog(workspace.events)
-        for event in steps(1, count, count, _NAMES):
+        for event in steps(1, count, count, metric_names(_NAMES)):
             log.emit(event)
         log.close()
         follower = Follower(claim, workspace, blob_store(get_settings()), Masker({}))

@@ -1,7 +1,7 @@
 """The time to read a long run: the job, the list that contains it, and its charts."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from statistics import median
 from typing import Any
 
@@ -49,17 +49,21 @@ def read_long_run(place: Place) -> dict[str, Any]:
             }
 
 
-def store_steps(claim: Claim, count: int) -> None:
-    """Store the metrics of `count` steps: most by SQL with the roll-ups that the worker writes, the last ones as it does."""
+def store_steps(claim: Claim, count: int, names: Sequence[str] = ()) -> None:
+    """Store the metrics of `count` steps: most by SQL with the roll-ups that the worker writes, the last ones as it does.
+
+    Each step has the metrics `names`, or 12 of them without names.
+    """
+    names = names or metric_names(_NAMES)
     last = REHEARSED_STEPS // 2
     for first in range(1, count - last + 1, _WINDOW):
         end = min(first + _WINDOW, count - last + 1)
         with session_scope() as session:
-            values = {"job_id": claim.job_id, "names": list(metric_names(_NAMES)), "first": first, "end": end}
+            values = {"job_id": claim.job_id, "names": list(names), "first": first, "end": end}
             session.execute(_STEPS, values)
             rollups.roll_up(session, claim.job_id, "ppo", max(first - 1, 1), end - 1)
     with session_scope() as session:
-        append_events(session, claim.job_id, claim.attempt, list(steps(count - last + 1, last, count, _NAMES)))
+        append_events(session, claim.job_id, claim.attempt, list(steps(count - last + 1, last, count, names)))
 
 
 def milliseconds(call: Callable[[], object]) -> float:

@@ -1,7 +1,7 @@
 """Jobs and runs in the database of a measurement, without a trainer."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from sqlalchemy.orm import Session
 
@@ -57,9 +57,8 @@ def metric_names(count: int) -> list[str]:
     return [*CHART_NAMES, *[f"benchmark/{number}" for number in range(count)]][:count]
 
 
-def steps(first: int, count: int, total_steps: int, names: int) -> Iterator[Metrics]:
-    """Metrics of `count` steps of PPO with `names` values each."""
-    every = metric_names(names)
+def steps(first: int, count: int, total_steps: int, names: Sequence[str]) -> Iterator[Metrics]:
+    """Metrics of `count` steps of PPO, each with a value for every name."""
     for step in range(first, first + count):
-        values = {name: math.sin(step / (1000 + index)) + step % 7 for index, name in enumerate(every)}
+        values = {name: math.sin(step / (1000 + index)) + step % 7 for index, name in enumerate(names)}
         yield Metrics(stage="ppo", step=step, total_steps=total_steps, values=values)

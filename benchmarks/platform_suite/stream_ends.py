@@ -73,11 +73,11 @@ async def _open(arguments: argparse.Namespace, number: int, lags: list[float]) -
 
 
 def _run(folder: Path, count: int, interval: float) -> None:
-    from benchmarks.platform_suite.stored_runs import steps
+    from benchmarks.platform_suite.stored_runs import metric_names, steps
     from trainer.events import EventLog
 
     log = EventLog(folder / "events.jsonl")
-    for event in steps(1, count, count, names=40):
+    for event in steps(1, count, count, metric_names(40)):
         time.sleep(interval)
         event.values[SENT] = time.time()
         log.emit(event)

@@ -20,7 +20,7 @@ import psutil  # type: ignore[import-untyped]
 
 from benchmarks.gpu_suite.schedule import Place
 from benchmarks.platform_suite.local_platform import LocalPlatform, local_platform, wait_until_ready
-from benchmarks.platform_suite.stored_runs import running_job, steps
+from benchmarks.platform_suite.stored_runs import metric_names, running_job, steps
 from benchmarks.platform_suite.stream_ends import SENT
 from client.local import services
 from client.local.options import Options
@@ -176,7 +176,7 @@ def _report(claims: list[Claim], seconds: float, hz: float) -> None:
         time.sleep(max(0.0, began + number / hz - time.monotonic()))
         due = claims if number % int(hz) == 0 else claims[:1]
         for claim in due:
-            (event,) = steps(next(_step), 1, _TOTAL_STEPS, _NAMES)
+            (event,) = steps(next(_step), 1, _TOTAL_STEPS, metric_names(_NAMES))
             event.values[SENT] = time.time()
             with session_scope() as session:
                 append_events(session, claim.job_id, claim.attempt, [event])
