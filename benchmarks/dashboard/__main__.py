@@ -38,27 +38,7 @@ _READY = """() => {
     const values = [...document.querySelectorAll("article b[data-value]")];
     return values.length >= 6 && performance.now();
 }"""
-# Pans there and back and zooms in and out, one wheel event in each frame, while it records the time between frames.
-_MOVE = """async seconds => {
-    const over = document.querySelector("article .u-over");
-    const box = over.getBoundingClientRect();
-    const turn = (deltaX, deltaY, ctrlKey) => over.dispatchEvent(new WheelEvent("wheel", {
-        deltaX, deltaY, ctrlKey, bubbles: true, cancelable: true, clientX: box.left + 50, clientY: box.top + 20,
-    }));
-    const frame = () => new Promise(requestAnimationFrame);
-    for (let index = 0; index < 40; index++) { turn(0, -20, true); await frame(); }
-    const frames = [];
-    const began = performance.now();
-    let before = began;
-    for (let index = 0; before - began < seconds * 1000; index++) {
-        if (index % 240 < 180) turn(index % 120 < 60 ? 12 : -12, 0, false);
-        else turn(0, index % 60 < 30 ? 8 : -8, true);
-        const now = await frame();
-        frames.push(now - before);
-        before = now;
-    }
-    return frames.slice(1);
-}"""
+_MOVE = Path(__file__).with_name("move.js")
 _SHIFTS = """() => {
     window.shift = 0;
     new PerformanceObserver(list => {
@@ -122,7 +102,7 @@ def _live(
         page.wait_for_timeout(2000)
         charts = page.locator("article:has(canvas)").count()
         before = int(page.locator("[data-points]").first.get_attribute("data-points") or 0)
-        frames: list[float] = page.evaluate(_MOVE, seconds)
+        frames: list[float] = page.evaluate(_MOVE.read_text(), seconds)
         after = int(page.locator("[data-points]").first.get_attribute("data-points") or 0)
         shift = float(page.evaluate("window.shift"))
     cuts = quantiles(frames, n=100)

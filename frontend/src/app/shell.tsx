@@ -52,13 +52,23 @@ export function Shell() {
       <main id="main" className={styles.main} tabIndex={-1}>
         {/* The code of the first page may be on its way; later, the page before stays until the next one is there. */}
         <Boundary address={useLocation().pathname}>
-          <Suspense fallback={<Skeleton rows={5} height="2.5rem" label="Loading the page" />}>
+          <Suspense fallback={<Loading />}>
             <Outlet />
           </Suspense>
         </Boundary>
       </main>
       <Toasts />
     </>
+  );
+}
+
+/** The place of a page whose code is on its way. A run is as wide as the screen from the beginning, so that nothing moves. */
+function Loading() {
+  const isRun = useLocation().pathname.startsWith(paths.job(""));
+  return (
+    <div data-wide={isRun || undefined}>
+      <Skeleton rows={5} height="2.5rem" label="Loading the page" />
+    </div>
   );
 }
 
