@@ -1,5 +1,6 @@
 import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 import { answer, api } from "@/lib/api/client";
+import type { Checkpoint } from "@/lib/api/types";
 
 const PAGE = 25;
 
@@ -27,6 +28,10 @@ export const checkpointsQuery = (id: string) =>
       return (await answer(api.GET("/v1/jobs/{job_id}/checkpoints", { params }))).data;
     },
   });
+
+/** Whether a run can continue from it: the best checkpoint of a stage may hold the model alone. */
+export const canBranch = ({ final, files }: Pick<Checkpoint, "final" | "files">): boolean =>
+  final || files.some(({ path }) => path.startsWith("trainer_state/"));
 
 /** Plain links: the browser downloads them with the cookie. */
 export const checkpointDownload = (id: string): string => `/v1/checkpoints/${id}/download`;

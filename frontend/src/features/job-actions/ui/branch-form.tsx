@@ -4,7 +4,7 @@ import { buttonClass } from "@/components/button";
 import { Note } from "@/components/card";
 import { Skeleton } from "@/components/status";
 import { TimeAgo } from "@/components/text";
-import { checkpointsQuery } from "@/features/jobs/api";
+import { canBranch, checkpointsQuery } from "@/features/jobs/api";
 import { paths } from "@/lib/address";
 import type { Checkpoint } from "@/lib/api/types";
 import { percent } from "@/lib/format";
@@ -16,8 +16,8 @@ export function BranchForm({ jobId }: { jobId: string }) {
   const checkpoints = useQuery(checkpointsQuery(jobId));
   if (checkpoints.error) return <p role="alert">{checkpoints.error.message}</p>;
   if (!checkpoints.data) return <Skeleton rows={4} label="Loading the checkpoints" />;
-  if (!checkpoints.data.length)
-    return <Note>The job has no stored checkpoint yet. Clone it to start from the beginning.</Note>;
+  const usable = checkpoints.data.filter(canBranch);
+  if (!usable.length) return <Note>The job has no stored checkpoint yet. Clone it to start from the beginning.</Note>;
   return (
     <div className={styles.form}>
       <Note>
@@ -25,7 +25,7 @@ export function BranchForm({ jobId }: { jobId: string }) {
         spec before you submit it.
       </Note>
       <ul className={styles.checkpoints}>
-        {checkpoints.data.map((one) => (
+        {usable.map((one) => (
           <li key={one.id}>
             <span>
               <b>

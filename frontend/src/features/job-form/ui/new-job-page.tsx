@@ -8,7 +8,7 @@ import { originSpec, type Start, withChanges } from "@/features/job-form/model/o
 import { defaultsOf, fieldsOf } from "@/features/job-form/model/schema";
 import type { JsonObject } from "@/features/job-form/model/spec";
 import { JobForm } from "@/features/job-form/ui/job-form";
-import { checkpointsQuery, jobQuery } from "@/features/jobs/api";
+import { canBranch, checkpointsQuery, jobQuery } from "@/features/jobs/api";
 import { useAddress } from "@/lib/address";
 
 /** The form of a new job. The address names its start: a job to clone or to branch, a template, or a dataset. */
@@ -27,7 +27,7 @@ export function NewJobPage() {
   if (isLoading || (templateId !== null && !template.data))
     return <Skeleton rows={8} height="2.25rem" label="Loading the form" />;
   const wanted = params.get("checkpoint") ?? "newest";
-  const resumable = (checkpoints.data ?? []).filter(({ final }) => !final);
+  const resumable = (checkpoints.data ?? []).filter((one) => !one.final && canBranch(one));
   const checkpoint =
     (checkpoints.data ?? []).find(({ id }) => id === wanted) ?? resumable[0] ?? checkpoints.data?.[0] ?? null;
   const start: Start = job.data
