@@ -16,6 +16,7 @@ const uses = {
   "job-form": ["datasets", "jobs"],
   jobs: ["job-actions"],
   run: ["jobs", "job-actions"],
+  compare: ["jobs", "run"],
   workers: ["auth"],
 };
 

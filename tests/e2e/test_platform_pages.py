@@ -6,7 +6,7 @@ from playwright.sync_api import Page, expect
 
 from client.sdk import Client
 from tests.e2e.axe import violations
-from tests.e2e.conftest import NewPage
+from tests.e2e.conftest import NewPage, Submit
 from tests.waiting import eventually
 
 
@@ -64,3 +64,23 @@ def test_search_opens_a_job_by_the_keyboard_alone(new_page: NewPage, finished_jo
 def _press(page: Page, *keys: str) -> None:
     for key in keys:
         page.keyboard.press(key)
+
+
+def test_compared_runs_show_figures_and_differences(
+    new_page: NewPage, client: Client, finished_job: str, submit_ppo: Submit
+) -> None:
+    other = submit_ppo(steps=1)
+    eventually(lambda: client.get_job(other)["status"] == "succeeded", 120)
+    page = new_page()
+    page.goto(f"/compare?runs={finished_job},{other}")
+    figures = page.get_by_role("region", name="Final figures")
+    expect(figures.locator("tbody tr")).to_have_count(2)
+    rate = client.get_job(finished_job)["summary"]["win_rate"]
+    expect(figures).to_contain_text(f"{rate:.1%}".replace("%", " %"))
+    expect(page.get_by_role("article", name="Score", exact=True)).to_be_visible()
+    differences = page.get_by_role("region", name="Differences of the specs")
+    expect(differences.get_by_role("row", name="rewards")).to_contain_text("length")
+    expect(differences.get_by_role("row", name="seed")).to_have_count(0)
+    assert violations(page) == []
+    page.get_by_role("button", name="Remove").first.click()
+    expect(figures.locator("tbody tr")).to_have_count(1)

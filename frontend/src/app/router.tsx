@@ -41,6 +41,10 @@ const PAGES = [
     path: "/annotate/:roundId/queue",
     element: page(async () => (await import("@/features/annotation/ui/queue/queue-page")).QueuePage),
   },
+  {
+    path: "/compare",
+    element: page(async () => (await import("@/features/compare/ui/compare-page")).ComparePage),
+  },
   { path: "/workers", element: page(async () => (await import("@/features/workers/ui")).WorkersPage) },
   {
     path: "/settings",

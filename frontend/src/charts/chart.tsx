@@ -46,7 +46,9 @@ export function Chart({ title, lines, unit = "", healthy = null, height = PLOT_H
   const visible = useVisible(card);
   const scheme = useScheme();
   const [plot] = useState(() => new ChartPlot(shared.group));
-  useEffect(() => onVisible?.(visible), [visible, onVisible]);
+  useEffect(() => {
+    onVisible?.(visible);
+  }, [visible, onVisible]);
   useEffect(() => {
     if (!visible || !host.current) return;
     plot.attach(host.current);

@@ -40,6 +40,7 @@ export const paths = {
   },
   round: (id: string): string => `/annotate/${id}`,
   queue: (id: string): string => `/annotate/${id}/queue`,
+  compare: (ids: readonly string[] = []): string => (ids.length ? `/compare?runs=${ids.join(",")}` : "/compare"),
   workers: "/workers",
   settings: (tab?: "keys" | "usage" | "notifications"): string => (tab ? `/settings?tab=${tab}` : "/settings"),
   docs: "/docs",

@@ -10,6 +10,7 @@ export interface Place {
 /** The pages that the palette and the keys open. */
 export const PLACES: readonly Place[] = [
   { label: "Jobs", to: paths.jobs, keys: "g j" },
+  { label: "Compare runs", to: paths.compare(), keys: "g c" },
   { label: "Datasets", to: paths.datasets, keys: "g d" },
   { label: "Annotation rounds", to: paths.rounds, keys: "g a" },
   { label: "Workers", to: paths.workers, keys: "g w" },

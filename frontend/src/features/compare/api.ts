@@ -1,0 +1,38 @@
+import { queryOptions } from "@tanstack/react-query";
+import type { Series } from "@/charts/series";
+import { jobsKey } from "@/features/jobs/api";
+import { answer, api } from "@/lib/api/client";
+import type { Stage } from "@/lib/states";
+
+/** Points of a line: a chart of this page is some hundred pixels wide. */
+const POINTS = 400;
+
+/** Metrics of one stage of a run, by name, in one request. They are fetched again while the run goes on. */
+export const curvesQuery = (id: string, stage: Stage, names: readonly string[], isRunning: boolean) =>
+  queryOptions({
+    queryKey: [...jobsKey, id, "curves", stage, names],
+    queryFn: async () => {
+      const query = { stage, names: names.join(","), max_points: POINTS };
+      const found = await answer(api.GET("/v1/jobs/{job_id}/metrics", { params: { path: { job_id: id }, query } }));
+      // Buckets have a last value each, points a value.
+      return new Map<string, Series>(
+        found.series.map(({ name, steps, values, last, min, max }) => [
+          name,
+          { steps, values: values ?? last ?? [], min, max },
+        ]),
+      );
+    },
+    staleTime: isRunning ? 5000 : Infinity,
+    refetchInterval: isRunning ? 10_000 : false,
+  });
+
+/** Completions of the final evaluation. */
+export const evaluationQuery = (id: string) =>
+  queryOptions({
+    queryKey: [...jobsKey, id, "evaluation"],
+    queryFn: async () => {
+      const params = { path: { job_id: id }, query: { stage: "evaluation" as const } };
+      return (await answer(api.GET("/v1/jobs/{job_id}/samples", { params }))).data;
+    },
+    staleTime: Infinity,
+  });

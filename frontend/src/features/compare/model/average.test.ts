@@ -1,0 +1,21 @@
+import { expect, it } from "vitest";
+import { average } from "@/features/compare/model/average";
+
+const series = (steps: number[], values: number[]) => ({ steps, values, min: null, max: null });
+
+it("has the mean and the standard deviation of the runs", () => {
+  // Step 1: 1, 2, 3 → mean 2, deviation 1. Step 2: 4, 4, 4.
+  const found = average([series([1, 2], [1, 4]), series([1, 2], [2, 4]), series([1, 2], [3, 4])]);
+  expect(found).toEqual({ steps: [1, 2], values: [2, 4], min: [1, 4], max: [3, 4] });
+});
+
+it("ends with the run that ends first", () =>
+  expect(average([series([1, 2, 3], [0, 0, 0]), series([1, 2], [2, 2])]).steps).toEqual([1, 2]));
+
+it("interpolates between the buckets of a long run", () =>
+  expect(average([series([10, 20, 30], [1, 2, 3]), series([10, 30], [1, 3])]).values).toEqual([1, 2, 3]));
+
+it("is the run itself where there is one", () => {
+  const one = series([1], [5]);
+  expect(average([one, series([], [])])).toBe(one);
+});

@@ -1,0 +1,36 @@
+import { indexAtOrBefore, type Series } from "@/charts/series";
+
+/**
+ * The mean of several runs with a band of one standard deviation (with n − 1) on each side. Its steps are those of the first
+ * run that all runs have reached. Between its points a run is interpolated linearly, since long runs come as buckets.
+ */
+export function average(runs: readonly Series[]): Series {
+  const [first, ...others] = runs.filter(({ steps }) => steps.length > 0);
+  if (!first || !others.length) return first ?? { steps: [], values: [], min: null, max: null };
+  const all = [first, ...others];
+  const from = Math.max(...all.map(({ steps }) => steps[0] ?? 0));
+  const to = Math.min(...all.map(({ steps }) => steps.at(-1) ?? 0));
+  const steps = first.steps.filter((step) => step >= from && step <= to);
+  const values: number[] = [];
+  const min: number[] = [];
+  const max: number[] = [];
+  for (const step of steps) {
+    const found = all.map((series) => at(series, step));
+    const mean = found.reduce((sum, value) => sum + value, 0) / found.length;
+    const squares = found.reduce((sum, value) => sum + (value - mean) ** 2, 0);
+    const deviation = Math.sqrt(squares / (found.length - 1));
+    values.push(mean);
+    min.push(mean - deviation);
+    max.push(mean + deviation);
+  }
+  return { steps, values, min, max };
+}
+
+function at({ steps, values }: Series, step: number): number {
+  const index = indexAtOrBefore(steps, step);
+  const [before = step, after = before] = [steps[index], steps[index + 1]];
+  const low = values[index] ?? Number.NaN;
+  if (before === step || after === before) return low;
+  const share = (step - before) / (after - before);
+  return low + share * ((values[index + 1] ?? low) - low);
+}

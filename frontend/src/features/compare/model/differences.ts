@@ -1,0 +1,47 @@
+/** A field in which the runs differ, with a text for each run. */
+export interface Difference {
+  readonly path: string;
+  readonly values: readonly string[];
+}
+
+export const NOT_SET = "not set";
+
+/** The fields of a spec as texts, by their paths. A list is one value. */
+export function flattened(spec: object, prefix = ""): Map<string, string> {
+  const fields = new Map<string, string>();
+  for (const [name, value] of Object.entries(spec) as [string, unknown][]) {
+    const path = prefix + name;
+    if (isGroup(value)) for (const [below, text] of flattened(value, `${path}.`)) fields.set(below, text);
+    else if (value !== null && value !== undefined) fields.set(path, textOf(value));
+  }
+  return fields;
+}
+
+const isGroup = (value: unknown): value is object =>
+  typeof value === "object" && value !== null && !Array.isArray(value) && Object.keys(value).length > 0;
+
+const textOf = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));
+
+/** The fields that are not the same in all specs, in the order of the first spec that has them. A null is not set. */
+export function differences(specs: readonly object[]): Difference[] {
+  const flat = specs.map((spec) => flattened(spec));
+  const paths = new Set(flat.flatMap((fields) => [...fields.keys()]));
+  return [...paths].flatMap((path) => {
+    const values = flat.map((fields) => fields.get(path) ?? NOT_SET);
+    return values.every((value) => value === values[0]) ? [] : [{ path, values }];
+  });
+}
+
+/** The runs with the same value of a field, by that value; without a field each run alone. */
+export function grouped<Run extends { readonly id: string; readonly name: string; readonly spec: object }>(
+  runs: readonly Run[],
+  field: string | null,
+): { readonly label: string; readonly runs: readonly Run[] }[] {
+  if (field === null) return runs.map((run) => ({ label: run.name, runs: [run] }));
+  const groups = new Map<string, Run[]>();
+  for (const run of runs) {
+    const value = flattened(run.spec).get(field) ?? NOT_SET;
+    groups.set(value, [...(groups.get(value) ?? []), run]);
+  }
+  return [...groups].map(([label, members]) => ({ label: `${field} ${label}`, runs: members }));
+}

@@ -1,0 +1,97 @@
+import { useQueries, useQuery, type UseQueryResult } from "@tanstack/react-query";
+import { useMemo } from "react";
+import { Chart } from "@/charts/chart";
+import { Charts, spanOf } from "@/charts/charts";
+import type { ChartLine } from "@/charts/columns";
+import { emptySeries, type Series } from "@/charts/series";
+import { useChartView } from "@/charts/settings";
+import { ChartToolbar } from "@/charts/toolbar";
+import { ErrorNotice } from "@/components/notice";
+import { Skeleton } from "@/components/status";
+import { curvesQuery } from "@/features/compare/api";
+import { average } from "@/features/compare/model/average";
+import { metricReferenceQuery } from "@/features/run/api";
+import type { Job } from "@/lib/api/types";
+import { hasEnded, type Stage } from "@/lib/states";
+import styles from "./compare.module.css";
+
+interface Group {
+  readonly label: string;
+  readonly runs: readonly Job[];
+}
+
+interface CompareChartsProps {
+  groups: readonly Group[];
+  stage: Stage;
+}
+
+/** A chart for each metric of the stage that has one and that a run has measured, with a line for each group of runs. */
+export function CompareCharts({ groups, stage }: CompareChartsProps) {
+  const { data } = useQuery(metricReferenceQuery);
+  const metrics = useMemo(() => {
+    const charted = (data ?? []).filter((one) => one.stage === stage && one.chart && !one.name.includes("<"));
+    return charted.sort((a, b) => (a.chart?.order ?? 0) - (b.chart?.order ?? 0));
+  }, [data, stage]);
+  if (!data) return <Loading />;
+  return <Curves groups={groups} stage={stage} metrics={metrics} />;
+}
+
+const Loading = () => <Skeleton rows={4} height="6rem" label="Loading the curves" />;
+
+interface CurvesProps extends CompareChartsProps {
+  metrics: readonly { readonly name: string; readonly label: string; readonly unit: string }[];
+}
+
+type Curve = UseQueryResult<ReadonlyMap<string, Series>>;
+
+const combine = (results: readonly Curve[]) => ({
+  curves: results.map(({ data }) => data),
+  error: results.find((one) => one.isError)?.error ?? null,
+  isLoading: results.some((one) => one.isPending),
+});
+
+function Curves({ groups, stage, metrics }: CurvesProps) {
+  const [view, change] = useChartView();
+  const names = metrics.map(({ name }) => name);
+  const runs = groups.flatMap((group) => group.runs);
+  const { curves, error, isLoading } = useQueries({
+    queries: runs.map((run) => curvesQuery(run.id, stage, names, !hasEnded(run.status))),
+    combine,
+  });
+  const span = spanOf(curves.flatMap((found) => [...(found?.values() ?? [])]));
+  // A chart whose lines are the same objects is not drawn again.
+  const shown = useMemo(() => {
+    const measured = metrics.filter(({ name }) => curves.some((found) => found?.get(name)?.steps.length));
+    return measured.map(({ name, label, unit }) => {
+      const lines = linesOf(
+        groups,
+        curves.map((found) => found?.get(name)),
+      );
+      return { name, label, unit, lines };
+    });
+  }, [metrics, groups, curves]);
+  if (error) return <ErrorNotice error={error} doing="load the curves" />;
+  if (!shown.length && isLoading) return <Loading />;
+  if (!shown.length) return <p className={styles.note}>No run has measured this stage yet.</p>;
+  return (
+    <Charts view={view} onView={change} span={span}>
+      <ChartToolbar view={view} onChange={change} axes={["step"]} />
+      <div className={styles.charts}>
+        {shown.map(({ name, label, unit, lines }) => (
+          <Chart key={name} title={label} unit={unit} lines={lines} />
+        ))}
+      </div>
+    </Charts>
+  );
+}
+
+/** A line for each group: the run itself, or the mean of several. `curves` are those of the runs of all groups, in order. */
+function linesOf(groups: readonly Group[], curves: readonly (Series | undefined)[]): ChartLine[] {
+  let next = 0;
+  return groups.map((group, index) => ({
+    key: `${index} ${group.label}`,
+    label: group.label,
+    series: average(group.runs.map(() => curves[next++] ?? emptySeries)),
+    colour: index,
+  }));
+}

@@ -1,0 +1,148 @@
+import { useQueries } from "@tanstack/react-query";
+import { useMemo } from "react";
+import { Link } from "react-router";
+import { lineColour } from "@/charts/palette";
+import { ErrorNotice, Notice } from "@/components/notice";
+import { PageHeader } from "@/components/page-header";
+import { Segmented } from "@/components/segmented";
+import { Skeleton, StatusBadge } from "@/components/status";
+import { differences, grouped } from "@/features/compare/model/differences";
+import { AddRun } from "@/features/compare/ui/add-run";
+import { CompareCharts } from "@/features/compare/ui/compare-charts";
+import { DifferenceTable, FigureTable } from "@/features/compare/ui/tables";
+import { WinRateMatrix } from "@/features/compare/ui/win-rate-matrix";
+import { jobQuery } from "@/features/jobs/api";
+import { paths, useAddress } from "@/lib/address";
+import type { Job } from "@/lib/api/types";
+import { asStage, type Stage, STAGES, stageShort } from "@/lib/states";
+import styles from "./compare.module.css";
+
+/** Runs beside each other. The address names them, the stage, and the field that groups them. */
+export function ComparePage() {
+  const [params, setParams] = useAddress();
+  const ids = [...new Set((params.get("runs") ?? "").split(",").filter(Boolean))];
+  const queries = useQueries({ queries: ids.map((id) => jobQuery(id)) });
+  const set = (name: string, value: string | null) =>
+    setParams((before) => {
+      const after = new URLSearchParams(before);
+      if (value) after.set(name, value);
+      else after.delete(name);
+      return after;
+    });
+  const jobs = queries.flatMap(({ data }) => data ?? []);
+  const failed = queries.find(({ isError }) => isError);
+  return (
+    <>
+      <PageHeader title="Compare runs" parent={{ to: paths.jobs, label: "Jobs" }} />
+      <div className={styles.runs}>
+        {ids.map((id, index) => (
+          <RunChip
+            key={id}
+            id={id}
+            job={queries[index]?.data}
+            colour={index}
+            onRemove={() => set("runs", ids.filter((one) => one !== id).join(","))}
+          />
+        ))}
+        <AddRun taken={ids} onAdd={(id) => set("runs", [...ids, id].join(","))} />
+      </div>
+      {failed?.error && <ErrorNotice error={failed.error} doing="load a run" onRetry={() => void failed.refetch()} />}
+      {ids.length === 0 && <NoRuns />}
+      {jobs.length < ids.length && !failed && <Skeleton rows={6} height="2rem" label="Loading the runs" />}
+      {jobs.length > 0 && jobs.length === ids.length && (
+        <Comparison jobs={jobs} stage={asStage(params.get("stage"))} field={params.get("by")} set={set} />
+      )}
+    </>
+  );
+}
+
+function NoRuns() {
+  return (
+    <Notice title="No runs chosen">
+      <p>
+        Mark runs in the <Link to={paths.jobs}>list of jobs</Link> and choose Compare, or add runs above by name.
+      </p>
+    </Notice>
+  );
+}
+
+interface RunChipProps {
+  id: string;
+  job: Job | undefined;
+  colour: number;
+  onRemove: () => void;
+}
+
+function RunChip({ id, job, colour, onRemove }: RunChipProps) {
+  const name = job?.name ?? id;
+  return (
+    <span className={styles.chip}>
+      <i style={{ background: lineColour(colour) }} aria-hidden />
+      <Link to={paths.job(id)}>{name}</Link>
+      {job && job.status !== "succeeded" && <StatusBadge status={job.status} />}
+      <button type="button" onClick={onRemove} aria-label={`Remove ${name}`} title="Remove from the comparison">
+        ×
+      </button>
+    </span>
+  );
+}
+
+interface ComparisonProps {
+  jobs: readonly Job[];
+  stage: Stage | undefined;
+  field: string | null;
+  set: (name: string, value: string | null) => void;
+}
+
+function Comparison({ jobs, stage, field, set }: ComparisonProps) {
+  // The name of a run is the head of its column.
+  const found = useMemo(() => differences(jobs.map(({ spec }) => spec)).filter(({ path }) => path !== "name"), [jobs]);
+  const fields = found.map(({ path }) => path);
+  const by = fields.includes(field ?? "") ? field : null;
+  const groups = useMemo(() => grouped(jobs, by), [jobs, by]);
+  const stages = STAGES.filter((one) => one !== "evaluation" && jobs.some(({ spec }) => spec.stages.includes(one)));
+  const shown = stage && stages.includes(stage) ? stage : (stages.at(-1) ?? "ppo");
+  return (
+    <div className={styles.sections} data-wide>
+      <section aria-label="Final figures">
+        <h2>Final figures</h2>
+        <FigureTable jobs={jobs} />
+      </section>
+      <section aria-label="Curves">
+        <div className={styles.curves}>
+          <h2>Curves</h2>
+          {stages.length > 1 && (
+            <Segmented
+              label="Stage"
+              options={stages.map((one) => ({ id: one, label: stageShort(one) }))}
+              value={shown}
+              onChange={(one) => set("stage", one)}
+            />
+          )}
+          <label>
+            Group by
+            <select value={by ?? ""} onChange={(event) => set("by", event.target.value)}>
+              <option value="">no field: one line per run</option>
+              {fields.map((path) => (
+                <option key={path}>{path}</option>
+              ))}
+            </select>
+          </label>
+        </div>
+        {by && (
+          <p className={styles.note}>A line is the mean of the runs of a group, its band one standard deviation.</p>
+        )}
+        <CompareCharts key={shown} groups={groups} stage={shown} />
+      </section>
+      <WinRateMatrix jobs={jobs} />
+      <section aria-label="Differences of the specs">
+        <h2>Differences of the specs</h2>
+        {found.length ? (
+          <DifferenceTable found={found} jobs={jobs} />
+        ) : (
+          <p className={styles.note}>{jobs.length > 1 ? "The specs are the same." : "Add a second run."}</p>
+        )}
+      </section>
+    </div>
+  );
+}

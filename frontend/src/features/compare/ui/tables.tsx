@@ -1,0 +1,69 @@
+import { Link } from "react-router";
+import { lineColour } from "@/charts/palette";
+import { Table } from "@/components/table";
+import type { Difference } from "@/features/compare/model/differences";
+import { bestOf, FIGURES } from "@/features/compare/model/figures";
+import { paths } from "@/lib/address";
+import type { Job } from "@/lib/api/types";
+import { NO_VALUE } from "@/lib/format";
+import styles from "./compare.module.css";
+
+/** The results of the runs, one line each; the best of each figure is marked. */
+export function FigureTable({ jobs }: { jobs: readonly Job[] }) {
+  const figures = FIGURES.filter((figure) => jobs.some((job) => figure.value(job) !== null));
+  if (!figures.length) return <p className={styles.note}>No run has ended with an evaluation yet.</p>;
+  const best = figures.map((figure) => bestOf(figure, jobs));
+  return (
+    <Table look="plain" head={["Run", ...figures.map(({ label }) => label)]} className={styles.figures}>
+      {jobs.map((job, index) => (
+        <tr key={job.id}>
+          <th scope="row">
+            <RunName job={job} colour={index} />
+          </th>
+          {figures.map((figure, column) => {
+            const value = figure.value(job);
+            const isBest = best[column]?.has(index) ?? false;
+            return (
+              <td key={figure.label} className={isBest ? styles.best : ""}>
+                {value === null ? NO_VALUE : figure.text(value, job)}
+                {isBest && <span className="visually-hidden"> (best)</span>}
+              </td>
+            );
+          })}
+        </tr>
+      ))}
+    </Table>
+  );
+}
+
+export function RunName({ job, colour }: { job: Job; colour: number }) {
+  return (
+    <span className={styles.name}>
+      <i style={{ background: lineColour(colour) }} aria-hidden />
+      <Link to={paths.job(job.id)}>{job.name}</Link>
+    </span>
+  );
+}
+
+/** The fields in which the specs differ. */
+export function DifferenceTable({ found, jobs }: { found: readonly Difference[]; jobs: readonly Job[] }) {
+  const heads = jobs.map((job, index) => (
+    <th scope="col" key={job.id}>
+      <RunName job={job} colour={index} />
+    </th>
+  ));
+  return (
+    <Table look="plain" head={["Field", ...heads]} className={styles.differences}>
+      {found.map(({ path, values }) => (
+        <tr key={path}>
+          <th scope="row">
+            <code>{path}</code>
+          </th>
+          {values.map((value, index) => (
+            <td key={jobs[index]?.id}>{value}</td>
+          ))}
+        </tr>
+      ))}
+    </Table>
+  );
+}
