@@ -1,6 +1,6 @@
 import { duration, measured, number, percent } from "@/lib/format";
 
-/** What a table of final figures needs of a job. */
+/** The part of a job that a table of final figures reads. */
 export interface Ended {
   readonly summary?: Readonly<Record<string, number>> | null;
   readonly started_at: string | null;
