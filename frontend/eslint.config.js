@@ -12,10 +12,11 @@ const features = readdirSync(new URL("./src/features", import.meta.url));
 // that a feature offers to others) a feature may import.
 const uses = {
   annotation: ["auth", "datasets", "jobs"],
+  completions: ["jobs"],
   "job-actions": ["jobs"],
   "job-form": ["datasets", "jobs"],
   jobs: ["job-actions"],
-  run: ["jobs", "job-actions"],
+  run: ["completions", "jobs", "job-actions"],
   compare: ["jobs", "run"],
   workers: ["auth"],
 };

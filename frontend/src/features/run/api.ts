@@ -44,16 +44,6 @@ export async function fetchSampleSteps(id: string): Promise<Record<string, numbe
   return found;
 }
 
-export const samplesQuery = (id: string, stage: Stage, step: number) =>
-  queryOptions({
-    queryKey: [...jobsKey, id, "samples", stage, step],
-    queryFn: async () => {
-      const params = { path: { job_id: id }, query: { stage, step } };
-      return (await answer(api.GET("/v1/jobs/{job_id}/samples", { params }))).data;
-    },
-    staleTime: 60_000,
-  });
-
 /** When the event with this number happened; null if there is none. */
 export async function fetchEventTime(id: string, seq: number): Promise<string | null> {
   const params = { path: { job_id: id }, query: { after: Math.max(0, seq - 1), limit: 1 } };

@@ -1,14 +1,5 @@
 import { expect, test } from "vitest";
-import {
-  arrivedAt,
-  asking,
-  moved,
-  readPlace,
-  rowsOf,
-  searchText,
-  START,
-  writePlace,
-} from "@/features/datasets/model/place";
+import { moved, readPlace, rowsOf, START, writePlace } from "@/features/datasets/model/place";
 
 const at = (address: string) => readPlace(new URLSearchParams(address));
 
@@ -52,22 +43,4 @@ test("another version has another report", () => {
   const place = at("version=1&report=rep_1&finding=ties&q=film");
   expect(moved(place, { version: 2 })).toMatchObject({ report: null, finding: null, search: "film" });
   expect(moved(place, { version: 2, report: "rep_2" }).report).toBe("rep_2");
-});
-
-const typed = (box: ReturnType<typeof searchText>, text: string) => ({ ...box, text });
-
-test("a space typed before the next word stays, when the search for the first one arrives", () => {
-  const box = asking(typed(searchText(""), "red "), "red");
-  expect(arrivedAt(box, "red")).toEqual({ text: "red ", shown: "red", asked: [] });
-});
-
-test("a search that arrives late does not take back what was typed since", () => {
-  const box = typed(asking(asking(typed(searchText(""), "re"), "re"), "red"), "red");
-  const late = arrivedAt(box, "re");
-  expect(late).toEqual({ text: "red", shown: "re", asked: ["red"] });
-  expect(arrivedAt(late, "red")).toEqual({ text: "red", shown: "red", asked: [] });
-});
-
-test("a search that came by other means is shown", () => {
-  expect(arrivedAt(typed(searchText("red"), "red panda"), "")).toEqual(searchText(""));
 });

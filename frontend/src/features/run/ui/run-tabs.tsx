@@ -4,7 +4,8 @@ import { ErrorNotice } from "@/components/notice";
 import { Skeleton } from "@/components/status";
 import { type Choice, Tabs } from "@/components/tabs";
 import { reportCard } from "@/features/run/model/report-card";
-import { stagesOf } from "@/features/run/model/spec";
+import { hasJudge, sidesOf, stagesOf } from "@/features/run/model/spec";
+import { sampleKey } from "@/features/run/model/state";
 import { settled, type StageView } from "@/features/run/model/stages";
 import type { RunView } from "@/features/run/model/store";
 import { ChartsTab } from "@/features/run/ui/charts-tab";
@@ -16,11 +17,12 @@ import { asStage, type Stage } from "@/lib/states";
 
 const AboutTab = loadable(async () => (await import("@/features/run/ui/about-tab")).AboutTab);
 const CheckpointsTab = loadable(async () => (await import("@/features/run/ui/checkpoints-tab")).CheckpointsTab);
-const CompletionsTab = loadable(async () => (await import("@/features/run/ui/completions-tab")).CompletionsTab);
 const ResultsTab = loadable(async () => (await import("@/features/run/ui/results-tab")).ResultsTab);
 const LogsTab = loadable(async () => (await import("@/features/run/ui/logs-tab")).LogsTab);
 const MachineTab = loadable(async () => (await import("@/features/run/ui/machine-tab")).MachineTab);
 const SpecTab = loadable(async () => (await import("@/features/run/ui/spec-tab")).SpecTab);
+const CompletionsTab = loadable(async () => (await import("@/features/completions/ui")).CompletionsTab);
+const OverOptimisation = loadable(async () => (await import("@/features/completions/ui")).OverOptimisation);
 
 interface RunTabsProps {
   job: Job;
@@ -36,6 +38,7 @@ export function RunTabs(props: RunTabsProps) {
   const tabs: Choice<TabId>[] = [
     { id: "metrics", label: stage === "evaluation" ? "Result" : "Metrics" },
     { id: "completions", label: "Completions" },
+    ...(stage === "ppo" ? [{ id: "over-optimisation", label: "Over-optimisation" } as const] : []),
     { id: "events", label: "Events" },
     { id: "logs", label: "Logs" },
     { id: "machine", label: "Machine" },
@@ -43,10 +46,11 @@ export function RunTabs(props: RunTabsProps) {
     { id: "spec", label: "Spec" },
     { id: "about", label: "Notes" },
   ];
+  const shown = tabs.some(({ id }) => id === tab) ? tab : "metrics";
   return (
-    <Tabs tabs={tabs} value={tab} onChange={onTab} label="Views of this job">
+    <Tabs tabs={tabs} value={shown} onChange={onTab} label="Views of this job">
       <Suspense fallback={<Skeleton rows={6} height="3rem" />}>
-        <Panel {...props} />
+        <Panel {...props} tab={shown} />
       </Suspense>
     </Tabs>
   );
@@ -65,7 +69,19 @@ function Panel({ job, view, stages, stage, tab }: RunTabsProps) {
   const shown = stages.find((one) => one.stage === stage);
   const waiting = !view.ended;
   if (tab === "events") return <EventsTab log={run.log} stages={stages.map((one) => one.stage)} />;
-  const completions = <CompletionsTab key={stage} job={job} run={run} stage={stage} waiting={waiting} />;
+  const common = { jobId: job.id, judged: hasJudge(job.spec), waiting };
+  if (tab === "over-optimisation") return <OverOptimisation {...common} series={run.series.ppo ?? {}} log={run.log} />;
+  const completions = (
+    <CompletionsTab
+      {...common}
+      key={stage}
+      stage={stage}
+      steps={run.sampleSteps[stage] ?? []}
+      evaluated={run.series[stage]?.["eval/win_rate"]?.steps ?? []}
+      live={(step) => run.samples[sampleKey(stage, step)]}
+      sides={sidesOf(job.spec)}
+    />
+  );
   if (tab === "completions") return completions;
   if (stage === "evaluation") {
     return (
@@ -93,9 +109,42 @@ function Panel({ job, view, stages, stage, tab }: RunTabsProps) {
   );
 }
 
-const TABS = ["metrics", "completions", "events", "logs", "machine", "checkpoints", "spec", "about"] as const;
+const TABS = [
+  "metrics",
+  "completions",
+  "over-optimisation",
+  "events",
+  "logs",
+  "machine",
+  "checkpoints",
+  "spec",
+  "about",
+] as const;
 /** Settings of single tabs in the address. They end with the tab. */
-const OF_TABS = ["find", "type", "in", "trouble", "source", "against", "differing"];
+const OF_TABS = [
+  "find",
+  "type",
+  "in",
+  "trouble",
+  "source",
+  "against",
+  "differing",
+  "show",
+  "step",
+  "q",
+  "by",
+  "order",
+  "min",
+  "max",
+  "ended",
+  "prompts",
+  "beside",
+  "row",
+  "of",
+  "colour",
+  "better",
+  "diff",
+];
 type TabId = (typeof TABS)[number];
 
 interface Chosen {

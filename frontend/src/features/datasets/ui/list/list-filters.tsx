@@ -1,7 +1,7 @@
 import { useCallback } from "react";
 import type { DatasetFilter } from "@/features/datasets/api/datasets";
 import { KINDS } from "@/features/datasets/model/kinds";
-import { SearchBox } from "@/features/datasets/ui/search-box";
+import { SearchBox } from "@/components/search-box";
 import { useAddress } from "@/lib/address";
 import styles from "@/features/datasets/ui/datasets.module.css";
 

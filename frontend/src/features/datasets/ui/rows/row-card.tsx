@@ -1,6 +1,7 @@
-import { memo, type ReactNode, useMemo, useState } from "react";
+import { memo, type ReactNode, useMemo } from "react";
+import { LongText } from "@/components/long-text";
 import { type Answer, readRow, type Turn } from "@/features/datasets/model/rows";
-import { compareAnswers, type Part, startOf } from "@/features/datasets/model/text-diff";
+import { compareAnswers, type Part } from "@/lib/text-diff";
 import styles from "./rows.module.css";
 
 interface RowCardProps {
@@ -10,6 +11,9 @@ interface RowCardProps {
   /** Marks where the answers differ. */
   diff?: boolean;
 }
+
+/** Characters of a text that are shown before it is unfolded. */
+const LONG = 1200;
 
 const VERDICTS = {
   tie: "tie",
@@ -61,7 +65,7 @@ function AnswerCell({ answer, parts }: { answer: Answer; parts: readonly Part[] 
         {answer.name}
         {answer.preferred && <b>preferred</b>}
       </p>
-      <LongText text={answer.text} parts={parts} />
+      <LongText text={answer.text} parts={parts} limit={LONG} />
     </div>
   );
 }
@@ -70,39 +74,7 @@ function Said({ turn }: { turn: Turn }) {
   return (
     <div className={styles.said}>
       {turn.role && <b>{turn.role} </b>}
-      <LongText text={turn.text} />
+      <LongText text={turn.text} limit={LONG} />
     </div>
-  );
-}
-
-const LONG = 1200;
-
-interface LongTextProps {
-  text: string;
-  /** The same text in parts, of which some are marked; null: none is. */
-  parts?: readonly Part[] | null;
-}
-
-/** Text as it is stored, whitespace and all; folded when it is long. */
-function LongText({ text, parts = null }: LongTextProps) {
-  const [open, setOpen] = useState(false);
-  if (!text) return <em className={styles.empty}>empty</em>;
-  if (!text.trim()) return <em className={styles.empty}>nothing but whitespace</em>;
-  const isLong = text.length > LONG;
-  const isFolded = isLong && !open;
-  const all = parts ?? [{ text, changed: false }];
-  const shown = isFolded ? startOf(all, LONG) : all;
-  return (
-    <>
-      <span className={styles.text}>
-        {shown.map((part, index) => (part.changed ? <mark key={index}>{part.text}</mark> : part.text))}
-        {isFolded && "…"}
-      </span>
-      {isLong && (
-        <button type="button" className={styles.more} onClick={() => setOpen(!open)} aria-expanded={open}>
-          {open ? "Show less" : `Show all ${text.length.toLocaleString("en-US")} characters`}
-        </button>
-      )}
-    </>
   );
 }

@@ -2,7 +2,7 @@ import type { RefObject } from "react";
 import { Button } from "@/components/button";
 import { Segmented } from "@/components/segmented";
 import type { Go, Place } from "@/features/datasets/model/place";
-import { SearchBox } from "@/features/datasets/ui/search-box";
+import { SearchBox } from "@/components/search-box";
 import type { DatasetVersion, Finding } from "@/lib/api/types";
 import styles from "./rows.module.css";
 

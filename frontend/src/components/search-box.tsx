@@ -1,5 +1,5 @@
 import { type RefObject, useEffect, useEffectEvent, useState } from "react";
-import { arrivedAt, asking, searchText } from "@/features/datasets/model/place";
+import { arrivedAt, asking, searchText } from "@/lib/search-text";
 
 interface Props {
   value: string;

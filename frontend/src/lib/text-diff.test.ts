@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { compareAnswers, diffTexts, startOf } from "@/features/datasets/model/text-diff";
+import { compareAnswers, diffTexts, startOf } from "@/lib/text-diff";
 
 const plain = (text: string) => ({ text, changed: false });
 const changed = (text: string) => ({ text, changed: true });

@@ -1,5 +1,4 @@
 import { diffWordsWithSpace } from "diff";
-import type { Answer } from "@/features/datasets/model/rows";
 
 export interface Part {
   readonly text: string;
@@ -46,7 +45,7 @@ interface Compared {
 }
 
 /** Two answers are compared with each other; of more, each with the first one, which is the best of a ranking. */
-export function compareAnswers(answers: readonly Answer[]): Compared {
+export function compareAnswers(answers: readonly { readonly text: string }[]): Compared {
   const [first, second] = answers;
   if (!first || !second) return { parts: answers.map(() => null), tooLong: false };
   const diffs = answers.slice(1).map((other) => diffTexts(first.text, other.text));

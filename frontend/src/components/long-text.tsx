@@ -1,0 +1,38 @@
+import { useMemo, useState } from "react";
+import { type Part, startOf } from "@/lib/text-diff";
+import { visible } from "@/lib/visible";
+import styles from "./long-text.module.css";
+
+interface LongTextProps {
+  text: string;
+  /** The same text in parts, of which some are marked; null: none is. */
+  parts?: readonly Part[] | null;
+  /** Characters that are shown before the text is unfolded. */
+  limit: number;
+}
+
+/** Text from outside, with its whitespace. A long text is folded; characters without a shape are shown by a sign. */
+export function LongText({ text, parts = null, limit }: LongTextProps) {
+  const [open, setOpen] = useState(false);
+  const isLong = text.length > limit;
+  const isFolded = isLong && !open;
+  const shown = useMemo(() => {
+    const all = parts ?? [{ text, changed: false }];
+    return (isFolded ? startOf(all, limit) : all).map((part) => ({ ...part, text: visible(part.text) }));
+  }, [text, parts, isFolded, limit]);
+  if (!text) return <em className={styles.empty}>empty</em>;
+  if (!text.trim()) return <em className={styles.empty}>nothing but whitespace</em>;
+  return (
+    <>
+      <span className={styles.text} dir="auto">
+        {shown.map((part, index) => (part.changed ? <mark key={index}>{part.text}</mark> : part.text))}
+        {isFolded && "…"}
+      </span>
+      {isLong && (
+        <button type="button" className={styles.more} onClick={() => setOpen(!open)} aria-expanded={open}>
+          {open ? "Show less" : `Show all ${text.length.toLocaleString("en-US")} characters`}
+        </button>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,63 @@
+import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
+import type { Place } from "@/features/completions/model/place";
+import { jobsKey } from "@/features/jobs/api";
+import { answer, api } from "@/lib/api/client";
+import type { Stage } from "@/lib/states";
+
+const PAGE = 50;
+
+/** The completions of one step, with their token tables. */
+export const samplesQuery = (id: string, stage: Stage, step: number) =>
+  queryOptions({
+    queryKey: [...jobsKey, id, "samples", stage, step],
+    queryFn: async () => {
+      const params = { path: { job_id: id }, query: { stage, step } };
+      return (await answer(api.GET("/v1/jobs/{job_id}/samples", { params }))).data;
+    },
+    staleTime: 60_000,
+  });
+
+type Search = Pick<Place, "search" | "by" | "min" | "max" | "order" | "ended" | "source">;
+
+const ENDED = { any: null, eos: true, cut: false } as const;
+const HELD_OUT = { any: null, held_out: true, batch: false } as const;
+
+/** The completions of all steps that pass the filters, a page at a time. */
+export const searchQuery = (id: string, stage: Stage, { search, by, min, max, order, ended, source }: Search) =>
+  infiniteQueryOptions({
+    queryKey: [...jobsKey, id, "samples", "search", stage, search, by, min, max, order, ended, source],
+    queryFn: ({ pageParam, signal }) => {
+      const query = { stage, q: search, by, min, max, order, finished: ENDED[ended], held_out: HELD_OUT[source] };
+      const params = { path: { job_id: id }, query: { ...query, skip: pageParam, limit: PAGE } };
+      return answer(api.GET("/v1/jobs/{job_id}/samples/search", { params, signal }));
+    },
+    initialPageParam: 0,
+    getNextPageParam: (page, pages) => (page.has_more ? pages.length * PAGE : null),
+    staleTime: 30_000,
+  });
+
+/** The completions of the prompt of one completion, over the run. */
+export const promptQuery = (id: string, stage: Stage, of: string) =>
+  infiniteQueryOptions({
+    queryKey: [...jobsKey, id, "samples", "prompt", stage, of],
+    queryFn: ({ pageParam, signal }) => {
+      const query = { stage, same_prompt: of, order: "oldest", skip: pageParam, limit: PAGE } as const;
+      return answer(api.GET("/v1/jobs/{job_id}/samples/search", { params: { path: { job_id: id }, query }, signal }));
+    },
+    initialPageParam: 0,
+    getNextPageParam: (page, pages) => (page.has_more ? pages.length * PAGE : null),
+    staleTime: 30_000,
+  });
+
+/** The last completion of the same prompt before a step; null for the first one. */
+export const previousQuery = (id: string, stage: Stage, of: string, step: number) =>
+  queryOptions({
+    queryKey: [...jobsKey, id, "samples", "previous", stage, of, step],
+    queryFn: async () => {
+      if (step === 0) return null;
+      const query = { stage, same_prompt: of, to: step - 1, order: "newest", limit: 1 } as const;
+      const params = { path: { job_id: id }, query };
+      return (await answer(api.GET("/v1/jobs/{job_id}/samples/search", { params }))).data[0] ?? null;
+    },
+    staleTime: 60_000,
+  });

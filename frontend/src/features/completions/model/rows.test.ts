@@ -1,0 +1,61 @@
+import { expect, test } from "vitest";
+import { placeOf } from "@/features/completions/model/place";
+import { binsOf, histogramOf, matching, type Row, rowsOf, sorted, within } from "@/features/completions/model/rows";
+import type { Sample } from "@/lib/api/types";
+
+const sample = (response: string, score: number | null, more: Partial<Sample> = {}): Sample => ({
+  prompt: "Prompt",
+  response,
+  score,
+  held_out: false,
+  ...more,
+});
+const rows = rowsOf([sample("none", null), sample("low", -1), sample("high", 2)], "ppo", 7);
+const names = (list: readonly Row[]) => list.map((one) => one.sample.response);
+const place = (address: string) => placeOf(new URLSearchParams(address));
+
+test("greatest first, least first; what has no figure is last either way", () => {
+  expect(names(sorted(rows, "score", "highest"))).toEqual(["high", "low", "none"]);
+  expect(names(sorted(rows, "score", "lowest"))).toEqual(["low", "high", "none"]);
+  expect(sorted(rows, "score", "newest")).toBe(rows);
+});
+
+test("text, end and origin select rows", () => {
+  const some = rowsOf(
+    [sample("A dog", 1, { finished: true }), sample("cat", 1, { finished: false }), sample("d", 1, { held_out: true })],
+    "ppo",
+    7,
+  );
+  expect(names(matching(some, place("q=DOG")))).toEqual(["A dog"]);
+  expect(names(matching(some, place("q=prompt&ended=cut")))).toEqual(["cat"]);
+  expect(names(matching(some, place("ended=eos")))).toEqual(["A dog"]);
+  expect(names(matching(some, place("prompts=held_out")))).toEqual(["d"]);
+});
+
+test("a range includes both ends and no row without the figure", () => {
+  expect(names(within(rows, { by: "score", min: -1, max: 2 }))).toEqual(["low", "high"]);
+  expect(names(within(rows, { by: "score", min: null, max: 0 }))).toEqual(["low"]);
+  expect(within(rows, { by: "score", min: null, max: null })).toBe(rows);
+});
+
+test("bins have equal widths, and the last one its upper edge", () => {
+  const values = rowsOf(
+    [0, 0.9, 1, 10, 20].map((score) => sample("x", score)),
+    "ppo",
+    1,
+  );
+  const histogram = histogramOf(values, "score");
+  const counts = Array.from({ length: 20 }, () => 0);
+  [counts[0], counts[1], counts[10], counts[19]] = [2, 1, 1, 1];
+  expect(histogram).toEqual({ by: "score", low: 0, high: 20, counts });
+  const bins = binsOf(histogram);
+  expect(bins[0]).toEqual({ from: 0, to: 1, count: 2, height: 1 });
+  expect(bins[19]).toEqual({ from: 19, to: 20, count: 1, height: 0.5 });
+});
+
+test("equal figures make one bin, and none make none", () => {
+  expect(binsOf(histogramOf(rowsOf([sample("x", 3), sample("y", 3)], "ppo", 1), "score"))).toEqual([
+    { from: 3, to: 3, count: 2, height: 1 },
+  ]);
+  expect(binsOf(histogramOf(rows, "judge"))).toEqual([]);
+});

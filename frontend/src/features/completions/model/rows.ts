@@ -1,0 +1,90 @@
+import type { Figure, Order, Place } from "@/features/completions/model/place";
+import type { FigureHistogram, Sample } from "@/lib/api/types";
+
+/** A completion and its place in the run. */
+export interface Row {
+  readonly sample: Sample;
+  readonly stage: string;
+  readonly step: number;
+  readonly index: number;
+}
+
+export const rowsOf = (samples: readonly Sample[], stage: string, step: number): Row[] =>
+  samples.map((sample, index) => ({ sample, stage, step, index }));
+
+/** The rows that pass all filters but the range of the figure. */
+export function matching(rows: readonly Row[], { search, ended, source }: Place): Row[] {
+  const words = search.toLowerCase();
+  return rows.filter(({ sample }) => {
+    if (words && !`${sample.prompt}\n${sample.response}`.toLowerCase().includes(words)) return false;
+    if (ended !== "any" && sample.finished !== (ended === "eos")) return false;
+    return source === "any" || sample.held_out === (source === "held_out");
+  });
+}
+
+/** The rows whose figure is within the range, both ends included. A row without the figure passes an open range only. */
+export function within(rows: readonly Row[], { by, min, max }: Pick<Place, "by" | "min" | "max">): readonly Row[] {
+  if (min === null && max === null) return rows;
+  return rows.filter(({ sample }) => {
+    const value = sample[by];
+    return typeof value === "number" && value >= (min ?? -Infinity) && value <= (max ?? Infinity);
+  });
+}
+
+/** The rows of one step sorted by a figure. Rows without a value come last. The other orders keep the run's order. */
+export function sorted(rows: readonly Row[], by: Figure, order: Order): readonly Row[] {
+  if (order === "newest" || order === "oldest") return rows;
+  return rows.toSorted((a, b) => {
+    const [x, y] = [a.sample[by] ?? null, b.sample[by] ?? null];
+    if (x === null || y === null) return Number(x === null) - Number(y === null);
+    return order === "highest" ? y - x : x - y;
+  });
+}
+
+const BINS = 20;
+
+/** The histogram of a figure, as the server counts that of a search. */
+export function histogramOf(rows: readonly Row[], by: Figure): FigureHistogram {
+  const values = rows.map(({ sample }) => sample[by]).filter((value) => typeof value === "number");
+  if (!values.length) return { by, low: null, high: null, counts: [] };
+  const [low, high] = [Math.min(...values), Math.max(...values)];
+  const counts = Array.from({ length: BINS }, () => 0);
+  for (const value of values) {
+    const bin = low === high ? 0 : Math.min(BINS - 1, Math.floor(((value - low) / (high - low)) * BINS));
+    counts[bin] = (counts[bin] ?? 0) + 1;
+  }
+  return { by, low, high, counts };
+}
+
+export interface Bin {
+  readonly from: number;
+  readonly to: number;
+  readonly count: number;
+  /** 0 to 1, of the fullest bin. */
+  readonly height: number;
+}
+
+export function binsOf({ low, high, counts }: FigureHistogram): Bin[] {
+  if (low === null || high === null) return [];
+  const most = Math.max(1, ...counts);
+  const width = (high - low) / counts.length;
+  const shown = low === high ? counts.slice(0, 1) : counts;
+  return shown.map((count, bin) => ({
+    from: low + bin * width,
+    to: bin === counts.length - 1 ? high : low + (bin + 1) * width,
+    count,
+    height: count / most,
+  }));
+}
+
+/**
+ * The better answer: by the judge's score if the job has a judge, otherwise by the rewards. The win rate counts the same
+ * way. Null without scores, such as those of a judge that only compares.
+ */
+export function winner(row: Sample, judged: boolean): "before" | "after" | "tie" | null {
+  const after = (judged ? row.judge : row.score) ?? null;
+  const before = (judged ? row.reference_judge : row.reference_score) ?? null;
+  if (after === null || before === null) return null;
+  if (after === before) return "tie";
+  return after > before ? "after" : "before";
+}

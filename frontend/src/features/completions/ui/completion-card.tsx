@@ -1,0 +1,80 @@
+import { Link } from "react-router";
+import { Button } from "@/components/button";
+import { LongText } from "@/components/long-text";
+import { addressOf, FIGURES } from "@/features/completions/model/place";
+import type { Row } from "@/features/completions/model/rows";
+import { Beside } from "@/features/completions/ui/beside";
+import { TokenView } from "@/features/completions/ui/token-view";
+import type { Chooser } from "@/features/completions/ui/use-place";
+import type { Sample, TokenRow } from "@/lib/api/types";
+import { fixed } from "@/lib/format";
+import styles from "./completions.module.css";
+
+/** Characters of a text that are shown before it is unfolded. */
+export const LONG = 420;
+
+interface CompletionCardProps {
+  jobId: string;
+  row: Row;
+  /** The token tables that share one colour scale. */
+  tables: readonly (readonly TokenRow[])[];
+  chooser: Chooser;
+  /** Whether the list has completions of several steps. */
+  acrossSteps?: boolean;
+}
+
+/** One completion with its figures, and what it can be looked at beside or by. */
+export function CompletionCard({ jobId, row, tables, chooser, acrossSteps = false }: CompletionCardProps) {
+  const { sample, stage, step, index } = row;
+  const { place, choose, linkTo } = chooser;
+  const table = sample.token_table;
+  const open = !acrossSteps && place.row === index && Boolean(table?.length);
+  return (
+    <article className={styles.completion} aria-label={`Completion ${index + 1} of step ${step}`}>
+      <div className={styles.prompt}>
+        <LongText text={sample.prompt.trimStart()} limit={LONG} />
+      </div>
+      <div className={styles.body}>
+        <div className={styles.head}>
+          <Figures sample={sample} />
+          <div className={styles.actions}>
+            {acrossSteps && <Link to={linkTo({ view: "step", step, row: index })}>Step {step}</Link>}
+            <Link to={linkTo({ view: "prompt", of: addressOf(stage, step, index) })}>Same prompt</Link>
+            {Boolean(table?.length) && (
+              <Button aria-expanded={open} onClick={() => choose({ row: open ? null : index })}>
+                {open ? "Hide tokens" : "Tokens"}
+              </Button>
+            )}
+          </div>
+        </div>
+        <Beside jobId={jobId} row={row} rival={place.rival} />
+        {open && table && <TokenView table={table} tables={tables} />}
+      </div>
+    </article>
+  );
+}
+
+export function Figures({ sample }: { sample: Sample }) {
+  return (
+    <div className={styles.figures}>
+      <dl>
+        {FIGURES.map(
+          ({ id, label, decimals }) =>
+            typeof sample[id] === "number" && (
+              <div key={id}>
+                <dt>{label}</dt>
+                <dd>{fixed(sample[id], decimals)}</dd>
+              </div>
+            ),
+        )}
+      </dl>
+      {sample.held_out && <span title="Its prompt is logged at every evaluation">held out</span>}
+      {sample.finished === true && <span title="The response ended with an EOS token">EOS</span>}
+      {sample.finished === false && (
+        <span className={styles.cut} title="It reached the longest length without an EOS token">
+          cut off
+        </span>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,56 @@
+import { useWindowVirtualizer } from "@tanstack/react-virtual";
+import { type ReactNode, useLayoutEffect, useRef, useState } from "react";
+import type { Row } from "@/features/completions/model/rows";
+import styles from "./completions.module.css";
+
+const USUAL_HEIGHT = 112;
+
+interface CompletionListProps {
+  rows: readonly Row[];
+  render: (row: Row) => ReactNode;
+}
+
+/** A list of completions. Only those near the screen are in the document. */
+export function CompletionList({ rows, render }: CompletionListProps) {
+  const list = useRef<HTMLUListElement>(null);
+  const [top, setTop] = useState(0);
+  useLayoutEffect(() => {
+    const measure = () => setTop((list.current?.getBoundingClientRect().top ?? 0) + window.scrollY);
+    measure();
+    const observer = new ResizeObserver(measure);
+    observer.observe(document.body);
+    return () => observer.disconnect();
+  }, []);
+  const keyOf = (row: Row) => `${row.stage}.${row.step}.${row.index}`;
+  const virtual = useWindowVirtualizer({
+    count: rows.length,
+    estimateSize: () => USUAL_HEIGHT,
+    overscan: 6,
+    scrollMargin: top,
+    getItemKey: (index) => {
+      const row = rows[index];
+      return row ? keyOf(row) : index;
+    },
+  });
+  return (
+    <ul ref={list} className={styles.list} style={{ height: virtual.getTotalSize() }}>
+      {virtual.getVirtualItems().map((item) => {
+        const row = rows[item.index];
+        return (
+          row && (
+            <li
+              key={item.key}
+              ref={virtual.measureElement}
+              data-index={item.index}
+              aria-setsize={rows.length}
+              aria-posinset={item.index + 1}
+              style={{ transform: `translateY(${item.start - top}px)` }}
+            >
+              {render(row)}
+            </li>
+          )
+        );
+      })}
+    </ul>
+  );
+}

@@ -1,0 +1,72 @@
+import { useQuery } from "@tanstack/react-query";
+import { Notice } from "@/components/notice";
+import { Segmented } from "@/components/segmented";
+import { samplesQuery } from "@/features/completions/api/samples";
+import { VIEWS } from "@/features/completions/model/place";
+import { Pending } from "@/features/completions/ui/pending";
+import { PromptView } from "@/features/completions/ui/prompt-view";
+import { SearchView } from "@/features/completions/ui/search-view";
+import { SideBySide, type Sides } from "@/features/completions/ui/side-by-side";
+import { StepView } from "@/features/completions/ui/step-view";
+import { usePlace } from "@/features/completions/ui/use-place";
+import type { Sample } from "@/lib/api/types";
+import { type Stage, stageShort } from "@/lib/states";
+import styles from "./completions.module.css";
+
+export interface CompletionsTabProps {
+  jobId: string;
+  stage: Stage;
+  /** The steps that have completions, ascending. */
+  steps: readonly number[];
+  /** The steps with an evaluation: they have token tables and completions of held-out prompts. */
+  evaluated: readonly number[];
+  /** The completions of a step that arrived live; undefined for a step that has to be fetched. */
+  live: (step: number) => readonly Sample[] | undefined;
+  /** Whether more may come. */
+  waiting: boolean;
+  /** Names of the two policies that the evaluation compares. */
+  sides: Sides;
+  /** Whether the job has a judge. */
+  judged: boolean;
+}
+
+export function CompletionsTab(props: CompletionsTabProps) {
+  const { stage, steps } = props;
+  const { place, choose } = usePlace();
+  if (!steps.length) return <NoCompletions stage={stage} waiting={props.waiting} />;
+  if (stage === "evaluation") return <Evaluation {...props} />;
+  return (
+    <>
+      <div className={styles.views}>
+        <Segmented label="Completions of" options={VIEWS} value={place.view} onChange={(view) => choose({ view })} />
+      </div>
+      {place.view === "step" && <StepView {...props} />}
+      {place.view === "all" && <SearchView {...props} />}
+      {place.view === "prompt" && <PromptView {...props} />}
+    </>
+  );
+}
+
+function Evaluation({ jobId, stage, steps, live, sides, judged }: CompletionsTabProps) {
+  const step = steps.at(-1) ?? 0;
+  const arrived = live(step);
+  const query = useQuery({ ...samplesQuery(jobId, stage, step), enabled: arrived === undefined });
+  const rows = arrived ?? query.data;
+  if (!rows) return <Pending query={query} />;
+  return <SideBySide rows={rows} sides={sides} judged={judged} />;
+}
+
+function NoCompletions({ stage, waiting }: { stage: Stage; waiting: boolean }) {
+  const samples = stage === "ppo" || stage === "evaluation";
+  return (
+    <Notice title={samples && waiting ? "No completions yet" : `${stageShort(stage)} has no completions`}>
+      <p>
+        {samples
+          ? waiting
+            ? "They appear with the first step that logs some."
+            : "The job ended before any were logged."
+          : "This stage learns from given texts and writes none. PPO and the evaluation do."}
+      </p>
+    </Notice>
+  );
+}

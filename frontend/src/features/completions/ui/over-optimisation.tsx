@@ -1,0 +1,153 @@
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { Link } from "react-router";
+import { Card, Note } from "@/components/card";
+import { Notice } from "@/components/notice";
+import { Table } from "@/components/table";
+import { Prose } from "@/components/text";
+import { bestOf, type Evaluation, evaluationsOf, panelsOf } from "@/features/completions/model/frontier";
+import { FrontierPlot } from "@/features/completions/ui/frontier-plot";
+import { BestCheckpoint, Verdict } from "@/features/completions/ui/verdict";
+import { checkpointsQuery } from "@/features/jobs/api";
+import type { JobEvent } from "@/lib/api/types";
+import { measured, percent } from "@/lib/format";
+import styles from "./over-optimisation.module.css";
+
+interface OverOptimisationProps {
+  jobId: string;
+  /** The metrics of PPO by name. */
+  series: Readonly<Record<string, { readonly steps: readonly number[]; readonly values: readonly number[] }>>;
+  log: readonly JobEvent[];
+  judged: boolean;
+  waiting: boolean;
+}
+
+/** Score and judge over the distance from the policy before PPO (Gao et al. 2022). */
+export function OverOptimisation({ jobId, series, log, judged, waiting }: OverOptimisationProps) {
+  const checkpoints = useQuery(checkpointsQuery(jobId)).data ?? [];
+  const points = evaluationsOf(series, log);
+  const [chosen, setChosen] = useState<number | null>(null);
+  if (points.length < 2) {
+    return (
+      <Notice title={waiting ? "Not enough evaluations yet" : "Not enough evaluations"}>
+        <p>
+          <Prose text="The plot needs two evaluations of PPO on held-out prompts. `ppo.eval_every` sets how often they are made." />
+        </p>
+      </Notice>
+    );
+  }
+  const best = bestOf(points, checkpoints);
+  const saved = new Set(checkpoints.filter((one) => one.stage === "ppo").map((one) => one.step));
+  const at = Math.min(chosen ?? points.length - 1, points.length - 1);
+  return (
+    <div className={styles.page}>
+      <Verdict points={points} judged={judged} />
+      {best && <BestCheckpoint best={best} />}
+      <Card title="Score and judge by distance from the start">
+        <Note>
+          Each point is an evaluation on held-out prompts, in the order of the steps. To the right, the policy is
+          further from the one before PPO.
+        </Note>
+        <div className={styles.panels}>
+          {panelsOf(points).map((panel) => (
+            <FrontierPlot
+              key={panel.id}
+              panel={panel}
+              points={points}
+              saved={saved}
+              best={best?.step ?? null}
+              at={at}
+              onPoint={setChosen}
+            />
+          ))}
+        </div>
+        <ReadOut points={points} at={at} onPoint={setChosen} isSaved={saved.has(points[at]?.step ?? -1)} />
+        <details>
+          <summary>How to read this</summary>
+          <Explanation judged={judged} />
+        </details>
+        <details>
+          <summary>The numbers as a table</summary>
+          <Numbers points={points} />
+        </details>
+      </Card>
+    </div>
+  );
+}
+
+interface ReadOutProps {
+  points: readonly Evaluation[];
+  at: number;
+  onPoint: (at: number) => void;
+  isSaved: boolean;
+}
+
+/** The chosen evaluation in numbers. The slider chooses it by keyboard. */
+function ReadOut({ points, at, onPoint, isSaved }: ReadOutProps) {
+  const point = points[at];
+  if (!point) return null;
+  const { step, sqrtKl, score, judge, winRate } = point;
+  const text = [
+    `step ${step}`,
+    `√KL ${measured(sqrtKl)}`,
+    score !== null && `score ${measured(score)}`,
+    judge !== null && `judge ${measured(judge)}`,
+    winRate !== null && `win rate ${percent(winRate, 1)}`,
+    isSaved && "checkpoint",
+  ].filter((part) => part !== false);
+  return (
+    <div className={styles.readout}>
+      <input
+        type="range"
+        min={0}
+        max={points.length - 1}
+        value={at}
+        aria-label="Evaluation"
+        aria-valuetext={text.join(", ")}
+        onChange={(event) => onPoint(event.target.valueAsNumber)}
+      />
+      <span>{text.join(" · ")}</span>
+      <Link to={`?tab=completions&stage=ppo&step=${step}`}>Completions of step {step}</Link>
+    </div>
+  );
+}
+
+function Explanation({ judged }: { judged: boolean }) {
+  return (
+    <div className={styles.explanation}>
+      <p>
+        PPO raises the score of the rewards. Rewards are imperfect: a policy that moves far enough finds texts that
+        score high and are not better. This is over-optimisation.
+      </p>
+      <p>
+        The horizontal axis is √KL, the distance from the policy before PPO.{" "}
+        {judged
+          ? "The judge does not take part in the training. If it falls while the score still rises, the policy has gone too far."
+          : "A judge that does not take part in the training would show where the policy has gone too far."}
+      </p>
+      <p>
+        Source: Gao, Schulman and Hilton (2022), “Scaling Laws for Reward Model Overoptimization”,{" "}
+        <a href="https://arxiv.org/abs/2210.10760" rel="noreferrer" target="_blank">
+          arXiv:2210.10760
+        </a>
+        .
+      </p>
+    </div>
+  );
+}
+
+function Numbers({ points }: { points: readonly Evaluation[] }) {
+  return (
+    <Table look="plain" head={["Step", "√KL", "Score", "Judge", "Win rate"]}>
+      {points.map(({ step, sqrtKl, score, judge, winRate }) => (
+        <tr key={step}>
+          <th scope="row">{step}</th>
+          <td>{measured(sqrtKl)}</td>
+          <td>{measured(score)}</td>
+          <td>{measured(judge)}</td>
+          <td>{percent(winRate, 1)}</td>
+        </tr>
+      ))}
+    </Table>
+  );
+}

@@ -1,0 +1,135 @@
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { Link } from "react-router";
+import { Button } from "@/components/button";
+import { Card, Note } from "@/components/card";
+import { LongText } from "@/components/long-text";
+import { Notice } from "@/components/notice";
+import { Segmented } from "@/components/segmented";
+import { promptQuery, samplesQuery } from "@/features/completions/api/samples";
+import { addressOf } from "@/features/completions/model/place";
+import { Figures, LONG } from "@/features/completions/ui/completion-card";
+import { CompletionList } from "@/features/completions/ui/completion-list";
+import type { CompletionsTabProps } from "@/features/completions/ui/completions-tab";
+import { type Side, TwoTexts } from "@/features/completions/ui/beside";
+import { Pending } from "@/features/completions/ui/pending";
+import { usePlace } from "@/features/completions/ui/use-place";
+import type { JobSample, Sample } from "@/lib/api/types";
+import { count } from "@/lib/format";
+import styles from "./completions.module.css";
+
+/** One prompt over the run: each completion beside the one before it. */
+export function PromptView(props: CompletionsTabProps) {
+  const { place } = usePlace();
+  return place.of === null ? <ChoosePrompt {...props} /> : <OverTime {...props} of={place.of} />;
+}
+
+/** The held-out prompts, which every evaluation logs again. */
+function ChoosePrompt({ jobId, stage, steps, evaluated, live }: CompletionsTabProps) {
+  const { linkTo } = usePlace();
+  const step = evaluated.findLast((one) => steps.includes(one)) ?? steps.at(-1) ?? 0;
+  const arrived = live(step);
+  const query = useQuery({ ...samplesQuery(jobId, stage, step), enabled: arrived === undefined });
+  const samples = arrived ?? query.data;
+  if (!samples) return <Pending query={query} />;
+  const rows = samples.map((sample, index) => ({ sample, index }));
+  const heldOut = rows.filter(({ sample }) => sample.held_out);
+  return (
+    <Card title="Choose a prompt to follow">
+      <Note>
+        {heldOut.length
+          ? "These held-out prompts are answered at every evaluation. Any other completion has a link \u201cSame prompt\u201d."
+          : "This run logged no held-out prompts. `ppo.log_held_out` sets their number. A training prompt appears as often as it was sampled."}
+      </Note>
+      <ul className={styles.prompts}>
+        {(heldOut.length ? heldOut : rows).map(({ sample, index }) => (
+          <li key={index}>
+            <Link to={linkTo({ of: addressOf(stage, step, index) })}>{short(sample.prompt)}</Link>
+          </li>
+        ))}
+      </ul>
+    </Card>
+  );
+}
+
+const short = (text: string): string => {
+  const line = text.trim().replace(/\s+/g, " ");
+  return line.length > 160 ? `${line.slice(0, 160)}…` : line || "an empty prompt";
+};
+
+const MODES = [
+  { id: "previous", label: "Against the step before" },
+  { id: "reference", label: "Against the start" },
+] as const;
+
+function OverTime({ jobId, stage, of }: CompletionsTabProps & { of: string }) {
+  const { place, choose } = usePlace();
+  const query = useInfiniteQuery(promptQuery(jobId, stage, of));
+  if (!query.data) return <Pending query={query} />;
+  const found = query.data.pages.flatMap((page) => page.data);
+  const [first] = found;
+  const total = query.data.pages[0]?.total ?? 0;
+  if (!first) return <Notice title="This completion is not in the run">The step may have been run again.</Notice>;
+  const against = place.rival === "reference" ? "reference" : "previous";
+  return (
+    <>
+      <Card
+        className={styles.asked}
+        title={
+          <>
+            The prompt
+            <Button look="quiet" onClick={() => choose({ of: null })}>
+              Choose another
+            </Button>
+          </>
+        }
+      >
+        <LongText text={first.prompt.trimStart()} limit={LONG} />
+        <Note>{count(total, "completion")} of it over the run.</Note>
+        <div>
+          <Segmented label="Compare" options={MODES} value={against} onChange={(rival) => choose({ rival })} />
+        </div>
+      </Card>
+      <CompletionList
+        rows={found.map((sample) => ({ sample, stage, step: sample.step, index: sample.index }))}
+        render={({ sample, step, index }) => (
+          <article className={styles.moment} aria-label={`Step ${step}`}>
+            <Figures sample={sample} />
+            <Moment sample={sample} step={step} rival={rivalOf(found, step, index, against)} />
+          </article>
+        )}
+      />
+      {query.hasNextPage && (
+        <Button onClick={() => void query.fetchNextPage()} disabled={query.isFetchingNextPage}>
+          Show more of {total}
+        </Button>
+      )}
+    </>
+  );
+}
+
+/** The completion to compare one with: that of the policy before PPO, or the one before it in the list. */
+function rivalOf(
+  found: readonly JobSample[],
+  step: number,
+  index: number,
+  against: (typeof MODES)[number]["id"],
+): Side | null {
+  const at = found.findIndex((one) => one.step === step && one.index === index);
+  const [own, before] = [found[at], found[at - 1]];
+  if (against === "previous" && before)
+    return { name: `Step ${before.step}`, text: before.response, score: before.score };
+  if (typeof own?.reference !== "string") return null;
+  return { name: "Before PPO", text: own.reference, score: own.reference_score };
+}
+
+function Moment({ sample, step, rival }: { sample: Sample; step: number; rival: Side | null }) {
+  if (rival) return <TwoTexts a={rival} b={{ name: `Step ${step}`, text: sample.response, score: sample.score }} />;
+  return (
+    <div>
+      <p className={styles.who}>
+        <b>Step {step}</b>
+      </p>
+      <LongText text={sample.response.trimStart()} limit={LONG} />
+    </div>
+  );
+}

@@ -1,0 +1,157 @@
+import { useMemo } from "react";
+import { LongText } from "@/components/long-text";
+import { Segmented } from "@/components/segmented";
+import { SearchBox } from "@/components/search-box";
+import { type Row, rowsOf, matching, winner } from "@/features/completions/model/rows";
+import { LONG } from "@/features/completions/ui/completion-card";
+import { CompletionList } from "@/features/completions/ui/completion-list";
+import { usePlace } from "@/features/completions/ui/use-place";
+import type { Sample } from "@/lib/api/types";
+import { useAddress } from "@/lib/address";
+import { fixed } from "@/lib/format";
+import { diffTexts, type Part } from "@/lib/text-diff";
+import list from "./completions.module.css";
+import styles from "./side-by-side.module.css";
+
+export interface Sides {
+  readonly before: string;
+  readonly after: string;
+}
+
+interface Props {
+  rows: readonly Sample[];
+  sides: Sides;
+  judged: boolean;
+}
+
+const ALL = { id: "all", label: "All" } as const;
+
+/** The evaluation: for each prompt the answers of both policies, and which was judged better. */
+export function SideBySide({ rows: samples, sides, judged }: Props) {
+  const { place, choose } = usePlace();
+  const [params, setParams] = useAddress();
+  const rows = useMemo(() => rowsOf(samples, "evaluation", 1), [samples]);
+  const options = [
+    ALL,
+    { id: "after", label: `${sides.after} better` },
+    { id: "before", label: `${sides.before} better` },
+    { id: "tie", label: "Even" },
+  ] as const;
+  const better = options.find(({ id }) => id === params.get("better"))?.id ?? "all";
+  const marked = params.get("diff") === "1";
+  const set = (name: string, value: string | null) =>
+    setParams((before) => {
+      if (value === null) before.delete(name);
+      else before.set(name, value);
+      return before;
+    });
+  const won = (row: Row) => winner(row.sample, judged);
+  const shown = matching(rows, place).filter((row) => better === "all" || won(row) === better);
+  return (
+    <>
+      <div className={`${list.controls} ${styles.controls}`} role="search" aria-label="Which prompts">
+        <SearchBox
+          value={place.search}
+          onSearch={(search) => choose({ search })}
+          label="Search prompts and responses"
+          placeholder="Search prompts and responses"
+        />
+        {rows.some((row) => won(row) !== null) && (
+          <Segmented
+            label="Which was better"
+            options={options}
+            value={better}
+            onChange={(id) => set("better", id === "all" ? null : id)}
+          />
+        )}
+        <label className={styles.check}>
+          <input
+            type="checkbox"
+            checked={marked}
+            onChange={(event) => set("diff", event.target.checked ? "1" : null)}
+          />
+          Mark differences
+        </label>
+      </div>
+      <p className={styles.tally} role="status">
+        {tally(samples, sides, judged)}
+        {shown.length < rows.length && ` ${shown.length} shown.`}
+      </p>
+      <CompletionList rows={shown} render={({ sample }) => <Pair {...{ sample, sides, judged, marked }} />} />
+    </>
+  );
+}
+
+function tally(rows: readonly Sample[], { before, after }: Sides, judged: boolean): string {
+  const won = rows.map((row) => winner(row, judged));
+  if (won.every((one) => one === null)) return `${rows.length} prompts.`;
+  const count = (side: ReturnType<typeof winner>) => won.filter((one) => one === side).length;
+  return `${rows.length} prompts: ${after} better on ${count("after")}, ${before} better on ${count("before")}, even on ${count("tie")}.`;
+}
+
+interface PairProps {
+  sample: Sample;
+  sides: Sides;
+  judged: boolean;
+  marked: boolean;
+}
+
+function Pair({ sample, sides, judged, marked }: PairProps) {
+  const better = winner(sample, judged);
+  const reference = sample.reference ?? "";
+  const diff = useMemo(
+    () => (marked ? diffTexts(reference, sample.response) : null),
+    [marked, reference, sample.response],
+  );
+  return (
+    <article className={styles.pair}>
+      <p className={styles.asked}>
+        <LongText text={sample.prompt} limit={LONG} />
+      </p>
+      <Answer
+        name={sides.before}
+        better={better === "before"}
+        text={reference}
+        parts={diff?.a ?? null}
+        score={sample.reference_score}
+        judge={sample.reference_judge}
+      />
+      <Answer
+        name={sides.after}
+        better={better === "after"}
+        text={sample.response}
+        parts={diff?.b ?? null}
+        score={sample.score}
+        judge={sample.judge}
+        kl={sample.kl}
+      />
+    </article>
+  );
+}
+
+interface AnswerProps {
+  name: string;
+  better: boolean;
+  text: string;
+  parts: readonly Part[] | null;
+  score: number | null | undefined;
+  judge: number | null | undefined;
+  kl?: number | null | undefined;
+}
+
+function Answer({ name, better, text, parts, score, judge, kl }: AnswerProps) {
+  return (
+    <div className={`${styles.answer} ${better ? styles.better : ""}`}>
+      <p className={styles.who}>
+        <b>{name}</b>
+        {better && <span className={styles.mark}>better</span>}
+        <span className={styles.scores}>
+          {typeof judge === "number" && <span>judge {fixed(judge)}</span>}
+          {typeof score === "number" && <span>score {fixed(score)}</span>}
+          {typeof kl === "number" && <span>KL {fixed(kl)}</span>}
+        </span>
+      </p>
+      <LongText text={text} parts={parts} limit={LONG} />
+    </div>
+  );
+}

@@ -1,0 +1,45 @@
+import { Button } from "@/components/button";
+import type { Chooser } from "@/features/completions/ui/use-place";
+import styles from "./completions.module.css";
+
+interface StepPickerProps {
+  steps: readonly number[];
+  /** The step that is shown. */
+  step: number;
+  chooser: Chooser;
+}
+
+export function StepPicker({ steps, step, chooser: { place, choose } }: StepPickerProps) {
+  const last = steps.length - 1;
+  const index = steps.indexOf(step);
+  const go = (to: number) => choose({ step: steps[Math.min(last, Math.max(0, to))] ?? null, row: null });
+  return (
+    <div className={styles.picker}>
+      <Button onClick={() => go(index - 1)} disabled={index <= 0} aria-label="Earlier step">
+        ←
+      </Button>
+      <input
+        type="range"
+        min={0}
+        max={last}
+        value={index}
+        aria-label="Step"
+        aria-valuetext={`step ${step}`}
+        onChange={(event) => go(event.target.valueAsNumber)}
+      />
+      <Button onClick={() => go(index + 1)} disabled={index >= last} aria-label="Later step">
+        →
+      </Button>
+      <output>step {step}</output>
+      {place.step !== null && place.step !== step && <span>(step {place.step} logged no completions)</span>}
+      <label>
+        <input
+          type="checkbox"
+          checked={place.step === null}
+          onChange={(event) => choose({ step: event.target.checked ? null : step, row: null })}
+        />
+        follow the newest
+      </label>
+    </div>
+  );
+}

@@ -1,0 +1,65 @@
+import { buttonClass } from "@/components/button";
+import { Note } from "@/components/card";
+import { DownloadIcon } from "@/components/icons";
+import { Notice } from "@/components/notice";
+import { Prose } from "@/components/text";
+import { type Best, type Evaluation, type Finding, overOptimisation } from "@/features/completions/model/frontier";
+import { checkpointDownload } from "@/features/jobs/api";
+import { measured, percent } from "@/lib/format";
+import styles from "./over-optimisation.module.css";
+
+/** Whether the evaluations show over-optimisation, in a sentence. */
+export function Verdict({ points, judged }: { points: readonly Evaluation[]; judged: boolean }) {
+  const finding = overOptimisation(points, judged);
+  if (finding)
+    return (
+      <Notice tone="warn" title="The policy is over-optimised">
+        <p>
+          <Prose text={sentence(finding)} />
+        </p>
+      </Notice>
+    );
+  const text = judged
+    ? "These evaluations show no over-optimisation: the judge has not fallen while the score rose."
+    : "Without a judge, over-optimisation cannot be seen here: score and win rate both come from the rewards that PPO maximises. Set `evaluation.judge`.";
+  return (
+    <Note>
+      <Prose text={text} />
+    </Note>
+  );
+}
+
+function sentence({ step, gold, goldThen, goldNow, scoreThen, scoreNow }: Finding): string {
+  const judgement =
+    gold === "judge"
+      ? `the judge's score fell from ${measured(goldThen)} to ${measured(goldNow)}`
+      : `the win rate fell from ${percent(goldThen)} to ${percent(goldNow)}`;
+  return (
+    `Since step ${step}, ${judgement}, while the score rose from ${measured(scoreThen)} to ${measured(scoreNow)}. ` +
+    "The policy now exploits errors of the rewards. Use the checkpoint of that step, or run again with a larger `ppo.kl.coef`."
+  );
+}
+
+export function BestCheckpoint({ best: { step, winRate, checkpoint } }: { best: Best }) {
+  return (
+    <p className={styles.best}>
+      <span>
+        Best checkpoint: <b>step {step}</b>
+        {winRate !== null && `, win rate ${percent(winRate, 1)}`}
+      </span>
+      {checkpoint ? (
+        <a
+          className={buttonClass()}
+          href={checkpointDownload(checkpoint.id)}
+          download
+          aria-label={`Download the best checkpoint, of step ${step}`}
+        >
+          <DownloadIcon />
+          Download
+        </a>
+      ) : (
+        <span className={styles.quiet}>Its weights were not kept.</span>
+      )}
+    </p>
+  );
+}
