@@ -45,6 +45,8 @@ const PAGES = [
     path: "/compare",
     element: page(async () => (await import("@/features/compare/ui/compare-page")).ComparePage),
   },
+  { path: "/groups", element: page(async () => (await import("@/features/groups/ui/groups-page")).GroupsPage) },
+  { path: "/groups/:groupId", element: page(async () => (await import("@/features/groups/ui/group-page")).GroupPage) },
   { path: "/workers", element: page(async () => (await import("@/features/workers/ui")).WorkersPage) },
   {
     path: "/settings",

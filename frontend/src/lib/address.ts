@@ -25,6 +25,7 @@ export const paths = {
     const query = new URLSearchParams(Object.entries(of).filter(([, value]) => value !== undefined)).toString();
     return `/jobs/new${query && `?${query}`}`;
   },
+  groups: "/groups",
   group: (id: string): string => `/groups/${id}`,
   datasets: "/datasets",
   newDataset: "/datasets/new",

@@ -1,16 +1,33 @@
 import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 import { answer, api } from "@/lib/api/client";
+import type { operations } from "@/lib/api/schema.gen";
 import type { Checkpoint } from "@/lib/api/types";
 
 const PAGE = 25;
 
 export const jobsKey = ["jobs"] as const;
 
-export const jobsQuery = infiniteQueryOptions({
-  queryKey: [...jobsKey, "list"],
-  queryFn: ({ pageParam }) => answer(api.GET("/v1/jobs", { params: { query: { limit: PAGE, after: pageParam } } })),
-  initialPageParam: null as string | null,
-  getNextPageParam: (page) => (page.has_more ? page.last_id : null),
+export type JobFilter = Pick<
+  NonNullable<operations["list_jobs"]["parameters"]["query"]>,
+  "text" | "status" | "tag" | "archived"
+>;
+
+/** The jobs that match, newest first, a page at a time. */
+export const filteredJobsQuery = (filter: JobFilter) =>
+  infiniteQueryOptions({
+    queryKey: [...jobsKey, "list", filter],
+    queryFn: ({ pageParam }) =>
+      answer(api.GET("/v1/jobs", { params: { query: { ...filter, limit: PAGE, after: pageParam } } })),
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => (page.has_more ? page.last_id : null),
+  });
+
+export const jobsQuery = filteredJobsQuery({});
+
+/** The tags in use, most frequent first. */
+export const tagsQuery = queryOptions({
+  queryKey: [...jobsKey, "tags"],
+  queryFn: async () => (await answer(api.GET("/v1/jobs/tags"))).data,
 });
 
 export const jobQuery = (id: string) =>

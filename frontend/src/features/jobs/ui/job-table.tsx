@@ -1,93 +1,92 @@
-import { Sparkline } from "@/charts/sparkline";
-import { ProgressBar, StatusBadge } from "@/components/status";
 import { RowLink, Table } from "@/components/table";
-import { TimeAgo, useNow } from "@/components/text";
 import { JobActions } from "@/features/job-actions/ui";
+import { nextSort, type Sort } from "@/features/jobs/model/choice";
+import { COLUMNS, type ColumnId } from "@/features/jobs/model/columns";
+import { JobCell } from "@/features/jobs/ui/job-cells";
 import { paths } from "@/lib/address";
 import type { JobSummary } from "@/lib/api/types";
-import { duration, percent, secondsBetween, NO_VALUE } from "@/lib/format";
-import { hasEnded, stageShort, statusTone } from "@/lib/states";
-import styles from "./job-table.module.css";
+import styles from "./jobs.module.css";
 
-const HEAD = ["Job", "Status", "Progress", "PPO reward", "Created", "Duration"];
-const ACTIONS = (
-  <th key="actions" scope="col">
-    <span className="visually-hidden">Actions</span>
-  </th>
-);
+interface JobTableProps {
+  jobs: readonly JobSummary[];
+  columns: readonly ColumnId[];
+  sort: Sort | null;
+  onSort: (sort: Sort | null) => void;
+  /** Ids of the selected jobs. */
+  selected: readonly string[];
+  onSelect: (ids: readonly string[]) => void;
+  onTag: (tag: string) => void;
+}
 
-export function JobTable({ jobs }: { jobs: readonly JobSummary[] }) {
+export function JobTable({ jobs, columns, sort, onSort, selected, onSelect, onTag }: JobTableProps) {
+  const head = (by: Sort["by"], label: string) => (
+    <SortHead key={by} label={label} by={by} sort={sort} onSort={onSort} />
+  );
+  const chosen = COLUMNS.filter((column) => columns.includes(column.id));
+  const all = jobs.length > 0 && jobs.every((job) => selected.includes(job.id));
   return (
-    <Table head={[...HEAD, ACTIONS]} className={styles.jobs}>
+    <Table
+      className={styles.jobs}
+      head={[
+        <th key="pick" scope="col" className={styles.pick}>
+          <input
+            type="checkbox"
+            aria-label="Select all jobs shown"
+            checked={all}
+            onChange={() => onSelect(all ? [] : jobs.map((job) => job.id))}
+          />
+        </th>,
+        head("name", "Job"),
+        ...chosen.map(({ id, label, sorts }) => (sorts ? head(id, label) : label)),
+        <th key="actions" scope="col">
+          <span className="visually-hidden">Actions</span>
+        </th>,
+      ]}
+    >
       {jobs.map((job) => (
-        <JobRow key={job.id} job={job} />
+        <tr key={job.id}>
+          <td className={styles.pick}>
+            <input
+              type="checkbox"
+              aria-label={`Select ${job.name || job.id}`}
+              checked={selected.includes(job.id)}
+              onChange={(event) =>
+                onSelect(event.target.checked ? [...selected, job.id] : selected.filter((id) => id !== job.id))
+              }
+            />
+          </td>
+          <td className={styles.name}>
+            <RowLink to={paths.job(job.id)}>{job.name || "Unnamed job"}</RowLink>
+            <code>{job.id}</code>
+          </td>
+          {chosen.map(({ id }) => (
+            <JobCell key={id} job={job} column={id} onTag={onTag} />
+          ))}
+          <td className={styles.menu}>
+            <JobActions job={job} look="row" />
+          </td>
+        </tr>
       ))}
     </Table>
   );
 }
 
-function JobRow({ job }: { job: JobSummary }) {
+interface SortHeadProps {
+  label: string;
+  by: Sort["by"];
+  sort: Sort | null;
+  onSort: (sort: Sort | null) => void;
+}
+
+function SortHead({ label, by, sort, onSort }: SortHeadProps) {
+  const here = sort?.by === by ? sort : null;
+  const order = here?.isDescending ? "descending" : "ascending";
   return (
-    <tr>
-      <td className={styles.name}>
-        <RowLink to={paths.job(job.id)}>{job.name || "Unnamed job"}</RowLink>
-        <code>{job.id}</code>
-      </td>
-      <td>
-        <StatusBadge status={job.status} />
-      </td>
-      <td className={styles.progress}>
-        <JobProgress job={job} />
-      </td>
-      <td className={styles.reward}>
-        <Sparkline values={job.reward_sparkline} label="Reward in PPO" />
-      </td>
-      <td className={styles.time}>
-        <TimeAgo time={job.created_at} />
-      </td>
-      <td className={styles.time}>
-        <Duration job={job} />
-      </td>
-      <td className={styles.menu}>
-        <JobActions job={job} look="row" />
-      </td>
-    </tr>
+    <th scope="col" aria-sort={here ? order : undefined}>
+      <button type="button" className={styles.sort} onClick={() => onSort(nextSort(sort, by))}>
+        {label}
+        {here && <span aria-hidden>{here.isDescending ? " ↓" : " ↑"}</span>}
+      </button>
+    </th>
   );
-}
-
-function Duration({ job }: { job: JobSummary }) {
-  const now = useNow();
-  if (!job.started_at) return <>{NO_VALUE}</>;
-  const end = job.finished_at ? Date.parse(job.finished_at) : now;
-  return <>{duration(secondsBetween(job.started_at, end))}</>;
-}
-
-/** How far a job is; or why it waits, or why it failed. */
-function JobProgress({ job }: { job: JobSummary }) {
-  if (job.status === "queued") return <span className={styles.why}>{job.queue_reason ?? job.status_reason}</span>;
-  if (job.status === "failed") return <span className={styles.why}>{job.error?.message ?? job.status_reason}</span>;
-  const { progress } = job;
-  if (!progress) return <span className={styles.why}>{job.status_reason}</span>;
-  return (
-    <div className={styles.bar}>
-      <span>
-        {job.status === "succeeded" ? <Outcome job={job} /> : <Where progress={progress} />}
-        {!hasEnded(job.status) && progress.eta_seconds !== null && (
-          <span className={styles.eta}>{duration(progress.eta_seconds)} left in this stage</span>
-        )}
-      </span>
-      <ProgressBar fraction={progress.fraction} label={`Progress of ${job.name}`} tone={statusTone(job.status)} />
-    </div>
-  );
-}
-
-function Where({ progress }: { progress: NonNullable<JobSummary["progress"]> }) {
-  const { seeds_done: done, seed_count: seeds } = progress;
-  if (done > 0) return <>{`${done} / ${seeds} seeds`}</>;
-  return <>{`${stageShort(progress.stage)} ${progress.step} / ${progress.total_steps}`}</>;
-}
-
-function Outcome({ job }: { job: JobSummary }) {
-  const rate = job.summary?.win_rate;
-  return typeof rate === "number" ? <>win rate {percent(rate)}</> : <>finished</>;
 }

@@ -1,15 +1,22 @@
-import { useInfiniteQuery } from "@tanstack/react-query";
+import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
+import { useState } from "react";
 import { Link } from "react-router";
 import { Button, buttonClass } from "@/components/button";
 import { ErrorNotice, Notice, StaleBanner } from "@/components/notice";
 import { PageHeader } from "@/components/page-header";
 import { Skeleton } from "@/components/status";
 import { CodeBlock } from "@/components/text";
-import { jobsQuery } from "@/features/jobs/api";
+import { filteredJobsQuery } from "@/features/jobs/api";
+import { type Choice, filterOf, isFiltered, readChoice, UNFILTERED, writeChoice } from "@/features/jobs/model/choice";
+import { sorted } from "@/features/jobs/model/columns";
 import { useRefreshedJobs } from "@/features/jobs/refreshed";
+import { BulkBar } from "@/features/jobs/ui/bulk-bar";
 import { JobTable } from "@/features/jobs/ui/job-table";
-import { paths } from "@/lib/address";
+import { ListFilters } from "@/features/jobs/ui/list-filters";
+import { ListViews, useColumns } from "@/features/jobs/ui/list-views";
+import { paths, useAddress } from "@/lib/address";
 import { useLink } from "@/lib/live/use-live";
+import styles from "./jobs.module.css";
 
 /** Without a connection. */
 const POLL_MS = 5000;
@@ -17,32 +24,72 @@ const POLL_MS = 5000;
 const SLOW_POLL_MS = 20_000;
 
 export function JobsPage() {
+  const [params, setParams] = useAddress();
+  const choice = readChoice(params);
+  const change = (to: Partial<Choice>) => setParams((before) => writeChoice({ ...readChoice(before), ...to }));
+  const [columns, setColumns] = useColumns();
+  const [picked, setPicked] = useState<readonly string[]>([]);
   const isLive = useLink().state === "live";
-  const query = useInfiniteQuery({ ...jobsQuery, refetchInterval: isLive ? SLOW_POLL_MS : POLL_MS });
-  const jobs = query.data?.pages.flatMap((page) => page.data);
-  useRefreshedJobs(jobs ?? []);
+  const query = useInfiniteQuery({
+    ...filteredJobsQuery(filterOf(choice)),
+    placeholderData: keepPreviousData,
+    refetchInterval: isLive ? SLOW_POLL_MS : POLL_MS,
+  });
+  const loaded = query.data?.pages.flatMap((page) => page.data);
+  useRefreshedJobs(loaded ?? []);
+  const jobs = loaded && sorted(loaded, choice.sort, query.dataUpdatedAt);
+  const selected = jobs?.filter((job) => picked.includes(job.id)) ?? [];
+  const isAll = !isFiltered(choice);
   return (
     <>
       <PageHeader
         title="Jobs"
         actions={
-          <Link className={buttonClass("primary")} to={paths.newJob()}>
-            New job
-          </Link>
+          <>
+            <Link className={buttonClass()} to={paths.groups}>
+              Groups
+            </Link>
+            <Link className={buttonClass("primary")} to={paths.newJob()}>
+              New job
+            </Link>
+          </>
         }
       />
       {query.isError && jobs && <StaleBanner since={query.dataUpdatedAt} />}
+      {!(isAll && jobs?.length === 0) && (
+        <div className={styles.tools}>
+          <ListFilters choice={choice} onChange={change} />
+          <ListViews columns={columns} onColumns={setColumns} query={writeChoice(choice).toString()} />
+        </div>
+      )}
+      <BulkBar jobs={selected} onSelect={setPicked} />
       {query.isPending && <Skeleton rows={5} height="2.75rem" label="Loading jobs" />}
       {query.isError && !jobs && (
         <ErrorNotice error={query.error} doing="load the jobs" onRetry={() => void query.refetch()} />
       )}
-      {jobs?.length === 0 && <FirstJob />}
-      {jobs && jobs.length > 0 && <JobTable jobs={jobs} />}
+      {jobs?.length === 0 && isAll && <FirstJob />}
+      {jobs?.length === 0 && !isAll && (
+        <Notice title="No job matches the filters">
+          <Button onClick={() => change(UNFILTERED)}>Clear the filters</Button>
+        </Notice>
+      )}
+      {jobs && jobs.length > 0 && (
+        <JobTable
+          jobs={jobs}
+          columns={columns}
+          sort={choice.sort}
+          onSort={(sort) => change({ sort })}
+          selected={selected.map((job) => job.id)}
+          onSelect={setPicked}
+          onTag={(tag) => change({ tags: [...new Set([...choice.tags, tag])] })}
+        />
+      )}
       {query.hasNextPage && (
-        <p style={{ padding: "1rem 0" }}>
+        <p className={styles.more}>
           <Button onClick={() => void query.fetchNextPage()} disabled={query.isFetchingNextPage}>
             Show older jobs
           </Button>
+          {choice.sort && <span>Older jobs are not loaded yet, so the order holds for the jobs shown.</span>}
         </p>
       )}
     </>

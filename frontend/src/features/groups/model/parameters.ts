@@ -1,0 +1,19 @@
+import type { GroupJob } from "@/features/groups/api";
+import { NO_VALUE } from "@/lib/format";
+
+/** The fields in which the jobs of a group differ, each once, in the order in which they occur. */
+export const parametersOf = (jobs: readonly Pick<GroupJob, "values">[]): readonly string[] => [
+  ...new Set(jobs.flatMap((job) => Object.keys(job.values))),
+];
+
+/** A value of a field as text; a dash for a job that has none. */
+export function valueText(value: unknown): string {
+  if (value === undefined) return NO_VALUE;
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+const ENDED = ["succeeded", "failed", "cancelled"];
+
+/** How many jobs have not ended. */
+export const openCount = (statuses: Readonly<Record<string, number>>): number =>
+  Object.entries(statuses).reduce((sum, [status, jobs]) => sum + (ENDED.includes(status) ? 0 : jobs), 0);

@@ -1,0 +1,132 @@
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { Link, useParams } from "react-router";
+import { Button, buttonClass } from "@/components/button";
+import { ConfirmDialog } from "@/components/dialog";
+import { ErrorNotice, Notice, StaleBanner } from "@/components/notice";
+import { Fact, Facts, PageHeader } from "@/components/page-header";
+import { Skeleton, StatusBadge } from "@/components/status";
+import { RowLink, Table } from "@/components/table";
+import { TimeAgo } from "@/components/text";
+import { toast } from "@/components/toast";
+import { cancelGroup, type Group, groupQuery } from "@/features/groups/api";
+import { openCount, parametersOf, valueText } from "@/features/groups/model/parameters";
+import { paths } from "@/lib/address";
+import { count, measured } from "@/lib/format";
+
+const POLL_MS = 5000;
+
+/** One group: its jobs with their parameters and objective, best first. */
+export function GroupPage() {
+  const { groupId = "" } = useParams();
+  const query = useQuery({
+    ...groupQuery(groupId),
+    refetchInterval: ({ state }) => (state.data && !openCount(state.data.statuses) ? false : POLL_MS),
+  });
+  const group = query.data;
+  const parent = { to: paths.groups, label: "Groups" };
+  if (!group)
+    return (
+      <>
+        <PageHeader title="Group" parent={parent} />
+        {query.isPending && <Skeleton rows={5} height="2.5rem" label="Loading the group" />}
+        {query.isError && (
+          <ErrorNotice error={query.error} doing="load the group" onRetry={() => void query.refetch()} />
+        )}
+      </>
+    );
+  return (
+    <>
+      <PageHeader
+        title={group.name || group.id}
+        parent={parent}
+        actions={
+          <>
+            {group.jobs.length > 1 && (
+              <Link className={buttonClass()} to={paths.compare(group.jobs.map((job) => job.id))}>
+                Compare all
+              </Link>
+            )}
+            <CancelAll group={group} />
+          </>
+        }
+      >
+        <Facts as="dl">
+          <Fact name="Jobs">
+            {Object.entries(group.statuses)
+              .map(([status, jobs]) => `${jobs} ${status}`)
+              .join(", ") || "none"}
+          </Fact>
+          <Fact name="Objective">
+            <code>{group.metric}</code>
+          </Fact>
+          {group.max_parallel !== null && <Fact name="At once">at most {count(group.max_parallel, "job")}</Fact>}
+          <Fact name="Created">
+            <TimeAgo time={group.created_at} />
+          </Fact>
+        </Facts>
+      </PageHeader>
+      {query.isError && <StaleBanner since={query.dataUpdatedAt} />}
+      {group.jobs.length ? <GroupTable group={group} /> : <Notice title="The group has no jobs yet" />}
+    </>
+  );
+}
+
+function GroupTable({ group }: { group: Group }) {
+  const parameters = parametersOf(group.jobs);
+  return (
+    <Table head={["Job", group.metric, ...parameters, "Status"]}>
+      {group.jobs.map((job) => (
+        <tr key={job.id}>
+          <td>
+            <RowLink to={paths.job(job.id)}>{job.name || `Run ${job.number}`}</RowLink>
+          </td>
+          <td data-label={group.metric}>{measured(job.objective)}</td>
+          {parameters.map((name) => (
+            <td key={name} data-label={name}>
+              {valueText(job.values[name])}
+            </td>
+          ))}
+          <td>
+            <StatusBadge status={job.status} />
+          </td>
+        </tr>
+      ))}
+    </Table>
+  );
+}
+
+function CancelAll({ group }: { group: Group }) {
+  const client = useQueryClient();
+  const [isOpen, setOpen] = useState(false);
+  const cancel = useMutation({
+    mutationFn: () => cancelGroup(group.id),
+    onSuccess: (updated) => {
+      client.setQueryData(groupQuery(group.id).queryKey, updated);
+      toast("The jobs of the group stop.");
+    },
+    onError: (error) => toast(error.message, { tone: "bad" }),
+  });
+  const open = openCount(group.statuses);
+  if (!open) return null;
+  return (
+    <>
+      <Button look="danger" onClick={() => setOpen(true)} disabled={cancel.isPending}>
+        Cancel all
+      </Button>
+      <ConfirmDialog
+        open={isOpen}
+        title={`Cancel ${count(open, "job")}?`}
+        confirm="Cancel the jobs"
+        keep="Keep the jobs"
+        onClose={() => setOpen(false)}
+        onConfirm={() => {
+          setOpen(false);
+          cancel.mutate();
+        }}
+      >
+        <p>Jobs that run stop after their present step. Finished jobs stay as they are.</p>
+      </ConfirmDialog>
+    </>
+  );
+}

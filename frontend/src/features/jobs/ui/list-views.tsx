@@ -1,0 +1,96 @@
+import { useState } from "react";
+import { useNavigate } from "react-router";
+import { Button } from "@/components/button";
+import { Popover } from "@/components/popover";
+import { COLUMNS, type ColumnId, readColumns } from "@/features/jobs/model/columns";
+import { readViews, type View, withView } from "@/features/jobs/model/views";
+import { Checks } from "@/features/jobs/ui/list-filters";
+import { paths } from "@/lib/address";
+import { readText, writeText } from "@/lib/stored";
+import styles from "./jobs.module.css";
+
+const COLUMNS_KEY = "jobs.columns";
+const VIEWS_KEY = "jobs.views";
+
+/** The chosen columns, kept in this browser. */
+export function useColumns(): [readonly ColumnId[], (columns: readonly ColumnId[]) => void] {
+  const [columns, setColumns] = useState(() => readColumns(readText(COLUMNS_KEY)));
+  const choose = (chosen: readonly ColumnId[]) => {
+    writeText(COLUMNS_KEY, chosen.join(","));
+    setColumns(readColumns(chosen.join(",")));
+  };
+  return [columns, choose];
+}
+
+interface ListViewsProps {
+  columns: readonly ColumnId[];
+  onColumns: (columns: readonly ColumnId[]) => void;
+  /** The query of the address that shows the present list. */
+  query: string;
+}
+
+/** The columns, and lists that are kept under a name. */
+export function ListViews({ columns, onColumns, query }: ListViewsProps) {
+  return (
+    <div className={styles.views}>
+      <Popover button="Columns" label="Columns of the table">
+        <Checks options={COLUMNS} chosen={columns} onChange={onColumns} />
+      </Popover>
+      <Popover button="Views" label="Saved views">
+        <SavedViews columns={columns} onColumns={onColumns} query={query} />
+      </Popover>
+    </div>
+  );
+}
+
+function SavedViews({ columns, onColumns, query }: ListViewsProps) {
+  const navigate = useNavigate();
+  const [views, setViews] = useState(() => readViews(readText(VIEWS_KEY)));
+  const [name, setName] = useState("");
+  const keep = (kept: readonly View[]) => {
+    writeText(VIEWS_KEY, JSON.stringify(kept));
+    setViews(kept);
+  };
+  const show = (view: View) => {
+    onColumns(view.columns);
+    void navigate(`${paths.jobs}${view.query && `?${view.query}`}`);
+  };
+  return (
+    <div className={styles.saved}>
+      {views.length === 0 && <p>A view keeps the filters, the order and the columns in this browser.</p>}
+      {views.map((view) => (
+        <div key={view.name}>
+          <Button look="quiet" onClick={() => show(view)}>
+            {view.name}
+          </Button>
+          <Button
+            look="quiet"
+            aria-label={`Delete the view ${view.name}`}
+            onClick={() => keep(views.filter((one) => one !== view))}
+          >
+            ×
+          </Button>
+        </div>
+      ))}
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          keep(withView(views, { name: name.trim(), query, columns }));
+          setName("");
+        }}
+      >
+        <input
+          type="text"
+          aria-label="Name of the view"
+          placeholder="Name"
+          maxLength={60}
+          value={name}
+          onChange={(event) => setName(event.target.value)}
+        />
+        <Button type="submit" disabled={!name.trim()}>
+          Save
+        </Button>
+      </form>
+    </div>
+  );
+}

@@ -1,0 +1,43 @@
+"""The list of jobs and the groups: filters in the address, bulk actions, and widths down to 360 pixels."""
+
+from playwright.sync_api import Page, expect
+
+from client.sdk import Client
+from tests.e2e.axe import violations
+from tests.e2e.conftest import NewPage
+
+CLIPPED = """() => [...document.querySelectorAll("main :not(thead, thead *, .visually-hidden)")].filter((one) => {
+    const { left, right, width, height } = one.getBoundingClientRect();
+    return width > 1 && height > 1 && (left < -1 || right > innerWidth + 1);
+}).map((one) => one.outerHTML.slice(0, 80))"""
+
+
+def test_job_list_filters_tags_and_selects(new_page: NewPage, client: Client, finished_job: str) -> None:
+    client.change_job(finished_job, tags=["first"])
+    page = new_page()
+    page.goto("/?q=nothing-like-this")
+    page.get_by_role("button", name="Clear the filters").last.click()
+    row = page.get_by_role("row").filter(has_text=finished_job)
+    row.get_by_role("button", name="first").click()
+    expect(page).to_have_url(f"{client.url}/?tag=first")
+    row.get_by_role("checkbox").check()
+    page.get_by_label("Tag for the selected jobs").fill("second")
+    page.get_by_role("button", name="Add tag").click()
+    expect(row.get_by_role("button", name="second")).to_be_visible()
+    page.get_by_role("button", name="Cancel", exact=True).click()
+    page.get_by_role("button", name="Cancel the jobs").click()
+    expect(page.get_by_role("alert")).to_be_visible()
+    assert violations(page) == []
+    for width in (360, 390, 800, 1280, 2560):
+        page.set_viewport_size({"width": width, "height": 844})
+        assert page.evaluate(CLIPPED) == [], width
+    _shows_groups(page, client)
+
+
+def _shows_groups(page: Page, client: Client) -> None:
+    group = client.create_group(name="Baselines")
+    page.goto("/groups")
+    page.get_by_role("link", name="Baselines").click()
+    expect(page.get_by_text("The group has no jobs yet")).to_be_visible()
+    assert violations(page) == []
+    assert page.url.endswith(group["id"])
