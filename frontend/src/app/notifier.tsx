@@ -6,6 +6,7 @@ import { answer, api, queryClient } from "@/lib/api/client";
 import type { JobSummary } from "@/lib/api/types";
 import { useNews } from "@/lib/live/use-live";
 import { useNotifications } from "@/lib/notifications";
+import { jobName } from "@/lib/states";
 
 const OPEN: JobSummary["status"][] = ["queued", "starting", "running", "pausing", "cancelling"];
 /** Jobs whose end is announced: the newest ones, as many as a stream may have. */
@@ -43,7 +44,10 @@ async function announce(id: string): Promise<void> {
   const job = await queryClient.query({ ...jobQuery(id), staleTime: 0 }).catch(() => null);
   if (!job) return;
   // Several tabs announce the same: a notification with the same tag takes the place of the one before.
-  const shown = new Notification(`${job.name}: ${job.status}`, { body: job.status_reason, tag: `${id} ${job.status}` });
+  const shown = new Notification(`${jobName(job)}: ${job.status}`, {
+    body: job.status_reason,
+    tag: `${id} ${job.status}`,
+  });
   shown.onclick = () => {
     window.focus();
     window.location.assign(paths.job(id));

@@ -43,6 +43,9 @@ const TONES: Record<string, Tone> = {
   info: "neutral",
 };
 
+/** The name of a job for people. A job may have none. */
+export const jobName = ({ name }: { readonly name: string }): string => name || "Unnamed job";
+
 const TERMINAL = new Set(["succeeded", "failed", "cancelled"]);
 
 export const statusTone = (status: string): Tone => TONES[status] ?? "neutral";

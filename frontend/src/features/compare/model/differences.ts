@@ -1,3 +1,5 @@
+import { jobName } from "@/lib/states";
+
 /** A field in which the runs differ, with a text for each run. */
 export interface Difference {
   readonly path: string;
@@ -37,7 +39,7 @@ export function grouped<Run extends { readonly id: string; readonly name: string
   runs: readonly Run[],
   field: string | null,
 ): { readonly label: string; readonly runs: readonly Run[] }[] {
-  if (field === null) return runs.map((run) => ({ label: run.name, runs: [run] }));
+  if (field === null) return runs.map((run) => ({ label: jobName(run), runs: [run] }));
   const groups = new Map<string, Run[]>();
   for (const run of runs) {
     const value = flattened(run.spec).get(field) ?? NOT_SET;

@@ -1,6 +1,7 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Combobox } from "@/components/combobox";
 import { jobsQuery } from "@/features/jobs/api";
+import { jobName } from "@/lib/states";
 import styles from "./compare.module.css";
 
 interface AddRunProps {
@@ -14,7 +15,7 @@ export function AddRun({ taken, onAdd }: AddRunProps) {
   const jobs = query.data?.pages.flatMap((page) => page.data) ?? [];
   const options = jobs
     .filter(({ id }) => !taken.includes(id))
-    .map(({ id, name }) => ({ value: id, label: `${name} (${id.slice(-6)})` }));
+    .map((job) => ({ value: job.id, label: `${jobName(job)} (${job.id.slice(-6)})` }));
   return (
     <div className={styles.add}>
       <Combobox

@@ -14,7 +14,7 @@ import { WinRateMatrix } from "@/features/compare/ui/win-rate-matrix";
 import { jobQuery } from "@/features/jobs/api";
 import { paths, useAddress } from "@/lib/address";
 import type { Job } from "@/lib/api/types";
-import { asStage, type Stage, STAGES, stageShort } from "@/lib/states";
+import { asStage, jobName, type Stage, STAGES, stageShort } from "@/lib/states";
 import styles from "./compare.module.css";
 
 /** Runs beside each other. The address names them, the stage, and the field that groups them. */
@@ -74,7 +74,7 @@ interface RunChipProps {
 }
 
 function RunChip({ id, job, colour, onRemove }: RunChipProps) {
-  const name = job?.name ?? id;
+  const name = job ? jobName(job) : id;
   return (
     <span className={styles.chip}>
       <i style={{ background: lineColour(colour) }} aria-hidden />

@@ -6,6 +6,7 @@ import { bestOf, FIGURES } from "@/features/compare/model/figures";
 import { paths } from "@/lib/address";
 import type { Job } from "@/lib/api/types";
 import { NO_VALUE } from "@/lib/format";
+import { jobName } from "@/lib/states";
 import styles from "./compare.module.css";
 
 /** The results of the runs, one line each; the best of each figure is marked. */
@@ -40,7 +41,7 @@ export function RunName({ job, colour }: { job: Job; colour: number }) {
   return (
     <span className={styles.name}>
       <i style={{ background: lineColour(colour) }} aria-hidden />
-      <Link to={paths.job(job.id)}>{job.name}</Link>
+      <Link to={paths.job(job.id)}>{jobName(job)}</Link>
     </span>
   );
 }

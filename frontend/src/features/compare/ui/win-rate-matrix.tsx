@@ -4,6 +4,7 @@ import { evaluationQuery } from "@/features/compare/api";
 import { winRates } from "@/features/compare/model/win-rates";
 import type { Job } from "@/lib/api/types";
 import { NO_VALUE, percent } from "@/lib/format";
+import { jobName } from "@/lib/states";
 import styles from "./compare.module.css";
 
 /** Judged runs against each other, on the prompts that they share. Nothing is shown without two of them. */
@@ -21,10 +22,10 @@ export function WinRateMatrix({ jobs }: { jobs: readonly Job[] }) {
         Share of the prompts on which the run of the row is judged better than the run of the column. A tie counts half.
         Compare runs with the same judge only. At most {prompts} prompts are shared.
       </p>
-      <Table look="plain" head={["", ...judged.map(({ name }) => name)]} className={styles.matrix}>
+      <Table look="plain" head={["", ...judged.map(jobName)]} className={styles.matrix}>
         {judged.map((job, row) => (
           <tr key={job.id}>
-            <th scope="row">{job.name}</th>
+            <th scope="row">{jobName(job)}</th>
             {rates[row]?.map((rate, column) => (
               <td
                 key={judged[column]?.id}

@@ -5,6 +5,7 @@ import { COLUMNS, type ColumnId } from "@/features/jobs/model/columns";
 import { JobCell } from "@/features/jobs/ui/job-cells";
 import { paths } from "@/lib/address";
 import type { JobSummary } from "@/lib/api/types";
+import { jobName } from "@/lib/states";
 import styles from "./jobs.module.css";
 
 interface JobTableProps {
@@ -56,7 +57,7 @@ export function JobTable({ jobs, columns, sort, onSort, selected, onSelect, onTa
             />
           </td>
           <td className={styles.name}>
-            <RowLink to={paths.job(job.id)}>{job.name || "Unnamed job"}</RowLink>
+            <RowLink to={paths.job(job.id)}>{jobName(job)}</RowLink>
             <code>{job.id}</code>
           </td>
           {chosen.map(({ id }) => (

@@ -16,6 +16,7 @@ const SINGLE_KEYS = "proximal-single-keys";
 /** The search of Ctrl-K with its button, the list of keys of "?", and the keys that open pages. */
 export function Palette() {
   const [shown, setShown] = useState<"search" | "keys" | null>(null);
+  const [text, setText] = useState("");
   const [singleKeys, setSingleKeys] = useState(() => readText(SINGLE_KEYS) !== "off");
   const close = () => setShown(null);
   const navigate = useNavigate();
@@ -25,19 +26,24 @@ export function Palette() {
     if (to === paths.docs) window.location.assign(to);
     else void navigate(to);
   };
-  useKeys(singleKeys, { search: () => setShown("search"), help: () => setShown("keys"), go });
+  const search = () => {
+    setText("");
+    setShown("search");
+  };
+  useEarlyText(shown === "search", (typed) => setText((before) => before + typed));
+  useKeys(singleKeys, { search, help: () => setShown("keys"), go });
   const switchSingleKeys = (on: boolean) => {
     writeText(SINGLE_KEYS, on ? "on" : "off");
     setSingleKeys(on);
   };
   return (
     <>
-      <Button look="quiet" onClick={() => setShown("search")} aria-label="Go to (Ctrl K)" title="Go to… (Ctrl K)">
+      <Button look="quiet" onClick={search} aria-label="Go to (Ctrl K)" title="Go to… (Ctrl K)">
         <SearchIcon />
       </Button>
       <Dialog open={shown === "search"} title="Go to" onClose={close}>
         <Suspense fallback={null}>
-          <Search onGo={go} />
+          <Search text={text} onText={setText} onGo={go} />
         </Suspense>
       </Dialog>
       <Dialog open={shown === "keys"} title="Keyboard shortcuts" onClose={close}>
@@ -45,6 +51,22 @@ export function Palette() {
       </Dialog>
     </>
   );
+}
+
+/** Keeps what is typed before the field is there: its code may still be loading. */
+function useEarlyText(isOpen: boolean, onText: (typed: string) => void): void {
+  const take = useEffectEvent((event: KeyboardEvent) => {
+    if (event.target instanceof HTMLInputElement || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key.length !== 1) return;
+    event.preventDefault();
+    onText(event.key);
+  });
+  useEffect(() => {
+    if (!isOpen) return;
+    const listen = (event: KeyboardEvent) => take(event);
+    window.addEventListener("keydown", listen, true);
+    return () => window.removeEventListener("keydown", listen, true);
+  }, [isOpen]);
 }
 
 interface Actions {

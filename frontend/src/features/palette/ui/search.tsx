@@ -1,13 +1,19 @@
 import { useQuery } from "@tanstack/react-query";
-import { useDeferredValue, useState } from "react";
+import { useDeferredValue } from "react";
 import { type CommandGroup, CommandList } from "@/components/command-list";
 import { searchQuery } from "@/features/palette/api";
 import { placesFor, spoken } from "@/features/palette/model";
 import { paths } from "@/lib/address";
+import { jobName } from "@/lib/states";
+
+interface SearchProps {
+  text: string;
+  onText: (text: string) => void;
+  onGo: (to: string) => void;
+}
 
 /** Pages, jobs and datasets by name. Loaded when it is first opened. */
-export function Search({ onGo }: { onGo: (to: string) => void }) {
-  const [text, setText] = useState("");
+export function Search({ text, onText, onGo }: SearchProps) {
   const asked = useDeferredValue(text.trim());
   const found = useQuery(searchQuery(asked));
   const { jobs = [], datasets = [] } = found.data ?? {};
@@ -25,7 +31,7 @@ export function Search({ onGo }: { onGo: (to: string) => void }) {
       label: "Jobs",
       commands: jobs.map((job) => ({
         id: job.id,
-        label: job.name,
+        label: jobName(job),
         hint: job.status,
         run: () => onGo(paths.job(job.id)),
       })),
@@ -46,7 +52,7 @@ export function Search({ onGo }: { onGo: (to: string) => void }) {
       label="Go to a page, a job or a dataset"
       placeholder="Name of a page, a job or a dataset"
       text={text}
-      onText={setText}
+      onText={onText}
       groups={groups}
       status={statusOf(found.isError, found.isFetching, groups.length)}
     />

@@ -5,7 +5,7 @@ import { jobQuery } from "@/features/jobs/api";
 import { paths } from "@/lib/address";
 import type { Job, JobSummary } from "@/lib/api/types";
 import { count } from "@/lib/format";
-import { stageShort } from "@/lib/states";
+import { jobName, stageShort } from "@/lib/states";
 import styles from "./about.module.css";
 
 const MOST_ANCESTORS = 8;
@@ -17,7 +17,7 @@ export function Lineage({ job }: { job: Job }) {
       <Ancestors of={job} depth={0} />
       <li>
         <span className={`${styles.job} ${styles.present}`} aria-current="page">
-          <b>{job.name || "Unnamed job"}</b>
+          <b>{jobName(job)}</b>
           <StatusBadge status={job.status} />
           {job.attempt > 1 && <span>{count(job.attempt, "attempt")}: it was resumed or tried again</span>}
         </span>

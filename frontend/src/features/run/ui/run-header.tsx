@@ -9,6 +9,7 @@ import { processesOf, seedsOf } from "@/features/run/model/spec";
 import { paths } from "@/lib/address";
 import type { Job, JobEvent } from "@/lib/api/types";
 import { duration, secondsBetween } from "@/lib/format";
+import { jobName } from "@/lib/states";
 import styles from "./run.module.css";
 
 interface RunHeaderProps {
@@ -19,7 +20,7 @@ interface RunHeaderProps {
 
 /** Name, state, connection and actions in one line; the facts and tags in the next. */
 export function RunHeader({ job, pulse, log }: RunHeaderProps) {
-  const name = job.name || "Unnamed job";
+  const name = jobName(job);
   useDocumentTitle(`${name} (${job.status})`);
   return (
     <header className={styles.header} data-wide>

@@ -10,6 +10,7 @@ import { defaultsOf, pruned, type SpecNode, specTree } from "@/features/run/mode
 import { useAddress } from "@/lib/address";
 import type { Job } from "@/lib/api/types";
 import { count } from "@/lib/format";
+import { jobName } from "@/lib/states";
 import styles from "./spec.module.css";
 
 const DEFAULTS = "defaults";
@@ -98,7 +99,7 @@ interface OtherProps {
 function Other({ value, present, onChange }: OtherProps) {
   const jobs = useInfiniteQuery(jobsQuery);
   const found = jobs.data?.pages.flatMap((page) => page.data).filter(({ id }) => id !== present) ?? [];
-  const options = found.map(({ id, name }) => ({ value: id, label: `${name || "Unnamed job"} (${id.slice(0, 10)}…)` }));
+  const options = found.map((one) => ({ value: one.id, label: `${jobName(one)} (${one.id.slice(0, 10)}…)` }));
   return (
     <Combobox
       label="Compare with"
