@@ -12,7 +12,7 @@ from playwright.sync_api import Locator, Page, Route, expect
 from client.sdk import Client
 from tests.client.conftest import Up
 from tests.e2e.axe import violations
-from tests.e2e.conftest import NewPage
+from tests.e2e.conftest import TINY, NewPage
 from tests.waiting import eventually
 
 PAIRS = {"one?": ("1", "uno"), "two?": ("2", "due"), "three?": ("3", "tre"), "four?": ("4", "quattro")}
@@ -340,3 +340,13 @@ def test_every_annotation_page_fits_and_can_be_read_by_all(
         expect(page.get_by_label(re.compile("^Loading"))).to_have_count(0)
         assert page.evaluate("document.documentElement.scrollWidth") <= width, path
         assert violations(page) == [], path
+
+
+def test_round_on_a_labelled_dataset_offers_all_rows(new_page: NewPage, client: Client) -> None:
+    dataset = client.upload_dataset(TINY / "preferences.jsonl", "preferences")["id"]
+    eventually(lambda: any(report["result"] for report in client.list_reports(dataset)))
+    page = new_page()
+    page.goto(f"/annotate/new?dataset={dataset}")
+    expect(page.get_by_label("Which rows")).to_have_value("all")
+    page.get_by_role("button", name="Create the round").click()
+    expect(page.get_by_role("link", name="Start annotating")).to_be_visible(timeout=WAIT_MS)

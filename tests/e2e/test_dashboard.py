@@ -98,7 +98,7 @@ def test_a_running_job_is_tuned_paused_and_cancelled(new_page: NewPage, submit_p
     page.goto(f"/jobs/{job_id}")
     page.get_by_role("button", name="Live settings").click(timeout=60_000)
     page.get_by_label("KL coefficient").fill("-1")
-    expect(page.get_by_text("The value must be at least 0.")).to_be_visible()
+    expect(page.get_by_text("The value must be at least 0 and at most 100.")).to_be_visible()
     page.get_by_label("KL coefficient").fill("0.2")
     page.get_by_role("button", name="Apply").click()
     expect(page.get_by_text(re.compile("→ 0.2. Done after step"))).to_be_visible(timeout=60_000)

@@ -116,7 +116,8 @@ class PPOStage:
         if spec.log_samples:
             shown = to_completions(result.experience.scored, self.data.held_out.judge, spec.log_samples)
         if self.evaluates(index):
-            tables = token_tables(result, self.context.codec.tokenizer, spec)
+            if shown:
+                tables = token_tables(result, self.context.codec.tokenizer, spec)
             held_out = self.evaluation.samples(spec.log_held_out)
         rows = zip_longest(shown, tables[: len(shown)])
         self._show(index + 1, [*(row.sample(token_table=table) for row, table in rows), *held_out])

@@ -64,7 +64,7 @@ def update(
         try:
             metrics, tokens = minibatch.accumulate(learners, only_critic)
             for values_BR, found_BR in zip(last_pass, tokens, strict=True):
-                values_BR[minibatch.rows_B] = found_BR
+                values_BR[minibatch.rows_B] = found_BR.to(values_BR)
             if old_BR is None:  # the only step of this iteration, over all rows
                 old_BR = torch.empty_like(tokens.old_logprobs_BR)
                 old_BR[minibatch.rows_B] = tokens.old_logprobs_BR

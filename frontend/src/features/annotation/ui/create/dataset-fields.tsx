@@ -1,4 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
+import { useEffect, useEffectEvent } from "react";
 import { bareDataset, versionOf } from "@/features/annotation/model/round";
 import { Field, type FieldsProps } from "@/features/annotation/ui/create/field";
 import { DatasetSelect } from "@/features/annotation/ui/create/selects";
@@ -9,6 +10,11 @@ import styles from "./create.module.css";
 /** Fields of a round over existing rows: those without a label, or all of them. */
 export function DatasetFields({ draft, problems, onChange }: FieldsProps) {
   const unlabelled = useUnlabelled(draft.dataset);
+  // A round without items would fail. The user may still choose otherwise.
+  const offersAll = useEffectEvent(() => onChange({ rows: "all" }));
+  useEffect(() => {
+    if (unlabelled === 0) offersAll();
+  }, [unlabelled, draft.dataset]);
   return (
     <div className={styles.fields}>
       <DatasetSelect
@@ -17,9 +23,9 @@ export function DatasetFields({ draft, problems, onChange }: FieldsProps) {
         problem={problems.dataset}
         kinds={["preferences"]}
         value={draft.dataset}
-        onChange={(dataset) => onChange({ dataset })}
+        onChange={(dataset) => onChange({ dataset, rows: "unlabelled" })}
       />
-      <Field label="Which rows" note={unlabelled}>
+      <Field label="Which rows" note={unlabelled === undefined ? undefined : unlabelledText(unlabelled)}>
         <select
           value={draft.rows}
           onChange={(event) => onChange({ rows: event.target.value === "all" ? "all" : "unlabelled" })}
@@ -41,14 +47,16 @@ export function DatasetFields({ draft, problems, onChange }: FieldsProps) {
   );
 }
 
-/** How many rows of a version have no label, as its report counted; nothing is said until it has. */
-function useUnlabelled(reference: string): string | undefined {
+/** Number of rows of a version without a label, as its report counted them; undefined before it has. */
+function useUnlabelled(reference: string): number | undefined {
   const id = bareDataset(reference);
   const dataset = useQuery({ ...datasetQuery(id), enabled: id.startsWith("ds_") });
   const version = versionOf(reference) ?? dataset.data?.version ?? 0;
   const reports = useQuery({ ...reportsQuery(id, version), enabled: version > 0 });
-  const rows = reports.data?.find((report) => report.result)?.result?.summary.unlabelled;
-  if (rows === undefined) return undefined;
+  return reports.data?.find((report) => report.result)?.result?.summary.unlabelled;
+}
+
+function unlabelledText(rows: number): string {
   if (rows === 0) return "Every row of it has a label.";
   return `${count(rows, "row")} of it ${rows === 1 ? "has" : "have"} none.`;
 }
