@@ -1,7 +1,8 @@
-import { lazy, type ReactNode, Suspense, useRef, useState } from "react";
+import { type ReactNode, Suspense, useRef, useState } from "react";
 import { buttonClass } from "@/components/button";
+import { loadable } from "@/components/loadable";
 
-const MenuBox = lazy(async () => ({ default: (await import("@/components/overlay")).MenuBox }));
+const MenuBox = loadable(async () => (await import("@/components/overlay")).MenuBox);
 
 export interface MenuEntry {
   readonly label: string;

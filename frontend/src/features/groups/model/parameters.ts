@@ -1,5 +1,6 @@
 import type { GroupJob } from "@/features/groups/api";
 import { NO_VALUE } from "@/lib/format";
+import { hasEnded } from "@/lib/states";
 
 /** The fields in which the jobs of a group differ, each once, in the order in which they occur. */
 export const parametersOf = (jobs: readonly Pick<GroupJob, "values">[]): readonly string[] => [
@@ -12,8 +13,6 @@ export function valueText(value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
-const ENDED = ["succeeded", "failed", "cancelled"];
-
 /** How many jobs have not ended. */
 export const openCount = (statuses: Readonly<Record<string, number>>): number =>
-  Object.entries(statuses).reduce((sum, [status, jobs]) => sum + (ENDED.includes(status) ? 0 : jobs), 0);
+  Object.entries(statuses).reduce((sum, [status, jobs]) => sum + (hasEnded(status) ? 0 : jobs), 0);

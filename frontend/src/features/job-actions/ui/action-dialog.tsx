@@ -1,8 +1,9 @@
-import { lazy, Suspense } from "react";
+import { Suspense } from "react";
+import { loadable } from "@/components/loadable";
 import type { JobSummary } from "@/lib/api/types";
 
 /** The dialogs are loaded when the first one opens. */
-const Dialogs = lazy(async () => ({ default: (await import("@/features/job-actions/ui/dialogs")).JobDialog }));
+const Dialogs = loadable(async () => (await import("@/features/job-actions/ui/dialogs")).JobDialog);
 
 export type DialogAction = "cancel" | "delete" | "branch" | "extend" | "edit" | "command";
 

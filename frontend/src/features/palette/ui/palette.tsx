@@ -1,4 +1,4 @@
-import { lazy, Suspense, useEffect, useEffectEvent, useState } from "react";
+import { Suspense, useEffect, useEffectEvent, useState } from "react";
 import { useNavigate } from "react-router";
 import { tinykeys } from "tinykeys";
 import { Button } from "@/components/button";
@@ -8,8 +8,9 @@ import { isTaken, PLACES, spoken } from "@/features/palette/model";
 import { paths } from "@/lib/address";
 import { readText, writeText } from "@/lib/stored";
 import styles from "./palette.module.css";
+import { loadable } from "@/components/loadable";
 
-const Search = lazy(async () => ({ default: (await import("@/features/palette/ui/search")).Search }));
+const Search = loadable(async () => (await import("@/features/palette/ui/search")).Search);
 
 const SINGLE_KEYS = "proximal-single-keys";
 
