@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from client.local.folder import DataFolder
 from client.sdk import Client
@@ -69,6 +69,7 @@ def browser() -> Iterator[Browser]:
     path = str(own) if own.exists() else next(filter(None, map(shutil.which, NAMES)), None)
     if path is None:
         pytest.fail("There is no Chromium. `make test` finds or installs one; or install it yourself.", pytrace=False)
+    expect.set_options(timeout=20_000)  # the tests of the other processes can keep both cores busy for seconds
     with sync_playwright() as playwright:
         options = [f"--disable-features={','.join(UNUSED_FEATURES)}"]
         browser = playwright.chromium.launch(executable_path=path, args=options)

@@ -239,7 +239,7 @@ def test_a_finding_of_the_report_leads_to_its_rows_and_is_mended(
     expect(finding).to_contain_text("5 (14.3 %)", timeout=READY_MS)
     expect(page.get_by_role("region", name=re.compile("^Prompts"))).to_be_visible()
     finding.get_by_role("link", name="Show the rows").click()
-    expect(page.get_by_label("Finding")).to_have_value("duplicate_rows")
+    expect(page.get_by_label("Finding", exact=True)).to_have_value("duplicate_rows")
     expect(page.locator("[data-row]")).to_have_count(5)
     expect(page.locator("[data-row]").first).to_have_attribute("data-row", "31")
     page.get_by_role("tab", name="Report").click()

@@ -57,7 +57,8 @@ const PAGES = [
 /** The pages by address. */
 export function Router() {
   return (
-    <BrowserRouter>
+    // Fields, tabs and boxes take their state from the address. In a transition, a stream of events would delay their change.
+    <BrowserRouter useTransitions={false}>
       <Routes>
         <Route element={<Shell />}>
           <Route path="/" element={<JobsPage />} />
