@@ -1,11 +1,12 @@
 """The places of queued jobs: position, the reason why a job waits, and when it is expected to start.
 
-The cost is that of a few queries for any number of jobs. The position is an estimate: it follows the priority classes and
-the fair share, and leaves out ageing, quotas and jobs that will be submitted.
+The position follows the policy of the claim: it is the number of claims until the job starts, if all were made now. So it
+leaves out quotas, the time until then, and jobs that will be submitted. The cost is that of a few queries for any number
+of jobs: positions after `_FARTHEST` are estimated from priorities and ages alone.
 """
 
 import heapq
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -17,14 +18,18 @@ from core.models import Job, JobAttempt, Owner, Worker
 from core.models.jobs import JobStatus, Outcome, WorkerState
 from core.quotas import QuotaName, Quotas, owner_quotas
 from core.scheduling.claim import policy_of
+from core.scheduling.lines import count_lines, read_jobs_of_lines
 from core.scheduling.matching import Capacity, Requirement
+from core.scheduling.policy import Line, serving_order
 from core.scheduling.shares import share_of
 from core.settings import Settings, get_settings
 
 _RECENT = 50
 """Finished attempts whose mean time is the estimate for a job."""
 _FARTHEST = 1000
-"""Last position with an expected start."""
+"""Last position that follows the claim's order, and that has an expected start."""
+_READ, _READ_OF_LINE = 5000, 20
+"""Queued jobs that are read to find these positions: all lines together, and at least of each line."""
 
 
 @dataclass(frozen=True)
@@ -32,22 +37,11 @@ class QueuePlace:
     """The place of a queued job."""
 
     position: int
-    """1: it is the next job of its kind."""
+    """1: it is the next job that a worker for any job takes."""
     reason: str
     """Why it waits, as a sentence."""
     expected_start: datetime | None
     """None if it cannot start at present, or if no job has finished yet from which to estimate."""
-
-
-@dataclass(frozen=True)
-class _Waiting:
-    """The queued jobs of one owner with one priority."""
-
-    owner_id: str
-    priority: int
-    jobs: int
-    turn: tuple[float, datetime]
-    """The owner's use, and the time of its oldest job: the owner with the smaller one is served first."""
 
 
 def queue_places(session: Session, jobs: Sequence[Job]) -> dict[str, QueuePlace]:
@@ -129,41 +123,43 @@ def _why_over_quota(name: QuotaName, quotas: Quotas, slots: int) -> str:
 
 
 def _positions(session: Session, jobs: Sequence[Job], settings: Settings, now: datetime) -> dict[str, int]:
-    """Owners of one priority take turns, the one with the smaller use first. Higher priorities come before."""
-    waiting = _waiting(session, settings, now)
-    owners = {job.owner_id for job in jobs}
-    place_of = func.row_number().over(partition_by=(Job.owner_id, Job.priority), order_by=(Job.created_at, Job.id))
-    own = select(Job.id, place_of.label("place"))
-    own = own.where(Job.status == JobStatus.QUEUED, Job.owner_id.in_(owners))
-    numbered = own.subquery()
-    places = dict(
-        session.execute(
-            select(numbered.c.id, numbered.c.place).where(numbered.c.id.in_([job.id for job in jobs]))
-        ).all()
-    )
-    turns = {(one.owner_id, one.priority): one.turn for one in waiting}
-    found = {}
-    for job in jobs:
-        place, turn = places.get(job.id, 1), turns.get((job.owner_id, job.priority))
-        before = sum(one.jobs for one in waiting if one.priority > job.priority)
-        for one in waiting:
-            if one.priority == job.priority and one.owner_id != job.owner_id and turn is not None:
-                before += min(one.jobs, place if one.turn < turn else place - 1)
-        found[job.id] = before + place
-    return found
-
-
-def _waiting(session: Session, settings: Settings, now: datetime) -> list[_Waiting]:
-    policy, at = policy_of(settings), now.timestamp()
-    groups = select(Job.owner_id, Job.priority, func.count(), func.min(Job.created_at))
-    groups = groups.where(Job.status == JobStatus.QUEUED).group_by(Job.owner_id, Job.priority)
-    rows = session.execute(groups).all()
-    owners = session.scalars(select(Owner).where(Owner.id.in_({row[0] for row in rows})))
+    waiting = _waiting(session)
+    owners = session.scalars(select(Owner).where(Owner.id.in_({line.owner_id for line, _ in waiting.lines})))
     shares = {owner.id: share_of(owner) for owner in owners}
-    return [
-        _Waiting(owner_id, priority, count, (policy.use(shares[owner_id], at), oldest))
-        for owner_id, priority, count, oldest in rows
-    ]
+    missing = {job.id for job in jobs}
+    found = {}
+    position = 0
+    for job_id in serving_order(waiting.lines, shares, now.timestamp(), policy_of(settings)):
+        position += 1
+        if job_id in missing:
+            missing.remove(job_id)
+            found[job_id] = position
+        if not missing or position == _FARTHEST or job_id in waiting.ends:
+            break
+    return found | _far_positions(session, missing, position)
+
+
+@dataclass(frozen=True)
+class _Waiting:
+    lines: list[tuple[Line, list[tuple[str, float]]]]
+    ends: set[str]
+    """Jobs after which a line has jobs that were not read."""
+
+
+def _waiting(session: Session) -> _Waiting:
+    most = max(_READ_OF_LINE, _READ // max(1, count_lines(session)))
+    lines = read_jobs_of_lines(session, most)
+    return _Waiting(lines, {following[-1][0] for _, following in lines if len(following) + 1 == most})
+
+
+def _far_positions(session: Session, job_ids: Collection[str], served: int) -> dict[str, int]:
+    """Estimates for jobs that the first `served` claims do not reach."""
+    if not job_ids:
+        return {}
+    order = func.row_number().over(order_by=(Job.priority.desc(), Job.created_at, Job.id)).label("place")
+    numbered = select(Job.id, order).where(Job.status == JobStatus.QUEUED).subquery()
+    places = dict(session.execute(select(numbered.c.id, numbered.c.place).where(numbered.c.id.in_(job_ids))).all())
+    return {job_id: max(places.get(job_id, 1), served + 1) for job_id in job_ids}
 
 
 class _Starts:

@@ -7,15 +7,16 @@ Jobs are queued under a lock of their row or of their owner's submissions, but n
 when another program queues a job, or when the last check of an old row overlaps with a submission. The sweeper adds it.
 """
 
-from sqlalchemy import text
+from sqlalchemy import func, select, text
 from sqlalchemy.orm import Session
 
+from core.models import queue_lines
 from core.scheduling.matching import Requirement
 from core.scheduling.policy import Line
 
 _KEY = "owner_id, priority, requirement"
 _FIRST_JOB = f"""
-    SELECT id, slots FROM jobs WHERE status = 'queued' AND ({_KEY}) = (line.owner_id, line.priority, line.requirement)
+    SELECT id FROM jobs WHERE status = 'queued' AND ({_KEY}) = (line.owner_id, line.priority, line.requirement)
     ORDER BY created_at, id LIMIT 1"""
 _WAIT_ANEW = text(
     """
@@ -59,9 +60,18 @@ _REMOVE_EMPTY = text(
 )
 _READ = text(
     f"""
-    SELECT first.id, {_KEY}, extract(epoch FROM waits_since)::float8 AS waits_since,
-        extract(epoch FROM oldest)::float8 AS created_at
-    FROM queue_lines AS line CROSS JOIN LATERAL ({_FIRST_JOB}) AS first
+    SELECT {_KEY}, extract(epoch FROM waits_since)::float8 AS waits_since, extract(epoch FROM oldest)::float8 AS oldest,
+        jobs.ids, jobs.times
+    FROM queue_lines AS line CROSS JOIN LATERAL (
+        SELECT array_agg(id ORDER BY created_at, id) AS ids,
+            array_agg(extract(epoch FROM created_at)::float8 ORDER BY created_at, id) AS times
+        FROM (
+            SELECT id, created_at FROM jobs
+            WHERE status = 'queued' AND ({_KEY}) = (line.owner_id, line.priority, line.requirement)
+            ORDER BY created_at, id LIMIT :most
+        ) AS of_line
+    ) AS jobs
+    WHERE jobs.ids IS NOT NULL
     """
 )
 
@@ -79,16 +89,22 @@ def repair_lines(session: Session) -> None:
     session.execute(_ADD_MISSING)
 
 
+def count_lines(session: Session) -> int:
+    """The number of lines, also of those without jobs."""
+    count: int = session.scalars(select(func.count()).select_from(queue_lines)).one()
+    return count
+
+
 def read_lines(session: Session) -> list[Line]:
     """All lines with a queued job."""
-    return [
-        Line(
-            row.id,
-            row.owner_id,
-            row.created_at,
-            row.waits_since,
-            row.priority,
-            Requirement.from_stored(row.requirement),
-        )
-        for row in session.execute(_READ)
-    ]
+    return [line for line, _ in read_jobs_of_lines(session, 1)]
+
+
+def read_jobs_of_lines(session: Session, most: int) -> list[tuple[Line, list[tuple[str, float]]]]:
+    """All lines with a queued job, and the id and submission time of each job that follows the first. At most `most` jobs a line."""
+    found = []
+    for row in session.execute(_READ, {"most": most}):
+        need = Requirement.from_stored(row.requirement)
+        line = Line(row.ids[0], row.owner_id, row.oldest, row.waits_since, row.priority, need)
+        found.append((line, list(zip(row.ids[1:], row.times[1:], strict=True))))
+    return found

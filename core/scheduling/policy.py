@@ -13,9 +13,10 @@ are ordered by:
 `core/scheduling/claim.py` applies the same policy as SQL. A test compares the two on random queues.
 """
 
+import heapq
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import IntEnum
 from typing import Literal
@@ -142,6 +143,38 @@ def choose(
     fitting = (line for line in lines if capacity.fits(line.requirement))
     allowed = (line for line in fitting if not over_quota(line, shares[line.owner_id], quotas[line.owner_id], now))
     return min(allowed, key=lambda line: order_key(line, shares[line.owner_id], now, policy), default=None)
+
+
+def serving_order(
+    waiting: Iterable[tuple[Line, Sequence[tuple[str, float]]]],
+    shares: Mapping[str, Share],
+    now: float,
+    policy: Policy,
+) -> Iterator[str]:
+    """The ids of queued jobs, in the order in which claims at the time `now` would start them. Capacities and quotas are left out.
+
+    `waiting` has each line, and the id and submission time of each job that follows its first one. A claim lets its line wait
+    anew and adds to its owner's use, so keys only grow. A key that is still right when it leaves the heap is the smallest.
+    """
+    held = dict(shares)
+    lines = [(line, iter(following)) for line, following in waiting]
+    heap = [(order_key(line, held[line.owner_id], now, policy), at) for at, (line, _) in enumerate(lines)]
+    heapq.heapify(heap)
+    while heap:
+        key, at = heap[0]
+        line, following = lines[at]
+        share = held[line.owner_id]
+        current = order_key(line, share, now, policy)
+        if current != key:
+            heapq.heapreplace(heap, (current, at))
+            continue
+        yield line.job_id
+        held[line.owner_id] = share.after(now, policy.half_life, jobs=1, slots=line.requirement.slots)
+        job = next(following, None)
+        if job is None:
+            heapq.heappop(heap)
+        else:
+            lines[at] = replace(line, job_id=job[0], created_at=job[1], waits_since=now), following
 
 
 def over_quota(line: Line, share: Share, quotas: Quotas, now: float) -> bool:

@@ -13,6 +13,7 @@ from core.jobs.waking import wake_for, wake_idle_workers
 from core.jobs.workers import MachineReport, online_workers, report_worker, set_worker_state, sign_off
 from core.models import Job, Owner
 from core.models.jobs import WorkerState
+from core.scheduling.lines import repair_lines
 from core.scheduling.matching import Capacity, Requirement
 from core.settings import Settings
 from tests.core.factories import make_job, make_key
@@ -116,9 +117,38 @@ def test_owners_take_turns_in_the_positions(session: Session) -> None:
     ]
     jobs[4].priority = 1
     session.get_one(Owner, b).decayed_use = 100.0
+    session.flush()
+    repair_lines(session)
     session.commit()
     places = queue_places(session, jobs)
     assert [places[job.id].position for job in jobs] == [2, 4, 5, 3, 1]
+
+
+def test_position_counts_the_ageing_of_a_line(session: Session) -> None:
+    """The line of low priority has waited for 25 hours. Its first job has the rank of `high`; the second has not."""
+    old, new = (make_key(session, name).owner_id for name in ("old", "new"))
+    jobs = [make_job(session, old), make_job(session, old), make_job(session, new), make_job(session, new)]
+    session.execute(text("UPDATE jobs SET priority = CASE owner_id WHEN :old THEN -1 ELSE 0 END"), {"old": old})
+    session.execute(
+        text(
+            "UPDATE queue_lines SET priority = CASE owner_id WHEN :old THEN -1 ELSE 0 END,"
+            " waits_since = now() - CASE owner_id WHEN :old THEN interval '25 h' ELSE interval '0' END"
+        ),
+        {"old": old},
+    )
+    session.expire_all()
+    places = queue_places(session, jobs)
+    assert [places[job.id].position for job in jobs] == [1, 4, 2, 3]
+    claimed = [attempts.claim(session, f"wrk_{number}") for number in range(4)]
+    assert [claim and claim.job_id for claim in claimed] == [jobs[at].id for at in (0, 2, 3, 1)]
+
+
+def test_position_of_a_far_job_is_estimated(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("core.jobs.queue_places._FARTHEST", 2)
+    owner = make_key(session).owner_id
+    jobs = [make_job(session, owner) for _ in range(4)]
+    places = queue_places(session, jobs)
+    assert [places[job.id].position for job in jobs] == [1, 2, 3, 4]
 
 
 def test_expected_start_follows_running_jobs_and_mean_time(session: Session) -> None:

@@ -8800,7 +8800,7 @@ export interface components {
         QueuePlaceView: {
             /**
              * Position
-             * @description 1: it starts next. The estimate follows priorities and fair share, and other submissions change it.
+             * @description 1: it starts next. The estimate follows priorities, ageing and fair share, and other submissions change it.
              */
             position: number;
             /**
