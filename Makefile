@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 JSON ?= out/gpu.json
 
-.PHONY: help setup demo up test test-unit test-costs test-slow test-rounding check bench bench-platform bench-dashboard gpu format openapi reference docs clean
+.PHONY: help setup demo up test test-unit test-costs test-slow test-rounding check bench bench-platform bench-dashboard lighthouse gpu format openapi reference docs clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -71,6 +71,11 @@ bench-dashboard: JSON = out/dashboard.json
 bench-dashboard: setup ## measure the dashboard's charts in a browser, figures into JSON=FILE
 	@$(BIN)/python .setup browser
 	@$(BIN)/python -m benchmarks.dashboard --json "$(JSON)" $(ARGS)
+
+lighthouse: JSON = out/lighthouse.json
+lighthouse: setup ## rate the list, run and compare pages with Lighthouse, scores into JSON=FILE (5 minutes)
+	@$(BIN)/python .setup lighthouse
+	@$(BIN)/python -m benchmarks.lighthouse --json "$(JSON)" $(ARGS)
 
 gpu: ## prove the GPU path with the Python at hand, figures into JSON=FILE (9 minutes; without a GPU a rehearsal)
 	@"$(PYTHON)" -m benchmarks.gpu_suite --json "$(JSON)" $(ARGS)

@@ -1,4 +1,5 @@
-"""Installs the project: `python3 .setup` (everything that running needs) or `python3 .setup browser` (for the tests).
+"""Installs the project: `python3 .setup` (everything that running needs), `python3 .setup browser` (for the tests), or
+`python3 .setup lighthouse` (for `make lighthouse`, with the browser).
 
 Standard library only, since it runs before anything is installed. Each step leaves a stamp of what it was done for, so
 that doing it again costs nothing and a half-done set-up goes on where it stopped.
@@ -19,6 +20,9 @@ def main(arguments: list[str]) -> int:
     try:
         if arguments == ["browser"]:
             browser.ensure(ROOT)
+        elif arguments == ["lighthouse"]:
+            browser.ensure(ROOT)
+            dashboard.ensure_lighthouse(ROOT)
         else:
             packages.ensure(ROOT)
             dashboard.ensure(ROOT)

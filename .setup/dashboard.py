@@ -33,6 +33,18 @@ def ensure(root: Path) -> None:
     )
 
 
+def ensure_lighthouse(root: Path) -> None:
+    """Lighthouse has 185 MB, so only the command that needs it installs it."""
+    folder, venv = root / "benchmarks" / "lighthouse", root / ".venv"
+    env = node_environment(venv)
+    once(
+        venv / "stamps" / "lighthouse",
+        digest([folder / "package-lock.json"], env["PATH"].split(os.pathsep)[0]),
+        folder / "node_modules",
+        lambda: run("Lighthouse (185 MB)", ["npm", "ci"], venv / "logs" / "lighthouse.log", env, folder),
+    )
+
+
 def node_environment(venv: Path) -> dict[str, str]:
     """An environment whose PATH leads to a Node that is new enough: the machine's, or one from a Python wheel."""
     own = venv / "node" / "bin"

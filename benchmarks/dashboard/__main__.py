@@ -4,8 +4,6 @@ It starts a platform, stores two runs without a trainer, and looks at them in Ch
 """
 
 import argparse
-import shutil
-import sys
 import tempfile
 import threading
 import time
@@ -18,6 +16,7 @@ from typing import Any
 import httpx
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from benchmarks.browser import OPTIONS, chromium
 from benchmarks.places import cores, path, processor, say, write_json
 from benchmarks.platform_suite.local_platform import LocalPlatform, local_platform
 from benchmarks.platform_suite.reading import store_steps
@@ -51,17 +50,11 @@ def measure(folder: Path, seconds: float) -> dict[str, Any]:
     """All figures. Times are in milliseconds."""
     with local_platform(folder) as platform, platform.api() as client, sync_playwright() as playwright:
         long_run, live_run = (_stored(platform, count) for count in (LONG_RUN, LIVE_RUN))
-        browser = playwright.chromium.launch(executable_path=_chromium(), args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=chromium(), args=OPTIONS)
         try:
             return _long_run(browser, client, platform, long_run) | _live(browser, client, platform, live_run, seconds)
         finally:
             browser.close()
-
-
-def _chromium() -> str | None:
-    """The browser that the set-up has installed, or the machine's."""
-    own = Path(sys.prefix) / "bin" / "chromium"
-    return str(own) if own.exists() else shutil.which("chromium") or shutil.which("google-chrome")
 
 
 def _stored(platform: LocalPlatform, count: int) -> Claim:

@@ -1,0 +1,1 @@
+"""Lighthouse's scores of the dashboard's pages, over stored runs. `make lighthouse` runs it."""
