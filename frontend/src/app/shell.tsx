@@ -62,11 +62,14 @@ export function Shell() {
   );
 }
 
-/** The place of a page whose code is on its way. A run is as wide as the screen from the beginning, so that nothing moves. */
+/** Pages that are as wide as the screen. */
+const WIDE = [paths.job("job_"), paths.compare()];
+
+/** The place of a page whose code is on its way. A wide page is wide from the beginning, so that nothing moves. */
 function Loading() {
-  const isRun = useLocation().pathname.startsWith(paths.job(""));
+  const { pathname } = useLocation();
   return (
-    <div data-wide={isRun || undefined}>
+    <div data-wide={WIDE.some((path) => pathname.startsWith(path)) || undefined}>
       <Skeleton rows={5} height="2.5rem" label="Loading the page" />
     </div>
   );

@@ -36,7 +36,8 @@ export function CompareCharts({ groups, stage }: CompareChartsProps) {
   return <Curves groups={groups} stage={stage} metrics={metrics} />;
 }
 
-const Loading = () => <Skeleton rows={4} height="6rem" label="Loading the curves" />;
+/** It fills the screen. The sections below it then do not move on the screen when the charts come. */
+const Loading = () => <Skeleton rows={4} height="25vh" label="Loading the curves" />;
 
 interface CurvesProps extends CompareChartsProps {
   metrics: readonly { readonly name: string; readonly label: string; readonly unit: string }[];

@@ -1,5 +1,5 @@
 import { useQueries } from "@tanstack/react-query";
-import { useMemo } from "react";
+import { useMemo, useState } from "react";
 import { Link } from "react-router";
 import { lineColour } from "@/charts/palette";
 import { ErrorNotice, Notice } from "@/components/notice";
@@ -31,10 +31,13 @@ export function ComparePage() {
     });
   const jobs = queries.flatMap(({ data }) => data ?? []);
   const failed = queries.find(({ isError }) => isError);
+  /** Whether the first runs have their names. Until then the row is invisible, because names change the widths in it. */
+  const [named, setNamed] = useState(false);
+  if (!named && !queries.some(({ isPending }) => isPending)) setNamed(true);
   return (
     <>
       <PageHeader title="Compare runs" parent={{ to: paths.jobs, label: "Jobs" }} />
-      <div className={styles.runs}>
+      <div className={styles.runs} style={named ? undefined : { visibility: "hidden" }} data-wide>
         {ids.map((id, index) => (
           <RunChip
             key={id}
@@ -103,7 +106,7 @@ function Comparison({ jobs, stage, field, set }: ComparisonProps) {
   const stages = STAGES.filter((one) => one !== "evaluation" && jobs.some(({ spec }) => spec.stages.includes(one)));
   const shown = stage && stages.includes(stage) ? stage : (stages.at(-1) ?? "ppo");
   return (
-    <div className={styles.sections} data-wide>
+    <div className={styles.sections}>
       <section aria-label="Final figures">
         <h2>Final figures</h2>
         <FigureTable jobs={jobs} />
