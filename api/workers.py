@@ -1,4 +1,4 @@
-"""The workers that are online, and the requests by which an operator keeps jobs from them."""
+"""The list of workers, and the requests by which an operator keeps jobs from them."""
 
 from typing import Literal
 
@@ -13,7 +13,7 @@ from core.access.keys import Principal
 from core.broker import job_queue, wake_worker
 from core.db import after_commit
 from core.errors import CrossOrigin, InvalidRequest, NotFound, NotOperator, NotSignedIn
-from core.jobs.workers import online_workers, set_worker_state
+from core.jobs.workers import listed_workers, set_worker_state
 from core.models.jobs import WorkerState
 
 
@@ -27,7 +27,7 @@ class WorkerGpu(Schema):
 
 
 class Worker(Schema):
-    """A worker that is online."""
+    """A worker that is online, or one that has stopped and stays cordoned."""
 
     object: Literal["worker"] = "worker"
     """Always `worker`."""
@@ -39,6 +39,8 @@ class Worker(Schema):
     """The machine it runs on."""
     state: WorkerState
     """`cordoned`: it takes no new job. `draining`: it also gives back the job that it runs."""
+    offline: bool
+    """Whether it has stopped. It is listed because it stays cordoned or drained when it starts again. `uncordon` ends that."""
     job_id: str | None
     """The job that it runs; null if it is idle, or if the job belongs to another key."""
     busy: bool
@@ -62,7 +64,7 @@ class Worker(Schema):
 
 
 class WorkerList(ListOf[Worker]):
-    """The workers that are online."""
+    """The workers that are online, then those that have stopped and stay cordoned."""
 
 
 router = APIRouter(tags=["Platform"])
@@ -71,8 +73,8 @@ ERRORS = (NotSignedIn, CrossOrigin, NotOperator, NotFound, InvalidRequest)
 
 @router.get("/workers", responses=documented(NotSignedIn))
 def list_workers(principal: PrincipalDep, session: SessionDep) -> WorkerList:
-    """List the workers that are online."""
-    present = online_workers(session)
+    """List the workers that are online, and those that have stopped and stay cordoned."""
+    present = listed_workers(session)
     at_work = [worker.job_id for worker in present]
     query = select(models.Job.id).where(models.Job.id.in_(at_work), models.Job.owner_id == principal.owner_id)
     yours = set(session.scalars(query))
@@ -93,7 +95,7 @@ def drain_worker(worker_id: str, principal: OperatorDep, session: SessionDep) ->
 
 @router.post("/workers/{worker_id}/uncordon", responses=documented(*ERRORS))
 def uncordon_worker(worker_id: str, principal: OperatorDep, session: SessionDep, settings: SettingsDep) -> Worker:
-    """Let a worker take jobs again."""
+    """Let a worker take jobs again. One that has stopped takes jobs when it starts again, and leaves the list."""
     shown = _changed(session, principal, worker_id, WorkerState.ONLINE)
     after_commit(session, lambda: wake_worker(settings.redis_url, job_queue(shown.worker_class)))
     return shown
@@ -108,5 +110,9 @@ def _changed(session: SessionDep, principal: Principal, worker_id: str, state: W
 def _view(row: models.Worker, yours: bool) -> Worker:
     same = ("id", "name", "hostname", "state", "worker_class", "gpus", "cores", "memory_bytes", "version")
     fields = {name: getattr(row, name) for name in (*same, "started_at", "last_seen_at")}
-    fields |= {"labels": row.capacity.get("labels", []), "busy": row.job_id is not None}
+    fields |= {
+        "labels": row.capacity.get("labels", []),
+        "busy": row.job_id is not None,
+        "offline": row.stopped_at is not None,
+    }
     return Worker.model_validate(fields | {"job_id": row.job_id if yours else None})

@@ -64,7 +64,7 @@ def _ready(client: Client) -> Check:
 
 
 def _workers(client: Client) -> Check:
-    count = len(client.list_workers())
+    count = sum(not worker["offline"] for worker in client.list_workers())
     remedy = "none is online: start one with `proximal up` or `python -m worker`"
     return {"check": "workers", "ok": count > 0, "detail": f"{count} online" if count else remedy}
 

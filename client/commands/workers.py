@@ -15,7 +15,7 @@ WorkerId = Annotated[str, typer.Argument(help="The worker's id, wrk_…", show_d
 COLUMNS: dict[str, Any] = {
     "name": lambda worker: worker["name"],
     "machine": lambda worker: worker["hostname"],
-    "state": lambda worker: worker["state"],
+    "state": lambda worker: worker["state"] + (", offline" if worker["offline"] else ""),
     "job": lambda worker: worker["job_id"] or ("of another key" if worker["busy"] else ""),
     "GPUs": lambda worker: ", ".join(gpu["model"] for gpu in worker["gpus"]),
     "labels": lambda worker: ", ".join(worker["labels"]),
@@ -26,7 +26,7 @@ COLUMNS: dict[str, Any] = {
 
 @app.command("list")
 def list_(context: typer.Context) -> None:
-    """List the workers that are online. The id of another key's job is not shown."""
+    """List the workers that are online, and those that have stopped and stay cordoned. The id of another key's job is not shown."""
     with context.obj.client() as client:
         context.obj.printer.items(client.list_workers(), COLUMNS)
 
@@ -45,7 +45,7 @@ def drain(context: typer.Context, worker_id: WorkerId) -> None:
 
 @app.command()
 def uncordon(context: typer.Context, worker_id: WorkerId) -> None:
-    """Let a worker take jobs again. Needs an operator's key."""
+    """Let a worker take jobs again, also one that has stopped. Needs an operator's key."""
     _change(context, lambda client: client.uncordon_worker(worker_id))
 
 

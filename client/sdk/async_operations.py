@@ -1230,7 +1230,7 @@ class AsyncOperations(AsyncConnection):
         return found
 
     async def list_workers(self) -> list[Worker]:
-        """List the workers that are online.
+        """List the workers that are online, and those that have stopped and stay cordoned.
 
         `GET /v1/workers`
         """
@@ -1253,7 +1253,7 @@ class AsyncOperations(AsyncConnection):
         return found
 
     async def uncordon_worker(self, worker_id: str) -> Worker:
-        """Let a worker take jobs again.
+        """Let a worker take jobs again. One that has stopped takes jobs when it starts again, and leaves the list.
 
         `POST /v1/workers/{worker_id}/uncordon`
         """

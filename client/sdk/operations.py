@@ -1220,7 +1220,7 @@ class Operations(Connection):
         return found
 
     def list_workers(self) -> list[Worker]:
-        """List the workers that are online.
+        """List the workers that are online, and those that have stopped and stay cordoned.
 
         `GET /v1/workers`
         """
@@ -1243,7 +1243,7 @@ class Operations(Connection):
         return found
 
     def uncordon_worker(self, worker_id: str) -> Worker:
-        """Let a worker take jobs again.
+        """Let a worker take jobs again. One that has stopped takes jobs when it starts again, and leaves the list.
 
         `POST /v1/workers/{worker_id}/uncordon`
         """

@@ -4318,7 +4318,7 @@ class ValidationResult(TypedDict):
 
 
 class Worker(TypedDict):
-    """A worker that is online."""
+    """A worker that is online, or one that has stopped and stays cordoned."""
 
     object: Literal["worker"]
     """Always `worker`."""
@@ -4330,6 +4330,8 @@ class Worker(TypedDict):
     """The machine it runs on."""
     state: WorkerState
     """`cordoned`: it takes no new job. `draining`: it also gives back the job that it runs."""
+    offline: bool
+    """Whether it has stopped. It is listed because it stays cordoned or drained when it starts again. `uncordon` ends that."""
     job_id: str | None
     """The job that it runs; null if it is idle, or if the job belongs to another key."""
     busy: bool
@@ -4353,7 +4355,7 @@ class Worker(TypedDict):
 
 
 class WorkerList(TypedDict):
-    """The workers that are online."""
+    """The workers that are online, then those that have stopped and stay cordoned."""
 
     object: Literal["list"]
     """Always `list`."""

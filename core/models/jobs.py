@@ -351,7 +351,10 @@ class WorkerState(StrEnum):
 
 
 class Worker(Base):
-    """A running worker. It deletes its row when it stops; the sweeper deletes the row when the heartbeat is missing."""
+    """A process that runs jobs. It deletes its row when it stops; the sweeper deletes the row when the heartbeat is missing.
+
+    The row of a worker that an operator has cordoned or drained stays, so that the operator can see and remove that state.
+    """
 
     __tablename__ = "workers"
     __table_args__ = (CheckConstraint(one_of("state", WorkerState), name="state"),)
@@ -364,6 +367,8 @@ class Worker(Base):
     """The job that it runs. No foreign key, since a heartbeat must never be refused."""
     started_at: Mapped[CreatedAt]
     last_seen_at: Mapped[datetime]
+    stopped_at: Mapped[datetime | None]
+    """When it stopped, or was found silent; null while it runs."""
     state: Mapped[str] = mapped_column(default="online", server_default="online")
     worker_class: Mapped[str] = mapped_column(default="", server_default="")
     """Name of the workers that can run the same jobs. It is part of the name of their Celery queue."""

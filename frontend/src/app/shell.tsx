@@ -82,7 +82,7 @@ function Workers() {
   if (workers.isError || link.state === "reconnecting")
     return <span className={`${styles.workers} ${styles.off}`}>server unreachable</span>;
   if (!workers.data) return <span className={styles.workers} />;
-  const online = workers.data.length;
+  const online = workers.data.filter((one) => !one.offline).length;
   return (
     <NavLink
       to={paths.workers}

@@ -16,13 +16,14 @@ describe("hardware", () => {
 
 describe("changes of a worker", () => {
   it.each([
-    ["online", "cordon drain"],
-    ["cordoned", "uncordon drain"],
-    ["draining", "uncordon"],
-  ] as const)("from %s: %s", (state, changes) =>
-    expect(changesOf(state).map(({ change }) => change)).toEqual(changes.split(" ")),
+    ["online", false, "cordon drain"],
+    ["cordoned", false, "uncordon drain"],
+    ["draining", false, "uncordon"],
+    ["cordoned", true, "uncordon"],
+  ] as const)("from %s, offline %s: %s", (state, offline, changes) =>
+    expect(changesOf({ state, offline }).map(({ change }) => change)).toEqual(changes.split(" ")),
   );
 });
 
 it("does not name the job of another key", () =>
-  expect(stateText({ state: "online", busy: true, job_id: null })).toBe("Runs a job of another key"));
+  expect(stateText({ state: "online", busy: true, job_id: null, offline: false })).toBe("Runs a job of another key"));

@@ -26,14 +26,27 @@ const DRAIN: Change = { change: "drain", label: "Drain" };
 const UNCORDON: Change = { change: "uncordon", label: "Uncordon" };
 
 /** The changes that an operator can make. A drained worker that runs no job is the same as a cordoned one. */
-export function changesOf(state: Worker["state"]): readonly Change[] {
+export function changesOf({ state, offline }: Pick<Worker, "state" | "offline">): readonly Change[] {
+  if (offline) return [UNCORDON];
   if (state === "online") return [CORDON, DRAIN];
   if (state === "cordoned") return [UNCORDON, DRAIN];
   return [UNCORDON];
 }
 
+/** The list after a change. A worker that has stopped leaves it when it is no longer cordoned. */
+export const withChange = (workers: readonly Worker[] | undefined, changed: Worker): Worker[] | undefined =>
+  workers
+    ?.map((one) => (one.id === changed.id ? changed : one))
+    .filter((one) => !(one.offline && one.state === "online"));
+
 /** The state in words that need no manual. */
-export function stateText({ state, busy, job_id }: Pick<Worker, "state" | "busy" | "job_id">): string {
+export function stateText({
+  state,
+  busy,
+  job_id,
+  offline,
+}: Pick<Worker, "state" | "busy" | "job_id" | "offline">): string {
+  if (offline) return "Offline. Cordoned: takes no job when it starts again";
   if (state === "draining") return busy ? "Saves its job and gives it back" : "Drained: takes no job";
   if (state === "cordoned") return busy ? "Finishes its job, then takes none" : "Cordoned: takes no job";
   if (!busy) return "Idle";

@@ -10,7 +10,7 @@ import { Table } from "@/components/table";
 import { TimeAgo } from "@/components/text";
 import { sessionQuery } from "@/features/auth/api";
 import { changeWorker, type Worker, type WorkerChange, workersQuery } from "@/features/workers/api";
-import { changesOf, hardware, memory, stateText } from "@/features/workers/model";
+import { changesOf, hardware, memory, stateText, withChange } from "@/features/workers/model";
 import { paths } from "@/lib/address";
 import styles from "./workers.module.css";
 
@@ -28,7 +28,7 @@ export function WorkersPage() {
       {query.isError && !workers && (
         <ErrorNotice error={query.error} doing="load the workers" onRetry={() => void query.refetch()} />
       )}
-      {workers?.length === 0 && <NoWorker />}
+      {workers?.every((one) => one.offline) && <NoWorker />}
       {workers && workers.length > 0 && (
         <WorkerTable workers={workers} isOperator={session.data?.key.operator ?? false} />
       )}
@@ -95,7 +95,7 @@ function Changes({ worker }: { worker: Worker }) {
     mutationFn: (wanted: WorkerChange) => changeWorker(worker.id, wanted),
     onSuccess: (changed) =>
       client.setQueryData(workersQuery.queryKey, (before) =>
-        before?.map((one) => (one.id === changed.id ? changed : one)),
+        withChange(before, changed),
       ),
   });
   const start = (wanted: WorkerChange) => {
@@ -104,7 +104,7 @@ function Changes({ worker }: { worker: Worker }) {
   };
   return (
     <div className={styles.changes}>
-      {changesOf(worker.state).map(({ change: wanted, label }) => (
+      {changesOf(worker).map(({ change: wanted, label }) => (
         <Button
           key={wanted}
           disabled={change.isPending}

@@ -1686,7 +1686,7 @@ export interface paths {
         };
         /**
          * List Workers
-         * @description List the workers that are online.
+         * @description List the workers that are online, and those that have stopped and stay cordoned.
          */
         get: operations["list_workers"];
         put?: never;
@@ -1748,7 +1748,7 @@ export interface paths {
         put?: never;
         /**
          * Uncordon Worker
-         * @description Let a worker take jobs again.
+         * @description Let a worker take jobs again. One that has stopped takes jobs when it starts again, and leaves the list.
          */
         post: operations["uncordon_worker"];
         delete?: never;
@@ -11957,7 +11957,7 @@ export interface components {
         };
         /**
          * Worker
-         * @description A worker that is online.
+         * @description A worker that is online, or one that has stopped and stays cordoned.
          */
         Worker: {
             /**
@@ -11984,6 +11984,11 @@ export interface components {
             hostname: string;
             /** @description `cordoned`: it takes no new job. `draining`: it also gives back the job that it runs. */
             state: components["schemas"]["WorkerState"];
+            /**
+             * Offline
+             * @description Whether it has stopped. It is listed because it stays cordoned or drained when it starts again. `uncordon` ends that.
+             */
+            offline: boolean;
             /**
              * Job Id
              * @description The job that it runs; null if it is idle, or if the job belongs to another key.
@@ -12055,7 +12060,7 @@ export interface components {
         };
         /**
          * WorkerList
-         * @description The workers that are online.
+         * @description The workers that are online, then those that have stopped and stay cordoned.
          */
         WorkerList: {
             /**
