@@ -31,9 +31,7 @@ export function Shell() {
             <span>Proximal</span>
           </Link>
           <nav className={styles.nav} aria-label="Main">
-            <NavLink to={paths.jobs} end>
-              Jobs
-            </NavLink>
+            <JobsLink />
             <NavLink to={paths.datasets}>Datasets</NavLink>
             <NavLink to={paths.rounds}>Annotate</NavLink>
             <a href={paths.docs}>API</a>
@@ -59,6 +57,16 @@ export function Shell() {
       </main>
       <Toasts />
     </>
+  );
+}
+
+/** The list of jobs is at the root, so the address alone does not mark the pages below it. */
+function JobsLink() {
+  const isHere = /^\/(jobs|groups|compare|templates)?(\/|$)/.test(useLocation().pathname);
+  return (
+    <Link to={paths.jobs} className={isHere ? "active" : undefined} aria-current={isHere ? "page" : undefined}>
+      Jobs
+    </Link>
   );
 }
 

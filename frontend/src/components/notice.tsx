@@ -1,5 +1,6 @@
 import { type ReactNode, useEffect, useRef } from "react";
 import { Button } from "@/components/button";
+import { PageHeader, type PageLink } from "@/components/page-header";
 import { Prose } from "@/components/text";
 import { ApiError, isPassing } from "@/lib/api/client";
 import { clock } from "@/lib/format";
@@ -49,8 +50,27 @@ export function ErrorNotice({ error, doing, onRetry }: ErrorNoticeProps) {
           Request id: <code>{requestId}</code>
         </p>
       )}
-      {onRetry && <Button onClick={onRetry}>Try again</Button>}
+      {onRetry && !isMissing(error) && <Button onClick={onRetry}>Try again</Button>}
     </Notice>
+  );
+}
+
+const isMissing = (error: Error): boolean => error instanceof ApiError && error.status === 404;
+
+interface PageErrorProps extends ErrorNoticeProps {
+  /** The kind of thing that the page shows, such as "Job". */
+  subject: string;
+  /** The page above. */
+  parent: PageLink;
+}
+
+/** An error in place of a whole page, with the way to the page above. */
+export function PageError({ subject, parent, ...notice }: PageErrorProps) {
+  return (
+    <>
+      <PageHeader title={isMissing(notice.error) ? `${subject} not found` : subject} parent={parent} />
+      <ErrorNotice {...notice} />
+    </>
   );
 }
 

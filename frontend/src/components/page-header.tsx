@@ -2,12 +2,17 @@ import { type ReactNode, useEffect } from "react";
 import { Link } from "react-router";
 import styles from "./page-header.module.css";
 
+export interface PageLink {
+  readonly to: string;
+  readonly label: string;
+}
+
 interface PageHeaderProps {
   title: string;
   /** Name of the browser tab, where it differs from the title. */
   documentTitle?: string;
   /** The page above this one. */
-  parent?: { readonly to: string; readonly label: string };
+  parent?: PageLink;
   /** Stands at the right end of the line above the title. */
   aside?: ReactNode;
   /** Takes the place of the plain heading. */

@@ -26,7 +26,7 @@ export function Table({ head, look = "framed", className = "", bodies = false, c
   if (look === "framed") return <div className={styles.frame}>{table}</div>;
   // The focus lets the arrow keys scroll a table that is wider than its card.
   return (
-    <div className={styles.scroll} tabIndex={0}>
+    <div className={`${styles.scroll} fading`} tabIndex={0}>
       {table}
     </div>
   );

@@ -1,5 +1,5 @@
 import { Tab, TabList, TabPanel, TabProvider } from "@ariakit/react";
-import type { ReactNode } from "react";
+import { type ReactNode, useEffect, useRef } from "react";
 import styles from "./choice.module.css";
 
 export interface Choice<Id extends string> {
@@ -22,9 +22,11 @@ export function Tabs<Id extends string>({ tabs, value, onChange, label, children
     const chosen = tabs.find((tab) => idOf(tab.id) === id);
     if (chosen && chosen.id !== value) onChange(chosen.id);
   };
+  const row = useRef<HTMLDivElement>(null);
+  useEffect(() => showTab(row.current, idOf(value)), [value]);
   return (
     <TabProvider selectedId={idOf(value)} setSelectedId={choose}>
-      <TabList className={styles.tabs} aria-label={label}>
+      <TabList ref={row} className={`${styles.tabs} fading`} aria-label={label}>
         {tabs.map((tab) => (
           <Tab key={tab.id} id={idOf(tab.id)}>
             {tab.label}
@@ -36,6 +38,12 @@ export function Tabs<Id extends string>({ tabs, value, onChange, label, children
       </TabPanel>
     </TabProvider>
   );
+}
+
+/** Scrolls the row, not the page, until the tab is in its middle. */
+function showTab(row: HTMLElement | null, id: string): void {
+  const tab = row?.querySelector<HTMLElement>(`#${id}`);
+  if (row && tab) row.scrollLeft = tab.offsetLeft - (row.clientWidth - tab.offsetWidth) / 2;
 }
 
 const idOf = (id: string): string => `tab-${id}`;

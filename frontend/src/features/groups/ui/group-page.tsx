@@ -3,7 +3,7 @@ import { useState } from "react";
 import { Link, useParams } from "react-router";
 import { Button, buttonClass } from "@/components/button";
 import { ConfirmDialog } from "@/components/dialog";
-import { ErrorNotice, Notice, StaleBanner } from "@/components/notice";
+import { Notice, PageError, StaleBanner } from "@/components/notice";
 import { Fact, Facts, PageHeader } from "@/components/page-header";
 import { Skeleton, StatusBadge } from "@/components/status";
 import { RowLink, Table } from "@/components/table";
@@ -25,16 +25,11 @@ export function GroupPage() {
   });
   const group = query.data;
   const parent = { to: paths.groups, label: "Groups" };
-  if (!group)
-    return (
-      <>
-        <PageHeader title="Group" parent={parent} />
-        {query.isPending && <Skeleton rows={5} height="2.5rem" label="Loading the group" />}
-        {query.isError && (
-          <ErrorNotice error={query.error} doing="load the group" onRetry={() => void query.refetch()} />
-        )}
-      </>
-    );
+  if (!group && query.isError) {
+    const retry = () => void query.refetch();
+    return <PageError subject="Group" parent={parent} error={query.error} doing="load the group" onRetry={retry} />;
+  }
+  if (!group) return <Skeleton rows={5} height="2.5rem" label="Loading the group" />;
   return (
     <>
       <PageHeader

@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "react-router";
-import { ErrorNotice, Notice } from "@/components/notice";
+import { Notice, PageError } from "@/components/notice";
 import { Skeleton } from "@/components/status";
 import { Prose } from "@/components/text";
 import { checkpointDownload, checkpointsQuery, jobQuery } from "@/features/jobs/api";
@@ -14,6 +14,7 @@ import { RunLine } from "@/features/run/ui/run-line";
 import { RunTabs, useChosen } from "@/features/run/ui/run-tabs";
 import { Seeds } from "@/features/run/ui/seeds";
 import { StageStepper } from "@/features/run/ui/stage-stepper";
+import { paths } from "@/lib/address";
 import type { Job } from "@/lib/api/types";
 import type { Link } from "@/lib/live/protocol";
 import { useLink } from "@/lib/live/use-live";
@@ -39,7 +40,15 @@ function Run({ id }: { id: string }) {
 
   if (!job) {
     if (!query.isError) return <RunSkeleton />;
-    return <ErrorNotice error={query.error} doing="show this job" onRetry={() => void query.refetch()} />;
+    return (
+      <PageError
+        subject="Job"
+        parent={{ to: paths.jobs, label: "Jobs" }}
+        error={query.error}
+        doing="show this job"
+        onRetry={() => void query.refetch()}
+      />
+    );
   }
   const pulse = {
     link,
@@ -85,10 +94,7 @@ function Failure({ job }: { job: Job }) {
   const last = checkpoints.data?.[0];
   return (
     <div style={{ marginBottom: "1rem" }}>
-      <Notice
-        tone="bad"
-        title={`Failed${job.stage ? ` in ${stageShort(job.stage)}` : ""}${job.error ? `: ${job.error.code}` : ""}`}
-      >
+      <Notice tone="bad" title={job.stage ? `Failed in ${stageShort(job.stage)}` : "Failed"}>
         <p style={{ whiteSpace: "pre-wrap" }}>
           <Prose text={job.error?.message ?? job.status_reason} />
         </p>
@@ -102,6 +108,11 @@ function Failure({ job }: { job: Job }) {
           </p>
         )}
         {checkpoints.data && !last && <p>It failed before its first checkpoint.</p>}
+        {job.error && (
+          <p>
+            Error code: <code>{job.error.code}</code>
+          </p>
+        )}
       </Notice>
     </div>
   );

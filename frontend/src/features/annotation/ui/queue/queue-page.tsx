@@ -2,12 +2,13 @@ import { useQuery } from "@tanstack/react-query";
 import { type SyntheticEvent, useState } from "react";
 import { useParams } from "react-router";
 import { Button } from "@/components/button";
-import { ErrorNotice } from "@/components/notice";
+import { PageError } from "@/components/notice";
 import { useDocumentTitle } from "@/components/page-header";
 import { Skeleton } from "@/components/status";
 import { roundQuery } from "@/features/annotation/api";
 import { asName } from "@/features/annotation/model/round";
 import { Desk } from "@/features/annotation/ui/queue/desk";
+import { paths } from "@/lib/address";
 import { readText, writeText } from "@/lib/stored";
 import styles from "./queue.module.css";
 
@@ -27,7 +28,15 @@ export function QueuePage() {
   };
   if (query.isPending) return <Skeleton rows={4} height="5rem" label="Loading the round" />;
   if (query.isLoadingError) {
-    return <ErrorNotice error={query.error} doing="open this round" onRetry={() => void query.refetch()} />;
+    return (
+      <PageError
+        subject="Round"
+        parent={{ to: paths.rounds, label: "Annotate" }}
+        error={query.error}
+        doing="open this round"
+        onRetry={() => void query.refetch()}
+      />
+    );
   }
   if (!annotator || asking) return <Who name={annotator} onName={enter} />;
   return (

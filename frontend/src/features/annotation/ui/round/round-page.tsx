@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "react-router";
 import { Card, Note } from "@/components/card";
-import { ErrorNotice, Notice, StaleBanner } from "@/components/notice";
+import { ErrorNotice, Notice, PageError, StaleBanner } from "@/components/notice";
 import { ProgressBar, Skeleton } from "@/components/status";
 import { progressQuery, roundQuery } from "@/features/annotation/api";
 import { isMoving, shareAnswered } from "@/features/annotation/model/round";
@@ -10,6 +10,7 @@ import { Disagreements } from "@/features/annotation/ui/round/disagreements";
 import { Figures } from "@/features/annotation/ui/round/figures";
 import { Result } from "@/features/annotation/ui/round/result";
 import { RoundHeader } from "@/features/annotation/ui/round/round-header";
+import { paths } from "@/lib/address";
 import type { Round, RoundProgress } from "@/lib/api/types";
 import { count, percent } from "@/lib/format";
 import styles from "./round.module.css";
@@ -26,7 +27,15 @@ export function RoundPage() {
   const round = query.data;
   if (query.isPending) return <Skeleton rows={6} height="2.5rem" label="Loading the round" />;
   if (!round) {
-    return <ErrorNotice error={query.error} doing="show this round" onRetry={() => void query.refetch()} />;
+    return (
+      <PageError
+        subject="Round"
+        parent={{ to: paths.rounds, label: "Annotate" }}
+        error={query.error}
+        doing="show this round"
+        onRetry={() => void query.refetch()}
+      />
+    );
   }
   return (
     <>

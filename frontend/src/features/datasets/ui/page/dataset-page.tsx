@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "react-router";
-import { ErrorNotice, StaleBanner } from "@/components/notice";
+import { ErrorNotice, PageError, StaleBanner } from "@/components/notice";
 import { Skeleton } from "@/components/status";
 import { type Choice, Tabs } from "@/components/tabs";
 import { datasetQuery, reportsQuery, versionsQuery } from "@/features/datasets/api/datasets";
@@ -11,6 +11,7 @@ import { StatePanel } from "@/features/datasets/ui/page/state-panel";
 import { VersionsTab } from "@/features/datasets/ui/page/versions-tab";
 import { ReportTab } from "@/features/datasets/ui/report/report-tab";
 import { RowsTab } from "@/features/datasets/ui/rows/rows-tab";
+import { paths } from "@/lib/address";
 import { isPassing } from "@/lib/api/client";
 import type { Dataset, DatasetVersion } from "@/lib/api/types";
 
@@ -36,7 +37,15 @@ function Page({ id }: { id: string }) {
   // Temporary errors leave the known data on the page.
   const failed = [dataset, versions].find((query) => query.isError && !(query.data && isPassing(query.error)));
   if (failed?.error) {
-    return <ErrorNotice error={failed.error} doing="show this dataset" onRetry={() => void failed.refetch()} />;
+    return (
+      <PageError
+        subject="Dataset"
+        parent={{ to: paths.datasets, label: "Datasets" }}
+        error={failed.error}
+        doing="show this dataset"
+        onRetry={() => void failed.refetch()}
+      />
+    );
   }
   const isBehind = versions.isPlaceholderData && !versions.data.some((one) => one.number === newest);
   if (!dataset.data || !versions.data || isBehind) {
