@@ -1,4 +1,4 @@
-"""Violations of accessibility rules that axe-core finds on a page."""
+"""Faults of a page for its reader: violations of accessibility rules, and parts that cannot be seen."""
 
 from functools import cache
 from pathlib import Path
@@ -6,13 +6,39 @@ from pathlib import Path
 from playwright.sync_api import Page
 
 AXE = Path(__file__).parents[2] / "frontend" / "node_modules" / "axe-core" / "axe.min.js"
-_RUN = """async () => {
+ALL = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice")
+CONTRAST = ("color-contrast",)
+_RUN = """async rules => {
     // Wait until colours have stopped changing. Even a reduced motion takes a moment.
     await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
     const changing = document.getAnimations().filter((one) => one instanceof CSSTransition);
     await Promise.allSettled(changing.map((one) => one.finished));
-    const { violations } = await axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"] });
+    const { violations } = await axe.run(document, { runOnly: rules, resultTypes: ["violations"] });
     return violations.flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.target.join(" ")}`));
+}"""
+_UNSEEN = """async () => {
+    await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+    const shown = [...document.querySelectorAll("header, header *, main, main *")].filter((one) => {
+        const { width, height } = one.getBoundingClientRect();
+        return width > 1 && height > 1 && !one.closest(".visually-hidden, thead");
+    });
+    const scrolls = (one) => ["auto", "scroll"].includes(getComputedStyle(one).overflowX);
+    const inScroller = (one) => one.parentElement !== null && (scrolls(one.parentElement) || inScroller(one.parentElement));
+    const isOutside = (one) => {
+        const { left, right } = one.getBoundingClientRect();
+        return (left < -1 || right > innerWidth + 1) && !inScroller(one);
+    };
+    const isCut = (one) => {
+        if (one.scrollWidth <= one.clientWidth + 1 || one.closest(".uplot")) return false;
+        const { overflowX, textOverflow, display } = getComputedStyle(one);
+        return ["hidden", "clip"].includes(overflowX) && textOverflow !== "ellipsis" && display !== "inline";
+    };
+    const found = [
+        ...shown.filter(isOutside).map((one) => ["outside", one]),
+        ...shown.filter(isCut).map((one) => ["cut off", one]),
+    ].map(([what, one]) => `${what}: ${one.outerHTML.slice(0, 120)}`);
+    if (document.documentElement.scrollWidth > innerWidth) found.push("The page scrolls sideways.");
+    return found;
 }"""
 
 
@@ -21,8 +47,15 @@ def _source() -> str:
     return AXE.read_text()
 
 
-def violations(page: Page) -> list[str]:
+def violations(page: Page, rules: tuple[str, ...] = ALL) -> list[str]:
     """Each as `rule: selector`; none on a page that is in order."""
-    page.evaluate(_source())
-    found: list[str] = page.evaluate(_RUN)
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(_source())
+    found: list[str] = page.evaluate(_RUN, list(rules))
+    return found
+
+
+def unseen(page: Page) -> list[str]:
+    """Elements beyond the sides of the window or of their box, except where the user can scroll to them."""
+    found: list[str] = page.evaluate(_UNSEEN)
     return found

@@ -19,7 +19,6 @@ from tests.waiting import eventually
 
 RUN_MS = 180_000
 """A tiny run takes about ten seconds on two idle cores; much more on a machine that is busy."""
-RUN_TABS = ("metrics", "completions", "events", "logs", "machine", "checkpoints", "spec", "about")
 SCORE = '[data-metric="objective/scores"]'
 
 
@@ -172,29 +171,6 @@ def test_a_bad_upload_is_explained_line_by_line(new_page: NewPage, tmp_path: Pat
     confirm(page)
     status(page, "failed")
     expect(page.get_by_role("alert")).to_contain_text("line 2, column")
-
-
-@pytest.mark.parametrize("width", [390, pytest.param(1280, marks=pytest.mark.slow)])
-def test_no_page_scrolls_sideways(new_page: NewPage, finished_job: str, client: Client, width: int) -> None:
-    dataset_id = client.get_job(finished_job)["spec"]["data"]["preferences"].partition("@")[0]
-    page = new_page(width)
-    tabs = [f"/jobs/{finished_job}?tab={tab}" for tab in RUN_TABS]
-    for path in [
-        "/",
-        "/datasets",
-        "/datasets/new",
-        f"/datasets/{dataset_id}",
-        f"/datasets/{dataset_id}?tab=rows&diff=1",
-        f"/datasets/{dataset_id}?tab=rows&view=table&row=2",
-        f"/datasets/{dataset_id}?tab=versions",
-        f"/jobs/{finished_job}?stage=ppo",
-        "/nothing-here",
-        *tabs,
-    ]:
-        page.goto(path)
-        expect(page.locator("main h1, main h2").first).to_be_visible()
-        expect(page.get_by_label(re.compile("^Loading"))).to_have_count(0)
-        assert page.evaluate("document.documentElement.scrollWidth") <= width, path
 
 
 def test_two_lines_of_a_chart_have_two_colours(new_page: NewPage, finished_job: str) -> None:

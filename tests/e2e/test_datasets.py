@@ -5,9 +5,9 @@ import json
 import re
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from client.sdk import Client
 from tests.e2e.adding import READY_MS, add, choose, confirm, look_at, status
@@ -16,7 +16,6 @@ from tests.e2e.conftest import NewPage, Submit
 from tests.waiting import eventually
 
 Row = dict[str, Any]
-SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 
 
 def pair(number: int) -> Row:
@@ -34,12 +33,6 @@ def written(file: Path, rows: Iterable[Row]) -> Path:
 
 def rows_of(client: Client, dataset_id: str) -> list[Row]:
     return [one["row"] for one in client.list_dataset_rows(dataset_id)]
-
-
-def loaded(page: Page, path: str) -> None:
-    page.goto(path)
-    expect(page.locator("main h1, main h2").first).to_be_visible()
-    expect(page.get_by_label(re.compile("^Loading"))).to_have_count(0)
 
 
 def test_a_file_is_recognised_and_a_bad_record_shown_at_its_line(new_page: NewPage, tmp_path: Path) -> None:
@@ -92,6 +85,7 @@ def test_unknown_columns_are_mapped_in_a_form_beside_the_rows(
     for value, side in {"L": "a", "R": "b", "=": "tie"}.items():
         form.get_by_role("group", name="Meaning of its values").get_by_label(value, exact=True).select_option(side)
     expect(page.get_by_role("region", name="First rows").get_by_role("status")).to_contain_text("3 rows, all in order")
+    assert violations(page) == []
     dataset_id = confirm(page)
     status(page, "ready")
     assert [(row["prompt"], row["a"], row["b"], row["label"]) for row in rows_of(client, dataset_id)] == [
@@ -282,21 +276,3 @@ def test_delete_of_dataset_in_use_is_refused_naming_the_job(
     expect(page.get_by_role("alert").get_by_role("link", name=job_id)).to_be_visible()
     client.cancel_job(job_id)
     eventually(lambda: client.get_job(job_id)["status"] == "cancelled", 60)
-
-
-def test_axe_finds_nothing_in_light_and_dark(new_page: NewPage, tmp_path: Path) -> None:
-    page = new_page()
-    rows = [pair(number) for number in range(1, 31)]
-    file = written(tmp_path / "pairs.jsonl", [*rows, *rows[:5]])
-    look_at(page, file)
-    page.get_by_role("radio", name=re.compile("Map columns to fields")).check()
-    assert violations(page) == []
-    dataset_id = add(page, file)
-    expect(page.get_by_role("region", name=re.compile("^Prompts"))).to_be_visible(timeout=READY_MS)
-    place = f"/datasets/{dataset_id}"
-    paths = [place, f"{place}?tab=rows&diff=1", f"{place}?tab=rows&view=table&row=2", f"{place}?tab=versions"]
-    for scheme in SCHEMES:
-        page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
-        for path in [*paths, "/datasets", "/datasets/new"]:
-            loaded(page, path)
-            assert violations(page) == [], (path, scheme)

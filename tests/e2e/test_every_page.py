@@ -1,0 +1,84 @@
+"""Every page of the dashboard: readable by all in both themes, nothing cut off at any width, no error in the console."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import ConsoleMessage, Page, expect
+
+from client.sdk import Client
+from tests.client.conftest import Up
+from tests.e2e.axe import CONTRAST, unseen, violations
+from tests.e2e.conftest import NewPage
+from tests.waiting import eventually
+
+WIDTHS = (360, 800, 2560)
+RUN_TABS = ("metrics", "completions", "over-optimisation", "events", "logs", "machine", "checkpoints", "spec", "about")
+ABSENT = "job_aaaaaaaaaaaaaaaaaaaaaaaa"
+EXPECTED = ("status of 404", "status of 422")
+"""The browser reports such responses. The absent job causes the first one, and the empty form of a new job the second."""
+# The router follows the address, so the code of the dashboard is loaded once.
+GO = """path => {
+    history.pushState(null, "", path);
+    dispatchEvent(new PopStateEvent("popstate"));
+}"""
+
+
+@pytest.fixture(scope="module")
+def open_round(platform: Up, finished_job: str) -> str:
+    """A round of annotation on the preferences of the job."""
+    with platform.client() as client:
+        source = {"type": "dataset", "dataset": client.get_job(finished_job)["spec"]["data"]["preferences"]}
+        round_id = client.create_annotation_round({"source": source | {"rows": "all"}, "overlap": 2})["id"]
+        eventually(lambda: client.get_annotation_round(round_id)["status"] == "open", 60)
+    return round_id
+
+
+def paths(client: Client, job_id: str, round_id: str) -> Iterator[str]:
+    dataset = f"/datasets/{client.get_job(job_id)['spec']['data']['preferences'].partition('@')[0]}"
+    yield from ("/", "/?q=nothing-like-this", "/groups", f"/groups/{client.create_group(name='Empty')['id']}")
+    yield from (f"/jobs/{job_id}?stage=ppo&tab={tab}" for tab in RUN_TABS)
+    yield from (f"/jobs/{job_id}?stage={stage}" for stage in ("sft", "reward_model", "evaluation"))
+    yield from (f"/jobs/{ABSENT}", "/nothing-here", f"/compare?runs={job_id}", "/compare")
+    yield from ("/jobs/new", f"/jobs/new?clone={job_id}", "/workers")
+    yield from (
+        dataset,
+        f"{dataset}?tab=rows&diff=1",
+        f"{dataset}?tab=rows&view=table&row=2",
+        f"{dataset}?tab=versions",
+    )
+    yield from ("/datasets", "/datasets/new", "/annotate", "/annotate/new", f"/annotate/new?job={job_id}")
+    yield from (f"/annotate/{round_id}", f"/annotate/{round_id}/queue")
+    yield from ("/settings", "/settings?tab=usage", "/settings?tab=notifications")
+
+
+def opened(page: Page, path: str) -> None:
+    page.evaluate(GO, path)
+    expect(page.locator("main").locator("h1, kbd").first).to_be_attached()
+    expect(page.get_by_label(re.compile("^Loading"))).to_have_count(0)
+
+
+def test_every_page_is_in_order(new_page: NewPage, client: Client, finished_job: str, open_round: str) -> None:
+    errors: list[str] = []
+
+    def note(message: ConsoleMessage) -> None:
+        if message.type == "error" and not any(text in message.text for text in EXPECTED):
+            errors.append(message.text)
+
+    page = new_page()
+    page.on("console", note)
+    page.add_init_script("localStorage.setItem('proximal-annotator', 'Ada')")
+    page.goto("/")
+    found: list[tuple[object, ...]] = []
+    for path in paths(client, finished_job, open_round):
+        page.set_viewport_size({"width": WIDTHS[0], "height": 844})
+        opened(page, path)
+        found += [(path, "light", each) for each in violations(page)]
+        for width in WIDTHS:
+            page.set_viewport_size({"width": width, "height": 844})
+            found += [(path, width, each) for each in unseen(page)]
+        page.emulate_media(color_scheme="dark", reduced_motion="reduce")
+        found += [(path, "dark", each) for each in violations(page, CONTRAST)]
+        page.emulate_media(color_scheme="light", reduced_motion="reduce")
+    assert found == []
+    assert errors == []
