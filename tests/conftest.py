@@ -80,15 +80,15 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 def _scope_of(test: str) -> str:
     """The tests that stay in one process of several: a folder whose tests share a whole platform; elsewhere a file."""
-    file = test.partition("::")[0]
-    folder = PurePosixPath(file).relative_to("tests").parts[0]
-    return folder if folder in _SHARED else file
+    file = PurePosixPath(test.partition("::")[0])
+    folder = (file.parent if file.suffix else file).relative_to("tests")
+    return str(folder) if folder.parts and folder.parts[0] in _SHARED else str(file)
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """For `-n auto`: one more than there are cores, for much of the time a test waits for processes of its own."""
-    return min(4, (os.cpu_count() or 1) + 1)
+    """For `-n auto`: more than there are cores, for much of the time a test waits for processes of its own."""
+    return min(5, (os.cpu_count() or 1) + 2)
 
 
 def pytest_make_parametrize_id(val: Any) -> str | None:

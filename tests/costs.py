@@ -18,7 +18,7 @@ RECORD = Path(__file__).parent / "costs.json"
 """The tests and shared fixtures that took `NOTABLE` CPU seconds or `NOTABLE_WALL` seconds. `make test-costs` writes it."""
 BUDGETS = Path(__file__).parent / "budgets.toml"
 NOTABLE, NOTABLE_WALL = 0.2, 2.0
-_SERVERS = {"postgres_url", "_redis_server", "up", "platform", "browser"}
+_SERVERS = {"postgres_url", "_redis_server", "up", "platform", "profile"}
 _STARTED = pytest.StashKey[tuple[float, float]]()
 _SHARED = pytest.StashKey[dict[str, float]]()
 

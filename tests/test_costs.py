@@ -88,10 +88,16 @@ def test_budget_counts_a_test_for_the_deepest_folder() -> None:
 
 
 def test_recorded_seconds_are_summed_by_scope(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    record = {"::first": 9, "tests/e2e/test_a.py::x": 2, "tests/e2e::job": 3, "tests/data/test_b.py::y[1]": 4}
+    record = {
+        "::first": 9,
+        "tests/e2e/test_a.py::x": 2,
+        "tests/e2e::job": 3,
+        "tests/e2e/a/test_b.py::x": 5,
+        "tests/data/test_b.py::y[1]": 4,
+    }
     monkeypatch.setattr(costs, "RECORD", tmp_path / "costs.json")
     costs.RECORD.write_text(json.dumps(record))
-    assert costs.recorded_by_scope(_scope_of) == {"e2e": 5.0, "tests/data/test_b.py": 4.0}
+    assert costs.recorded_by_scope(_scope_of) == {"e2e": 5.0, "e2e/a": 5.0, "tests/data/test_b.py": 4.0}
 
 
 def test_processes_begin_with_the_dearest_scopes(tmp_path: Path) -> None:

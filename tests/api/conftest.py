@@ -7,30 +7,17 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from sqlalchemy.orm import Session
 
-from api.app import create_app
-from api.dashboard import Dashboard
-from api.live.hub import Hub
 from core.access import keys
 from core.models import ApiKey, Dataset
 from core.settings import Settings
-from core.uploads.checksums import RunningDigests
+from tests.api.serving import application
 from tests.core.factories import make_dataset
 
 
-@pytest.fixture(scope="session")
-def _built() -> FastAPI:
-    """Built once: putting all routes together takes longer than most of these tests."""
-    return create_app()
-
-
 @pytest.fixture
-def app(_built: FastAPI, settings: Settings) -> FastAPI:
+def app(settings: Settings) -> FastAPI:
     """A fresh application with the settings of this test, which are also in the environment."""
-    _built.state.settings = settings
-    _built.state.hub = Hub(settings)
-    _built.state.digests = RunningDigests()
-    _built.router.default = Dashboard(settings.dashboard_dir)
-    return _built
+    return application(settings)
 
 
 @pytest.fixture

@@ -1,14 +1,36 @@
-"""The application behind a real socket: for what a client that is called in the process cannot do, such as hang up."""
+"""The application for one test, also behind a real socket: for what a client in the process cannot do, such as hang up."""
 
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from threading import Thread
 
 import uvicorn
 from fastapi import FastAPI
 
+from api.app import create_app
+from api.dashboard import Dashboard
+from api.live.hub import Hub
+from core.settings import Settings
+from core.uploads.checksums import RunningDigests
 from tests.waiting import eventually
+
+
+def application(settings: Settings) -> FastAPI:
+    """A fresh application with these settings. Those of hosts, origins and limits are read from the environment."""
+    app = _built()
+    app.state.settings = settings
+    app.state.hub = Hub(settings)
+    app.state.digests = RunningDigests()
+    app.router.default = Dashboard(settings.dashboard_dir)
+    return app
+
+
+@cache
+def _built() -> FastAPI:
+    """Built once: putting all routes together takes longer than most tests."""
+    return create_app()
 
 
 @contextmanager

@@ -49,14 +49,8 @@ def test_kill_9_on_each_process_in_turn_heals(tmp_path: Path) -> None:
         assert up.output.read_text().count("killed by SIGKILL") == len(PARTS)
 
 
-@pytest.mark.parametrize(
-    "number",
-    [
-        pytest.param(signal.SIGINT, marks=pytest.mark.slow),
-        pytest.param(signal.SIGTERM, marks=pytest.mark.slow),
-        signal.SIGKILL,
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_ended_up_leaves_no_process_and_keeps_key_and_data(number: signal.Signals, tmp_path: Path) -> None:
     with running_up(tmp_path / "data") as up, up.client() as client:
         (tmp_path / "p.jsonl").write_text('{"prompt": "p"}\n')

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import BrowserContext, Page, expect, sync_playwright
 
 from client.local.folder import DataFolder
 from client.sdk import Client
@@ -63,41 +63,72 @@ def client(platform: Up) -> Iterator[Client]:
 
 
 @pytest.fixture(scope="package")
-def browser() -> Iterator[Browser]:
-    """Gone with the last test of this folder: its driver keeps an event loop running, in which no other test can start one."""
+def profile(platform: Up, tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrowserContext]:
+    """A browser that keeps its cache from test to test, as a person's does: the dashboard's code is compiled once.
+
+    Gone with the last test of this folder: its driver keeps an event loop running, in which no other test can start one.
+    """
     own = Path(sys.prefix) / "bin" / "chromium"
     path = str(own) if own.exists() else next(filter(None, map(shutil.which, NAMES)), None)
     if path is None:
         pytest.fail("There is no Chromium. `make test` finds or installs one; or install it yourself.", pytrace=False)
     expect.set_options(timeout=20_000)  # the tests of the other processes can keep both cores busy for seconds
     with sync_playwright() as playwright:
-        options = [f"--disable-features={','.join(UNUSED_FEATURES)}"]
-        browser = playwright.chromium.launch(executable_path=path, args=options)
-        yield browser
-        browser.close()
+        context = playwright.chromium.launch_persistent_context(
+            tmp_path_factory.mktemp("profile"),
+            executable_path=path,
+            args=[f"--disable-features={','.join(UNUSED_FEATURES)}"],
+            **_of_each_page(platform),
+        )
+        yield context
+        context.close()
 
 
 @pytest.fixture
-def new_page(platform: Up, browser: Browser) -> Iterator[NewPage]:
-    """Opens pages, signed in unless told otherwise. No page may have thrown an exception by the test's end."""
+def new_page(platform: Up, profile: BrowserContext) -> Iterator[NewPage]:
+    """Opens pages, signed in unless told otherwise. No page may have thrown an exception by the test's end.
+
+    The first page belongs to the browser that all tests share, without its cookies and storage. Each further one belongs to a
+    person of its own.
+    """
     contexts: list[BrowserContext] = []
     crashes: list[str] = []
 
     def new(width: int = 1280, signed_in: bool = True) -> Page:
-        context = browser.new_context(
-            base_url=platform.url, viewport={"width": width, "height": 844}, locale="en-US", reduced_motion="reduce"
-        )
+        if contexts:
+            assert profile.browser is not None
+            context = profile.browser.new_context(**_of_each_page(platform))
+        else:
+            context = profile
         contexts.append(context)
         if signed_in:
             assert context.request.post("/v1/session", data={"token": key_of(platform)}).ok
         page = context.new_page()
+        page.set_viewport_size({"width": width, "height": 844})
         page.on("pageerror", lambda error: crashes.append(str(error)))
         return page
 
     yield new
-    for context in contexts:
+    for context in contexts[1:]:
         context.close()
+    _forget(profile, platform.url)
     assert crashes == []
+
+
+def _of_each_page(platform: Up) -> dict[str, Any]:
+    return {"base_url": platform.url, "locale": "en-US", "reduced_motion": "reduce"}
+
+
+def _forget(profile: BrowserContext, url: str) -> None:
+    """Close its pages but the first, which keeps the browser alive, and delete all that they stored, except the cache."""
+    profile.set_offline(False)
+    profile.clear_cookies()
+    first, *others = profile.pages
+    for page in others:
+        page.close()
+    session = profile.new_cdp_session(first)
+    session.send("Storage.clearDataForOrigin", {"origin": url, "storageTypes": "local_storage,indexeddb"})
+    session.detach()
 
 
 @pytest.fixture
@@ -109,12 +140,14 @@ def submit(client: Client) -> Submit:
 def submit_ppo(client: Client, finished_job: str) -> Submit:
     """Submits a job of PPO alone, which continues the finished job: `submit_ppo(steps=…)`."""
 
-    def submit_stage(**ppo: Any) -> str:
+    def submit_stage(resources: dict[str, Any] | None = None, **ppo: Any) -> str:
         spec = client.get_job(finished_job)["spec"]
         (final,) = (one for one in client.list_job_checkpoints(finished_job, final=True) if one["stage"] == "ppo")
         rewards = [{"type": "length", "target": 8}]
         wanted = {"model": final["id"], "data": spec["data"], "stages": ["ppo"], "ppo": spec["ppo"] | ppo}
-        return client.create_job(wanted | {"rewards": rewards, "runtime": spec["runtime"]})["id"]
+        return client.create_job(
+            wanted | {"rewards": rewards, "runtime": spec["runtime"], "resources": resources or {}}
+        )["id"]
 
     return submit_stage
 

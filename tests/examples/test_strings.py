@@ -4,6 +4,8 @@ import tomllib
 from pathlib import Path
 from statistics import fmean
 
+import pytest
+
 from examples.strings.__main__ import write
 from examples.strings.server import serving
 from tests.trainer.running import events_of, metrics_of
@@ -12,6 +14,7 @@ from trainer.events import Health
 from trainer.run.process import run_in_process
 
 
+@pytest.mark.slow
 def test_strings_example_learns_from_random_weights_by_reward(tmp_path: Path) -> None:
     write(tmp_path)
     spec = load_spec(tmp_path / "from_scratch.toml")

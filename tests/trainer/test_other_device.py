@@ -35,6 +35,7 @@ def test_a_whole_run_leaves_nothing_on_the_wrong_device(said: "subprocess.Comple
     assert "finished in" in said.stderr + said.stdout, said.stderr
 
 
+@pytest.mark.slow
 def test_other_device_refuses_the_operations_that_a_gpu_would() -> None:
     code = (
         "import torch; from tests.trainer.other_device import install; there = install();"

@@ -11,7 +11,6 @@ import httpx
 import pytest
 from sqlalchemy.orm import Session
 
-from api.app import create_app
 from api.server import Server
 from core.db import session_scope
 from core.jobs import attempts
@@ -19,6 +18,7 @@ from core.jobs.events import append_events
 from core.models import ApiKey, Job
 from core.models.jobs import JobStatus
 from core.settings import Settings
+from tests.api.serving import application
 from tests.core.factories import make_job, running, step
 from tests.waiting import eventually
 
@@ -31,7 +31,7 @@ def serve(settings: Settings, owner: tuple[ApiKey, str]) -> Serve:
 
     @contextmanager
     def serve(**changed: Any) -> Iterator[httpx.Client]:
-        app = create_app(settings.model_copy(update={"stream_poll_seconds": 0.05} | changed))
+        app = application(settings.model_copy(update={"stream_poll_seconds": 0.05} | changed))
         server = Server(app, port=0, timeout_graceful_shutdown=30)
         thread = threading.Thread(target=server.run)
         thread.start()

@@ -69,6 +69,7 @@ def test_run_resumed_on_two_nodes_then_one_matches_one_process(alone: Path, kill
     assert_like(tmp_path, alone)
 
 
+@pytest.mark.slow
 def test_live_knob_changes_all_processes_at_the_same_step(alone: Path, tmp_path: Path) -> None:
     one, two = tmp_path / "one", tmp_path / "two"
     for folder in (one, two):
@@ -104,6 +105,7 @@ def test_fsdp_run_matches_whole_models_and_resumes_on_3_and_1(alone: Path, tmp_p
     assert_like(one, alone)
 
 
+@pytest.mark.slow
 def test_run_error_in_any_process_ends_all_with_its_code(alone: Path, tmp_path: Path) -> None:
     def reply(question: dict[str, Any]) -> Reply:
         """Fail for the second process, which sends 2 of the 5 held-out answers."""
@@ -118,6 +120,7 @@ def test_run_error_in_any_process_ends_all_with_its_code(alone: Path, tmp_path: 
     assert [e.code for e in failures] == ["reward_failed"] and "answered 400 Bad Request: no" in failures[0].message
 
 
+@pytest.mark.slow
 def test_run_killed_main_process_is_reported_by_another_process(alone: Path, tmp_path: Path) -> None:
     """Another process writes the last event in place of the main process."""
     for name in ("sft", "reward_model", "ppo-000002"):

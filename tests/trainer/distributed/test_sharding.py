@@ -6,6 +6,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import pytest
 import torch
 import torch.distributed as dist
 from torch import Tensor
@@ -74,6 +75,7 @@ def one_process(rank: int, folder: Path) -> None:
     dist.destroy_process_group()
 
 
+@pytest.mark.slow
 def test_layers_are_gathered_in_the_type_that_they_compute_in(tmp_path: Path) -> None:
     processes = [_context.Process(target=one_process, args=(rank, tmp_path)) for rank in range(2)]
     for process in processes:

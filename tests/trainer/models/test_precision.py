@@ -58,6 +58,7 @@ def test_run_reports_dtype_only_where_it_is_auto(tmp_path: Path) -> None:
     assert told(tmp_path / "named") == [] and contents(tmp_path / "named") == contents(tmp_path / "auto")
 
 
+@pytest.mark.slow
 def test_a_run_that_moves_to_another_machine_keeps_its_type(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It began on one whose "auto" is float32, and goes on where it would be bfloat16: the same bits come out."""
     whole, moved = tmp_path / "whole", tmp_path / "moved"

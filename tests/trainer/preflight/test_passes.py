@@ -188,7 +188,12 @@ def test_passes_formula_is_close_to_the_count() -> None:
 
 
 @pytest.mark.parametrize(
-    "changes", [pytest.param({}, marks=pytest.mark.slow), {"gradient_checkpointing": True}, {"lora": {"rank": 2}}]
+    "changes",
+    [
+        pytest.param({}, marks=pytest.mark.slow),
+        pytest.param({"gradient_checkpointing": True}, marks=pytest.mark.slow),
+        {"lora": {"rank": 2}},
+    ],
 )
 def test_a_deep_model_is_counted_from_shallow_ones(monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any]) -> None:
     deep = LlamaConfig(**LLAMA.to_dict() | {"num_hidden_layers": 9, "layer_types": None})

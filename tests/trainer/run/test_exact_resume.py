@@ -49,6 +49,7 @@ def test_sigterm_finishes_the_step_saves_and_can_be_resumed(uninterrupted: Path,
     assert weights_of(tmp_path) == weights_of(uninterrupted)
 
 
+@pytest.mark.slow
 def test_resume_from_copied_checkpoints_gives_same_bits(uninterrupted: Path, tmp_path: Path) -> None:
     import shutil
 
@@ -60,6 +61,7 @@ def test_resume_from_copied_checkpoints_gives_same_bits(uninterrupted: Path, tmp
     assert finished[0] == finished[1]
 
 
+@pytest.mark.slow
 def test_another_seed_gives_other_weights(uninterrupted: Path, tmp_path: Path) -> None:
     assert run(write_spec(tmp_path, seed=1), tmp_path) == (0, "")
     assert not set(weights_of(tmp_path).values()) & set(weights_of(uninterrupted).values())

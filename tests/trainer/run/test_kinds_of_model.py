@@ -30,7 +30,7 @@ def gpt2_in(folder: Path, first: Path, rows: int, pad: str | None, positions: in
 @pytest.mark.parametrize(
     ("pad", "rows", "model"),
     [
-        (None, 0, {}),
+        pytest.param(None, 0, {}, marks=pytest.mark.slow),
         ("<|eos|>", 61, {"lora": LORA}),
         (None, 5, {"dtype": "bfloat16"}),
     ],

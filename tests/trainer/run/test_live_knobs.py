@@ -135,6 +135,7 @@ def test_crash_around_the_record_neither_loses_nor_doubles(
     assert knob_changes(broken) == knob_changes(whole) == [(2, "kl_coef", 0.05, 0.4)]
 
 
+@pytest.mark.slow
 def test_killed_run_ends_as_one_with_the_same_log(tmp_path: Path, changes: dict[str, Any]) -> None:
     """With real processes: killed after the change, begun again, and compared with a run that got the log at its start."""
     killed, whole = tmp_path / "killed", tmp_path / "whole"

@@ -63,7 +63,7 @@ def test_dpo_and_a_reference_that_moves_with_adapters(
     assert contents(broken) == contents(whole) and metrics_of(broken) == metrics_of(whole)
 
 
-@pytest.mark.parametrize("lora", [None, LORA])
+@pytest.mark.parametrize("lora", [None, pytest.param(LORA, marks=pytest.mark.slow)])
 def test_a_reward_model_that_is_refitted_between_rounds(
     first: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lora: dict[str, Any] | None
 ) -> None:
@@ -88,8 +88,8 @@ def test_a_reward_model_that_is_refitted_between_rounds(
 @pytest.mark.parametrize(
     ("stages", "crash", "changes"),
     [
-        (["sft"], ("sft", 4), {}),
-        (["reward_model"], ("reward_model", 4), {}),
+        pytest.param(["sft"], ("sft", 4), {}, marks=pytest.mark.slow),
+        pytest.param(["reward_model"], ("reward_model", 4), {}, marks=pytest.mark.slow),
         (["dpo", "evaluation"], ("dpo", 4), {"rewards": [LENGTH]}),
         (["ppo"], ("ppo", 3), {"rewards": [LENGTH], "ppo": {"advantage": {"estimator": "reward_to_go"}}}),
         (

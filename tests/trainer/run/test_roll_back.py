@@ -13,7 +13,7 @@ RULE = {"kl_blow_up": {"limit": -1000.0, "action": "roll_back", "patience": 3}} 
 MOVING = {"reference": {"update": "ema", "decay": 0.5}, "critic": {"kind": "value_head"}}
 
 
-@pytest.mark.parametrize("lora", [None, LORA])
+@pytest.mark.parametrize("lora", [None, pytest.param(LORA, marks=pytest.mark.slow)])
 def test_roll_back_then_crash_resumes_to_the_same_bits(
     first: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lora: dict[str, Any] | None
 ) -> None:

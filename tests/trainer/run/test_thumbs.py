@@ -79,6 +79,7 @@ def test_kto_raises_held_out_margin_and_policy_score(finished: Path) -> None:
     assert judged["score_after"] > judged["score_before"] + 1
 
 
+@pytest.mark.slow
 def test_thumbs_run_crashed_in_a_stage_resumes_to_same_bits(
     data: dict[str, Any], finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -79,6 +79,7 @@ def test_killed_process_ends_the_others_as_a_killed_trainer(
     assert "killed by SIGKILL" in error["message"]
 
 
+@pytest.mark.slow
 def test_error_of_any_process_is_the_error_of_the_run(
     queue: Queue, context: WorkerContext, heartbeat: WorkerHeartbeat
 ) -> None:

@@ -163,7 +163,7 @@ def test_worker_suspended_and_continued_writes_nothing(
             second.stop(grace=10)
 
 
-@pytest.mark.parametrize("signal_", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("signal_", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.slow)])
 def test_sweeper_ends_on_sigterm(settings: Settings, signal_: signal.Signals, tmp_path: Path) -> None:
     log = tmp_path / "sweeper.log"
     with log.open("wb") as output:

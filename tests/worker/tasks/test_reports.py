@@ -1,15 +1,11 @@
 """Reports and fixes, through the real API, the real handlers and the real command."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
 
-from api.app import create_app
-from core.access.keys import create_key
-from core.db import session_scope
 from core.settings import Settings, get_settings
 from tests.core.factories import jsonl
 from tests.data.reading import talk
@@ -32,14 +28,6 @@ def settings(settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("PROXIMAL_LOCAL_MODELS", str(tmp_path))
     get_settings.cache_clear()
     return get_settings()
-
-
-@pytest.fixture
-def client(settings: Settings) -> Iterator[TestClient]:
-    with session_scope() as session:
-        _, key = create_key(session, "tester")
-    with TestClient(create_app(settings), headers={"Authorization": f"Bearer {key}"}) as client:
-        yield client
 
 
 def upload(client: TestClient, settings: Settings, rows: list[dict[str, Any]] = ROWS) -> str:

@@ -1,6 +1,5 @@
 """Validations, through the real API, the real handler and the real `python -m trainer check`."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +8,6 @@ from fastapi.testclient import TestClient
 from sqlalchemy import delete
 from transformers import LlamaConfig, LlamaForCausalLM
 
-from api.app import create_app
-from core.access.keys import create_key
 from core.db import session_scope
 from core.models import DataTask
 from core.settings import Settings, get_settings
@@ -36,14 +33,6 @@ def settings(settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("PROXIMAL_LOCAL_MODELS", str(tmp_path / "models"))
     get_settings.cache_clear()
     return get_settings()
-
-
-@pytest.fixture
-def client(settings: Settings) -> Iterator[TestClient]:
-    with session_scope() as session:
-        _, key = create_key(session, "tester")
-    with TestClient(create_app(settings), headers={"Authorization": f"Bearer {key}"}) as client:
-        yield client
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 import gzip
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -10,9 +10,7 @@ from fastapi.testclient import TestClient
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
-from api.app import create_app
 from core import tasks
-from core.access.keys import create_key
 from core.datasets import search
 from core.datasets.importing import Imported
 from core.db import after_commit, session_scope
@@ -36,14 +34,6 @@ def settings(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Settings:
     # Reports have tests of their own.
     monkeypatch.setitem(attempt.HANDLERS, "report", lambda task: None)
     return get_settings()
-
-
-@pytest.fixture
-def client(settings: Settings) -> Iterator[TestClient]:
-    with session_scope() as session:
-        _, key = create_key(session, "tester")
-    with TestClient(create_app(settings), headers={"Authorization": f"Bearer {key}"}) as client:
-        yield client
 
 
 def upload(client: TestClient, content: bytes, filename: str = "pairs.jsonl") -> str:

@@ -38,6 +38,7 @@ def test_several_seeds_match_single_runs_and_best_is_the_result(both: Path, tmp_
     assert finished.summary["win_rate_low"] < finished.summary["win_rate"] < finished.summary["win_rate_high"]
 
 
+@pytest.mark.slow
 def test_several_seeds_killed_in_second_seed_resume_there(both: Path, tmp_path: Path) -> None:
     spec = write_spec(tmp_path, **CHANGES, seeds=2)
     second = tmp_path / "seeds" / "1"

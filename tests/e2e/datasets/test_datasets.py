@@ -233,7 +233,7 @@ def test_a_finding_of_the_report_leads_to_its_rows_and_is_mended(
     expect(finding).to_contain_text("5 (14.3 %)", timeout=READY_MS)
     expect(page.get_by_role("region", name=re.compile("^Prompts"))).to_be_visible()
     finding.get_by_role("link", name="Show the rows").click()
-    expect(page.get_by_label("Finding", exact=True)).to_have_value("duplicate_rows")
+    expect(page.get_by_role("combobox", name="Finding")).to_have_value("duplicate_rows")
     expect(page.locator("[data-row]")).to_have_count(5)
     expect(page.locator("[data-row]").first).to_have_attribute("data-row", "31")
     page.get_by_role("tab", name="Report").click()
@@ -267,7 +267,7 @@ def test_datasets_are_searched_by_name_and_kind_and_archived(new_page: NewPage, 
 def test_delete_of_dataset_in_use_is_refused_naming_the_job(
     new_page: NewPage, submit_ppo: Submit, client: Client
 ) -> None:
-    job_id = submit_ppo(steps=10_000)
+    job_id = submit_ppo(resources={"labels": ["elsewhere"]})  # no worker has the label, so the job stays queued
     dataset_id = client.get_job(job_id)["spec"]["data"]["preferences"].partition("@")[0]
     page = new_page()
     page.goto(f"/datasets/{dataset_id}")
