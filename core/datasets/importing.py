@@ -13,6 +13,7 @@ from core import tasks
 from core.blobs import BlobStore
 from core.datasets import publish, versions
 from core.datasets.row_store import RowsDraft, drafting
+from core.db import check_storable
 from core.errors import TooLarge
 from core.models import DatasetVersion
 from core.settings import Settings
@@ -84,7 +85,8 @@ class Reading:
     encoding: str | None = None
 
     def plan(self, source: Source, limits: Limits, scratch: Path) -> Plan:
-        """Raises UnclearFormat, UnusableFile, UnusableMapping and InvalidOption."""
+        """Raises UnclearFormat, UnusableFile, UnusableMapping and InvalidOption, and InvalidRequest for text that cannot be stored."""
+        check_storable({"mapping": self.mapping})
         detection = detect(source.open_, source.filename, limits, scratch, self.encoding)
         return make_plan(detection, format=self.format, kind=self.kind, mapping=self.mapping)
 

@@ -91,6 +91,10 @@ def test_a_bad_row_is_named_and_nothing_is_stored(client: TestClient, session: S
         ({"files": {"file": ("x", GOOD)}, "data": {"bad_rows": "ignore"}}, "#/bad_rows"),
         ({"files": {"file": ("x", GOOD)}, "data": {"mapping": "{"}}, "#/mapping"),
         ({"files": {"file": ("x", GOOD)}, "data": {"mapping": "[]"}}, "#/mapping"),
+        (
+            {"files": {"file": ("x", GOOD)}, "data": {"mapping": '{"fields": {"prompt": "a\\u0000b"}}'}},
+            "#/mapping/fields/prompt",
+        ),
         ({"files": {"file": ("..", GOOD)}}, "#/filename"),
         ({"files": {"other": ("x", b"")}, "data": {"kind": "sft"}}, "#/file"),
         ({"files": {"kind": (None, "sft"), "file": (None, "text")}}, "#/file"),

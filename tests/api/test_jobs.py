@@ -243,7 +243,11 @@ def test_pause_of_running_job_is_requested_once(
 
 def test_transition_body_that_is_not_valid_is_refused(client: TestClient, body: Body) -> None:
     job_id = client.post("/v1/jobs", json=body).json()["id"]
-    for wrong, pointer in (({"reason": "x" * 501}, "#/reason"), ({"raeson": ""}, "#/raeson")):
+    for wrong, pointer in (
+        ({"reason": "x" * 501}, "#/reason"),
+        ({"reason": "a\0b"}, "#/reason"),
+        ({"raeson": ""}, "#/raeson"),
+    ):
         refused = problem(client.post(f"/v1/jobs/{job_id}/pause", json=wrong), 422, "invalid_request")
         assert refused["errors"][0]["pointer"] == pointer
 
