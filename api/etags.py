@@ -17,7 +17,7 @@ from core.models import AnnotationRound, Dataset, Job, JobTemplate
 
 Changeable = Job | JobTemplate | Dataset | AnnotationRound
 _FIELDS: dict[type[Any], tuple[str, ...]] = {
-    Job: ("name", "tags", "notes", "metadata_", "archived_at"),
+    Job: ("name", "tags", "notes", "metadata_", "preemptible", "archived_at"),
     Dataset: ("name", "archived_at", "expires_at"),
     JobTemplate: ("name", "description", "spec"),
     AnnotationRound: ("name", "instructions", "overlap", "status"),

@@ -2,10 +2,10 @@
 
 from typing import Annotated, Any
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
 from api.schema import Schema
-from core.jobs.descriptions import MOST_TAGS, MetadataPatch, Name, Notes, Tag
+from core.jobs.descriptions import MOST_TAGS, MetadataPatch, Name, Notes, Tag, storable_text
 from trainer.spec import StageName
 
 
@@ -14,7 +14,10 @@ class _Body(Schema):
 
 
 class ChangeJob(_Body):
-    """A JSON merge patch (RFC 7396) on what describes a job: null empties a field, and a field that is left out stays."""
+    """A JSON merge patch (RFC 7396) on what describes a job and on `preemptible`: null empties a field or restores its default.
+
+    A field that is left out stays.
+    """
 
     name: Name | None = None
     """The new name. The spec keeps the one that was submitted."""
@@ -24,6 +27,8 @@ class ChangeJob(_Body):
     """Text for people, of at most 10,000 characters."""
     metadata: MetadataPatch | None = None
     """Texts by key, merged into the present ones; null removes a key. A job has at most 50, of 64 and 500 characters."""
+    preemptible: bool | None = None
+    """Whether the platform may pause the job for a more urgent one, from now on. Null: it may not."""
 
 
 class CloneJob(_Body):
@@ -61,5 +66,5 @@ class ExtendJob(_Body):
 class TransitionReason(_Body):
     """Why a user changes the state of a job. The body may be left out."""
 
-    reason: Annotated[str, Field(max_length=500)] = ""
+    reason: Annotated[str, Field(max_length=500), AfterValidator(storable_text)] = ""
     """The reason, for the event of the transition and for `status_reason`. Empty: a sentence that names the request."""

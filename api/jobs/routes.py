@@ -114,12 +114,19 @@ def _filter(
         Query(description="Only jobs that read this dataset, `ds_…`, or this version, `ds_…@2` or `dv_…`."),
     ] = None,
     external_id: ExternalIdFilter = None,
+    parent: Annotated[str | None, Query(description="Only clones and branches of this job, `job_…`.")] = None,
     created_after: Annotated[AwareDatetime | None, Query(description="Only jobs submitted after this time.")] = None,
     created_before: Annotated[AwareDatetime | None, Query(description="Only jobs submitted before this time.")] = None,
     text: Annotated[str | None, Query(min_length=1, max_length=200, description=_TEXT)] = None,
 ) -> JobFilter:
     """The filters of the request. Raises InvalidRequest."""
-    for name, value in (("model", model), ("dataset", dataset), ("external_id", external_id), ("text", text)):
+    for name, value in (
+        ("model", model),
+        ("dataset", dataset),
+        ("external_id", external_id),
+        ("parent", parent),
+        ("text", text),
+    ):
         if value is not None and bad_text(value):
             raise _invalid(name, "holds a NUL character or half of a surrogate pair")
     try:
@@ -131,6 +138,7 @@ def _filter(
         model=model,
         dataset=dataset,
         external_id=external_id,
+        parent=parent,
         created_after=created_after,
         created_before=created_before,
         text=text,
@@ -184,7 +192,7 @@ def _tagged(response: Response, job: Job) -> Job:
     ),
 )
 def change_job(job: JobDep, body: ChangeJob, session: SessionDep, condition: IfMatch, response: Response) -> Job:
-    """Change the name, tags, notes or metadata of a job, in any state. No run depends on them."""
+    """Change the name, tags, notes or metadata of a job, or whether it is `preemptible`, in any state. No result depends on them."""
     condition.check(session, job)
     change_description(session, job, body.model_dump(exclude_unset=True))
     session.flush()

@@ -11,7 +11,7 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
-from client.commands.group import CommandGroup
+from client.commands.group import CommandGroup, IfMatch
 from client.errors import ClientError
 from client.sdk import Client
 from client.sdk.spec_files import read_spec
@@ -57,7 +57,7 @@ def list_(
 ) -> None:
     """List rounds, newest first."""
     with context.obj.client() as client:
-        context.obj.printer.items(client.list_annotation_rounds(status or ()), COLUMNS)
+        context.obj.printer.items(client.list_annotation_rounds(status=status or ()), COLUMNS)
 
 
 @app.command()
@@ -131,7 +131,7 @@ def continue_(
     """Submit a job that refits the job's reward model on a closed round, then runs PPO from the job's policy."""
     with context.obj.client() as client:
         if dry_run:
-            plan = client.get_annotation_continuation(round_id, job, steps)
+            plan = client.get_annotation_continuation(round_id, job=job, steps=steps)
             context.obj.printer.item(plan, *map(plain, plan["sentences"]), key=None)
         else:
             made = client.continue_job(round_id, job, steps)
@@ -139,10 +139,10 @@ def continue_(
 
 
 @app.command()
-def delete(context: typer.Context, round_id: RoundId) -> None:
+def delete(context: typer.Context, round_id: RoundId, if_match: IfMatch = None) -> None:
     """Delete a round with its answers. The dataset with its answers stays."""
     with context.obj.client() as client:
-        client.delete_annotation_round(round_id)
+        client.delete_annotation_round(round_id, if_match=if_match)
     context.obj.printer.item({"id": round_id, "deleted": True}, plain(f"{round_id}  deleted"))
 
 

@@ -52,6 +52,9 @@ Encoding = Annotated[
         help="Encoding of the text, such as cp1252 or shift_jis. Default: UTF-8, or the encoding of its byte order mark."
     ),
 ]
+ExternalId = Annotated[
+    str | None, typer.Option(help="An id of your choice. A second dataset with it is refused.", show_default=False)
+]
 BadRows = Annotated[str, typer.Option(help="Handling of invalid rows: refuse (the whole file), report, or leave_out.")]
 
 
@@ -65,6 +68,7 @@ def upload(  # noqa: PLR0913  # one for each option
     label: Label = None,
     bad_rows: BadRows = "refuse",
     encoding: Encoding = None,
+    external_id: ExternalId = None,
 ) -> None:
     """Upload a dataset and validate every row. To resume an interrupted upload, repeat the command."""
     mapping = _mapping(map, label)
@@ -76,6 +80,7 @@ def upload(  # noqa: PLR0913  # one for each option
             kind,
             name,
             **options,
+            external_id=external_id,
             progress=lambda done, total: bars.update(sent, completed=done, total=total),
             importing=lambda fraction, note: bars.update(sent, description=f"Importing {fraction:.0%}"),
         )
@@ -92,6 +97,7 @@ def import_(  # noqa: PLR0913  # one for each option
     label: Label = None,
     bad_rows: BadRows = "refuse",
     encoding: Encoding = None,
+    external_id: ExternalId = None,
 ) -> None:
     """Make a dataset from a URL. The platform downloads the file, if its operator allows the address."""
     mapping = _mapping(map, label)
@@ -102,7 +108,7 @@ def import_(  # noqa: PLR0913  # one for each option
         client.wait_for_upload(
             upload["id"], lambda done, total: bars.update(fetched, completed=done, total=total or None)
         )
-        dataset = client.import_upload(upload["id"], name or None, kind, **options)
+        dataset = client.import_upload(upload["id"], name or None, kind, **options, external_id=external_id)
         dataset = client.wait_for_dataset(
             dataset["id"], lambda fraction, note: bars.update(fetched, description=f"Importing {fraction:.0%}")
         )
@@ -159,7 +165,7 @@ def _command_line(context: typer.Context) -> list[str]:
     source = root.get_parameter_source("url")
     url = ["--url", root.params["url"]] if source is not None and source.name == "COMMANDLINE" else []
     what = str(given["file"] if "file" in given else given["url"])
-    more = [("--name", given["name"]), ("--encoding", given["encoding"])]
+    more = [("--name", given["name"]), ("--encoding", given["encoding"]), ("--external-id", given["external_id"])]
     if given["bad_rows"] != "refuse":
         more.append(("--bad-rows", given["bad_rows"]))
     options = [word for name, value in more if value for word in (name, value)]

@@ -11,7 +11,7 @@ from rich.console import RenderableType
 from rich.table import Table
 
 from client.commands import dataset_reports, dataset_uploads
-from client.commands.group import CommandGroup
+from client.commands.group import CommandGroup, IfMatch
 from client.errors import ClientError
 from client.sdk.types import Dataset, DatasetRow, Overlap
 from client.terminal import facts, moment, plain
@@ -61,7 +61,7 @@ def list_(
 ) -> None:
     """List datasets, newest first."""
     with context.obj.client() as client:
-        context.obj.printer.items(client.list_datasets(kind, search=search, archived=archived), COLUMNS)
+        context.obj.printer.items(client.list_datasets(kind=kind, search=search, archived=archived), COLUMNS)
 
 
 @app.command()
@@ -87,7 +87,7 @@ def overlap(
 ) -> None:
     """Show the prompts that two datasets share, equal or nearly equal."""
     with context.obj.client() as client:
-        found = client.compare_datasets(dataset, other)
+        found = client.compare_datasets(dataset=dataset, other=other)
     context.obj.printer.item(found, *_overlap(found), key=None)
 
 
@@ -139,6 +139,7 @@ def change(
             show_default=False,
         ),
     ] = None,
+    if_match: IfMatch = None,
 ) -> None:
     """Rename a dataset, or set when it expires. The platform keeps it while an unfinished job uses it."""
     changes: dict[str, str | None] = {} if name is None else {"name": name}
@@ -147,7 +148,7 @@ def change(
     if not changes:
         raise ClientError("Name a change: --name or --expires-at.")
     with context.obj.client() as client:
-        dataset = client.change_dataset(dataset_id, **changes)
+        dataset = client.change_dataset(dataset_id, **changes, if_match=if_match)
     kept = f"{moment(dataset['expires_at'])} UTC" if dataset["expires_at"] else "it is deleted"
     context.obj.printer.item(dataset, plain(f"{dataset['id']}  {dataset['name']}, kept until {kept}"))
 
@@ -166,10 +167,10 @@ def archive(
 
 
 @app.command()
-def delete(context: typer.Context, dataset_id: DatasetId) -> None:
+def delete(context: typer.Context, dataset_id: DatasetId, if_match: IfMatch = None) -> None:
     """Delete a dataset with all its versions, unless an unfinished job uses one."""
     with context.obj.client() as client:
-        client.delete_dataset(dataset_id)
+        client.delete_dataset(dataset_id, if_match=if_match)
     context.obj.printer.item({"id": dataset_id, "deleted": True}, plain(f"{dataset_id}  deleted"))
 
 

@@ -13,6 +13,13 @@ from typer.core import TyperGroup
 from client.terminal import Output
 
 Function = Callable[..., Any]
+IfMatch = Annotated[
+    str | None,
+    typer.Option(
+        help="The `etag` that you have read. The command changes nothing if the object has changed since.",
+        show_default=False,
+    ),
+]
 _OUTPUT_HELP = "How to print results: `table` for people, `json` for programs. Default: table."
 _QUIET_HELP = "Print ids only, and no progress."
 

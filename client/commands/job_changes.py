@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from client.commands.group import IfMatch
 from client.errors import ClientError
 from client.sdk import Client
 from client.sdk.spec_files import read_spec
@@ -92,10 +93,10 @@ def unarchive(context: typer.Context, job_id: JobId) -> None:
     _print_id(context, lambda client: client.unarchive_job(job_id))
 
 
-def delete(context: typer.Context, job_id: JobId) -> None:
+def delete(context: typer.Context, job_id: JobId, if_match: IfMatch = None) -> None:
     """Delete a job that has ended, with its events, metrics and checkpoints."""
     with context.obj.client() as client:
-        client.delete_job(job_id)
+        client.delete_job(job_id, if_match=if_match)
 
 
 def _start(text: str) -> dict[str, Any]:

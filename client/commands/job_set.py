@@ -1,10 +1,11 @@
-"""`proximal jobs set`: live knobs of a running job, and its name, tags, notes and metadata."""
+"""`proximal jobs set`: live knobs of a running job, its name, tags, notes and metadata, and whether it may be preempted."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
 
+from client.commands.group import IfMatch
 from client.commands.job_changes import JobId
 from client.errors import ClientError
 from client.sdk import Client
@@ -41,21 +42,33 @@ def set_(  # noqa: PLR0913  # one for each option
     metadata: Annotated[
         list[str] | None, typer.Option(help="A key and its value, as team=alignment; team= removes it.")
     ] = None,
+    preemptible: Annotated[
+        bool | None,
+        typer.Option(
+            "--preemptible/--no-preemptible",
+            help="Let the platform pause it, saved, for a more urgent job, or not.",
+            show_default=False,
+        ),
+    ] = None,
+    if_match: IfMatch = None,
 ) -> None:
-    """Change live knobs of a running job, or the name, tags, notes and metadata of any job.
+    """Change live knobs of a running job, or the name, tags, notes, metadata and preemptibility of any job.
 
     Without values and options, show the knobs that its stage has.
     """
     printer: Printer = context.obj.printer
     knobs: dict[str, Any] = dict(map(assignment, values or []))
     changes: dict[str, Any] = {"name": name, "notes": note, "metadata": pairs(metadata or ()) or None}
+    changes["preemptible"] = preemptible
     changes = {field: value for field, value in changes.items() if value is not None}
     orders = bool(knobs or evaluate or checkpoint)
     with context.obj.client() as client:
+        if if_match is not None and not (changes or tag or untag):
+            raise ClientError("--if-match: knobs and requests have no ETag. Give a change of the job itself.")
         if tag or untag:
             changes["tags"] = _tags(client, job_id, tag or (), untag or ())
         if changes:
-            job = client.change_job(job_id, **changes)
+            job = client.change_job(job_id, **changes, if_match=if_match)
             if not orders:
                 printer.item(job, plain(job["id"]))
         if orders:

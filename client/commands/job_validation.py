@@ -9,9 +9,11 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from client.commands.job_changes import Changes, merged_patch
+from client.commands.templates import template_id
 from client.errors import ClientError
 from client.sdk import Client
-from client.sdk.spec_files import read_spec, with_uploads
+from client.sdk.spec_files import merge_patch, with_uploads
 from client.sdk.types import JobFinding, MemoryReport, RunTime, Validation, ValidationResult
 from client.terminal import Printer, plain
 
@@ -25,13 +27,28 @@ class Blocked(ClientError):
 
 def validate(
     context: typer.Context,
-    spec: Annotated[Path, typer.Argument(help="TOML or JSON file. Data files that it names are uploaded.")],
+    spec: Annotated[
+        Path | None,
+        typer.Argument(help="TOML or JSON file. Data files that it names are uploaded.", show_default=False),
+    ] = None,
+    changes: Changes = None,
+    template: Annotated[
+        str | None,
+        typer.Option(help="Name or id of a template. The file and `--set` change its spec.", show_default=False),
+    ] = None,
     refresh: Annotated[bool, typer.Option(help="Check again, although this spec was checked before.")] = False,
 ) -> None:
-    """Check a job without submitting it: findings, steps, memory and expected time. Exit with 1 if a finding is blocking."""
+    """Check a job without submitting it, from a file, a template or both: findings, steps, memory and expected time. Exit with 1 if a finding is blocking."""
     printer: Printer = context.obj.printer
+    if spec is None and template is None:
+        raise typer.BadParameter("Give a file with the spec, or --template.")
+    given = merged_patch(spec, changes or ())
     with context.obj.client() as client:
-        made = client.validate_job(with_uploads(client, read_spec(spec), spec.parent), refresh=refresh or None)
+        if spec is not None:
+            given = with_uploads(client, given, spec.parent)
+        if template is not None:
+            given = merge_patch(client.get_template(template_id(client, template))["spec"], given)
+        made = client.validate_job(given, refresh=refresh or None)
         made = _finished(client, made, printer)
     printer.item(made, *_parts(made))
     blocking = sum(finding["severity"] == "blocking" for finding in made["result"]["findings"])

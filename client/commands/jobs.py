@@ -101,6 +101,7 @@ def list_(  # noqa: PLR0913  # one for each filter
     model: Annotated[str | None, typer.Option(help="Only jobs that start from this model.")] = None,
     dataset: Annotated[str | None, typer.Option(help="Only jobs that read this dataset or version.")] = None,
     external_id: Annotated[str | None, typer.Option(help="Only the job with this external id.")] = None,
+    parent: Annotated[str | None, typer.Option(help="Only clones and branches of this job.")] = None,
     created_after: Annotated[
         datetime | None, typer.Option(help="Only jobs submitted after this time, by the clock of this machine.")
     ] = None,
@@ -110,12 +111,13 @@ def list_(  # noqa: PLR0913  # one for each filter
     since = created_after and created_after.astimezone().isoformat()
     with context.obj.client() as client:
         found = client.list_jobs(
-            status or (),
+            status=status or (),
             tag=tag,
             text=text,
             model=model,
             dataset=dataset,
             external_id=external_id,
+            parent=parent,
             created_after=since,
         )
         context.obj.printer.items(islice(found, limit), COLUMNS)

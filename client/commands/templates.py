@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from client.commands.group import CommandGroup
+from client.commands.group import CommandGroup, IfMatch
 from client.commands.job_changes import Changes, merged_patch
 from client.errors import ClientError
 from client.sdk import Client
@@ -59,10 +59,10 @@ def create(
 
 
 @app.command()
-def delete(context: typer.Context, template: Template) -> None:
+def delete(context: typer.Context, template: Template, if_match: IfMatch = None) -> None:
     """Delete a template. Jobs that were submitted from it stay."""
     with context.obj.client() as client:
-        client.delete_template(template_id(client, template))
+        client.delete_template(template_id(client, template), if_match=if_match)
 
 
 def template_id(client: Client, name: str) -> str:

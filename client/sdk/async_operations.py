@@ -626,6 +626,7 @@ class AsyncOperations(AsyncConnection):
         model: str | None = None,
         dataset: str | None = None,
         external_id: str | None = None,
+        parent: str | None = None,
         created_after: str | None = None,
         created_before: str | None = None,
         text: str | None = None,
@@ -644,6 +645,7 @@ class AsyncOperations(AsyncConnection):
                 "model": model,
                 "dataset": dataset,
                 "external_id": external_id,
+                "parent": parent,
                 "created_after": created_after,
                 "created_before": created_before,
                 "text": text,
@@ -672,16 +674,17 @@ class AsyncOperations(AsyncConnection):
         tags: Omitted | Sequence[str] | None = OMITTED,
         notes: Omitted | str | None = OMITTED,
         metadata: Omitted | Mapping[str, Any] | None = OMITTED,
+        preemptible: Omitted | bool | None = OMITTED,
         if_match: str | None = None,
     ) -> Job:
-        """Change the name, tags, notes or metadata of a job, in any state. No run depends on them.
+        """Change the name, tags, notes or metadata of a job, or whether it is `preemptible`, in any state. No result depends on them.
 
         `PATCH /v1/jobs/{job_id}`
         """
         found: Job = await self._json(
             "PATCH",
             f"/v1/jobs/{escaped(job_id)}",
-            body={"name": name, "tags": tags, "notes": notes, "metadata": metadata},
+            body={"name": name, "tags": tags, "notes": notes, "metadata": metadata, "preemptible": preemptible},
             headers=unchanged(if_match),
         )
         return found

@@ -1,7 +1,8 @@
-"""Reads a spec from a file, uploads the datasets that it names as files, and inserts their ids."""
+"""Reads a spec from a file, merges it into a template, uploads the datasets that it names as files, and inserts their ids."""
 
 import json
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,20 @@ def read_spec(path: Path) -> dict[str, Any]:
     if not isinstance(spec, dict):
         raise ClientError(f"{path} must hold one object")
     return spec
+
+
+def merge_patch(spec: Mapping[str, Any], patch: Mapping[str, Any]) -> dict[str, Any]:
+    """The spec of a template, changed by a merge patch (RFC 7396), as the platform merges it for a submission."""
+    merged = dict(spec)
+    for name, value in patch.items():
+        if value is None:
+            merged.pop(name, None)
+        elif isinstance(value, Mapping):
+            inside = merged.get(name)
+            merged[name] = merge_patch(inside if isinstance(inside, Mapping) else {}, value)
+        else:
+            merged[name] = value
+    return merged
 
 
 def with_uploads(client: Client, spec: dict[str, Any], folder: Path) -> dict[str, Any]:

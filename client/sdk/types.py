@@ -209,7 +209,11 @@ class ChangeDataset(TypedDict, closed=True):
 
 
 class ChangeJob(TypedDict, closed=True):
-    """A JSON merge patch (RFC 7396) on what describes a job: null empties a field, and a field that is left out stays."""
+    """
+    A JSON merge patch (RFC 7396) on what describes a job and on `preemptible`: null empties a field or restores its default.
+
+    A field that is left out stays.
+    """
 
     name: NotRequired[str | None]
     """The new name. The spec keeps the one that was submitted."""
@@ -219,6 +223,8 @@ class ChangeJob(TypedDict, closed=True):
     """Text for people, of at most 10,000 characters."""
     metadata: NotRequired[dict[str, str | None] | None]
     """Texts by key, merged into the present ones; null removes a key. A job has at most 50, of 64 and 500 characters."""
+    preemptible: NotRequired[bool | None]
+    """Whether the platform may pause the job for a more urgent one, from now on. Null: it may not."""
 
 
 class ChangeTemplate(TypedDict, closed=True):

@@ -1,4 +1,4 @@
-"""Name, tags, notes and metadata of a job. A user changes them in every state, and no run depends on them."""
+"""The fields that a user changes in every state of a job: name, tags, notes, metadata, and whether it may be preempted."""
 
 import unicodedata
 from collections.abc import Mapping
@@ -32,7 +32,8 @@ def _printable(text: str) -> str:
     return text
 
 
-def _storable(text: str) -> str:
+def storable_text(text: str) -> str:
+    """The unchanged text. Raises ValueError for one that PostgreSQL cannot store."""
     if bad_text(text):
         raise ValueError("holds a NUL character or half of a surrogate pair")
     return text
@@ -40,16 +41,16 @@ def _storable(text: str) -> str:
 
 Name = Annotated[str, Field(max_length=200), AfterValidator(_printable)]
 Tag = Annotated[str, AfterValidator(normal_tag)]
-Notes = Annotated[str, Field(max_length=10_000), AfterValidator(_storable)]
+Notes = Annotated[str, Field(max_length=10_000), AfterValidator(storable_text)]
 _Key = Annotated[str, Field(min_length=1, max_length=64), AfterValidator(_printable)]
-_Value = Annotated[str, Field(max_length=500), AfterValidator(_storable)]
+_Value = Annotated[str, Field(max_length=500), AfterValidator(storable_text)]
 MetadataPatch = dict[_Key, _Value | None]
 
 
 def change_description(session: Session, job: Job, patch: Mapping[str, Any]) -> None:
-    """Apply a merge patch (RFC 7396) to `name`, `tags`, `notes` and `metadata`, whose values are valid.
+    """Apply a merge patch (RFC 7396) to `name`, `tags`, `notes`, `metadata` and `preemptible`, whose values are valid.
 
-    Null empties a field. Raises InvalidRequest for too much metadata, and NotFound if the job was deleted meanwhile.
+    Null empties a field or restores its default. Raises InvalidRequest for too much metadata, and NotFound if the job was deleted meanwhile.
     """
     query = select(Job).filter_by(id=job.id).with_for_update(key_share=True)
     if session.scalars(query.execution_options(populate_existing=True)).one_or_none() is None:
@@ -64,6 +65,8 @@ def change_description(session: Session, job: Job, patch: Mapping[str, Any]) -> 
         )
     job.name, job.notes = merged.get("name", ""), merged.get("notes", "")
     job.tags, job.metadata_ = list(dict.fromkeys(merged.get("tags", []))), metadata
+    if "preemptible" in patch:
+        job.preemptible = bool(patch["preemptible"])
 
 
 def copy_description(made: Job, job: Job) -> None:

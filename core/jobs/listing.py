@@ -34,6 +34,8 @@ class JobFilter:
     dataset: str | None = None
     """A dataset, or a version by `ds_…@…` or by its own id."""
     external_id: str | None = None
+    parent: str | None = None
+    """The job of which they are clones or branches."""
     created_after: datetime | None = None
     created_before: datetime | None = None
     text: str | None = None
@@ -58,6 +60,8 @@ class JobFilter:
             found.append(Job.id.in_(select(JobDataset.job_id).where(JobDataset.version_id.in_(versions))))
         if self.external_id is not None:
             found.append(Job.external_id == self.external_id)
+        if self.parent is not None:
+            found.append(Job.parent["job"].astext == self.parent)
         if self.created_after is not None:
             found.append(Job.created_at > self.created_after)
         if self.created_before is not None:

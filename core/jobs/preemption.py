@@ -74,7 +74,7 @@ def _owners(session: Session, ids: Iterable[str]) -> list[Owner]:
 
 def _preempt(session: Session, found: Preemption) -> bool:
     """Returns False if the job has changed meanwhile."""
-    still = select(Job).where(Job.id == found.victim.job_id, Job.status == JobStatus.RUNNING)
+    still = select(Job).where(Job.id == found.victim.job_id, Job.status == JobStatus.RUNNING, Job.preemptible)
     job = session.scalars(still.with_for_update(skip_locked=True)).one_or_none()
     if job is None:
         return False

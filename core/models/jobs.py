@@ -96,6 +96,7 @@ class Job(LeasedRow, Base):
             unique=True,
             postgresql_where=text("external_id IS NOT NULL"),
         ),
+        Index("ix_jobs_parent", text("(parent ->> 'job')"), postgresql_where=text("parent IS NOT NULL")),
         Index("ix_jobs_tagged", "owner_id", postgresql_where=text("tags <> '[]'")),
         Index("ix_jobs_tags", "tags", postgresql_using="gin", postgresql_ops={"tags": "jsonb_path_ops"}),
         Index("ix_jobs_search", "search_vector", postgresql_using="gin"),

@@ -53,9 +53,24 @@ def test_change_job_is_possible_in_every_state(client: TestClient, session: Sess
     assert change(client, job, tags=["b"])["status"] == "cancelling"
 
 
+def test_change_job_preemptible_keeps_the_description(client: TestClient, session: Session, owner: Owner) -> None:
+    job = make_job(session, owner[0].id, name="first")
+    before = client.get(f"/v1/jobs/{job.id}").json()
+    for given, stored in ((True, True), (None, False), (True, True), (False, False)):
+        changed = change(client, job, preemptible=given)
+        assert (changed["preemptible"], changed["name"]) == (stored, "first")
+    assert changed["etag"] == before["etag"]
+    assert change(client, job, preemptible=True)["etag"] != before["etag"]
+    headers = {"If-Match": before["etag"]}
+    stale = client.patch(f"/v1/jobs/{job.id}", json={"preemptible": False}, headers=headers)
+    problem(stale, 412, "precondition_failed")
+    assert change(client, job, name="second")["preemptible"]
+
+
 @pytest.mark.parametrize(
     ("body", "pointer"),
     [
+        ({"preemptible": "often"}, "#/preemptible"),
         ({"tags": ["x"] * 21}, "#/tags"),
         ({"tags": ["fine", "x" * 51]}, "#/tags/1"),
         ({"tags": ["  "]}, "#/tags/0"),
@@ -101,7 +116,9 @@ def test_list_filters_each_select_their_jobs(client: TestClient, session: Sessio
     change(client, two, tags=["x"], notes="Diverged at the third epoch.")
     change(client, three, tags=["Größe 7"])
     request_cancel(session, three, PLATFORM)
+    two.parent = {"job": one.id, "relation": "clone"}
     session.commit()
+    assert [listed(client, parent=parent) for parent in (one.id, two.id, "job_nope")] == [[two.id], [], []]
     ids = one.id, two.id, three.id
     assert listed(client, tag="x") == [ids[0], ids[1]]
     assert listed(client, tag=["X ", "y"]) == [ids[0]]

@@ -48,6 +48,14 @@ def test_submit_list_show_cancel_events(run, tmp_path: Path) -> None:  # type: i
     assert run("jobs", "resume", job_id).output == "queued\n"
     run("jobs", "set", job_id, "--name", "mine too", "--tag", "Base", "--tag", "old", "--metadata", "team=a")
     assert run("jobs", "set", job_id, "--untag", "OLD", "--note", "Kept.", "-q").output.strip() == job_id
+    allowed = json.loads(run("jobs", "set", job_id, "--preemptible", "--output", "json").output)
+    assert allowed["preemptible"]
+    run("jobs", "set", job_id, "--no-preemptible", "--if-match", allowed["etag"])
+    for command in (("jobs", "set", job_id, "--name", "late"), ("jobs", "delete", job_id)):
+        with pytest.raises(ApiError, match="has changed since you read it"):
+            run(*command, "--if-match", allowed["etag"])
+    with pytest.raises(ClientError, match="knobs and requests have no ETag"):
+        run("jobs", "set", job_id, "kl_coef=0.1", "--if-match", "x")
     filters = ("--tag", "base", "--text", "kept mine", "--model", "m", "--created-after", "2026-01-01")
     assert run("jobs", "list", *filters, "-q").output.strip() == job_id
     assert run("jobs", "list", "--tag", "old", "-q").output == ""
@@ -59,6 +67,7 @@ def test_submit_list_show_cancel_events(run, tmp_path: Path) -> None:  # type: i
     made = json.loads(clone)
     assert (made["name"], made["spec"]["ppo"]["steps"]) == ("copy", 7)
     assert (made["parent"]["job"], made["parent"]["relation"]) == (job_id, "clone")
+    assert run("jobs", "list", "--parent", job_id, "-q").output.strip() == made["id"]
 
 
 def test_templates_sweeps_and_groups_from_the_command_line(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
@@ -142,8 +151,15 @@ def test_cli_prints_errors_without_markup(monkeypatch: pytest.MonkeyPatch, capsy
 def test_datasets_are_uploaded_and_listed(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     file = tmp_path / "prompts.jsonl"
     file.write_text('{"prompt": "p"}\n')
-    assert "1 rows" in run("datasets", "upload", str(file), "--kind", "prompts", "--name", "few").output
+    upload = ("datasets", "upload", str(file), "--kind", "prompts", "--external-id", "ci/7")
+    made = json.loads(run(*upload, "--name", "few", "--output", "json").output)
+    assert (made["external_id"], made["rows"]) == ("ci/7", 1)
     assert "few" in run("datasets", "list", "--kind", "prompts").output
+    with pytest.raises(ApiError) as refusal:
+        run(*upload)
+    assert refusal.value.code == "external_id_taken"
+    with pytest.raises(ApiError, match="has changed since you read it"):
+        run("datasets", "change", made["id"], "--name", "many", "--if-match", "stale")
 
 
 def test_a_new_key_opens_the_door(run, up: Up) -> None:  # type: ignore[no-untyped-def]

@@ -54,6 +54,11 @@ def test_validate_blocked_job_fails_and_submit_needs_force(run: Run, tmp_path: P
         run("jobs", "submit", str(file))
     assert refusal.value.code == "blocked_by_validation" and "#/" in str(refusal.value)
     assert run("jobs", "submit", str(file), "--force").stdout.startswith("job_")
+    run("templates", "create", "long prompts", str(file))
+    with pytest.raises(Blocked, match="the platform refuses this job"):
+        run("jobs", "validate", "--template", "long prompts")
+    changed = ("--template", "long prompts", "--set", "data.max_prompt_tokens=400", "--output", "json")
+    assert json.loads(run("jobs", "validate", *changed).stdout)["result"]["findings"] == []
 
 
 def printed(validation: dict[str, Any]) -> str:

@@ -824,7 +824,7 @@ export interface paths {
         head?: never;
         /**
          * Change Job
-         * @description Change the name, tags, notes or metadata of a job, in any state. No run depends on them.
+         * @description Change the name, tags, notes or metadata of a job, or whether it is `preemptible`, in any state. No result depends on them.
          */
         patch: operations["change_job"];
         trace?: never;
@@ -2837,7 +2837,9 @@ export interface components {
         };
         /**
          * ChangeJob
-         * @description A JSON merge patch (RFC 7396) on what describes a job: null empties a field, and a field that is left out stays.
+         * @description A JSON merge patch (RFC 7396) on what describes a job and on `preemptible`: null empties a field or restores its default.
+         *
+         *     A field that is left out stays.
          */
         ChangeJob: {
             /**
@@ -2862,6 +2864,11 @@ export interface components {
             metadata?: {
                 [key: string]: string | null;
             } | null;
+            /**
+             * Preemptible
+             * @description Whether the platform may pause the job for a more urgent one, from now on. Null: it may not.
+             */
+            preemptible?: boolean | null;
         };
         /**
          * ChangeTemplate
@@ -17256,6 +17263,8 @@ export interface operations {
                 dataset?: string | null;
                 /** @description Only the one with this external id. */
                 external_id?: string | null;
+                /** @description Only clones and branches of this job, `job_…`. */
+                parent?: string | null;
                 /** @description Only jobs submitted after this time. */
                 created_after?: string | null;
                 /** @description Only jobs submitted before this time. */
