@@ -67,7 +67,7 @@ class Actor(Schema):
     id: str | None
     """Id of the key or of the worker, or name of the rule; null for the platform."""
     name: str | None
-    """Name of the key when it acted; null for the others."""
+    """Name of the key when it acted, or of a part of the platform; null for the others."""
 
 
 class StatusChanged(BaseModel):

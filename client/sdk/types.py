@@ -15,7 +15,7 @@ class Actor(TypedDict):
     id: str | None
     """Id of the key or of the worker, or name of the rule; null for the platform."""
     name: str | None
-    """Name of the key when it acted; null for the others."""
+    """Name of the key when it acted, or of a part of the platform; null for the others."""
 
 
 class AdvantageSpec(TypedDict, closed=True):
@@ -1385,6 +1385,8 @@ class MessageData(TypedDict):
     """Severity of the message."""
     text: str
     """The text."""
+    actor: NotRequired[dict[str, str | None] | None]
+    """Who caused it: `kind`, `id` and `name`, as in `status_changed`. Null: the trainer."""
 
 
 class MessageEvent(TypedDict):

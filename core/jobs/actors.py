@@ -16,7 +16,7 @@ class Actor:
     id: str | None = None
     """Id of the key or of the worker, or name of the rule; None for the platform."""
     name: str | None = None
-    """Name of the key when it acted. A key may be renamed or revoked later."""
+    """Name of the key when it acted, since a key may be renamed or revoked later; or the part of the platform."""
 
     def as_json(self) -> dict[str, str | None]:
         return asdict(self)
@@ -24,6 +24,8 @@ class Actor:
 
 PLATFORM = Actor("platform")
 """The sweeper, and every other part that acts without a request and without a lease."""
+RETENTION = Actor("platform", name="checkpoint retention")
+"""The deletion of old checkpoints by the sweeper."""
 
 
 def key_of(principal: Principal) -> Actor:

@@ -7,6 +7,7 @@ from sqlalchemy.orm import Session, aliased
 
 from core.blobs import BlobStore, discard
 from core.db import after_commit
+from core.jobs.actors import RETENTION
 from core.jobs.checkpoints import unused
 from core.jobs.events import append_event
 from core.jobs.removal import lock_ended
@@ -49,7 +50,7 @@ def delete_old_checkpoints(session: Session, blobs: BlobStore, job_id: str, days
         f"The platform deleted intermediate checkpoints ({listed}; {size:.3g} GiB), {days:g} days after the end of the job. "
         "The setting `PROXIMAL_CHECKPOINT_DAYS` limits how long they are kept."
     )
-    append_event(session, job, Message(text=text, level="info"))
+    append_event(session, job, Message(text=text, level="info", actor=RETENTION.as_json()))
     prefixes = [one.blob_prefix for one in gone]
     after_commit(session, lambda: discard(blobs, prefixes))
     return len(gone)

@@ -128,7 +128,7 @@ def _warn_of_overlap(session: Session, job: Job, used: dict[str, DatasetVersion]
                 f"{shared} different prompts of `data.{EVALUATION}` are also in `data.{role}`. No stage trains on those rows. "
                 f"`proximal datasets overlap {evaluated.dataset_id} {version.dataset_id}` lists them."
             )
-            append_event(session, job, Message(text=text, level="warning"))
+            append_event(session, job, Message(text=text, level="warning", actor=PLATFORM.as_json()))
 
 
 def _versions(session: Session, owner_id: str, spec: JobSpec) -> dict[str, DatasetVersion]:

@@ -87,7 +87,7 @@ def job_from_template(
     spec = patched({"name": template.name, **template.spec}, patch)
     made = submit_job(session, template.owner_id, spec, settings, actor, queueing)
     text = f'Submitted from the template "{template.name}" ({template.id}).'
-    append_event(session, made, Message(text=text, level="info"))
+    append_event(session, made, Message(text=text, level="info", actor=actor.as_json()))
     return made
 
 

@@ -98,6 +98,8 @@ class Message(RunEvent):
     """Severity of the message."""
     text: str
     """The text."""
+    actor: dict[str, str | None] | None = None
+    """Who caused it: `kind`, `id` and `name`, as in `status_changed`. Null: the trainer."""
 
 
 class RunFinished(RunEvent):

@@ -87,6 +87,8 @@ def test_old_checkpoints_are_deleted_with_an_event(session: Session, settings: S
     assert session.scalars(select(Checkpoint.best).filter_by(job_id=old.id, step=10)).all() == [True]
     assert len(kept(session, recent)) == 6
     (text,) = texts(session, old)
+    (event,) = session.scalars(select(JobEvent).filter_by(job_id=old.id, type="message"))
+    assert event.data["actor"] == {"kind": "platform", "id": None, "name": "checkpoint retention"}
     assert "(ppo 10, ppo 20; 2 GiB), 30 days after the end" in text and texts(session, recent) == []
     assert list(blob_store(settings).list(f"jobs/{old.id}")) == [
         f"jobs/{old.id}/checkpoints/1-5/checkpoints/sft/weights"

@@ -1819,7 +1819,7 @@ export interface components {
             id: string | null;
             /**
              * Name
-             * @description Name of the key when it acted; null for the others.
+             * @description Name of the key when it acted, or of a part of the platform; null for the others.
              */
             name: string | null;
         };
@@ -7333,6 +7333,13 @@ export interface components {
              * @description The text.
              */
             text: string;
+            /**
+             * Actor
+             * @description Who caused it: `kind`, `id` and `name`, as in `status_changed`. Null: the trainer.
+             */
+            actor?: {
+                [key: string]: string | null;
+            } | null;
         };
         /**
          * MessageEvent
