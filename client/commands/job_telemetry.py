@@ -21,7 +21,7 @@ def telemetry(
 ) -> None:
     """Show the use of CPU, memory, disk and GPUs in an attempt: the last, mean and highest value of each measurement."""
     with context.obj.client() as client:
-        found = client.get_job_telemetry(job_id, attempt)
+        found = client.get_job_telemetry(job_id, attempt=attempt)
     table = Table("measurement", "last", "mean", "highest", "unit")
     rows = list(summary(found))
     for row in rows:

@@ -50,7 +50,7 @@ def _run(here: Platform, options: Options, seed: int, json_file: Path | None, co
         console.print(f"[red]The run did not succeed[/red] ({error['code']}): {escape(error['message'])}")
         return False
     found = report.figures(here.client, job_id, seed, time.monotonic() - began, watcher.stage_seconds)
-    report.show(found, here.client.list_job_samples(job_id, "evaluation"), console)
+    report.show(found, here.client.list_job_samples(job_id, stage="evaluation"), console)
     if json_file is not None:
         found.write(json_file)
     return found.learnt
@@ -74,7 +74,7 @@ def _stay(here: Platform, console: Console) -> None:
 def submit_job(client: Client, seed: int, folder: Path, console: Console) -> str:
     """Submit the demo's job and return its id. An unfinished job of an interrupted demo is continued instead."""
     name = f"{read_spec(SPEC)['name']}, seed {seed}"
-    for job in client.list_jobs(_UNFINISHED):
+    for job in client.list_jobs(status=_UNFINISHED):
         if job["name"] == name:
             console.print("Resuming the demo that was interrupted.")
             return job["id"]

@@ -75,7 +75,7 @@ class AsyncOperations(AsyncConnection):
         return found
 
     def list_dataset_versions(
-        self, dataset_id: str, order: Literal["asc", "desc"] | None = None
+        self, dataset_id: str, *, order: Literal["asc", "desc"] | None = None
     ) -> AsyncIterator[DatasetVersion]:
         """List the versions of a dataset, each with the jobs that use it.
 
@@ -96,6 +96,7 @@ class AsyncOperations(AsyncConnection):
     def list_dataset_rows(
         self,
         dataset_id: str,
+        *,
         after: int | None = None,
         sample: int | None = None,
         seed: int | None = None,
@@ -125,7 +126,7 @@ class AsyncOperations(AsyncConnection):
             },
         )
 
-    async def compare_datasets(self, dataset: str, other: str) -> Overlap:
+    async def compare_datasets(self, *, dataset: str, other: str) -> Overlap:
         """Return the prompts that two datasets share, equal or nearly equal.
 
         Evaluation prompts in the training data make the results of a run look better than they are. Both datasets may be of any
@@ -145,6 +146,7 @@ class AsyncOperations(AsyncConnection):
         mapping: Mapping[str, Any] | None = None,
         encoding: str | None = None,
         bad_rows: Literal["refuse", "report", "leave_out"] | None = None,
+        *,
         external_id: str | None = None,
     ) -> Dataset:
         """Create a dataset from the file in a form, at once (201), or from a complete upload, in the background (202).
@@ -175,6 +177,7 @@ class AsyncOperations(AsyncConnection):
 
     def list_datasets(
         self,
+        *,
         kind: Literal["preferences", "thumbs", "prompts", "sft", "pretraining"] | None = None,
         external_id: str | None = None,
         search: str | None = None,
@@ -203,6 +206,7 @@ class AsyncOperations(AsyncConnection):
         dataset_id: str,
         name: Omitted | str | None = OMITTED,
         expires_at: Omitted | str | None = OMITTED,
+        *,
         if_match: str | None = None,
     ) -> Dataset:
         """Rename a dataset, or set when it expires.
@@ -217,7 +221,7 @@ class AsyncOperations(AsyncConnection):
         )
         return found
 
-    async def delete_dataset(self, dataset_id: str, if_match: str | None = None) -> None:
+    async def delete_dataset(self, dataset_id: str, *, if_match: str | None = None) -> None:
         """Delete a dataset with all its versions, unless an unfinished job uses one. `jobs` of the problem lists these jobs.
 
         `DELETE /v1/datasets/{dataset_id}`
@@ -288,7 +292,7 @@ class AsyncOperations(AsyncConnection):
         )
         return found
 
-    def list_reports(self, dataset_id: str, version: int | None = None) -> AsyncIterator[Report]:
+    def list_reports(self, dataset_id: str, *, version: int | None = None) -> AsyncIterator[Report]:
         """Reports on a dataset's versions, newest first.
 
         `GET /v1/datasets/{dataset_id}/reports`
@@ -330,6 +334,7 @@ class AsyncOperations(AsyncConnection):
 
     def list_uploads(
         self,
+        *,
         status: Literal["open", "fetching", "complete", "failed"] | None = None,
         order: Literal["asc", "desc"] | None = None,
     ) -> AsyncIterator[Upload]:
@@ -422,6 +427,7 @@ class AsyncOperations(AsyncConnection):
 
     def list_annotation_rounds(
         self,
+        *,
         status: Sequence[Literal["preparing", "open", "paused", "closing", "closed", "failed"]] | None = None,
         order: Literal["asc", "desc"] | None = None,
     ) -> AsyncIterator[AnnotationRound]:
@@ -446,6 +452,7 @@ class AsyncOperations(AsyncConnection):
         instructions: Omitted | str | None = OMITTED,
         overlap: Omitted | int | None = OMITTED,
         status: Omitted | Literal["open", "paused"] | None = OMITTED,
+        *,
         if_match: str | None = None,
     ) -> AnnotationRound:
         """Change the name, the instructions or the overlap of a round; pause it, or open it again.
@@ -460,7 +467,7 @@ class AsyncOperations(AsyncConnection):
         )
         return found
 
-    async def delete_annotation_round(self, round_id: str, if_match: str | None = None) -> None:
+    async def delete_annotation_round(self, round_id: str, *, if_match: str | None = None) -> None:
         """Delete a round with its items and answers. The dataset with its answers stays.
 
         `DELETE /v1/annotation/rounds/{round_id}`
@@ -524,7 +531,7 @@ class AsyncOperations(AsyncConnection):
         return found
 
     def list_annotation_results(
-        self, round_id: str, after: int | None = None, only: Literal["disagreed"] | None = None
+        self, round_id: str, *, after: int | None = None, only: Literal["disagreed"] | None = None
     ) -> AsyncIterator[AnnotationResult]:
         """List the items with their policies, scores and answers.
 
@@ -557,7 +564,7 @@ class AsyncOperations(AsyncConnection):
         return found
 
     async def get_annotation_continuation(
-        self, round_id: str, job: str, steps: int | None = None
+        self, round_id: str, *, job: str, steps: int | None = None
     ) -> AnnotationContinuation:
         """Return the spec that `POST …/continue` would submit, and a description of it.
 
@@ -569,7 +576,7 @@ class AsyncOperations(AsyncConnection):
         return found
 
     async def continue_job(
-        self, round_id: str, job: str, steps: int | None = None, name: str | None = None, force: bool | None = None
+        self, round_id: str, job: str, steps: int | None = None, name: str | None = None, *, force: bool | None = None
     ) -> Job:
         """Submit a job that continues another: refit its reward model on the closed round, then run PPO from its policy.
 
@@ -586,6 +593,7 @@ class AsyncOperations(AsyncConnection):
     async def create_job(
         self,
         spec: Body,
+        *,
         group: str | None = None,
         force: bool | None = None,
         priority: Literal["low", "normal", "high"] | None = None,
@@ -614,6 +622,7 @@ class AsyncOperations(AsyncConnection):
 
     def list_jobs(
         self,
+        *,
         status: Sequence[
             Literal[
                 "queued", "starting", "running", "pausing", "paused", "cancelling", "succeeded", "failed", "cancelled"
@@ -675,6 +684,7 @@ class AsyncOperations(AsyncConnection):
         notes: Omitted | str | None = OMITTED,
         metadata: Omitted | Mapping[str, Any] | None = OMITTED,
         preemptible: Omitted | bool | None = OMITTED,
+        *,
         if_match: str | None = None,
     ) -> Job:
         """Change the name, tags, notes or metadata of a job, or whether it is `preemptible`, in any state. No result depends on them.
@@ -689,7 +699,7 @@ class AsyncOperations(AsyncConnection):
         )
         return found
 
-    async def delete_job(self, job_id: str, if_match: str | None = None) -> None:
+    async def delete_job(self, job_id: str, *, if_match: str | None = None) -> None:
         """Delete a job that has ended, with its events, metrics, logs and checkpoints.
 
         It is refused while an unfinished job or a round needs one of its checkpoints. `jobs` and `rounds` of the problem list them.
@@ -741,7 +751,9 @@ class AsyncOperations(AsyncConnection):
             )["data"]
         )
 
-    def list_job_commands(self, job_id: str, order: Literal["asc", "desc"] | None = None) -> AsyncIterator[JobCommand]:
+    def list_job_commands(
+        self, job_id: str, *, order: Literal["asc", "desc"] | None = None
+    ) -> AsyncIterator[JobCommand]:
         """List all commands that were requested, with who requested them and their outcome.
 
         `GET /v1/jobs/{job_id}/commands`
@@ -757,6 +769,7 @@ class AsyncOperations(AsyncConnection):
         seed: int | None = None,
         max_parallel: int | None = None,
         metric: str | None = None,
+        *,
         force: bool | None = None,
         priority: Literal["low", "normal", "high"] | None = None,
         preemptible: bool | None = None,
@@ -826,14 +839,14 @@ class AsyncOperations(AsyncConnection):
         )
         return found
 
-    def list_groups(self, order: Literal["asc", "desc"] | None = None) -> AsyncIterator[GroupSummary]:
+    def list_groups(self, *, order: Literal["asc", "desc"] | None = None) -> AsyncIterator[GroupSummary]:
         """Your groups, without their jobs.
 
         `GET /v1/groups`
         """
         return self._pages("/v1/groups", params={"order": order})
 
-    async def get_group(self, group_id: str, metric: str | None = None) -> Group:
+    async def get_group(self, group_id: str, *, metric: str | None = None) -> Group:
         """One group: its jobs with their values, their states and their objectives.
 
         `GET /v1/groups/{group_id}`
@@ -864,7 +877,7 @@ class AsyncOperations(AsyncConnection):
         return found
 
     def list_templates(
-        self, name: str | None = None, order: Literal["asc", "desc"] | None = None
+        self, *, name: str | None = None, order: Literal["asc", "desc"] | None = None
     ) -> AsyncIterator[Template]:
         """Your templates.
 
@@ -886,6 +899,7 @@ class AsyncOperations(AsyncConnection):
         name: Omitted | str | None = OMITTED,
         description: Omitted | str | None = OMITTED,
         spec: Omitted | Mapping[str, Any] | None = OMITTED,
+        *,
         if_match: str | None = None,
     ) -> Template:
         """Change the name, the description or fields of the spec. Jobs that were submitted from it stay as they are.
@@ -900,7 +914,7 @@ class AsyncOperations(AsyncConnection):
         )
         return found
 
-    async def delete_template(self, template_id: str, if_match: str | None = None) -> None:
+    async def delete_template(self, template_id: str, *, if_match: str | None = None) -> None:
         """Jobs that were submitted from the template stay.
 
         `DELETE /v1/templates/{template_id}`
@@ -911,6 +925,7 @@ class AsyncOperations(AsyncConnection):
         self,
         template_id: str,
         patch: Mapping[str, Any] | None = None,
+        *,
         group: str | None = None,
         force: bool | None = None,
         priority: Literal["low", "normal", "high"] | None = None,
@@ -973,7 +988,7 @@ class AsyncOperations(AsyncConnection):
         found: Job = await self._json("POST", f"/v1/jobs/{escaped(job_id)}/retry", body=given({"reason": reason}))
         return found
 
-    async def clone_job(self, job_id: str, patch: Mapping[str, Any] | None = None, force: bool | None = None) -> Job:
+    async def clone_job(self, job_id: str, patch: Mapping[str, Any] | None = None, *, force: bool | None = None) -> Job:
         """Submit a new job with the spec of this one, changed by a merge patch. Errors point into the merged spec.
 
         `POST /v1/jobs/{job_id}/clone`
@@ -990,6 +1005,7 @@ class AsyncOperations(AsyncConnection):
         checkpoint: str | None = None,
         stage: Literal["sft", "reward_model", "dpo", "kto", "ppo", "evaluation"] | None = None,
         step: int | None = None,
+        *,
         force: bool | None = None,
     ) -> Job:
         """Submit a new job that continues this one from a checkpoint, with a changed spec.
@@ -1007,7 +1023,7 @@ class AsyncOperations(AsyncConnection):
         )
         return found
 
-    async def extend_job(self, job_id: str, steps: int, force: bool | None = None) -> Job:
+    async def extend_job(self, job_id: str, steps: int, *, force: bool | None = None) -> Job:
         """Submit a new job that gives the PPO stage of a succeeded one more steps, from its last stored state.
 
         It is refused with the field if a schedule of the spec depends on the number of steps. Branch in that case.
@@ -1035,7 +1051,7 @@ class AsyncOperations(AsyncConnection):
         found: Job = await self._json("POST", f"/v1/jobs/{escaped(job_id)}/unarchive")
         return found
 
-    async def validate_job(self, spec: Body, refresh: bool | None = None) -> Validation:
+    async def validate_job(self, spec: Body, *, refresh: bool | None = None) -> Validation:
         """Check a job without submitting it: findings, steps, tokens and memory of each stage, and the expected time.
 
         A data worker reads the stored datasets and models, and trains nothing. `Location` is the address of the validation.
@@ -1054,7 +1070,7 @@ class AsyncOperations(AsyncConnection):
         return found
 
     def list_job_events(
-        self, job_id: str, after: int | None = None, types: Sequence[str] | None = None
+        self, job_id: str, *, after: int | None = None, types: Sequence[str] | None = None
     ) -> AsyncIterator[JobEvent]:
         """List the events of a job in order.
 
@@ -1065,6 +1081,7 @@ class AsyncOperations(AsyncConnection):
     async def get_job_metrics(
         self,
         job_id: str,
+        *,
         stage: Literal["sft", "reward_model", "dpo", "kto", "ppo", "evaluation"] | None = None,
         names: Sequence[str] | None = None,
         from_: int | None = None,
@@ -1085,6 +1102,7 @@ class AsyncOperations(AsyncConnection):
     async def list_job_samples(
         self,
         job_id: str,
+        *,
         stage: Literal["sft", "reward_model", "dpo", "kto", "ppo", "evaluation"] | None = None,
         step: int | None = None,
     ) -> list[JobSample]:
@@ -1099,7 +1117,7 @@ class AsyncOperations(AsyncConnection):
         )
 
     async def list_job_sample_steps(
-        self, job_id: str, stage: Literal["sft", "reward_model", "dpo", "kto", "ppo", "evaluation"] | None = None
+        self, job_id: str, *, stage: Literal["sft", "reward_model", "dpo", "kto", "ppo", "evaluation"] | None = None
     ) -> list[SampleStep]:
         """List the steps that have completions.
 
@@ -1112,6 +1130,7 @@ class AsyncOperations(AsyncConnection):
     async def search_job_samples(
         self,
         job_id: str,
+        *,
         order: Literal["highest", "lowest", "newest", "oldest"] | None = None,
         skip: int | None = None,
         limit: int | None = None,
@@ -1151,7 +1170,7 @@ class AsyncOperations(AsyncConnection):
         )
         return found
 
-    async def get_job_telemetry(self, job_id: str, attempt: int | None = None) -> Telemetry:
+    async def get_job_telemetry(self, job_id: str, *, attempt: int | None = None) -> Telemetry:
         """Return CPU, memory, disk and GPU measurements of an attempt as series over time, in at most 1,000 points.
 
         `GET /v1/jobs/{job_id}/telemetry`
@@ -1160,7 +1179,7 @@ class AsyncOperations(AsyncConnection):
         return found
 
     def list_job_checkpoints(
-        self, job_id: str, final: bool | None = None, order: Literal["asc", "desc"] | None = None
+        self, job_id: str, *, final: bool | None = None, order: Literal["asc", "desc"] | None = None
     ) -> AsyncIterator[Checkpoint]:
         """List the model folders that a job has stored.
 

@@ -54,6 +54,11 @@ class Argument:
         return f"{self.name}_" if keyword.iskeyword(self.name) else self.name
 
     @property
+    def keyword_only(self) -> bool:
+        """Whether callers must name it. A parameter that a later version adds then breaks no call."""
+        return self.place in ("query", "condition")
+
+    @property
     def declaration(self) -> str:
         return f"{self.variable}: {self.kind}" + (f" = {self.default}" if self.default is not None else "")
 
@@ -113,14 +118,14 @@ def _result(described: Schema, components: Schema) -> tuple[str, str] | None:
 
 
 def _arguments(path: str, method: str, described: Schema, components: Schema) -> Iterator[Argument]:
-    """Required ones first. The order of the path is kept, and that of the body."""
+    """Keyword-only ones last, and otherwise required ones first. The order of the path is kept, and that of the body."""
     known = {one["name"]: one for one in described.get("parameters", ())}
     found = [Argument(name, _type(known[name]["schema"], components), "path") for name in re.findall(r"{(\w+)", path)]
     found += _body(method, described, components)
     found += [_query(one, components) for one in known.values() if one["in"] == "query"]
     if "if-match" in known:
         found.append(Argument("if_match", "str | None", "condition", "None"))
-    yield from sorted(found, key=lambda one: one.default is not None)
+    yield from sorted(found, key=lambda one: (one.keyword_only, one.default is not None))
 
 
 def _query(described: Schema, components: Schema) -> Argument:
@@ -204,7 +209,9 @@ def source(document: Schema, *, concurrent: bool) -> str:
 
 
 def _method(one: Operation, *, concurrent: bool) -> Iterator[str]:
-    declared = ", ".join(["self", *(argument.declaration for argument in one.arguments)])
+    positional = [argument.declaration for argument in one.arguments if not argument.keyword_only]
+    named = [argument.declaration for argument in one.arguments if argument.keyword_only]
+    declared = ", ".join(["self", *positional, *(["*", *named] if named else [])])
     waits = concurrent and one.shape != "pages"
     yield f"    {'async ' if waits else ''}def {one.name}({declared}) -> {_annotation(one, concurrent=concurrent)}:"
     about = textwrap.indent(one.about.strip(), " " * 8).lstrip()

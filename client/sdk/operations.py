@@ -75,7 +75,7 @@ class Operations(Connection):
         return found
 
     def list_dataset_versions(
-        self, dataset_id: str, order: Literal["asc", "desc"] | None = None
+        self, dataset_id: str, *, order: Literal["asc", "desc"] | None = None
     ) -> Iterator[DatasetVersion]:
         """List the versions of a dataset, each with the jobs that use it.
 
@@ -94,6 +94,7 @@ class Operations(Connection):
     def list_dataset_rows(
         self,
         dataset_id: str,
+        *,
         after: int | None = None,
         sample: int | None = None,
         seed: int | None = None,
@@ -123,7 +124,7 @@ class Operations(Connection):
             },
         )
 
-    def compare_datasets(self, dataset: str, other: str) -> Overlap:
+    def compare_datasets(self, *, dataset: str, other: str) -> Overlap:
         """Return the prompts that two datasets share, equal or nearly equal.
 
         Evaluation prompts in the training data make the results of a run look better than they are. Both datasets may be of any
@@ -143,6 +144,7 @@ class Operations(Connection):
         mapping: Mapping[str, Any] | None = None,
         encoding: str | None = None,
         bad_rows: Literal["refuse", "report", "leave_out"] | None = None,
+        *,
         external_id: str | None = None,
     ) -> Dataset:
         """Create a dataset from the file in a form, at once (201), or from a complete upload, in the background (202).
@@ -173,6 +175,7 @@ class Operations(Connection):
 
     def list_datasets(
         self,
+        *,
         kind: Literal["preferences", "thumbs", "prompts", "sft", "pretraining"] | None = None,
         external_id: str | None = None,
         search: str | None = None,
@@ -201,6 +204,7 @@ class Operations(Connection):
         dataset_id: str,
         name: Omitted | str | None = OMITTED,
         expires_at: Omitted | str | None = OMITTED,
+        *,
         if_match: str | None = None,
     ) -> Dataset:
         """Rename a dataset, or set when it expires.
@@ -215,7 +219,7 @@ class Operations(Connection):
         )
         return found
 
-    def delete_dataset(self, dataset_id: str, if_match: str | None = None) -> None:
+    def delete_dataset(self, dataset_id: str, *, if_match: str | None = None) -> None:
         """Delete a dataset with all its versions, unless an unfinished job uses one. `jobs` of the problem lists these jobs.
 
         `DELETE /v1/datasets/{dataset_id}`
@@ -284,7 +288,7 @@ class Operations(Connection):
         )
         return found
 
-    def list_reports(self, dataset_id: str, version: int | None = None) -> Iterator[Report]:
+    def list_reports(self, dataset_id: str, *, version: int | None = None) -> Iterator[Report]:
         """Reports on a dataset's versions, newest first.
 
         `GET /v1/datasets/{dataset_id}/reports`
@@ -326,6 +330,7 @@ class Operations(Connection):
 
     def list_uploads(
         self,
+        *,
         status: Literal["open", "fetching", "complete", "failed"] | None = None,
         order: Literal["asc", "desc"] | None = None,
     ) -> Iterator[Upload]:
@@ -418,6 +423,7 @@ class Operations(Connection):
 
     def list_annotation_rounds(
         self,
+        *,
         status: Sequence[Literal["preparing", "open", "paused", "closing", "closed", "failed"]] | None = None,
         order: Literal["asc", "desc"] | None = None,
     ) -> Iterator[AnnotationRound]:
@@ -442,6 +448,7 @@ class Operations(Connection):
         instructions: Omitted | str | None = OMITTED,
         overlap: Omitted | int | None = OMITTED,
         status: Omitted | Literal["open", "paused"] | None = OMITTED,
+        *,
         if_match: str | None = None,
     ) -> AnnotationRound:
         """Change the name, the instructions or the overlap of a round; pause it, or open it again.
@@ -456,7 +463,7 @@ class Operations(Connection):
         )
         return found
 
-    def delete_annotation_round(self, round_id: str, if_match: str | None = None) -> None:
+    def delete_annotation_round(self, round_id: str, *, if_match: str | None = None) -> None:
         """Delete a round with its items and answers. The dataset with its answers stays.
 
         `DELETE /v1/annotation/rounds/{round_id}`
@@ -520,7 +527,7 @@ class Operations(Connection):
         return found
 
     def list_annotation_results(
-        self, round_id: str, after: int | None = None, only: Literal["disagreed"] | None = None
+        self, round_id: str, *, after: int | None = None, only: Literal["disagreed"] | None = None
     ) -> Iterator[AnnotationResult]:
         """List the items with their policies, scores and answers.
 
@@ -552,7 +559,9 @@ class Operations(Connection):
         )
         return found
 
-    def get_annotation_continuation(self, round_id: str, job: str, steps: int | None = None) -> AnnotationContinuation:
+    def get_annotation_continuation(
+        self, round_id: str, *, job: str, steps: int | None = None
+    ) -> AnnotationContinuation:
         """Return the spec that `POST …/continue` would submit, and a description of it.
 
         `GET /v1/annotation/rounds/{round_id}/continuation`
@@ -563,7 +572,7 @@ class Operations(Connection):
         return found
 
     def continue_job(
-        self, round_id: str, job: str, steps: int | None = None, name: str | None = None, force: bool | None = None
+        self, round_id: str, job: str, steps: int | None = None, name: str | None = None, *, force: bool | None = None
     ) -> Job:
         """Submit a job that continues another: refit its reward model on the closed round, then run PPO from its policy.
 
@@ -580,6 +589,7 @@ class Operations(Connection):
     def create_job(
         self,
         spec: Body,
+        *,
         group: str | None = None,
         force: bool | None = None,
         priority: Literal["low", "normal", "high"] | None = None,
@@ -608,6 +618,7 @@ class Operations(Connection):
 
     def list_jobs(
         self,
+        *,
         status: Sequence[
             Literal[
                 "queued", "starting", "running", "pausing", "paused", "cancelling", "succeeded", "failed", "cancelled"
@@ -669,6 +680,7 @@ class Operations(Connection):
         notes: Omitted | str | None = OMITTED,
         metadata: Omitted | Mapping[str, Any] | None = OMITTED,
         preemptible: Omitted | bool | None = OMITTED,
+        *,
         if_match: str | None = None,
     ) -> Job:
         """Change the name, tags, notes or metadata of a job, or whether it is `preemptible`, in any state. No result depends on them.
@@ -683,7 +695,7 @@ class Operations(Connection):
         )
         return found
 
-    def delete_job(self, job_id: str, if_match: str | None = None) -> None:
+    def delete_job(self, job_id: str, *, if_match: str | None = None) -> None:
         """Delete a job that has ended, with its events, metrics, logs and checkpoints.
 
         It is refused while an unfinished job or a round needs one of its checkpoints. `jobs` and `rounds` of the problem list them.
@@ -735,7 +747,7 @@ class Operations(Connection):
             )["data"]
         )
 
-    def list_job_commands(self, job_id: str, order: Literal["asc", "desc"] | None = None) -> Iterator[JobCommand]:
+    def list_job_commands(self, job_id: str, *, order: Literal["asc", "desc"] | None = None) -> Iterator[JobCommand]:
         """List all commands that were requested, with who requested them and their outcome.
 
         `GET /v1/jobs/{job_id}/commands`
@@ -751,6 +763,7 @@ class Operations(Connection):
         seed: int | None = None,
         max_parallel: int | None = None,
         metric: str | None = None,
+        *,
         force: bool | None = None,
         priority: Literal["low", "normal", "high"] | None = None,
         preemptible: bool | None = None,
@@ -820,14 +833,14 @@ class Operations(Connection):
         )
         return found
 
-    def list_groups(self, order: Literal["asc", "desc"] | None = None) -> Iterator[GroupSummary]:
+    def list_groups(self, *, order: Literal["asc", "desc"] | None = None) -> Iterator[GroupSummary]:
         """Your groups, without their jobs.
 
         `GET /v1/groups`
         """
         return self._pages("/v1/groups", params={"order": order})
 
-    def get_group(self, group_id: str, metric: str | None = None) -> Group:
+    def get_group(self, group_id: str, *, metric: str | None = None) -> Group:
         """One group: its jobs with their values, their states and their objectives.
 
         `GET /v1/groups/{group_id}`
@@ -858,7 +871,7 @@ class Operations(Connection):
         return found
 
     def list_templates(
-        self, name: str | None = None, order: Literal["asc", "desc"] | None = None
+        self, *, name: str | None = None, order: Literal["asc", "desc"] | None = None
     ) -> Iterator[Template]:
         """Your templates.
 
@@ -880,6 +893,7 @@ class Operations(Connection):
         name: Omitted | str | None = OMITTED,
         description: Omitted | str | None = OMITTED,
         spec: Omitted | Mapping[str, Any] | None = OMITTED,
+        *,
         if_match: str | None = None,
     ) -> Template:
         """Change the name, the description or fields of the spec. Jobs that were submitted from it stay as they are.
@@ -894,7 +908,7 @@ class Operations(Connection):
         )
         return found
 
-    def delete_template(self, template_id: str, if_match: str | None = None) -> None:
+    def delete_template(self, template_id: str, *, if_match: str | None = None) -> None:
         """Jobs that were submitted from the template stay.
 
         `DELETE /v1/templates/{template_id}`
@@ -905,6 +919,7 @@ class Operations(Connection):
         self,
         template_id: str,
         patch: Mapping[str, Any] | None = None,
+        *,
         group: str | None = None,
         force: bool | None = None,
         priority: Literal["low", "normal", "high"] | None = None,
@@ -967,7 +982,7 @@ class Operations(Connection):
         found: Job = self._json("POST", f"/v1/jobs/{escaped(job_id)}/retry", body=given({"reason": reason}))
         return found
 
-    def clone_job(self, job_id: str, patch: Mapping[str, Any] | None = None, force: bool | None = None) -> Job:
+    def clone_job(self, job_id: str, patch: Mapping[str, Any] | None = None, *, force: bool | None = None) -> Job:
         """Submit a new job with the spec of this one, changed by a merge patch. Errors point into the merged spec.
 
         `POST /v1/jobs/{job_id}/clone`
@@ -984,6 +999,7 @@ class Operations(Connection):
         checkpoint: str | None = None,
         stage: Literal["sft", "reward_model", "dpo", "kto", "ppo", "evaluation"] | None = None,
         step: int | None = None,
+        *,
         force: bool | None = None,
     ) -> Job:
         """Submit a new job that continues this one from a checkpoint, with a changed spec.
@@ -1001,7 +1017,7 @@ class Operations(Connection):
         )
         return found
 
-    def extend_job(self, job_id: str, steps: int, force: bool | None = None) -> Job:
+    def extend_job(self, job_id: str, steps: int, *, force: bool | None = None) -> Job:
         """Submit a new job that gives the PPO stage of a succeeded one more steps, from its last stored state.
 
         It is refused with the field if a schedule of the spec depends on the number of steps. Branch in that case.
@@ -1029,7 +1045,7 @@ class Operations(Connection):
         found: Job = self._json("POST", f"/v1/jobs/{escaped(job_id)}/unarchive")
         return found
 
-    def validate_job(self, spec: Body, refresh: bool | None = None) -> Validation:
+    def validate_job(self, spec: Body, *, refresh: bool | None = None) -> Validation:
         """Check a job without submitting it: findings, steps, tokens and memory of each stage, and the expected time.
 
         A data worker reads the stored datasets and models, and trains nothing. `Location` is the address of the validation.
@@ -1048,7 +1064,7 @@ class Operations(Connection):
         return found
 
     def list_job_events(
-        self, job_id: str, after: int | None = None, types: Sequence[str] | None = None
+        self, job_id: str, *, after: int | None = None, types: Sequence[str] | None = None
     ) -> Iterator[JobEvent]:
         """List the events of a job in order.
 
@@ -1059,6 +1075,7 @@ class Operations(Connection):
     def get_job_metrics(
         self,
         job_id: str,
+        *,
         stage: Literal["sft", "reward_model", "dpo", "kto", "ppo", "evaluation"] | None = None,
         names: Sequence[str] | None = None,
         from_: int | None = None,
@@ -1079,6 +1096,7 @@ class Operations(Connection):
     def list_job_samples(
         self,
         job_id: str,
+        *,
         stage: Literal["sft", "reward_model", "dpo", "kto", "ppo", "evaluation"] | None = None,
         step: int | None = None,
     ) -> list[JobSample]:
@@ -1091,7 +1109,7 @@ class Operations(Connection):
         )
 
     def list_job_sample_steps(
-        self, job_id: str, stage: Literal["sft", "reward_model", "dpo", "kto", "ppo", "evaluation"] | None = None
+        self, job_id: str, *, stage: Literal["sft", "reward_model", "dpo", "kto", "ppo", "evaluation"] | None = None
     ) -> list[SampleStep]:
         """List the steps that have completions.
 
@@ -1102,6 +1120,7 @@ class Operations(Connection):
     def search_job_samples(
         self,
         job_id: str,
+        *,
         order: Literal["highest", "lowest", "newest", "oldest"] | None = None,
         skip: int | None = None,
         limit: int | None = None,
@@ -1141,7 +1160,7 @@ class Operations(Connection):
         )
         return found
 
-    def get_job_telemetry(self, job_id: str, attempt: int | None = None) -> Telemetry:
+    def get_job_telemetry(self, job_id: str, *, attempt: int | None = None) -> Telemetry:
         """Return CPU, memory, disk and GPU measurements of an attempt as series over time, in at most 1,000 points.
 
         `GET /v1/jobs/{job_id}/telemetry`
@@ -1150,7 +1169,7 @@ class Operations(Connection):
         return found
 
     def list_job_checkpoints(
-        self, job_id: str, final: bool | None = None, order: Literal["asc", "desc"] | None = None
+        self, job_id: str, *, final: bool | None = None, order: Literal["asc", "desc"] | None = None
     ) -> Iterator[Checkpoint]:
         """List the model folders that a job has stored.
 

@@ -99,7 +99,7 @@ def test_annotate_continue_names_the_obstacle(client: Client, dataset: str) -> N
     round_id = client.create_annotation_round({"source": {"type": "dataset", "dataset": dataset}})["id"]
     for verb in (client.get_annotation_continuation, client.continue_job):
         with pytest.raises(ApiError, match="Close it first") as refusal:
-            verb(round_id, "job_x")
+            verb(round_id, job="job_x")
         assert refusal.value.code == "round_open"
 
 

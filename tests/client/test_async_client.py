@@ -33,7 +33,7 @@ def test_async_job_is_created_listed_streamed_and_cancelled(up: Up, pairs: Path)
         async with connect(up) as client:
             dataset = await uploaded(client, pairs)
             job = await client.create_job({"model": "m", "data": {"preferences": dataset["id"]}, "ppo": {}})
-            assert job["id"] in {found["id"] async for found in client.list_jobs(["queued"])}
+            assert job["id"] in {found["id"] async for found in client.list_jobs(status=["queued"])}
             events = client.stream_job_events(job["id"])
             assert (await anext(events))["data"]["to"] == "queued"  # type: ignore[typeddict-item]
             assert (await client.cancel_job(job["id"]))["status"] == "cancelled"

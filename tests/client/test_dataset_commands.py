@@ -115,7 +115,7 @@ def test_a_task_that_is_over_stays_as_it_is(client: Client, dataset: Dataset) ->
 
 
 def test_two_datasets_are_compared(client: Client, run: Run, dataset: Dataset) -> None:
-    found = client.compare_datasets(dataset["id"], f"{dataset['id']}@1")
+    found = client.compare_datasets(dataset=dataset["id"], other=f"{dataset['id']}@1")
     assert found["exact"]["prompts"] == found["exact"]["rows"] == 30
     said = run("overlap", dataset["id"], f"{dataset['id']}@1").output
     assert f"equal prompts: 30, in 30 of the 30 rows of {dataset['id']}@1" in said and "near duplicates: 0" in said

@@ -49,7 +49,7 @@ def test_sdk_dataset_download_equals_the_upload(client: Client, pairs: Path) -> 
     assert client.get_dataset(dataset["id"])["sha256"] == dataset["sha256"]
     assert [row["row"]["prompt"] for row in client.list_dataset_rows(dataset["id"], after=1)] == ["p1", "p2"]
     client.delete_dataset(dataset["id"])
-    assert dataset["id"] not in {found["id"] for found in client.list_datasets("preferences")}
+    assert dataset["id"] not in {found["id"] for found in client.list_datasets(kind="preferences")}
 
 
 def test_a_bad_row_is_named_with_its_line(client: Client, tmp_path: Path) -> None:
@@ -70,7 +70,7 @@ def test_a_job_is_submitted_listed_watched_and_cancelled(client: Client, pairs: 
     job = client.create_job(spec(client.upload_dataset(pairs, "preferences")["id"]))
     assert job["queue_reason"] is not None
     assert "No worker is online" in job["queue_reason"]
-    assert job["id"] in {found["id"] for found in client.list_jobs(["queued"])}
+    assert job["id"] in {found["id"] for found in client.list_jobs(status=["queued"])}
     assert client.cancel_job(job["id"])["status"] == "cancelled"
     streamed = list(client.stream_job_events(job["id"]))
     assert [event["data"]["to"] for event in streamed] == ["queued", "cancelled"]

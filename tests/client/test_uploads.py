@@ -65,7 +65,7 @@ def test_a_large_file_arrives_whole(client: Client, large: Path) -> None:
 
 def test_sdk_interrupted_upload_resumes(client: Client, large: Path, one_at_a_time: None) -> None:
     interrupt(client, large, after=33 * MIB)
-    (begun,) = [upload for upload in client.list_uploads("open") if upload["filename"] == large.name]
+    (begun,) = [upload for upload in client.list_uploads(status="open") if upload["filename"] == large.name]
     assert begun["received"] == [1, 2]
     told: list[int] = []
     upload = client.upload_file(large, lambda sent, total: told.append(sent))
@@ -78,7 +78,7 @@ def test_another_file_of_the_same_name_and_size_is_not_mixed_in(
     client: Client, large: Path, one_at_a_time: None
 ) -> None:
     interrupt(client, large, after=17 * MIB)
-    (begun,) = [upload for upload in client.list_uploads("open") if upload["filename"] == large.name]
+    (begun,) = [upload for upload in client.list_uploads(status="open") if upload["filename"] == large.name]
     with large.open("r+b") as file:
         file.seek(5 * MIB)
         file.write(b"changed")
@@ -249,7 +249,7 @@ def test_cli_ctrl_c_ends_quickly_and_same_command_resumes(up: Up, client: Client
     found: list[str] = []
 
     def arrives() -> bool:
-        mine = [upload for upload in client.list_uploads("open") if upload["filename"] == file.name]
+        mine = [upload for upload in client.list_uploads(status="open") if upload["filename"] == file.name]
         found[:] = [upload["id"] for upload in mine if upload["received"]]
         return bool(found)
 
