@@ -96,6 +96,10 @@ class JobSummary(Schema):
     """The job that it was made from; null for one that was submitted."""
     group: JobGroupPlace | None
     """The group that it is in; null without one."""
+    model: str | None
+    """`model.path` of the spec, at most 400 characters; null for a new model."""
+    submitted_by: str | None
+    """Name of the API key at the submission; null if it is unknown."""
     status: JobStatus
     """State of the job."""
     priority: PriorityName
@@ -122,6 +126,8 @@ class JobSummary(Schema):
     """Null until the trainer has reported its plan."""
     attempt: int
     """Number of attempts so far."""
+    gpu_hours: float
+    """GPU-hours of all attempts, those of a running one until now. A process on a worker without a GPU counts as one."""
     error: JobError | None
     """Why the job failed; null in other states."""
     summary: dict[str, float] | None
@@ -130,6 +136,8 @@ class JobSummary(Schema):
     """The newest value of each metric of the current stage, by name; empty before its first step."""
     reward_sparkline: list[float]
     """Mean score in the course of PPO, at most 60 numbers; empty without PPO."""
+    etag: str
+    """Changes with what requests can change. Send it as `If-Match` to keep a request from overwriting another change."""
     actions: list[JobAction]
     """The requests that the state of the job allows, by their names under `/v1/jobs/{job_id}`. `command`: its knobs can be changed."""
 
@@ -139,8 +147,6 @@ class Job(JobSummary):
 
     notes: str
     """Text for people."""
-    etag: str
-    """Changes with what requests can change. Send it as `If-Match` to keep a request from overwriting another change."""
     spec: StoredSpec
     """The spec with all defaults filled in."""
 

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 from api.etags import etag_of
 from api.jobs.schemas import Job, JobSummary
 from core import models
-from core.jobs import sparkline
+from core.jobs import listing, sparkline
 from core.jobs.allowed_actions import allowed_actions
 from core.jobs.groups import places_of
 from core.jobs.progress import progress
@@ -23,19 +23,29 @@ from trainer.spec import JobSpec
 def job_view(session: Session, row: models.Job) -> Job:
     """The response for a job."""
     (summary,) = job_summaries(session, [row])
-    return Job.model_validate(
-        {**summary.model_dump(), "notes": row.notes, "etag": etag_of(row), "spec": in_order(row.spec)}
-    )
+    return Job.model_validate({**summary.model_dump(), "notes": row.notes, "spec": in_order(row.spec)})
 
 
 def job_summaries(session: Session, rows: Sequence[models.Job]) -> list[JobSummary]:
-    places = queue_places(session, rows)
-    groups = places_of(session, [row.id for row in rows])
-    return [_summary(row, places.get(row.id), groups.get(row.id)) for row in rows]
+    ids = [row.id for row in rows]
+    places, groups = queue_places(session, rows), places_of(session, ids)
+    hours, keys = listing.gpu_hours(session, ids), listing.submitters(session, ids)
+    return [
+        _summary(row, places.get(row.id), groups.get(row.id), hours.get(row.id, 0.0), keys.get(row.id)) for row in rows
+    ]
 
 
-def _summary(row: models.Job, place: QueuePlace | None, group: models.JobGroupMember | None) -> JobSummary:
+def _summary(
+    row: models.Job,
+    place: QueuePlace | None,
+    group: models.JobGroupMember | None,
+    gpu_hours: float,
+    submitted_by: str | None,
+) -> JobSummary:
     derived: dict[str, Any] = {
+        "submitted_by": submitted_by,
+        "gpu_hours": gpu_hours,
+        "etag": etag_of(row),
         "progress": progress(row),
         "queue_reason": place and place.reason,
         "queue": place and asdict(place),

@@ -3712,6 +3712,10 @@ class JobSummary(TypedDict):
     """The job that it was made from; null for one that was submitted."""
     group: JobGroupPlace | None
     """The group that it is in; null without one."""
+    model: str | None
+    """`model.path` of the spec, at most 400 characters; null for a new model."""
+    submitted_by: str | None
+    """Name of the API key at the submission; null if it is unknown."""
     status: JobStatus
     """State of the job."""
     priority: Literal["low", "normal", "high"]
@@ -3738,6 +3742,8 @@ class JobSummary(TypedDict):
     """Null until the trainer has reported its plan."""
     attempt: int
     """Number of attempts so far."""
+    gpu_hours: float
+    """GPU-hours of all attempts, those of a running one until now. A process on a worker without a GPU counts as one."""
     error: JobError | None
     """Why the job failed; null in other states."""
     summary: dict[str, float] | None
@@ -3746,6 +3752,8 @@ class JobSummary(TypedDict):
     """The newest value of each metric of the current stage, by name; empty before its first step."""
     reward_sparkline: list[float]
     """Mean score in the course of PPO, at most 60 numbers; empty without PPO."""
+    etag: str
+    """Changes with what requests can change. Send it as `If-Match` to keep a request from overwriting another change."""
     actions: list[
         Literal[
             "pause",
@@ -4690,6 +4698,10 @@ class Job(TypedDict):
     """The job that it was made from; null for one that was submitted."""
     group: JobGroupPlace | None
     """The group that it is in; null without one."""
+    model: str | None
+    """`model.path` of the spec, at most 400 characters; null for a new model."""
+    submitted_by: str | None
+    """Name of the API key at the submission; null if it is unknown."""
     status: JobStatus
     """State of the job."""
     priority: Literal["low", "normal", "high"]
@@ -4716,6 +4728,8 @@ class Job(TypedDict):
     """Null until the trainer has reported its plan."""
     attempt: int
     """Number of attempts so far."""
+    gpu_hours: float
+    """GPU-hours of all attempts, those of a running one until now. A process on a worker without a GPU counts as one."""
     error: JobError | None
     """Why the job failed; null in other states."""
     summary: dict[str, float] | None
@@ -4724,6 +4738,8 @@ class Job(TypedDict):
     """The newest value of each metric of the current stage, by name; empty before its first step."""
     reward_sparkline: list[float]
     """Mean score in the course of PPO, at most 60 numbers; empty without PPO."""
+    etag: str
+    """Changes with what requests can change. Send it as `If-Match` to keep a request from overwriting another change."""
     actions: list[
         Literal[
             "pause",
@@ -4742,7 +4758,5 @@ class Job(TypedDict):
     """The requests that the state of the job allows, by their names under `/v1/jobs/{job_id}`. `command`: its knobs can be changed."""
     notes: str
     """Text for people."""
-    etag: str
-    """Changes with what requests can change. Send it as `If-Match` to keep a request from overwriting another change."""
     spec: JobSpec
     """The spec with all defaults filled in."""

@@ -1,4 +1,4 @@
-"""The list of an owner's jobs: filters, a search for words, and the tags in use."""
+"""The list of an owner's jobs: filters, a search for words, the tags in use, and figures that the rows do not hold."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from core.datasets.versions import Reference
 from core.errors import InvalidRequest
-from core.models import Dataset, DatasetVersion, Job, JobDataset
+from core.models import Dataset, DatasetVersion, Job, JobAttempt, JobDataset, JobEvent
 from core.models.jobs import JobStatus
 from core.paging import Order, Page, page, position
 
@@ -86,6 +86,21 @@ def tag_counts(session: Session, owner_id: str) -> tuple[Sequence[tuple[str, int
     query = query.where(Job.owner_id == owner_id, Job.tags != literal_column("'[]'::jsonb"))
     rows = session.execute(query.group_by(tag).order_by(count.desc(), tag).limit(MOST_TAGS_LISTED + 1)).all()
     return [(row[0], row[1]) for row in rows[:MOST_TAGS_LISTED]], len(rows) > MOST_TAGS_LISTED
+
+
+def gpu_hours(session: Session, job_ids: Sequence[str]) -> dict[str, float]:
+    """The GPU-hours of each job that was attempted, those of a running attempt until now. One query."""
+    seconds = func.extract("epoch", func.coalesce(JobAttempt.ended_at, func.now()) - JobAttempt.started_at)
+    hours = func.sum(JobAttempt.slots * func.greatest(seconds, 0)) / 3600
+    query = select(JobAttempt.job_id, hours).where(JobAttempt.job_id.in_(job_ids)).group_by(JobAttempt.job_id)
+    return {job_id: float(used) for job_id, used in session.execute(query)}
+
+
+def submitters(session: Session, job_ids: Sequence[str]) -> dict[str, str | None]:
+    """The name of the API key that each job was submitted with, which its first event holds. One query."""
+    name = JobEvent.data["actor"]["name"].astext
+    query = select(JobEvent.job_id, name).where(JobEvent.job_id.in_(job_ids), JobEvent.seq == 1)
+    return {job_id: key for job_id, key in session.execute(query)}
 
 
 def _versions(owner_id: str, text: str) -> Select[str]:

@@ -1,4 +1,5 @@
 import json
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from core.jobs.checkpoints import record_checkpoint
 from core.jobs.events import append_events
 from core.jobs.state import request_cancel
 from core.jobs.workers import report_worker
-from core.models import ApiKey, Dataset
+from core.models import ApiKey, Dataset, JobAttempt
 from core.models.jobs import JobStatus
 from core.settings import Settings
 from data.schema import DatasetKind
@@ -168,6 +169,21 @@ def test_running_job_shows_its_progress(client: TestClient, session: Session, ow
     assert (shown["status"], shown["stage"], shown["queue_reason"]) == ("running", "ppo", None)
     assert (shown["progress"]["step"], shown["progress"]["total_steps"]) == (2, 10)
     assert shown["reward_sparkline"] == [0.1, 0.2]
+
+
+def test_list_shows_model_submitter_hours_and_etag(
+    client: TestClient, session: Session, owner: tuple[ApiKey, str], body: Body
+) -> None:
+    job_id = client.post("/v1/jobs", json=body).json()["id"]
+    at = datetime(2026, 1, 1, 12, tzinfo=UTC)
+    attempt = {"job_id": job_id, "worker_id": "wrk_a", "outcome": "released"}
+    session.add(JobAttempt(number=1, slots=2, started_at=at, ended_at=at + timedelta(minutes=30), **attempt))
+    session.add(JobAttempt(number=2, slots=1, started_at=at, ended_at=at + timedelta(minutes=15), **attempt))
+    session.commit()
+    (row,) = client.get("/v1/jobs").json()["data"]
+    assert (row["model"], row["submitted_by"], row["gpu_hours"]) == (body["model"], owner[0].name, 1.25)
+    changed = client.patch(f"/v1/jobs/{job_id}", json={"tags": ["a"]}, headers={"If-Match": f'"{row["etag"]}"'})
+    assert changed.status_code == 200 and changed.json()["etag"] != row["etag"]
 
 
 def test_failed_job_has_its_error(client: TestClient, session: Session, owner: tuple[ApiKey, str]) -> None:

@@ -26,7 +26,29 @@ def test_job_list_filters_tags_and_selects(new_page: NewPage, client: Client, fi
     for width in (360, 390, 800, 1280, 2560):
         page.set_viewport_size({"width": width, "height": 844})
         assert unseen(page) == [], width
+    _archives_and_deletes(page, client, finished_job)
     _shows_groups(page, client)
+
+
+def _archives_and_deletes(page: Page, client: Client, finished_job: str) -> None:
+    """A job that another client submits appears by itself. No worker can run it. The bar archives it, and deletes it."""
+    spec = client.get_job(finished_job)["spec"] | {"name": "Too large", "resources": {"processes": 64}}
+    page.goto("/")
+    expect(page.get_by_role("row").filter(has_text=finished_job)).to_be_visible()
+    job = client.create_job(spec, force=True)["id"]
+    row = page.get_by_role("row").filter(has_text=job)
+    expect(row).to_be_visible(timeout=8000)
+    client.cancel_job(job)
+    row.get_by_role("checkbox").check()
+    page.get_by_role("button", name="Archive", exact=True).click()
+    expect(row).to_have_count(0)
+    page.get_by_role("button", name="Undo").click()
+    row.get_by_role("checkbox").check()
+    page.get_by_role("button", name="Delete", exact=True).click()
+    page.get_by_role("dialog").get_by_role("button", name="Delete", exact=True).click()
+    expect(page.get_by_text("1 job deleted.")).to_be_visible()
+    expect(row).to_have_count(0)
+    assert job not in {one["id"] for one in client.list_jobs()}
 
 
 def _shows_groups(page: Page, client: Client) -> None:

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ago, bytes, count, duration, fixed, measured, number, percent } from "@/lib/format";
+import { ago, bytes, count, duration, fixed, hours, measured, number, percent } from "@/lib/format";
 
 test.each([
   [0, "0"],
@@ -40,6 +40,8 @@ test.each([
   [200_000, "2 d 7 h"],
   [null, "\u2013"],
 ])("duration(%s) is %s", (seconds, text) => expect(duration(seconds)).toBe(text));
+
+test("hours", () => expect([0, 0.004, 1.25, 1200].map(hours)).toEqual(["0.00 h", "< 0.01 h", "1.25 h", "1200 h"]));
 
 test("ago", () => {
   const now = Date.parse("2026-01-02T00:00:00Z");

@@ -56,6 +56,11 @@ export function duration(seconds: number | null | undefined): string {
   return `${Math.floor(hours / 24)} d ${hours % 24} h`;
 }
 
+/** Hours with two decimals, such as "0.04 h"; below a hundredth "< 0.01 h". */
+export function hours(value: number): string {
+  return value > 0 && value < 0.01 ? "< 0.01 h" : `${value >= 100 ? number(value) : value.toFixed(2)} h`;
+}
+
 export function count(value: number, one: string, many = `${one}s`): string {
   return `${value.toLocaleString("en-US")} ${value === 1 ? one : many}`;
 }

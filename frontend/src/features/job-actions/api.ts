@@ -1,7 +1,8 @@
 import { queryOptions } from "@tanstack/react-query";
 import { jobsKey } from "@/features/jobs/api";
-import { accepted, answer, api } from "@/lib/api/client";
+import { accepted, answer, api, ApiError } from "@/lib/api/client";
 import type { components } from "@/lib/api/schema.gen";
+import type { Job } from "@/lib/api/types";
 
 export type JobChange = components["schemas"]["ChangeJob"];
 export type Commands = components["schemas"]["CommandRequest"];
@@ -19,7 +20,25 @@ export const deleteJob = (id: string) => accepted(api.DELETE("/v1/jobs/{job_id}"
 export const extendJob = (id: string, steps: number) =>
   answer(api.POST("/v1/jobs/{job_id}/extend", { ...of(id), body: { steps } }));
 
-export const changeJob = (id: string, body: JobChange) => answer(api.PATCH("/v1/jobs/{job_id}", { ...of(id), body }));
+/** The job as it is now. */
+export const readJob = (id: string) => answer(api.GET("/v1/jobs/{job_id}", of(id)));
+
+/** Refused with status 412 if the job was changed since it had this ETag. */
+export const changeJob = (id: string, body: JobChange, etag: string) =>
+  answer(api.PATCH("/v1/jobs/{job_id}", { ...of(id), body, headers: { "If-Match": `"${etag}"` } }));
+
+export const isOutdated = (error: unknown): boolean => error instanceof ApiError && error.status === 412;
+
+/** Adds a tag. The other tags are read again if somebody has changed the job meanwhile. */
+export async function addTag(job: Pick<Job, "id" | "tags" | "etag">, tag: string): Promise<Job> {
+  const add = ({ id, tags, etag }: typeof job) => changeJob(id, { tags: [...tags, tag] }, etag);
+  try {
+    return await add(job);
+  } catch (error) {
+    if (!isOutdated(error)) throw error;
+    return add(await readJob(job.id));
+  }
+}
 
 /** The live knobs of the stage that runs. */
 export const knobsQuery = (id: string) =>

@@ -24,6 +24,12 @@ export const filteredJobsQuery = (filter: JobFilter) =>
 
 export const jobsQuery = filteredJobsQuery({});
 
+/** Id of the job that was submitted last, archived ones apart; null without one. */
+export const newestJobQuery = queryOptions({
+  queryKey: [...jobsKey, "newest"],
+  queryFn: async () => (await answer(api.GET("/v1/jobs", { params: { query: { limit: 1 } } }))).data[0]?.id ?? null,
+});
+
 /** The tags in use, most frequent first. */
 export const tagsQuery = queryOptions({
   queryKey: [...jobsKey, "tags"],

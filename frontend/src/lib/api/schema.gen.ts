@@ -5520,6 +5520,16 @@ export interface components {
             parent: components["schemas"]["JobParent"] | null;
             /** @description The group that it is in; null without one. */
             group: components["schemas"]["JobGroupPlace"] | null;
+            /**
+             * Model
+             * @description `model.path` of the spec, at most 400 characters; null for a new model.
+             */
+            model: string | null;
+            /**
+             * Submitted By
+             * @description Name of the API key at the submission; null if it is unknown.
+             */
+            submitted_by: string | null;
             /** @description State of the job. */
             status: components["schemas"]["JobStatus"];
             /**
@@ -5578,6 +5588,11 @@ export interface components {
              * @description Number of attempts so far.
              */
             attempt: number;
+            /**
+             * Gpu Hours
+             * @description GPU-hours of all attempts, those of a running one until now. A process on a worker without a GPU counts as one.
+             */
+            gpu_hours: number;
             /** @description Why the job failed; null in other states. */
             error: components["schemas"]["JobError"] | null;
             /**
@@ -5600,6 +5615,11 @@ export interface components {
              */
             reward_sparkline: number[];
             /**
+             * Etag
+             * @description Changes with what requests can change. Send it as `If-Match` to keep a request from overwriting another change.
+             */
+            etag: string;
+            /**
              * Actions
              * @description The requests that the state of the job allows, by their names under `/v1/jobs/{job_id}`. `command`: its knobs can be changed.
              */
@@ -5609,11 +5629,6 @@ export interface components {
              * @description Text for people.
              */
             notes: string;
-            /**
-             * Etag
-             * @description Changes with what requests can change. Send it as `If-Match` to keep a request from overwriting another change.
-             */
-            etag: string;
             /** @description The spec with all defaults filled in. */
             spec: components["schemas"]["JobSpec"];
         };
@@ -6487,6 +6502,16 @@ export interface components {
             parent: components["schemas"]["JobParent"] | null;
             /** @description The group that it is in; null without one. */
             group: components["schemas"]["JobGroupPlace"] | null;
+            /**
+             * Model
+             * @description `model.path` of the spec, at most 400 characters; null for a new model.
+             */
+            model: string | null;
+            /**
+             * Submitted By
+             * @description Name of the API key at the submission; null if it is unknown.
+             */
+            submitted_by: string | null;
             /** @description State of the job. */
             status: components["schemas"]["JobStatus"];
             /**
@@ -6545,6 +6570,11 @@ export interface components {
              * @description Number of attempts so far.
              */
             attempt: number;
+            /**
+             * Gpu Hours
+             * @description GPU-hours of all attempts, those of a running one until now. A process on a worker without a GPU counts as one.
+             */
+            gpu_hours: number;
             /** @description Why the job failed; null in other states. */
             error: components["schemas"]["JobError"] | null;
             /**
@@ -6566,6 +6596,11 @@ export interface components {
              * @description Mean score in the course of PPO, at most 60 numbers; empty without PPO.
              */
             reward_sparkline: number[];
+            /**
+             * Etag
+             * @description Changes with what requests can change. Send it as `If-Match` to keep a request from overwriting another change.
+             */
+            etag: string;
             /**
              * Actions
              * @description The requests that the state of the job allows, by their names under `/v1/jobs/{job_id}`. `command`: its knobs can be changed.

@@ -2,7 +2,7 @@ import { useMutation } from "@tanstack/react-query";
 import { type SyntheticEvent, useState } from "react";
 import { Button } from "@/components/button";
 import { toast } from "@/components/toast";
-import { changeJob } from "@/features/job-actions/api";
+import { changeJob, isOutdated, readJob } from "@/features/job-actions/api";
 import { metadataPatch, metadataText, tagsOf } from "@/features/job-actions/model/description";
 import { Refusal } from "@/features/job-actions/ui/dialogs";
 import { useStored } from "@/features/job-actions/ui/use-actions";
@@ -16,10 +16,14 @@ export function EditForm({ job, onClose }: { job: Job; onClose: () => void }) {
   const [notes, setNotes] = useState(job.notes);
   const [metadata, setMetadata] = useState(metadataText(job.metadata));
   const [problem, setProblem] = useState("");
+  const [etag, setEtag] = useState(job.etag);
   const store = useStored();
   const save = useMutation({
     mutationFn: (patch: Record<string, string | null>) =>
-      changeJob(job.id, { name: name.trim(), tags: tagsOf(tags), notes, metadata: patch }),
+      changeJob(job.id, { name: name.trim(), tags: tagsOf(tags), notes, metadata: patch }, etag),
+    onError: async (error) => {
+      if (isOutdated(error)) setEtag((await readJob(job.id)).etag);
+    },
     onSuccess: (updated) => {
       store(updated);
       toast("The description is saved.");
@@ -65,7 +69,14 @@ export function EditForm({ job, onClose }: { job: Job; onClose: () => void }) {
           {problem || "One line for each key, such as `paper = section 4`."}
         </small>
       </label>
-      <Refusal error={save.error} />
+      {isOutdated(save.error) ? (
+        <p role="alert">
+          The description was changed elsewhere since you opened this form. Save again to replace it, or close the form
+          to see it.
+        </p>
+      ) : (
+        <Refusal error={save.error} />
+      )}
       <div className={styles.buttons}>
         <Button onClick={onClose}>Close</Button>
         <Button type="submit" look="primary" disabled={save.isPending}>

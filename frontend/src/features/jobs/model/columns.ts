@@ -3,6 +3,7 @@ import type { JobSummary } from "@/lib/api/types";
 /** The columns that can be shown beside the name of a job. Those that sort have one value for a job. */
 export const COLUMNS = [
   { id: "status", label: "Status", sorts: true },
+  { id: "model", label: "Model", sorts: true },
   { id: "progress", label: "Progress", sorts: true },
   { id: "reward", label: "PPO reward", sorts: true },
   { id: "kl", label: "KL", sorts: true },
@@ -11,14 +12,18 @@ export const COLUMNS = [
   { id: "group", label: "Group", sorts: true },
   { id: "created", label: "Created", sorts: true },
   { id: "duration", label: "Duration", sorts: true },
+  { id: "gpu_hours", label: "GPU-hours", sorts: true },
+  { id: "submitted_by", label: "Submitted by", sorts: true },
 ] as const;
 export type ColumnId = (typeof COLUMNS)[number]["id"];
 
 const START: readonly ColumnId[] = ["status", "progress", "reward", "tags", "created", "duration"];
+/** Shown at first on a wide screen, in addition. */
+const WIDE_START: readonly ColumnId[] = [...START, "model", "kl", "win_rate", "gpu_hours"];
 
 /** Reads the chosen columns from a stored text such as "status,kl". Unknown ones are left out. */
-export function readColumns(text: string | null): readonly ColumnId[] {
-  if (text === null) return START;
+export function readColumns(text: string | null, isWide = false): readonly ColumnId[] {
+  if (text === null) return isWide ? COLUMNS.map(({ id }) => id).filter((id) => WIDE_START.includes(id)) : START;
   const wanted = text.split(",");
   return COLUMNS.map((column) => column.id).filter((id) => wanted.includes(id));
 }
@@ -26,6 +31,9 @@ export function readColumns(text: string | null): readonly ColumnId[] {
 type Listed = Pick<
   JobSummary,
   | "name"
+  | "model"
+  | "submitted_by"
+  | "gpu_hours"
   | "status"
   | "progress"
   | "reward_sparkline"
@@ -48,6 +56,12 @@ function valueOf(job: Listed, by: ColumnId | "name", now: number): string | numb
       return job.name.toLowerCase();
     case "status":
       return job.status;
+    case "model":
+      return job.model?.toLowerCase();
+    case "submitted_by":
+      return job.submitted_by?.toLowerCase();
+    case "gpu_hours":
+      return job.gpu_hours;
     case "progress":
       return job.progress?.fraction;
     case "reward":

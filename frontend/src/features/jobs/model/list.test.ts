@@ -38,6 +38,9 @@ test("a column's head sorts down, up and not at all; the name starts with A", ()
 
 const job = (name: string, kl: number | null, started: string | null = null) => ({
   name,
+  model: null,
+  submitted_by: null,
+  gpu_hours: kl ?? 0,
   status: "running" as const,
   progress: null,
   reward_sparkline: [],
@@ -54,6 +57,7 @@ test("jobs without a value come last in both directions", () => {
   const jobs = [job("none", null), job("low", 1.5), job("high", 20)];
   expect(names(sorted(jobs, { by: "kl", isDescending: true }, 0))).toEqual(["high", "low", "none"]);
   expect(names(sorted(jobs, { by: "kl", isDescending: false }, 0))).toEqual(["low", "high", "none"]);
+  expect(names(sorted(jobs, { by: "gpu_hours", isDescending: false }, 0))).toEqual(["none", "low", "high"]);
   expect(names(sorted(jobs, null, 0))).toEqual(["none", "low", "high"]);
 });
 
@@ -67,6 +71,8 @@ test("stored columns keep the order of the table, and unknown ones are left out"
   expect(readColumns("kl,status,odd")).toEqual(["status", "kl"]);
   expect(readColumns("")).toEqual([]);
   expect(readColumns(null)).toEqual(["status", "progress", "reward", "tags", "created", "duration"]);
+  expect(readColumns(null, true)).toContain("gpu_hours");
+  expect(readColumns("kl", true)).toEqual(["kl"]);
 });
 
 test("a stored text that holds no views gives none", () => {

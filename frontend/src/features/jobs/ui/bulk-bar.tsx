@@ -4,7 +4,7 @@ import { Link } from "react-router";
 import { Button, buttonClass } from "@/components/button";
 import { ConfirmDialog } from "@/components/dialog";
 import { toast } from "@/components/toast";
-import { archiveJob, cancelJob, changeJob, deleteJob, unarchiveJob } from "@/features/job-actions/api";
+import { addTag, archiveJob, cancelJob, deleteJob, unarchiveJob } from "@/features/job-actions/api";
 import { jobsKey } from "@/features/jobs/api";
 import { type Failure, forEach } from "@/features/jobs/model/bulk";
 import { paths } from "@/lib/address";
@@ -39,8 +39,15 @@ export function BulkBar({ jobs, onSelect }: BulkBarProps) {
     if (action === "archive") return archiveJob(id);
     if (action === "unarchive") return unarchiveJob(id);
     if (action === "delete") return deleteJob(id);
-    const tags = jobs.find((job) => job.id === id)?.tags ?? [];
-    return changeJob(id, { tags: [...tags, tag.trim()] });
+    const job = jobs.find((one) => one.id === id);
+    return job ? addTag(job, tag.trim()) : Promise.resolve();
+  };
+  const refresh = () => void client.invalidateQueries({ queryKey: jobsKey });
+  const undo = async (action: "archive" | "unarchive", ids: readonly string[]) => {
+    const done = jobs.filter(({ id }) => ids.includes(id));
+    const { failed } = await forEach(done, action === "archive" ? unarchiveJob : archiveJob);
+    for (const { name, reason } of failed) toast(`${name}: ${reason}`, { tone: "bad" });
+    refresh();
   };
   const act = useMutation({
     mutationFn: (action: Action) => forEach(jobs, request(action)),
@@ -49,8 +56,9 @@ export function BulkBar({ jobs, onSelect }: BulkBarProps) {
       if (action === "tag" && done.length) setTag("");
       if (action === "delete" || action === "archive" || action === "unarchive")
         onSelect(jobs.map((job) => job.id).filter((id) => !done.includes(id)));
-      if (done.length) toast(`${count(done.length, "job")} ${DONE[action]}.`);
-      void client.invalidateQueries({ queryKey: jobsKey });
+      const undone = action === "archive" || action === "unarchive" ? { undo: () => void undo(action, done) } : {};
+      if (done.length) toast(`${count(done.length, "job")} ${DONE[action]}.`, undone);
+      refresh();
     },
   });
   const run = (action: Action) => {

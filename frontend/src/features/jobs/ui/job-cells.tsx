@@ -5,7 +5,7 @@ import { TimeAgo, useNow } from "@/components/text";
 import { type ColumnId, klOf } from "@/features/jobs/model/columns";
 import { paths } from "@/lib/address";
 import type { JobSummary } from "@/lib/api/types";
-import { duration, measured, NO_VALUE, percent, secondsBetween } from "@/lib/format";
+import { duration, hours, measured, NO_VALUE, percent, secondsBetween } from "@/lib/format";
 import { hasEnded, stageShort, statusTone } from "@/lib/states";
 import styles from "./jobs.module.css";
 
@@ -24,6 +24,16 @@ export function JobCell({ job, column, onTag }: JobCellProps) {
           <StatusBadge status={job.status} />
         </td>
       );
+    case "model":
+      return (
+        <td className={styles.model} data-label="Model" title={job.model ?? undefined}>
+          {job.model ? modelName(job.model) : "new model"}
+        </td>
+      );
+    case "submitted_by":
+      return <td data-label="By">{job.submitted_by ?? NO_VALUE}</td>;
+    case "gpu_hours":
+      return <td data-label="GPU-hours">{hours(job.gpu_hours)}</td>;
     case "progress":
       return (
         <td className={styles.progress}>
@@ -76,6 +86,9 @@ export function JobCell({ job, column, onTag }: JobCellProps) {
       );
   }
 }
+
+/** The last part of a path, and the name of a model of the hub without its owner. */
+const modelName = (path: string): string => path.replace(/\/+$/, "").split("/").at(-1) || path;
 
 function Duration({ job }: { job: JobSummary }) {
   const now = useNow();

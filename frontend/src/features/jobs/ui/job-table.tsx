@@ -57,7 +57,11 @@ export function JobTable({ jobs, columns, sort, onSort, selected, onSelect, onTa
             />
           </td>
           <td className={styles.name}>
-            <RowLink to={paths.job(job.id)}>{jobName(job)}</RowLink>
+            <RowLink to={paths.job(job.id)}>
+              <span className={styles.words} title={jobName(job)}>
+                {jobName(job)}
+              </span>
+            </RowLink>
             <code>{job.id}</code>
           </td>
           {chosen.map(({ id }) => (

@@ -41,7 +41,7 @@ export function JobsPage() {
   const selected = jobs?.filter((job) => picked.includes(job.id)) ?? [];
   const isAll = !isFiltered(choice);
   return (
-    <>
+    <div data-wide>
       <PageHeader
         title="Jobs"
         actions={
@@ -92,7 +92,7 @@ export function JobsPage() {
           {choice.sort && <span>Older jobs are not loaded yet, so the order holds for the jobs shown.</span>}
         </p>
       )}
-    </>
+    </div>
   );
 }
 

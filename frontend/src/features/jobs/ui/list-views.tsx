@@ -14,7 +14,9 @@ const VIEWS_KEY = "jobs.views";
 
 /** The chosen columns, kept in this browser. */
 export function useColumns(): [readonly ColumnId[], (columns: readonly ColumnId[]) => void] {
-  const [columns, setColumns] = useState(() => readColumns(readText(COLUMNS_KEY)));
+  const [columns, setColumns] = useState(() =>
+    readColumns(readText(COLUMNS_KEY), window.matchMedia("(width >= 106rem)").matches),
+  );
   const choose = (chosen: readonly ColumnId[]) => {
     writeText(COLUMNS_KEY, chosen.join(","));
     setColumns(readColumns(chosen.join(",")));
