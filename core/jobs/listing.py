@@ -98,9 +98,9 @@ def gpu_hours(session: Session, job_ids: Sequence[str]) -> dict[str, float]:
 
 def submitters(session: Session, job_ids: Sequence[str]) -> dict[str, str | None]:
     """The name of the API key that each job was submitted with, which its first event holds. One query."""
-    name = JobEvent.data["actor"]["name"].astext
+    name = JobEvent.data["actor"]["name"].astext.label("key_name")
     query = select(JobEvent.job_id, name).where(JobEvent.job_id.in_(job_ids), JobEvent.seq == 1)
-    return {job_id: key for job_id, key in session.execute(query)}
+    return {row.job_id: row.key_name for row in session.execute(query)}
 
 
 def _versions(owner_id: str, text: str) -> Select[str]:

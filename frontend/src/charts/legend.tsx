@@ -4,8 +4,8 @@ import type { ChartPlot, Drawn } from "@/charts/chart-plot";
 import type { ChartLine } from "@/charts/columns";
 import { useCharts } from "@/charts/group";
 import { type Healthy, isHealthy } from "@/charts/healthy";
-import { lineColour } from "@/charts/palette";
-import { readout } from "@/charts/readout";
+import { lineSample } from "@/charts/palette";
+import { named, readout } from "@/charts/readout";
 import { count, measured } from "@/lib/format";
 import styles from "./charts.module.css";
 
@@ -26,16 +26,19 @@ export function Legend({ plot, lines, unit, healthy, visible }: LegendProps) {
   const drawn = useSyncExternalStore(plot.subscribe, plot.getDrawn);
   // A chart off the screen does not follow the pointer.
   const position = useSyncExternalStore(visible ? group.onCursor : never, visible ? group.getCursor : nowhere);
+  const values = lines.map((_, index) => readout(drawn.chart, index, position));
+  const shown = named(values.map((found) => found?.value ?? null));
   return (
     <p className={styles.legend}>
       {lines.map((line, index) => {
-        const found = readout(drawn.chart, index, position);
+        if (!shown.includes(index)) return null;
+        const found = values[index] ?? null;
         const isOff = found !== null && healthy !== null && !line.right && !isHealthy(found.value, healthy);
         return (
           <span key={line.key} data-metric={line.key} data-points={line.series.steps.length}>
             <i
               data-line={index + 1}
-              style={{ background: lineColour(line.colour ?? index) }}
+              style={{ background: lineSample(line.colour ?? index) }}
               className={line.dashed ? styles.dashed : ""}
             />
             {line.label && <span title={line.label}>{line.label}</span>}
@@ -46,6 +49,7 @@ export function Legend({ plot, lines, unit, healthy, visible }: LegendProps) {
           </span>
         );
       })}
+      {shown.length < lines.length && <small>highest and lowest of {lines.length}</small>}
       {drawn.outside > 0 && <small className={styles.note}>{count(drawn.outside, "point")} outside</small>}
       {drawn.scale !== settings.scale && (
         <small className={styles.note} title="Values at or below 0 have no logarithm.">

@@ -59,6 +59,20 @@ export function readPalette(element: HTMLElement): Palette {
 /** The colour of a line, also for styles. */
 export const lineColour = (number: number): string => `var(--chart-${(number % LINE_COLOURS) + 1})`;
 
+/** The dashes of a line in pixels, empty for a solid one. Lines of one colour differ in their dashes. */
+export const dashOf = (number: number): readonly number[] =>
+  DASHES[Math.floor(number / LINE_COLOURS) % DASHES.length] ?? [];
+
+const DASHES = [[], [6, 3], [2, 2], [8, 3, 2, 3], [14, 4]] as const;
+
+/** The background of a small sample of a line: its colour, in stripes for a dashed one. */
+export function lineSample(number: number): string {
+  const [on, off] = dashOf(number);
+  const colour = lineColour(number);
+  if (on === undefined || off === undefined) return colour;
+  return `repeating-linear-gradient(90deg, ${colour} 0 ${on / 2}px, transparent ${on / 2}px ${(on + off) / 2}px)`;
+}
+
 /** The same colour, seen through. */
 export const faint = (colour: string, alpha: number): string =>
   colour.replace(/^rgb\((.*)\)$/, (_, parts: string) => `rgba(${parts}, ${alpha})`);

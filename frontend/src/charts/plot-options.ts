@@ -4,7 +4,7 @@ import type { ChartSettings } from "@/charts/group";
 import { drawHealthy, type Healthy } from "@/charts/healthy";
 import { drawMarks, type PlacedMark } from "@/charts/marks";
 import { plotAxes } from "@/charts/plot-axes";
-import { faint, type Palette } from "@/charts/palette";
+import { dashOf, faint, type Palette } from "@/charts/palette";
 import { pointBefore } from "@/charts/readout";
 import { axisRange, type Bounds, linearUntil, numbersOf, type ScaleKind, withoutOutliers } from "@/charts/y-scale";
 
@@ -109,7 +109,7 @@ function seriesOf({ line, role }: Column, look: PlotLook): uPlot.Series {
     scale,
     stroke: colour,
     width: 1.6,
-    ...(look.lines[line]?.dashed && { dash: [6, 4] }),
+    dash: look.lines[line]?.dashed ? [6, 4] : [...dashOf(look.lines[line]?.colour ?? 0)],
     points: { show: isRoomy, size: 5, fill: look.palette.surface },
   };
 }

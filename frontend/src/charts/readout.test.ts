@@ -1,12 +1,17 @@
 import { describe, expect, test } from "vitest";
 import { toColumns } from "@/charts/columns";
-import { nearest, readout } from "@/charts/readout";
+import { named, nearest, readout } from "@/charts/readout";
 
 const series = (steps: number[], values: number[]) => ({ steps, values, min: null, max: null });
 
 test("nearest finds the closer neighbour, the earlier one in the middle", () => {
   expect([0, 2, 2.4, 2.5, 2.6, 9].map((position) => nearest([1, 2, 3], position))).toEqual([0, 1, 1, 1, 2, 2]);
   expect(nearest([], 1)).toBe(-1);
+});
+
+test("a legend names every line, or of many the highest and the lowest", () => {
+  expect(named([1, null, 3])).toEqual([0, 1, 2]);
+  expect(named([4, null, 9, 2, 5, 6, 7, 8, 3])).toEqual([2, 3]);
 });
 
 describe("readout", () => {

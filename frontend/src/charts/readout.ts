@@ -34,6 +34,17 @@ export function pointBefore(cells: ChartData["data"][number] | undefined, index:
   return null;
 }
 
+/** A legend names the highest and the lowest of more lines than these. */
+const MOST_NAMED = 8;
+
+/** The lines that a legend names, by their values: all of them, or of many the highest and the lowest. */
+export function named(values: readonly (number | null)[]): readonly number[] {
+  const all = [...values.keys()];
+  if (all.length <= MOST_NAMED) return all;
+  const sorted = all.filter((index) => values[index] !== null).sort((a, b) => (values[b] ?? 0) - (values[a] ?? 0));
+  return sorted.length > 2 ? [sorted[0] ?? 0, sorted.at(-1) ?? 0] : sorted;
+}
+
 /** The point of a line at a position; without a position, its newest point. Null where the line has no point. */
 export function readout({ columns, data }: ChartData, line: number, position: number | null): Readout | null {
   const positions = data[0];

@@ -8,13 +8,15 @@ interface TableProps {
   /** `framed` is a list of its own, whose rows stack on a narrow screen; `plain` lies inside a card. */
   look?: "framed" | "plain";
   className?: string | undefined;
+  /** A plain table with many rows or columns scrolls below its head and beside its first column. */
+  sticky?: boolean;
   /** Rows, or several bodies. */
   children: ReactNode;
   bodies?: boolean;
 }
 
 /** A table. On a narrow screen a framed one shows each row as a block; a cell's `data-label` then names its value. */
-export function Table({ head, look = "framed", className = "", bodies = false, children }: TableProps) {
+export function Table({ head, look = "framed", className = "", sticky = false, bodies = false, children }: TableProps) {
   const table = (
     <table className={`${styles[look]} ${className}`}>
       <thead>
@@ -26,7 +28,7 @@ export function Table({ head, look = "framed", className = "", bodies = false, c
   if (look === "framed") return <div className={styles.frame}>{table}</div>;
   // The focus lets the arrow keys scroll a table that is wider than its card.
   return (
-    <div className={`${styles.scroll} fading`} tabIndex={0}>
+    <div className={`${styles.scroll} ${sticky ? styles.sticky : "fading"}`} tabIndex={0}>
       {table}
     </div>
   );

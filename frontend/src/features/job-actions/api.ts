@@ -29,7 +29,7 @@ export const changeJob = (id: string, body: JobChange, etag: string) =>
 
 export const isOutdated = (error: unknown): boolean => error instanceof ApiError && error.status === 412;
 
-/** Adds a tag. The other tags are read again if somebody has changed the job meanwhile. */
+/** Adds a tag. The other tags are read again if the job was changed meanwhile. */
 export async function addTag(job: Pick<Job, "id" | "tags" | "etag">, tag: string): Promise<Job> {
   const add = ({ id, tags, etag }: typeof job) => changeJob(id, { tags: [...tags, tag] }, etag);
   try {

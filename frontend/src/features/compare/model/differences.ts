@@ -34,16 +34,24 @@ export function differences(specs: readonly object[]): Difference[] {
   });
 }
 
+/** Runs that share a line. */
+export interface Group<Run> {
+  /** Distinguishes it from the others: the id of a run alone, or the value of the field. */
+  readonly key: string;
+  readonly label: string;
+  readonly runs: readonly Run[];
+}
+
 /** The runs with the same value of a field, by that value; without a field each run alone. */
 export function grouped<Run extends { readonly id: string; readonly name: string; readonly spec: object }>(
   runs: readonly Run[],
   field: string | null,
-): { readonly label: string; readonly runs: readonly Run[] }[] {
-  if (field === null) return runs.map((run) => ({ label: jobName(run), runs: [run] }));
+): Group<Run>[] {
+  if (field === null) return runs.map((run) => ({ key: run.id, label: jobName(run), runs: [run] }));
   const groups = new Map<string, Run[]>();
   for (const run of runs) {
     const value = flattened(run.spec).get(field) ?? NOT_SET;
     groups.set(value, [...(groups.get(value) ?? []), run]);
   }
-  return [...groups].map(([label, members]) => ({ label: `${field} ${label}`, runs: members }));
+  return [...groups].map(([value, members]) => ({ key: value, label: `${field} ${value}`, runs: members }));
 }

@@ -10,18 +10,14 @@ import { ErrorNotice } from "@/components/notice";
 import { Skeleton } from "@/components/status";
 import { curvesQuery } from "@/features/compare/api";
 import { average } from "@/features/compare/model/average";
+import type { Group } from "@/features/compare/model/differences";
 import { metricReferenceQuery } from "@/features/run/api";
 import type { Job } from "@/lib/api/types";
 import { hasEnded, type Stage } from "@/lib/states";
 import styles from "./compare.module.css";
 
-interface Group {
-  readonly label: string;
-  readonly runs: readonly Job[];
-}
-
 interface CompareChartsProps {
-  groups: readonly Group[];
+  groups: readonly Group<Job>[];
   stage: Stage;
 }
 
@@ -87,10 +83,10 @@ function Curves({ groups, stage, metrics }: CurvesProps) {
 }
 
 /** A line for each group: the run itself, or the mean of several. `curves` are those of the runs of all groups, in order. */
-function linesOf(groups: readonly Group[], curves: readonly (Series | undefined)[]): ChartLine[] {
+function linesOf(groups: readonly Group<Job>[], curves: readonly (Series | undefined)[]): ChartLine[] {
   let next = 0;
   return groups.map((group, index) => ({
-    key: `${index} ${group.label}`,
+    key: group.key,
     label: group.label,
     series: average(group.runs.map(() => curves[next++] ?? emptySeries)),
     colour: index,

@@ -1,7 +1,7 @@
 import { useQueries } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
 import { Link } from "react-router";
-import { lineColour } from "@/charts/palette";
+import { lineSample } from "@/charts/palette";
 import { ErrorNotice, Notice } from "@/components/notice";
 import { PageHeader } from "@/components/page-header";
 import { Segmented } from "@/components/segmented";
@@ -9,6 +9,7 @@ import { Skeleton, StatusBadge } from "@/components/status";
 import { differences, grouped } from "@/features/compare/model/differences";
 import { AddRun } from "@/features/compare/ui/add-run";
 import { CompareCharts } from "@/features/compare/ui/compare-charts";
+import { FrontierSection } from "@/features/compare/ui/frontier";
 import { DifferenceTable, FigureTable } from "@/features/compare/ui/tables";
 import { WinRateMatrix } from "@/features/compare/ui/win-rate-matrix";
 import { jobQuery } from "@/features/jobs/api";
@@ -47,8 +48,8 @@ export function ComparePage() {
             onRemove={() => set("runs", ids.filter((one) => one !== id).join(","))}
           />
         ))}
-        <AddRun taken={ids} onAdd={(id) => set("runs", [...ids, id].join(","))} />
       </div>
+      <AddRun taken={ids} onAdd={(id) => set("runs", [...ids, id].join(","))} />
       {failed?.error && <ErrorNotice error={failed.error} doing="load a run" onRetry={() => void failed.refetch()} />}
       {ids.length === 0 && <NoRuns />}
       {jobs.length < ids.length && !failed && <Skeleton rows={6} height="2rem" label="Loading the runs" />}
@@ -80,7 +81,7 @@ function RunChip({ id, job, colour, onRemove }: RunChipProps) {
   const name = job ? jobName(job) : id;
   return (
     <span className={styles.chip}>
-      <i style={{ background: lineColour(colour) }} aria-hidden />
+      <i style={{ background: lineSample(colour) }} aria-hidden />
       <Link to={paths.job(id)}>{name}</Link>
       {job && job.status !== "succeeded" && <StatusBadge status={job.status} />}
       <button type="button" onClick={onRemove} aria-label={`Remove ${name}`} title="Remove from the comparison">
@@ -137,6 +138,7 @@ function Comparison({ jobs, stage, field, set }: ComparisonProps) {
         )}
         <CompareCharts key={shown} groups={groups} stage={shown} />
       </section>
+      <FrontierSection groups={groups} />
       <WinRateMatrix jobs={jobs} />
       <section aria-label="Differences of the specs">
         <h2>Differences of the specs</h2>

@@ -1,5 +1,5 @@
 import { Link } from "react-router";
-import { lineColour } from "@/charts/palette";
+import { lineSample } from "@/charts/palette";
 import { Table } from "@/components/table";
 import type { Difference } from "@/features/compare/model/differences";
 import { bestOf, FIGURES } from "@/features/compare/model/figures";
@@ -15,7 +15,7 @@ export function FigureTable({ jobs }: { jobs: readonly Job[] }) {
   if (!figures.length) return <p className={styles.note}>No run has ended with an evaluation yet.</p>;
   const best = figures.map((figure) => bestOf(figure, jobs));
   return (
-    <Table look="plain" head={["Run", ...figures.map(({ label }) => label)]} className={styles.figures}>
+    <Table look="plain" sticky head={["Run", ...figures.map(({ label }) => label)]} className={styles.figures}>
       {jobs.map((job, index) => (
         <tr key={job.id}>
           <th scope="row">
@@ -40,8 +40,10 @@ export function FigureTable({ jobs }: { jobs: readonly Job[] }) {
 export function RunName({ job, colour }: { job: Job; colour: number }) {
   return (
     <span className={styles.name}>
-      <i style={{ background: lineColour(colour) }} aria-hidden />
-      <Link to={paths.job(job.id)}>{jobName(job)}</Link>
+      <i style={{ background: lineSample(colour) }} aria-hidden />
+      <Link to={paths.job(job.id)} title={jobName(job)}>
+        {jobName(job)}
+      </Link>
     </span>
   );
 }
@@ -54,7 +56,7 @@ export function DifferenceTable({ found, jobs }: { found: readonly Difference[];
     </th>
   ));
   return (
-    <Table look="plain" head={["Field", ...heads]} className={styles.differences}>
+    <Table look="plain" sticky head={["Field", ...heads]} className={styles.differences}>
       {found.map(({ path, values }) => (
         <tr key={path}>
           <th scope="row">

@@ -2,9 +2,9 @@ import { useQueries } from "@tanstack/react-query";
 import { Table } from "@/components/table";
 import { evaluationQuery } from "@/features/compare/api";
 import { winRates } from "@/features/compare/model/win-rates";
+import { RunName } from "@/features/compare/ui/tables";
 import type { Job } from "@/lib/api/types";
 import { NO_VALUE, percent } from "@/lib/format";
-import { jobName } from "@/lib/states";
 import styles from "./compare.module.css";
 
 /** Judged runs against each other, on the prompts that they share. Nothing is shown without two of them. */
@@ -15,6 +15,11 @@ export function WinRateMatrix({ jobs }: { jobs: readonly Job[] }) {
   const rates = winRates(queries.map(({ data }) => data ?? []));
   const prompts = Math.max(0, ...rates.flat().map((rate) => rate?.prompts ?? 0));
   if (!prompts) return null;
+  const heads = judged.map((job) => (
+    <th scope="col" key={job.id}>
+      <RunName job={job} colour={jobs.indexOf(job)} />
+    </th>
+  ));
   return (
     <section aria-label="Win rates between the runs">
       <h2>Win rates between the runs</h2>
@@ -22,10 +27,12 @@ export function WinRateMatrix({ jobs }: { jobs: readonly Job[] }) {
         Share of the prompts on which the run of the row is judged better than the run of the column. A tie counts half.
         Compare runs with the same judge only. At most {prompts} prompts are shared.
       </p>
-      <Table look="plain" head={["", ...judged.map(jobName)]} className={styles.matrix}>
+      <Table look="plain" sticky head={["Run", ...heads]} className={styles.matrix}>
         {judged.map((job, row) => (
           <tr key={job.id}>
-            <th scope="row">{jobName(job)}</th>
+            <th scope="row">
+              <RunName job={job} colour={jobs.indexOf(job)} />
+            </th>
             {rates[row]?.map((rate, column) => (
               <td
                 key={judged[column]?.id}

@@ -1,13 +1,7 @@
 import { expect, test } from "vitest";
-import {
-  bestOf,
-  type Evaluation,
-  evaluationsOf,
-  overOptimisation,
-  panelsOf,
-  ticksWithin,
-} from "@/features/completions/model/frontier";
-import type { Checkpoint, JobEvent } from "@/lib/api/types";
+import { bestOf, overOptimisation } from "@/features/completions/model/frontier";
+import type { Checkpoint } from "@/lib/api/types";
+import type { Evaluation } from "@/lib/evaluations";
 
 const at = (step: number, score: number, judge: number | null, winRate = 0.5): Evaluation => ({
   step,
@@ -16,25 +10,6 @@ const at = (step: number, score: number, judge: number | null, winRate = 0.5): E
   judge,
   winRate,
   low: winRate - 0.1,
-});
-
-test("evaluations come from the metrics, at their own steps", () => {
-  const series = {
-    "eval/sqrt_kl": { steps: [0, 10], values: [0, 1.5] },
-    "eval/score": { steps: [0, 10], values: [0.25, 0.75] },
-    "eval/win_rate": { steps: [10], values: [0.6] },
-    "objective/kl": { steps: [1, 2], values: [9, 9] },
-  };
-  expect(evaluationsOf(series, [])).toEqual([
-    { step: 0, sqrtKl: 0, score: 0.25, judge: null, winRate: null, low: null },
-    { step: 10, sqrtKl: 1.5, score: 0.75, judge: null, winRate: 0.6, low: null },
-  ]);
-});
-
-test("without metrics the curve of the stage's end counts", () => {
-  const points = [{ step: 5, sqrt_kl: 2, score: 1, judge: null, win_rate: 0.7 }];
-  const curve = { type: "curve", seq: 9, data: { stage: "ppo", points } } as unknown as JobEvent;
-  expect(evaluationsOf({}, [curve])).toEqual([{ step: 5, sqrtKl: 2, score: 1, judge: null, winRate: 0.7, low: null }]);
 });
 
 test("a judge that falls while the score rises shows over-optimisation", () => {
@@ -68,14 +43,4 @@ test("the best is the kept checkpoint, or else the first of the highest win rate
   expect(bestOf(points, [saved])).toEqual({ step: 20, winRate: 0.7, checkpoint: saved });
   expect(bestOf(points, [])).toEqual({ step: 10, winRate: 0.7, checkpoint: null });
   expect(bestOf([], [])).toBeNull();
-});
-
-test("only figures that exist have a panel", () => {
-  expect(panelsOf([at(0, 1, null)]).map(({ id }) => id)).toEqual(["score", "winRate"]);
-});
-
-test("ticks are round and within the range", () => {
-  expect(ticksWithin(0, 3.2, 4)).toEqual([0, 1, 2, 3]);
-  expect(ticksWithin(-0.11, 0.12, 4)).toEqual([-0.1, 0, 0.1]);
-  expect(ticksWithin(5, 5, 4)).toEqual([5]);
 });

@@ -1,63 +1,5 @@
-import type { Checkpoint, JobEvent } from "@/lib/api/types";
-
-interface Series {
-  readonly steps: readonly number[];
-  readonly values: readonly number[];
-}
-
-/** One evaluation of the held-out prompts. */
-export interface Evaluation {
-  readonly step: number;
-  /** √ of the mean KL to the policy before PPO. */
-  readonly sqrtKl: number;
-  readonly score: number | null;
-  readonly judge: number | null;
-  readonly winRate: number | null;
-  /** Lower end of the win rate's 95 % interval. */
-  readonly low: number | null;
-}
-
-/** The evaluations by step: from the metrics, or from the curve that the stage reports at its end. */
-export function evaluationsOf(series: Readonly<Record<string, Series>>, log: readonly JobEvent[]): Evaluation[] {
-  const kl = series["eval/sqrt_kl"];
-  if (!kl?.steps.length) {
-    const curve = log.findLast((event) => event.type === "curve");
-    return (curve?.data.points ?? []).map(({ step, sqrt_kl, score, judge, win_rate }) => ({
-      step,
-      sqrtKl: sqrt_kl,
-      score: score ?? null,
-      judge: judge ?? null,
-      winRate: win_rate,
-      low: null,
-    }));
-  }
-  const read = (name: string) => {
-    const found = series[name];
-    const values = new Map(found?.steps.map((step, index) => [step, found.values[index]]));
-    return (step: number) => values.get(step) ?? null;
-  };
-  const [score, judge, winRate, low] = ["score", "judge", "win_rate", "win_rate_low"].map((name) =>
-    read(`eval/${name}`),
-  );
-  return kl.steps.map((step, index) => ({
-    step,
-    sqrtKl: kl.values[index] ?? 0,
-    score: score?.(step) ?? null,
-    judge: judge?.(step) ?? null,
-    winRate: winRate?.(step) ?? null,
-    low: low?.(step) ?? null,
-  }));
-}
-
-export const PANELS = [
-  { id: "score", label: "Score", meaning: "by the rewards that PPO maximises" },
-  { id: "judge", label: "Judge", meaning: "the judge's mean score, which PPO does not see" },
-  { id: "winRate", label: "Win rate", meaning: "against the policy before PPO" },
-] as const;
-export type PanelId = (typeof PANELS)[number]["id"];
-
-export const panelsOf = (points: readonly Evaluation[]): readonly (typeof PANELS)[number][] =>
-  PANELS.filter(({ id }) => points.some((point) => point[id] !== null));
+import type { Checkpoint } from "@/lib/api/types";
+import { bestPoint, type Evaluation } from "@/lib/evaluations";
 
 export interface Finding {
   /** Step of the highest judgement. */
@@ -110,18 +52,7 @@ export function bestOf(points: readonly Evaluation[], checkpoints: readonly Chec
   const kept = own.find((one) => one.best);
   const winRateAt = (step: number) => points.find((point) => point.step === step)?.winRate ?? null;
   if (kept) return { step: kept.step, winRate: winRateAt(kept.step), checkpoint: kept };
-  const rated = points.filter((point) => point.winRate !== null);
-  if (!rated.length) return null;
-  const best = rated.reduce((a, b) => ((b.winRate ?? 0) > (a.winRate ?? 0) ? b : a));
+  const best = bestPoint(points);
+  if (!best) return null;
   return { step: best.step, winRate: best.winRate, checkpoint: own.find((one) => one.step === best.step) ?? null };
-}
-
-/** Round numbers within a range: about `wanted` of them. */
-export function ticksWithin(low: number, high: number, wanted: number): number[] {
-  const rough = (high - low) / Math.max(1, wanted);
-  if (!(rough > 0)) return [low];
-  const power = 10 ** Math.floor(Math.log10(rough));
-  const step = ([1, 2, 5].find((factor) => factor * power >= rough) ?? 10) * power;
-  const [first, last] = [Math.ceil(low / step), Math.floor(high / step)];
-  return Array.from({ length: last - first + 1 }, (_, index) => Number(((first + index) * step).toPrecision(12)));
 }

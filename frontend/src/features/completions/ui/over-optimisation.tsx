@@ -1,15 +1,16 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { Link } from "react-router";
+import { FrontierPlot } from "@/charts/frontier-plot";
 import { Card, Note } from "@/components/card";
 import { Notice } from "@/components/notice";
 import { Table } from "@/components/table";
 import { Prose } from "@/components/text";
-import { bestOf, type Evaluation, evaluationsOf, panelsOf } from "@/features/completions/model/frontier";
-import { FrontierPlot } from "@/features/completions/ui/frontier-plot";
+import { bestOf } from "@/features/completions/model/frontier";
 import { BestCheckpoint, Verdict } from "@/features/completions/ui/verdict";
 import { checkpointsQuery } from "@/features/jobs/api";
 import type { JobEvent } from "@/lib/api/types";
+import { type Evaluation, evaluationsOf, panelsOf } from "@/lib/evaluations";
 import { measured, percent } from "@/lib/format";
 import styles from "./over-optimisation.module.css";
 
@@ -42,7 +43,7 @@ export function OverOptimisation({ jobId, series, log, judged, waiting }: OverOp
   return (
     <div className={styles.page}>
       <Verdict points={points} judged={judged} />
-      {best && <BestCheckpoint best={best} />}
+      {best && <BestCheckpoint jobId={jobId} best={best} />}
       <Card title="Score and judge by distance from the start">
         <Note>
           Each point is an evaluation on held-out prompts, in the order of the steps. To the right, the policy is
@@ -52,12 +53,23 @@ export function OverOptimisation({ jobId, series, log, judged, waiting }: OverOp
           {panelsOf(points).map((panel) => (
             <FrontierPlot
               key={panel.id}
-              panel={panel}
-              points={points}
-              saved={saved}
-              best={best?.step ?? null}
-              at={at}
-              onPoint={setChosen}
+              {...panel}
+              lines={[
+                {
+                  key: jobId,
+                  label: panel.label,
+                  colour: 0,
+                  best: best?.step ?? null,
+                  points: points.map((one) => ({
+                    step: one.step,
+                    x: one.sqrtKl,
+                    y: one[panel.id],
+                    saved: saved.has(one.step),
+                  })),
+                },
+              ]}
+              at={{ line: 0, point: at }}
+              onPoint={({ point }) => setChosen(point)}
             />
           ))}
         </div>

@@ -1,10 +1,13 @@
+import { Link } from "react-router";
 import { buttonClass } from "@/components/button";
 import { Note } from "@/components/card";
 import { DownloadIcon } from "@/components/icons";
 import { Notice } from "@/components/notice";
 import { Prose } from "@/components/text";
-import { type Best, type Evaluation, type Finding, overOptimisation } from "@/features/completions/model/frontier";
-import { checkpointDownload } from "@/features/jobs/api";
+import { type Best, type Finding, overOptimisation } from "@/features/completions/model/frontier";
+import { canBranch, checkpointDownload } from "@/features/jobs/api";
+import { paths } from "@/lib/address";
+import type { Evaluation } from "@/lib/evaluations";
 import { measured, percent } from "@/lib/format";
 import styles from "./over-optimisation.module.css";
 
@@ -40,13 +43,18 @@ function sentence({ step, gold, goldThen, goldNow, scoreThen, scoreNow }: Findin
   );
 }
 
-export function BestCheckpoint({ best: { step, winRate, checkpoint } }: { best: Best }) {
+export function BestCheckpoint({ jobId, best: { step, winRate, checkpoint } }: { jobId: string; best: Best }) {
   return (
     <p className={styles.best}>
       <span>
         Best checkpoint: <b>step {step}</b>
         {winRate !== null && `, win rate ${percent(winRate, 1)}`}
       </span>
+      {checkpoint && canBranch(checkpoint) && (
+        <Link className={buttonClass()} to={paths.newJob({ branch: jobId, checkpoint: checkpoint.id })}>
+          Branch from it
+        </Link>
+      )}
       {checkpoint ? (
         <a
           className={buttonClass()}

@@ -1,0 +1,175 @@
+import { useQueries } from "@tanstack/react-query";
+import { useMemo, useState } from "react";
+import { Link } from "react-router";
+import type { FrontierPlace } from "@/charts/frontier";
+import { FrontierPlot } from "@/charts/frontier-plot";
+import { lineSample } from "@/charts/palette";
+import { Table } from "@/components/table";
+import { curvesQuery } from "@/features/compare/api";
+import type { Group } from "@/features/compare/model/differences";
+import { paths } from "@/lib/address";
+import type { Job } from "@/lib/api/types";
+import {
+  bestPoint,
+  type Evaluation,
+  EVALUATION_METRICS,
+  evaluationsOf,
+  meanEvaluations,
+  panelsOf,
+} from "@/lib/evaluations";
+import { measured, percent } from "@/lib/format";
+import { hasEnded } from "@/lib/states";
+import styles from "./compare.module.css";
+
+interface Frontier {
+  readonly group: Group<Job>;
+  /** Number of its colour. */
+  readonly colour: number;
+  readonly points: readonly Evaluation[];
+  readonly best: Evaluation | null;
+}
+
+/** Score, judge and win rate of the runs over √KL to their start. Nothing is shown without two evaluations of PPO. */
+export function FrontierSection({ groups }: { groups: readonly Group<Job>[] }) {
+  const runs = useMemo(() => groups.flatMap((group) => group.runs), [groups]);
+  const curves = useQueries({
+    queries: runs.map((run) => ({
+      ...curvesQuery(run.id, "ppo", EVALUATION_METRICS, !hasEnded(run.status)),
+      enabled: run.spec.stages.includes("ppo"),
+    })),
+    combine: (results) => results.map(({ data }) => data),
+  });
+  const [at, setAt] = useState<FrontierPlace | null>(null);
+  const found = useMemo(() => frontiersOf(groups, curves), [groups, curves]);
+  if (!found.length) return null;
+  const chosen = at && found[at.line] ? at : { line: 0, point: (found[0]?.points.length ?? 1) - 1 };
+  return (
+    <section aria-label="Frontier of score and KL">
+      <h2>Frontier of score and KL</h2>
+      <p className={styles.note}>
+        Each point is an evaluation on held-out prompts. Higher at the same √KL is better. A diamond marks the best
+        checkpoint of a run: its highest win rate.
+      </p>
+      <div className={styles.panels}>
+        {panelsOf(found.flatMap(({ points }) => points)).map((panel) => (
+          <FrontierPlot
+            key={panel.id}
+            {...panel}
+            at={chosen}
+            onPoint={setAt}
+            lines={found.map(({ group, colour, points, best }) => ({
+              key: group.key,
+              label: group.label,
+              colour,
+              best: best?.step ?? null,
+              points: points.map((one) => ({ step: one.step, x: one.sqrtKl, y: one[panel.id], saved: false })),
+            }))}
+          />
+        ))}
+      </div>
+      <ReadOut found={found} at={chosen} onPoint={setAt} />
+      <details open={found.length <= 8}>
+        <summary>The best checkpoints</summary>
+        <BestTable found={found} onLine={(line) => setAt({ line, point: bestIndex(found[line]) })} />
+      </details>
+    </section>
+  );
+}
+
+function frontiersOf(
+  groups: readonly Group<Job>[],
+  curves: readonly (ReadonlyMap<string, { steps: readonly number[]; values: readonly number[] }> | undefined)[],
+): Frontier[] {
+  let next = 0;
+  return groups.flatMap((group, colour) => {
+    const runs = group.runs.map(() => evaluationsOf(Object.fromEntries(curves[next++] ?? []), []));
+    const points = meanEvaluations(runs);
+    return points.length < 2 ? [] : [{ group, colour, points, best: bestPoint(points) }];
+  });
+}
+
+const bestIndex = (one: Frontier | undefined): number => Math.max(0, one?.points.indexOf(one.best as Evaluation) ?? 0);
+
+interface ReadOutProps {
+  found: readonly Frontier[];
+  at: FrontierPlace;
+  onPoint: (at: FrontierPlace) => void;
+}
+
+/** The chosen evaluation in numbers. The list and the slider choose it by keyboard. */
+function ReadOut({ found, at, onPoint }: ReadOutProps) {
+  const line = found[at.line];
+  const point = line?.points[at.point];
+  if (!line || !point) return null;
+  const run = line.group.runs.length === 1 ? line.group.runs[0] : undefined;
+  const text = `step ${point.step} · √KL ${measured(point.sqrtKl)}${figures(point)}`;
+  return (
+    <div className={styles.readout}>
+      <i style={{ background: lineSample(line.colour) }} aria-hidden />
+      <select
+        aria-label="Run"
+        value={at.line}
+        onChange={({ target }) =>
+          onPoint({ line: Number(target.value), point: bestIndex(found[Number(target.value)]) })
+        }
+      >
+        {found.map(({ group }, index) => (
+          <option key={group.key} value={index}>
+            {group.label}
+          </option>
+        ))}
+      </select>
+      <input
+        type="range"
+        min={0}
+        max={line.points.length - 1}
+        value={at.point}
+        aria-label="Evaluation"
+        aria-valuetext={text}
+        onChange={(event) => onPoint({ ...at, point: event.target.valueAsNumber })}
+      />
+      <span>{text}</span>
+      {run && <Link to={`${paths.job(run.id)}?tab=completions&stage=ppo&step=${point.step}`}>Its completions</Link>}
+    </div>
+  );
+}
+
+const figures = ({ score, judge, winRate }: Evaluation): string =>
+  [
+    score !== null && ` · score ${measured(score)}`,
+    judge !== null && ` · judge ${measured(judge)}`,
+    winRate !== null && ` · win rate ${percent(winRate, 1)}`,
+  ]
+    .filter(Boolean)
+    .join("");
+
+function BestTable({ found, onLine }: { found: readonly Frontier[]; onLine: (line: number) => void }) {
+  return (
+    <Table
+      look="plain"
+      sticky
+      head={["Run", "Best step", "√KL", "Score", "Judge", "Win rate"]}
+      className={styles.figures}
+    >
+      {found.map(({ group, colour, best }, index) => (
+        <tr key={group.key} onPointerEnter={() => onLine(index)}>
+          <th scope="row">
+            <span className={styles.name}>
+              <i style={{ background: lineSample(colour) }} aria-hidden />
+              {group.runs.length === 1 ? (
+                <Link to={`${paths.job(group.key)}?stage=ppo&tab=over-optimisation`}>{group.label}</Link>
+              ) : (
+                group.label
+              )}
+            </span>
+          </th>
+          <td>{measured(best?.step)}</td>
+          <td>{measured(best?.sqrtKl)}</td>
+          <td>{measured(best?.score)}</td>
+          <td>{measured(best?.judge)}</td>
+          <td>{percent(best?.winRate, 1)}</td>
+        </tr>
+      ))}
+    </Table>
+  );
+}
