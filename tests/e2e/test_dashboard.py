@@ -146,20 +146,22 @@ def test_a_job_is_submitted_from_the_form_and_cloned(new_page: NewPage, client: 
     assert violations(page) == []
     page.reload()  # the draft survives
     expect(page.get_by_label("Steps", exact=True)).to_have_value("2")
+    page.get_by_label("May be paused for a more urgent job").check()
     page.get_by_role("button", name="Submit the job").click()
     page.wait_for_url(re.compile("/jobs/job_"), timeout=30_000)
     made = page.url.rpartition("/")[2]
-    assert client.get_job(made)["spec"]["ppo"]["steps"] == 2
+    assert (client.get_job(made)["spec"]["ppo"]["steps"], client.get_job(made)["preemptible"]) == (2, True)
 
     page.goto(f"/jobs/new?clone={made}")
     page.get_by_label("KL coef", exact=True).fill("0.125")
-    page.get_by_role("button", name="1 change").click()
+    page.get_by_role("button", name="2 changes").click()
     expect(page.get_by_role("dialog")).to_contain_text("ppo.kl.coef")
     page.keyboard.press("Escape")
     page.get_by_role("button", name="Submit the job").click()
     page.wait_for_url(lambda url: "/jobs/job_" in url and made not in url, timeout=30_000)
     clone = client.get_job(page.url.rpartition("/")[2])
     assert (clone["parent"]["job"], clone["spec"]["ppo"]["kl"]["coef"]) == (made, 0.125)
+    assert clone["name"].endswith(" (copy)")
     for job_id in (clone["id"], made):
         client.cancel_job(job_id)
 

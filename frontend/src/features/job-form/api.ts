@@ -1,5 +1,6 @@
 import { keepPreviousData, queryOptions } from "@tanstack/react-query";
 import type { JsonObject } from "@/features/job-form/model/spec";
+import type { Queueing } from "@/features/job-form/model/submission";
 import { answer, api } from "@/lib/api/client";
 import type { components } from "@/lib/api/schema.gen";
 import type { DatasetKind, JobSpec } from "@/lib/api/types";
@@ -75,8 +76,10 @@ export const validationQuery = (requested: Validation | undefined) =>
     placeholderData: keepPreviousData,
   });
 
-export const createJob = (spec: JsonObject, force: boolean, key: string) =>
-  answer(api.POST("/v1/jobs", { body: asSpec(spec), params: { query: { force }, header: once(key) } }));
+export const createJob = (spec: JsonObject, queueing: Queueing, force: boolean, key: string) => {
+  const params = { query: { ...queueing, force }, header: once(key) };
+  return answer(api.POST("/v1/jobs", { body: asSpec(spec), params }));
+};
 
 export const cloneJob = (id: string, patch: JsonObject, force: boolean, key: string) => {
   const params = { path: { job_id: id }, query: { force }, header: once(key) };
@@ -96,5 +99,5 @@ export const planQuery = (sweep: Sweep | null) =>
     retry: false,
   });
 
-export const createSweep = (sweep: Sweep, key: string) =>
-  answer(api.POST("/v1/sweeps", { body: sweep, params: { header: once(key) } }));
+export const createSweep = (sweep: Sweep, queueing: Queueing, key: string) =>
+  answer(api.POST("/v1/sweeps", { body: sweep, params: { query: { ...queueing }, header: once(key) } }));

@@ -7,6 +7,7 @@ import { metadataPatch, metadataText, tagsOf } from "@/features/job-actions/mode
 import { Refusal } from "@/features/job-actions/ui/dialogs";
 import { useStored } from "@/features/job-actions/ui/use-actions";
 import type { Job } from "@/lib/api/types";
+import { hasEnded } from "@/lib/states";
 import styles from "./actions.module.css";
 
 /** The description of a job for people and programs. No run depends on it. */
@@ -15,12 +16,13 @@ export function EditForm({ job, onClose }: { job: Job; onClose: () => void }) {
   const [tags, setTags] = useState(job.tags.join(", "));
   const [notes, setNotes] = useState(job.notes);
   const [metadata, setMetadata] = useState(metadataText(job.metadata));
+  const [preemptible, setPreemptible] = useState(job.preemptible);
   const [problem, setProblem] = useState("");
   const [etag, setEtag] = useState(job.etag);
   const store = useStored();
   const save = useMutation({
     mutationFn: (patch: Record<string, string | null>) =>
-      changeJob(job.id, { name: name.trim(), tags: tagsOf(tags), notes, metadata: patch }, etag),
+      changeJob(job.id, { name: name.trim(), tags: tagsOf(tags), notes, metadata: patch, preemptible }, etag),
     onError: async (error) => {
       if (isOutdated(error)) setEtag((await readJob(job.id)).etag);
     },
@@ -69,6 +71,12 @@ export function EditForm({ job, onClose }: { job: Job; onClose: () => void }) {
           {problem || "One line for each key, such as `paper = section 4`."}
         </small>
       </label>
+      {!hasEnded(job.status) && (
+        <label className={styles.check}>
+          <input type="checkbox" checked={preemptible} onChange={(event) => setPreemptible(event.target.checked)} />
+          May be paused for a more urgent job
+        </label>
+      )}
       {isOutdated(save.error) ? (
         <p role="alert">
           The description was changed elsewhere since you opened this form. Save again to replace it, or close the form

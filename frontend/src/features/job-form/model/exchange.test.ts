@@ -1,9 +1,10 @@
 import { expect, test } from "vitest";
 import { commandFor, readSpec, tomlOf } from "@/features/job-form/model/exchange";
 import { rolesOf, stagesIn } from "@/features/job-form/model/layout";
-import { withChanges } from "@/features/job-form/model/origin";
+import { derivedName, withChanges } from "@/features/job-form/model/origin";
 import { canBranch } from "@/features/jobs/api";
 import { pathOf } from "@/features/job-form/model/problems";
+import { submissionOf } from "@/features/job-form/model/submission";
 
 const SPEC = { model: { path: "it's" }, ppo: { steps: 5, critic: { value_clip_range: null } } };
 
@@ -25,6 +26,8 @@ test("the commands hold the spec and no key", () => {
   expect(commandFor("cli", "http://h", submission, "seed = 1\n")).toBe(
     "cat > spec.toml <<'END'\nseed = 1\nEND\nproximal jobs submit spec.toml",
   );
+  const urgent = { path: "/v1/jobs?priority=high&preemptible=true", body: SPEC };
+  expect(commandFor("cli", "http://h", urgent, "")).toContain("submit spec.toml --priority high --preemptible");
 });
 
 test("stages decide the datasets of a job", () => {
@@ -44,4 +47,20 @@ test("pointers and changes of the address become paths", () => {
   expect([pathOf("#/ppo/kl/coef"), pathOf("#"), pathOf("")]).toEqual(["ppo.kl.coef", "", ""]);
   expect(withChanges({ seed: 1 }, '{"ppo.kl.coef": 0.1}')).toEqual({ seed: 1, ppo: { kl: { coef: 0.1 } } });
   expect(withChanges({ seed: 1 }, "not JSON")).toEqual({ seed: 1 });
+});
+
+test("a copy has a name of its own", () => {
+  expect(derivedName("Demo", "copy")).toBe("Demo (copy)");
+  expect(derivedName("Demo (copy)", "copy")).toBe("Demo (copy 2)");
+  expect(derivedName("Demo (copy 2)", "copy")).toBe("Demo (copy 3)");
+  expect(derivedName("Demo (copy 2)", "branch")).toBe("Demo (branch)");
+  expect(derivedName("", "copy")).toBeUndefined();
+});
+
+test("the address of a submission names what differs from the usual queueing", () => {
+  const start = { job: null, checkpoint: null };
+  expect(submissionOf(start, {}, {}, null, { priority: "high", preemptible: true }).path).toBe(
+    "/v1/jobs?priority=high&preemptible=true",
+  );
+  expect(submissionOf(start, {}, {}, null).path).toBe("/v1/jobs");
 });

@@ -71,5 +71,13 @@ export function commandFor(language: Language, origin: string, { path, body }: S
       `answer = httpx.post("${origin}${path}", json=body, headers={"Authorization": f"Bearer {key}"})`,
       `print(answer.raise_for_status().json()["id"])`,
     ].join("\n");
-  return ["cat > spec.toml <<'END'", toml.trimEnd(), "END", "proximal jobs submit spec.toml"].join("\n");
+  return ["cat > spec.toml <<'END'", toml.trimEnd(), "END", `proximal jobs submit spec.toml${flagsOf(path)}`].join(
+    "\n",
+  );
+}
+
+/** The query of a submission as options of the command. */
+function flagsOf(path: string): string {
+  const query = new URLSearchParams(path.split("?")[1]);
+  return [...query].map(([name, value]) => (value === "true" ? ` --${name}` : ` --${name} ${value}`)).join("");
 }

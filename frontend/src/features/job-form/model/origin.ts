@@ -18,6 +18,17 @@ export function originSpec(
   return withoutDefaults(seeded, defaultOf);
 }
 
+/** A name for a job made from another one: "Name (copy)", then "Name (copy 2)". A job without a name has none. */
+export function derivedName(name: string, kind: "copy" | "branch"): string | undefined {
+  if (!name) return undefined;
+  const found = /^(.*) \((copy|branch)(?: (\d+))?\)$/.exec(name);
+  const [, stem = name, last, number = "1"] = found ?? [];
+  return `${stem} (${kind}${last === kind ? ` ${Number(number) + 1}` : ""})`.slice(-MOST_NAME);
+}
+
+/** The longest name of a job. */
+const MOST_NAME = 200;
+
 /** The spec with the changes of the address: a JSON object of values by path. A text that is none changes nothing. */
 export function withChanges(spec: JsonObject, text: string | null): JsonObject {
   if (text === null) return spec;

@@ -1,4 +1,5 @@
 import type { ReactNode } from "react";
+import { Button } from "@/components/button";
 import { Card, Note } from "@/components/card";
 import { Announce } from "@/components/status";
 import { Table } from "@/components/table";
@@ -16,7 +17,7 @@ export function CheckPanel({ check, children }: { check: Check; children: ReactN
   const { validation, isChecking, problems, error } = check;
   const headline = titleOf(check);
   return (
-    <aside className={styles.panel} aria-label="Check of the job">
+    <aside className={styles.panel} id={PANEL_ID} aria-label="Check of the job">
       <Card title={headline} data-state={isChecking ? "checking" : problems.length ? "problems" : "ready"}>
         <Announce text={isChecking ? "" : headline} />
         {isChecking && validation?.progress && <Note>{validation.progress.note}</Note>}
@@ -36,6 +37,20 @@ export function CheckPanel({ check, children }: { check: Check; children: ReactN
         </div>
       )}
     </aside>
+  );
+}
+
+const PANEL_ID = "check-of-the-job";
+
+/** On a narrow screen, where the panel follows the form: the state of the check at the bottom of the screen. */
+export function CheckBar({ check }: { check: Check }) {
+  return (
+    <div className={styles.dock}>
+      <b>{titleOf(check)}</b>
+      <Button onClick={() => document.getElementById(PANEL_ID)?.scrollIntoView({ block: "start" })}>
+        Check and submit
+      </Button>
+    </div>
   );
 }
 

@@ -14,9 +14,9 @@ import {
   withoutDefaults,
   withValue,
 } from "@/features/job-form/model/spec";
-import { submissionOf } from "@/features/job-form/model/submission";
+import { QUEUEING, type Queueing, submissionOf } from "@/features/job-form/model/submission";
 import { sweepOf, type Variations } from "@/features/job-form/model/sweep";
-import { CheckPanel } from "@/features/job-form/ui/check-panel";
+import { CheckBar, CheckPanel } from "@/features/job-form/ui/check-panel";
 import { Fields } from "@/features/job-form/ui/fields";
 import { FormContext, type FormState } from "@/features/job-form/ui/form-context";
 import { DataPicker, StagePicker } from "@/features/job-form/ui/pickers";
@@ -38,7 +38,15 @@ interface JobFormProps {
   fields: readonly Field[];
   defaultOf: (path: string) => Json | undefined;
   start: Origin;
-  begun: { base: JsonObject | null; spec: JsonObject; variations: Variations; isDraft: boolean };
+  begun: {
+    /** The spec of the job that it starts from. */
+    base: JsonObject | null;
+    /** What the form holds after "Discard". */
+    fresh: JsonObject;
+    spec: JsonObject;
+    variations: Variations;
+    isDraft: boolean;
+  };
   /** A dataset that the job trains on. */
   dataset: string | null;
 }
@@ -51,7 +59,8 @@ export function JobForm({ schema, fields, defaultOf, start, begun, dataset }: Jo
   const [options, setOptions] = useState<SweepOptions>(NO_OPTIONS);
   const [search, setSearch] = useState("");
   const [shown, setShown] = useState(false);
-  const { base } = begun;
+  const [queueing, setQueueing] = useState<Queueing>(QUEUEING);
+  const { base, fresh } = begun;
   const optional = useMemo(() => optionalPaths(fields), [fields]);
   const set = (path: string, value: Json | undefined) => setSpec((before) => withValue(before, path, value, optional));
   useDataset(dataset, set);
@@ -75,7 +84,7 @@ export function JobForm({ schema, fields, defaultOf, start, begun, dataset }: Jo
       : null;
   const check = useCheck(spec);
   const patch = base ? mergePatch(base, spec) : {};
-  const submission = submissionOf(start, spec, patch, sweep);
+  const submission = submissionOf(start, spec, patch, sweep, queueing);
   const state: FormState = {
     schema,
     spec,
@@ -109,12 +118,14 @@ export function JobForm({ schema, fields, defaultOf, start, begun, dataset }: Jo
                 {variations === null ? "Make a sweep" : "One job only"}
               </Button>
             )}
-            <Button onClick={() => setShown(true)}>{count(changes, "change")}, copy and export…</Button>
-            {!same(spec, base ?? {}) && (
+            <Button onClick={() => setShown(true)}>
+              {changes ? `${count(changes, "change")}: copy or export…` : "Copy or export…"}
+            </Button>
+            {!same(spec, fresh) && (
               <Button
                 look="quiet"
                 onClick={() => {
-                  setSpec(base ?? {});
+                  setSpec(fresh);
                   setVariations(null);
                   discardDraft();
                 }}
@@ -164,8 +175,11 @@ export function JobForm({ schema, fields, defaultOf, start, begun, dataset }: Jo
             sweep={sweep}
             isSweep={isSweep}
             jobs={plan.jobs}
+            queueing={queueing}
+            onQueueing={setQueueing}
           />
         </CheckPanel>
+        <CheckBar check={check} />
       </div>
       {shown && (
         <SpecDialog

@@ -4,7 +4,7 @@ import { ErrorNotice } from "@/components/notice";
 import { Skeleton } from "@/components/status";
 import { schemaQuery, templateQuery } from "@/features/job-form/api";
 import { readDraft } from "@/features/job-form/model/draft";
-import { originSpec, type Start, withChanges } from "@/features/job-form/model/origin";
+import { derivedName, originSpec, type Start, withChanges } from "@/features/job-form/model/origin";
 import { defaultsOf, fieldsOf } from "@/features/job-form/model/schema";
 import type { JsonObject } from "@/features/job-form/model/spec";
 import { JobForm } from "@/features/job-form/ui/job-form";
@@ -59,9 +59,12 @@ function Prepared({ schema, start, template, params }: PreparedProps) {
   const [begun] = useState(() => {
     const base = start.job ? originSpec(start.job, start.checkpoint, defaultOf) : null;
     const draft = base || template ? null : readDraft();
-    const spec = base ?? template ?? draft?.spec ?? {};
+    const name = derivedName(start.job?.name ?? "", start.checkpoint ? "branch" : "copy");
+    const fresh = base && name ? { ...base, name } : base;
+    const spec = fresh ?? template ?? draft?.spec ?? {};
     return {
       base,
+      fresh: fresh ?? {},
       spec: withChanges(spec, params.get("set")),
       variations: draft?.variations ?? {},
       isDraft: draft !== null,

@@ -9,6 +9,7 @@ import { branchJob, cloneJob, createJob, createSweep, type Sweep } from "@/featu
 import { discardDraft } from "@/features/job-form/model/draft";
 import type { Start } from "@/features/job-form/model/origin";
 import { canonical, type JsonObject } from "@/features/job-form/model/spec";
+import type { Queueing } from "@/features/job-form/model/submission";
 import type { Check } from "@/features/job-form/ui/use-check";
 import { jobsKey } from "@/features/jobs/api";
 import { paths } from "@/lib/address";
@@ -25,21 +26,23 @@ interface SubmitProps {
   isSweep: boolean;
   /** Number of jobs of the sweep. */
   jobs: number | null;
+  queueing: Queueing;
+  onQueueing: (queueing: Queueing) => void;
 }
 
 /** Sends the job, the clone, the branch or the sweep. Blocking findings need a second, explicit decision. */
-export function Submit({ check, start, spec, patch, sweep, isSweep, jobs }: SubmitProps) {
+export function Submit({ check, start, spec, patch, sweep, isSweep, jobs, queueing, onQueueing }: SubmitProps) {
   const [asking, setAsking] = useState(false);
   const navigate = useNavigate();
   const client = useQueryClient();
-  const key = useKey(canonical({ spec, sweep: sweep ? JSON.stringify(sweep) : "" }));
+  const key = useKey(canonical({ spec, queueing: { ...queueing }, sweep: sweep ? JSON.stringify(sweep) : "" }));
   const send = useMutation({
     mutationFn: async (force: boolean) => {
       const { job, checkpoint } = start;
-      if (isSweep && sweep) return paths.group((await createSweep(sweep, key())).id);
+      if (isSweep && sweep) return paths.group((await createSweep(sweep, queueing, key())).id);
       if (job && checkpoint) return paths.job((await branchJob(job.id, checkpoint.id, patch, force, key())).id);
       if (job) return paths.job((await cloneJob(job.id, patch, force, key())).id);
-      return paths.job((await createJob(spec, force, key())).id);
+      return paths.job((await createJob(spec, queueing, force, key())).id);
     },
     onSuccess: async (address) => {
       if (!start.job) discardDraft();
@@ -64,6 +67,7 @@ export function Submit({ check, start, spec, patch, sweep, isSweep, jobs }: Subm
           <Prose text={send.error.message} />
         </p>
       )}
+      {(!start.job || isSweep) && <QueueFields queueing={queueing} onChange={onQueueing} />}
       <Button
         look="primary"
         disabled={send.isPending || isIncomplete}
@@ -85,6 +89,32 @@ export function Submit({ check, start, spec, patch, sweep, isSweep, jobs }: Subm
         <p>The check has blocking findings. The run would probably fail where they say.</p>
       </ConfirmDialog>
     </>
+  );
+}
+
+function QueueFields({ queueing, onChange }: { queueing: Queueing; onChange: (queueing: Queueing) => void }) {
+  return (
+    <div className={styles.queueing}>
+      <label>
+        Priority
+        <select
+          value={queueing.priority}
+          onChange={(event) => onChange({ ...queueing, priority: event.target.value as Queueing["priority"] })}
+        >
+          <option>low</option>
+          <option>normal</option>
+          <option>high</option>
+        </select>
+      </label>
+      <label title="It continues from its last state when a worker is free.">
+        <input
+          type="checkbox"
+          checked={queueing.preemptible}
+          onChange={(event) => onChange({ ...queueing, preemptible: event.target.checked })}
+        />
+        May be paused for a more urgent job
+      </label>
+    </div>
   );
 }
 
