@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, Select, cast, false, func, literal_column, select, true
+from sqlalchemy import BigInteger, ColumnElement, Select, cast, false, func, literal_column, select, text, true
 from sqlalchemy.dialects.postgresql import REGCONFIG, TSQUERY
 from sqlalchemy.orm import Session
 
@@ -15,6 +15,8 @@ from core.models.jobs import JobStatus
 from core.paging import Order, Page, page, position
 
 MOST_TAGS_LISTED = 1000
+_MOST_RARE = 1000
+"""Most jobs with a word that counts as rare."""
 _MODEL_PREFIX = 400
 """Length of the column `model`."""
 
@@ -75,15 +77,19 @@ def list_jobs(
     """A page of the owner's jobs. A job that no longer matches the filter remains a valid cursor. Raises InvalidRequest."""
     query = select(Job).filter_by(owner_id=owner_id)
     start = None if after is None else position(session, query, Job, after)
-    return page(session, query.where(*wanted.conditions(owner_id)), Job, start, limit, order)
+    query = query.where(*wanted.conditions(owner_id))
+    if wanted.text is not None and (found := _rare_matches(session, wanted.text)) is not None:
+        query = query.where(Job.id.in_(found))
+    return page(session, query, Job, start, limit, order)
 
 
 def tag_counts(session: Session, owner_id: str) -> tuple[Sequence[tuple[str, int]], bool]:
     """The owner's tags with the number of jobs, most frequent first, and whether some were left out."""
-    used = func.jsonb_array_elements_text(Job.tags).table_valued("tag", name="used").render_derived()
-    tag, count = used.c.tag, func.count().label("count")
-    query = select(tag, count).select_from(Job).join(used, true())
-    query = query.where(Job.owner_id == owner_id, Job.tags != literal_column("'[]'::jsonb"))
+    lists = select(Job.tags, func.count().label("jobs")).group_by(Job.tags)  # many jobs share a list of tags
+    counted = lists.where(Job.owner_id == owner_id, Job.tags != literal_column("'[]'::jsonb")).subquery()
+    used = func.jsonb_array_elements_text(counted.c.tags).table_valued("tag", name="used").render_derived()
+    tag, count = used.c.tag, cast(func.sum(counted.c.jobs), BigInteger).label("count")
+    query = select(tag, count).select_from(counted).join(used, true())
     rows = session.execute(query.group_by(tag).order_by(count.desc(), tag).limit(MOST_TAGS_LISTED + 1)).all()
     return [(row[0], row[1]) for row in rows[:MOST_TAGS_LISTED]], len(rows) > MOST_TAGS_LISTED
 
@@ -121,6 +127,19 @@ def _words(text: str) -> list[ColumnElement[bool]]:
     """A condition for each word with a letter or digit; a text without any matches no job."""
     words = [word for word in text.split() if any(sign.isalnum() for sign in word)]
     return [_word(word) for word in words] or [false()]
+
+
+def _rare_matches(session: Session, words: str) -> Sequence[str] | None:
+    """The ids of all jobs with these words, of any owner; None for more than `_MOST_RARE` of them.
+
+    PostgreSQL overestimates how many jobs have a rare word, since its statistics hold frequent words only. It then reads all
+    jobs in the order of the list. For a frequent word that order is best, because the first page is soon full. So this query
+    finds out by the index of the words which one it is.
+    """
+    session.execute(text("SET LOCAL enable_seqscan = off"))
+    found = session.scalars(select(Job.id).where(*_words(words)).limit(_MOST_RARE + 1)).all()
+    session.execute(text("SET LOCAL enable_seqscan TO DEFAULT"))
+    return None if len(found) > _MOST_RARE else found
 
 
 def _word(word: str) -> ColumnElement[bool]:

@@ -107,7 +107,12 @@ def test_clone_and_retry_keep_tags_and_metadata(client: TestClient, session: Ses
     assert (again["status"], again["tags"], again["metadata"]) == ("queued", ["a"], {"k": "v"})
 
 
-def test_list_filters_each_select_their_jobs(client: TestClient, session: Session, owner: Owner) -> None:
+@pytest.mark.parametrize("most_rare", [1000, 0])
+def test_list_filters_each_select_their_jobs(
+    client: TestClient, session: Session, owner: Owner, monkeypatch: pytest.MonkeyPatch, most_rare: int
+) -> None:
+    """With 0, every word counts as frequent."""
+    monkeypatch.setattr("core.jobs.listing._MOST_RARE", most_rare)
     one, two, three = (make_job(session, owner[0].id, name=name) for name in ("kl-sweep alpha", "beta", "gamma"))
     foreign = make_job(session, name="kl-sweep alpha")
     foreign.tags = ["x"]
