@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 JSON ?= out/gpu.json
 
-.PHONY: help setup demo up test test-unit test-costs test-slow test-rounding check bench bench-platform bench-dashboard lighthouse gpu format openapi reference docs clean
+.PHONY: help setup demo up test test-unit test-costs test-slow test-rounding check bench bench-platform bench-dashboard lighthouse pictures pictures-check gpu format openapi reference docs clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -76,6 +76,15 @@ lighthouse: JSON = out/lighthouse.json
 lighthouse: setup ## rate the list, run and compare pages with Lighthouse, scores into JSON=FILE (5 minutes)
 	@$(BIN)/python .setup lighthouse
 	@$(BIN)/python -m benchmarks.lighthouse --json "$(JSON)" $(ARGS)
+
+pictures: setup ## take the pictures of docs/images anew, from real runs (first 6 minutes, then one)
+	@$(BIN)/python .setup browser
+	@$(BIN)/python -m benchmarks.pictures $(ARGS)
+
+pictures-check: AGAINST ?= main
+pictures-check: setup ## compare 16 views with the dashboard of another commit: AGAINST=COMMIT
+	@$(BIN)/python .setup browser
+	@$(BIN)/python -m benchmarks.pictures --against "$(AGAINST)" $(ARGS)
 
 gpu: ## prove the GPU path with the Python at hand, figures into JSON=FILE (9 minutes; without a GPU a rehearsal)
 	@"$(PYTHON)" -m benchmarks.gpu_suite --json "$(JSON)" $(ARGS)
