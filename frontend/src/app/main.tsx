@@ -1,7 +1,7 @@
 import { QueryClientProvider } from "@tanstack/react-query";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
-import { Router } from "@/app/router";
+import { loadFirstPage, Router } from "@/app/router";
 import { takeCode } from "@/features/auth/api";
 import { SessionGate } from "@/features/auth/ui";
 import { queryClient } from "@/lib/api/client";
@@ -10,6 +10,7 @@ import "@/styles/base.css";
 
 function start(element: HTMLElement): void {
   const code = takeCode(window);
+  loadFirstPage(window.location.pathname);
   createRoot(element).render(
     <StrictMode>
       <QueryClientProvider client={queryClient}>

@@ -1,58 +1,61 @@
-import type { ComponentType, ReactNode } from "react";
-import { BrowserRouter, Link, Route, Routes } from "react-router";
+import { BrowserRouter, Link, matchPath, Route, Routes } from "react-router";
 import { Shell } from "@/app/shell";
 import { loadable } from "@/components/loadable";
 import { Notice } from "@/components/notice";
 import { PageHeader } from "@/components/page-header";
-import { JobsPage } from "@/features/jobs/ui/jobs-page";
 import { paths } from "@/lib/address";
 
-/** A page whose code is loaded when it is first opened. */
-function page(load: () => Promise<ComponentType>): ReactNode {
-  const Page = loadable(load);
-  return <Page />;
-}
-
+/** The pages. The code of one is loaded when it is first opened. */
 const PAGES = [
-  { path: "/jobs/new", element: page(async () => (await import("@/features/job-form/ui/new-job-page")).NewJobPage) },
-  { path: "/jobs/:jobId", element: page(async () => (await import("@/features/run/ui/run-page")).RunPage) },
+  { path: "/", load: async () => (await import("@/features/jobs/ui/jobs-page")).JobsPage },
+  { path: "/jobs/new", load: async () => (await import("@/features/job-form/ui/new-job-page")).NewJobPage },
+  { path: "/jobs/:jobId", load: async () => (await import("@/features/run/ui/run-page")).RunPage },
   {
     path: "/datasets",
-    element: page(async () => (await import("@/features/datasets/ui/list/datasets-page")).DatasetsPage),
+    load: async () => (await import("@/features/datasets/ui/list/datasets-page")).DatasetsPage,
   },
-  { path: "/datasets/new", element: page(async () => (await import("@/features/datasets/ui/add/add-page")).AddPage) },
+  { path: "/datasets/new", load: async () => (await import("@/features/datasets/ui/add/add-page")).AddPage },
   {
     path: "/datasets/:datasetId",
-    element: page(async () => (await import("@/features/datasets/ui/page/dataset-page")).DatasetPage),
+    load: async () => (await import("@/features/datasets/ui/page/dataset-page")).DatasetPage,
   },
   {
     path: "/annotate",
-    element: page(async () => (await import("@/features/annotation/ui/rounds/rounds-page")).RoundsPage),
+    load: async () => (await import("@/features/annotation/ui/rounds/rounds-page")).RoundsPage,
   },
   {
     path: "/annotate/new",
-    element: page(async () => (await import("@/features/annotation/ui/create/new-round-page")).NewRoundPage),
+    load: async () => (await import("@/features/annotation/ui/create/new-round-page")).NewRoundPage,
   },
   {
     path: "/annotate/:roundId",
-    element: page(async () => (await import("@/features/annotation/ui/round/round-page")).RoundPage),
+    load: async () => (await import("@/features/annotation/ui/round/round-page")).RoundPage,
   },
   {
     path: "/annotate/:roundId/queue",
-    element: page(async () => (await import("@/features/annotation/ui/queue/queue-page")).QueuePage),
+    load: async () => (await import("@/features/annotation/ui/queue/queue-page")).QueuePage,
   },
   {
     path: "/compare",
-    element: page(async () => (await import("@/features/compare/ui/compare-page")).ComparePage),
+    load: async () => (await import("@/features/compare/ui/compare-page")).ComparePage,
   },
-  { path: "/groups", element: page(async () => (await import("@/features/groups/ui/groups-page")).GroupsPage) },
-  { path: "/groups/:groupId", element: page(async () => (await import("@/features/groups/ui/group-page")).GroupPage) },
-  { path: "/workers", element: page(async () => (await import("@/features/workers/ui")).WorkersPage) },
+  { path: "/groups", load: async () => (await import("@/features/groups/ui/groups-page")).GroupsPage },
+  { path: "/groups/:groupId", load: async () => (await import("@/features/groups/ui/group-page")).GroupPage },
+  { path: "/workers", load: async () => (await import("@/features/workers/ui")).WorkersPage },
   {
     path: "/settings",
-    element: page(async () => (await import("@/features/settings/ui/settings-page")).SettingsPage),
+    load: async () => (await import("@/features/settings/ui/settings-page")).SettingsPage,
   },
-];
+].map(({ path, load }) => {
+  const Page = loadable(load);
+  return { path, load, element: <Page /> };
+});
+
+/** Loads the code of the page at this address at once, while the session is checked. A failure shows when it is opened. */
+export function loadFirstPage(pathname: string): void {
+  const first = PAGES.find(({ path }) => matchPath(path, pathname));
+  first?.load().catch(() => undefined);
+}
 
 /** The pages by address. */
 export function Router() {
@@ -61,7 +64,6 @@ export function Router() {
     <BrowserRouter useTransitions={false}>
       <Routes>
         <Route element={<Shell />}>
-          <Route path="/" element={<JobsPage />} />
           {PAGES.map(({ path, element }) => (
             <Route key={path} path={path} element={element} />
           ))}

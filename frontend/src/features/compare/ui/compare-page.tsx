@@ -1,14 +1,14 @@
 import { useQueries } from "@tanstack/react-query";
-import { useMemo, useState } from "react";
+import { Suspense, useMemo, useState } from "react";
 import { Link } from "react-router";
 import { lineSample } from "@/charts/palette";
+import { loadable } from "@/components/loadable";
 import { ErrorNotice, Notice } from "@/components/notice";
 import { PageHeader } from "@/components/page-header";
 import { Segmented } from "@/components/segmented";
 import { Skeleton, StatusBadge } from "@/components/status";
 import { differences, grouped } from "@/features/compare/model/differences";
 import { AddRun } from "@/features/compare/ui/add-run";
-import { CompareCharts } from "@/features/compare/ui/compare-charts";
 import { FrontierSection } from "@/features/compare/ui/frontier";
 import { DifferenceTable, FigureTable } from "@/features/compare/ui/tables";
 import { WinRateMatrix } from "@/features/compare/ui/win-rate-matrix";
@@ -17,6 +17,11 @@ import { paths, useAddress } from "@/lib/address";
 import type { Job } from "@/lib/api/types";
 import { asStage, jobName, type Stage, STAGES, stageShort } from "@/lib/states";
 import styles from "./compare.module.css";
+
+const loadCharts = async () => (await import("@/features/compare/ui/compare-charts")).CompareCharts;
+const CompareCharts = loadable(loadCharts);
+// The figures come first, but the charts should be there with the curves. A failure shows in their place.
+loadCharts().catch(() => undefined);
 
 /** Runs beside each other. The address names them, the stage, and the field that groups them. */
 export function ComparePage() {
@@ -136,7 +141,9 @@ function Comparison({ jobs, stage, field, set }: ComparisonProps) {
         {by && (
           <p className={styles.note}>A line is the mean of the runs of a group, its band one standard deviation.</p>
         )}
-        <CompareCharts key={shown} groups={groups} stage={shown} />
+        <Suspense fallback={<Skeleton rows={4} height="25vh" label="Loading the curves" />}>
+          <CompareCharts key={shown} groups={groups} stage={shown} />
+        </Suspense>
       </section>
       <FrontierSection groups={groups} />
       <WinRateMatrix jobs={jobs} />

@@ -8,13 +8,16 @@ import { hasJudge, sidesOf, stagesOf } from "@/features/run/model/spec";
 import { sampleKey } from "@/features/run/model/state";
 import { settled, type StageView } from "@/features/run/model/stages";
 import type { RunView } from "@/features/run/model/store";
-import { ChartsTab } from "@/features/run/ui/charts-tab";
-import { EventsTab } from "@/features/run/ui/events-tab";
 import { ReportCardTable } from "@/features/run/ui/report-card";
 import { useAddress } from "@/lib/address";
 import type { Job } from "@/lib/api/types";
 import { asStage, type Stage } from "@/lib/states";
 
+const loadCharts = async () => (await import("@/features/run/ui/charts-tab")).ChartsTab;
+const ChartsTab = loadable(loadCharts);
+// The head of the page comes first, but the charts should be there with the data. A failure shows when the tab is opened.
+loadCharts().catch(() => undefined);
+const EventsTab = loadable(async () => (await import("@/features/run/ui/events-tab")).EventsTab);
 const AboutTab = loadable(async () => (await import("@/features/run/ui/about-tab")).AboutTab);
 const CheckpointsTab = loadable(async () => (await import("@/features/run/ui/checkpoints-tab")).CheckpointsTab);
 const ResultsTab = loadable(async () => (await import("@/features/run/ui/results-tab")).ResultsTab);
