@@ -52,9 +52,9 @@ def steps(page: str) -> list[Step]:
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    """A copy of the packages."""
+    """A copy of the packages, compiled files included."""
     for package in ("data", "trainer", "core", "api", "client", "migrations"):
-        shutil.copytree(ROOT / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(ROOT / package, tmp_path / package)
     return tmp_path
 
 

@@ -35,6 +35,7 @@ def chunks(session: Session) -> list[tuple[object, ...]]:
     return [tuple(row) for row in session.execute(select(*columns).order_by(*columns[:5]))]
 
 
+@pytest.mark.slow
 def test_migration_fills_what_the_worker_would_have_written(postgres_url: str) -> None:
     with database_at(postgres_url, BEFORE, "rollups") as config:
         engine = engine_for(config.attributes["database_url"])

@@ -17,7 +17,6 @@ from trainer.spec import JobSpec
 from trainer.tracking import tracked
 from trainer.tracking.trackers import RUN_ID
 
-ALL = ("tensorboard", "wandb", "mlflow", "trackio")
 FIRST: list[Event] = [
     Metrics(stage="sft", step=1, total_steps=1, values={"loss": 9.0}),
     Metrics(stage="ppo", step=1, total_steps=3, values={"objective/kl": 0.1}),
@@ -48,10 +47,20 @@ def follow(spec: JobSpec, folder: Path, events: list[Event]) -> list[Message]:
 
 @pytest.fixture(scope="module")
 def tracked_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The run folder of a finished run with every tracker whose package is installed."""
-    folder = tmp_path_factory.mktemp("run")
+    """The run folder of a finished run with TensorBoard."""
+    yield from run_with(("tensorboard",), tmp_path_factory.mktemp("run"))
+
+
+@pytest.fixture(scope="module")
+def widely_tracked_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The run folder of a finished run with every other tracker."""
+    yield from run_with(("wandb", "mlflow", "trackio"), tmp_path_factory.mktemp("run"))
+
+
+def run_with(trackers: tuple[str, ...], folder: Path) -> Iterator[Path]:
+    """Finish a run with those of the trackers whose package is installed."""
     (folder / RUN_ID).write_text("job_abc")
-    chosen = {name: {} for name in ALL if importlib.util.find_spec(name)}
+    chosen = {name: {} for name in trackers if importlib.util.find_spec(name)}
     spec = spec_with(**chosen, link="https://here.example/jobs/job_abc", finish_seconds=250)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{folder}/mlflow.db")
@@ -77,9 +86,10 @@ def test_tensorboard_repeated_steps_replace_earlier(tracked_run: Path) -> None:
     assert b"https://here.example/jobs/job_abc" in text.tensor_proto.string_val[0]
 
 
-def test_wandb_resumed_run_keeps_its_id_and_axes(tracked_run: Path) -> None:
+@pytest.mark.slow
+def test_wandb_resumed_run_keeps_its_id_and_axes(widely_tracked_run: Path) -> None:
     pytest.importorskip("wandb", reason="the extra `wandb` is not installed")
-    files = sorted((tracked_run / "tracking" / "wandb").glob("offline-run-*-job_abc/*.wandb"))
+    files = sorted((widely_tracked_run / "tracking" / "wandb").glob("offline-run-*-job_abc/*.wandb"))
     assert len(files) == 2
     found = [record for file in files for record in records(file)]
     rows = [
@@ -95,9 +105,10 @@ def test_wandb_resumed_run_keeps_its_id_and_axes(tracked_run: Path) -> None:
     assert axes["ppo/*"] == "ppo/step"
 
 
-def test_mlflow_resumed_run_is_one_run(tracked_run: Path) -> None:
+@pytest.mark.slow
+def test_mlflow_resumed_run_is_one_run(widely_tracked_run: Path) -> None:
     pytest.importorskip("mlflow", reason="the extra `mlflow` is not installed")
-    with sqlite3.connect(tracked_run / "mlflow.db") as database:
+    with sqlite3.connect(widely_tracked_run / "mlflow.db") as database:
         (run,) = database.execute("SELECT run_uuid, name, status FROM runs").fetchall()
         kl = database.execute(
             "SELECT step, value FROM metrics WHERE key = 'ppo/objective/kl' ORDER BY rowid"
@@ -109,9 +120,10 @@ def test_mlflow_resumed_run_is_one_run(tracked_run: Path) -> None:
     assert (final, params["run_id"], params["link"]) == ([(0.75,)], "job_abc", "https://here.example/jobs/job_abc")
 
 
-def test_trackio_resumed_run_is_one_run(tracked_run: Path) -> None:
+@pytest.mark.slow
+def test_trackio_resumed_run_is_one_run(widely_tracked_run: Path) -> None:
     pytest.importorskip("trackio", reason="the extra `trackio` is not installed")
-    with sqlite3.connect(tracked_run / "trackio" / "proximal.db") as database:
+    with sqlite3.connect(widely_tracked_run / "trackio" / "proximal.db") as database:
         rows = database.execute("SELECT run_id, run_name, step, metrics FROM metrics ORDER BY id").fetchall()
     assert len({run_id for run_id, *_ in rows}) == 1 and {name for _, name, *_ in rows} == {"job_abc"}
     kl = [
