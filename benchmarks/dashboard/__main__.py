@@ -4,10 +4,11 @@ It starts a platform, stores two runs without a trainer, and looks at them in Ch
 """
 
 import argparse
+import re
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from statistics import median, quantiles
@@ -27,6 +28,8 @@ from core.jobs.events import append_events
 from trainer.metrics import METRICS
 
 LONG_RUN, LIVE_RUN, ADDED = 100_000, 4_900, 1_000_000
+MOST_POINTS = 10_000
+"""The live run is read without buckets, which the dashboard would ask for: each line has every step."""
 NAMES = [one.name for one in METRICS if one.stage == "ppo" and one.chart and "<" not in one.name]
 CHARTS = 12
 WIDTH, HEIGHT = 2560, 1440
@@ -36,6 +39,12 @@ LOADS = 5
 _READY = """() => {
     const values = [...document.querySelectorAll("article b[data-value]")];
     return values.length >= 6 && performance.now();
+}"""
+_WATCH = """() => {
+    window.seen = [];
+    const legend = document.querySelector("[data-points]");
+    const note = () => window.seen.push([Date.now(), Number(legend.dataset.points)]);
+    new MutationObserver(note).observe(legend, { attributes: true, attributeFilter: ["data-points"] });
 }"""
 _MOVE = Path(__file__).with_name("move.js")
 _SHIFTS = """() => {
@@ -88,48 +97,82 @@ def _long_run(browser: Browser, client: httpx.Client, platform: LocalPlatform, c
 def _live(
     browser: Browser, client: httpx.Client, platform: LocalPlatform, claim: Claim, seconds: float
 ) -> dict[str, Any]:
-    """Frames of pan and zoom over 12 charts while steps arrive, and the layout shift from the navigation on."""
-    with _page(browser, client, platform) as page, _steps_arriving(claim) as added:
+    """A page of charts with 5,000 points a line while steps arrive: delays, frames of pan and zoom, layout shift and heap."""
+    with _page(browser, client, platform) as page, _steps_arriving(claim) as sent:
+        page.route(
+            re.compile(r"/jobs/[^/]+/metrics$"),
+            lambda route: route.continue_(url=f"{route.request.url}?max_points={MOST_POINTS}"),
+        )
         page.goto(f"/jobs/{claim.job_id}?stage=ppo")
         page.wait_for_function(_READY, polling="raf")
         page.wait_for_timeout(2000)
+        heap = _heap(page)
+        page.evaluate(_WATCH)
+        page.wait_for_timeout(seconds * 1000)
+        delays = delays_of(page.evaluate("window.seen"), dict(sent))
         charts = page.locator("article:has(canvas)").count()
-        before = int(page.locator("[data-points]").first.get_attribute("data-points") or 0)
         frames: list[float] = page.evaluate(_MOVE.read_text(), seconds)
-        after = int(page.locator("[data-points]").first.get_attribute("data-points") or 0)
+        points = int(page.locator("[data-points]").first.get_attribute("data-points") or 0)
         shift = float(page.evaluate("window.shift"))
-    cuts = quantiles(frames, n=100)
-    say(f"{charts} charts, {before} to {after} points, {added[0]} steps arrived")
+        grown = _heap(page) - heap
+    cuts, waits = quantiles(frames, n=100), quantiles(delays, n=100)
+    say(f"{charts} charts, {points} points, {len(sent)} steps arrived, {len(delays)} of them timed")
     return {
         "charts": charts,
-        "points_of_a_line": after,
-        "steps_arrived": added[0],
+        "points_of_a_line": points,
+        "steps_arrived": len(sent),
+        "step_to_point_p50_ms": round(waits[49]),
+        "step_to_point_p95_ms": round(waits[94]),
         "frames": len(frames),
         "frame_p50_ms": round(cuts[49], 1),
         "frame_p95_ms": round(cuts[94], 1),
         "frame_p99_ms": round(cuts[98], 1),
         "frame_max_ms": round(max(frames), 1),
         "layout_shift": round(shift, 4),
+        "heap_mb": round(heap / 1e6, 1),
+        "heap_growth_kb_per_step": round(grown / 1e3 / max(1, len(sent)), 1),
     }
 
 
+def delays_of(seen: Sequence[tuple[float, int]], sent: Mapping[int, float]) -> list[float]:
+    """Milliseconds from the end of each step to the first drawing that contains it.
+
+    `seen`: times with the number of points, which is the number of the last step. `sent`: times by step. Both in ms since 1970.
+    """
+    delays = []
+    for step, ended in sorted(sent.items()):
+        shown = next((at for at, points in seen if points >= step), None)
+        if shown is not None and seen[0][1] <= step:
+            delays.append(shown - ended)
+    return delays
+
+
+def _heap(page: Page) -> float:
+    """Bytes of the page's JavaScript objects after a garbage collection."""
+    session = page.context.new_cdp_session(page)
+    session.send("HeapProfiler.collectGarbage")
+    used = float(session.send("Runtime.getHeapUsage")["usedSize"])
+    session.detach()
+    return used
+
+
 @contextmanager
-def _steps_arriving(claim: Claim) -> Iterator[list[int]]:
-    """Store ten steps a second as the worker does, until the end of the block. Yields their number in a list."""
-    ended, added = threading.Event(), [0]
+def _steps_arriving(claim: Claim) -> Iterator[dict[int, float]]:
+    """Store ten steps a second as the worker does, until the end of the block. Yields their times by step, in ms since 1970."""
+    ended, sent = threading.Event(), dict[int, float]()
 
     def add() -> None:
         began = time.monotonic()
-        while not ended.wait(max(0.0, began + added[0] / HZ - time.monotonic())):
+        while not ended.wait(max(0.0, began + len(sent) / HZ - time.monotonic())):
+            step = LIVE_RUN + 1 + len(sent)
+            sent[step] = time.time() * 1000
             with session_scope() as session:
-                event = list(steps(LIVE_RUN + 1 + added[0], 1, ADDED, NAMES))
-                append_events(session, claim.job_id, claim.attempt, event)
-            added[0] += 1
+                append_events(session, claim.job_id, claim.attempt, list(steps(step, 1, ADDED, NAMES)))
 
     thread = threading.Thread(target=add)
     thread.start()
     try:
-        yield added
+        yield sent
     finally:
         ended.set()
         thread.join()
@@ -139,7 +182,9 @@ def main() -> None:
     """Measure, print the figures, and write them to the file."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.dashboard", description=__doc__)
     parser.add_argument("--json", type=path, help="write every figure to this file")
-    parser.add_argument("--seconds", type=float, default=15.0, help="seconds of pan and zoom (default 15)")
+    parser.add_argument(
+        "--seconds", type=float, default=15.0, help="seconds of watching, and of pan and zoom (default 15)"
+    )
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="dashboard-") as folder:
         figures = measure(Path(folder), arguments.seconds)
