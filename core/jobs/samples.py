@@ -1,6 +1,6 @@
 """Reads the completions that a job logged: those of a step, or a search across steps."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -89,13 +89,9 @@ WITH latest AS (  -- a step that ran again after a resume counts once
       AND (CAST(:to_step AS bigint) IS NULL OR step <= :to_step)
     ORDER BY stage, step, seq DESC
 ), found AS MATERIALIZED (
-    SELECT seq AS place, step, number - 1 AS index, CAST(row ->> :by AS float8) AS value
-    FROM latest, jsonb_array_elements(data -> 'rows') WITH ORDINALITY AS one (row, number)
-    WHERE (CAST(:words AS text) IS NULL
-           OR position(lower(:words) IN lower(concat(row ->> 'prompt', chr(10), row ->> 'response'))) > 0)
-      AND (CAST(:finished AS bool) IS NULL OR CAST(row ->> 'finished' AS bool) = :finished)
-      AND (CAST(:held_out AS bool) IS NULL OR coalesce(CAST(row ->> 'held_out' AS bool), false) = :held_out)
-      AND (CAST(:prompt AS text) IS NULL OR row ->> 'prompt' = :prompt)
+    SELECT seq AS place, step, number - 1 AS index, {by} AS value
+    FROM latest, ROWS FROM (jsonb_to_recordset(data -> 'rows') AS ({typed})) WITH ORDINALITY AS one ({columns}, number)
+    WHERE {conditions}
 ), bounds AS (
     SELECT min(value) AS low, max(value) AS high FROM found
 ), bins AS (
@@ -114,6 +110,14 @@ SELECT low, high, (SELECT count(*) FROM within) AS total,
        (SELECT json_agg(json_build_array(place, index) ORDER BY number) FROM page) AS page
 FROM bounds
 """
+_CONDITIONS: dict[str, tuple[tuple[str, ...], str]] = {
+    "words": (("prompt", "response"), "position(lower(:words) IN lower(concat(prompt, chr(10), response))) > 0"),
+    "finished": (("finished",), "finished = :finished"),
+    "held_out": (("held_out",), "coalesce(held_out, false) = :held_out"),
+    "prompt": (("prompt",), "prompt = :prompt"),
+}
+"""For each selection, the fields of a completion that it reads, and its SQL. Each field that is read costs time."""
+_TYPES = {"prompt": "text", "response": "text", "finished": "bool", "held_out": "bool"}
 _ROWS = text("""
 SELECT stage, step, (data -> 'rows' -> CAST(wanted.index AS int)) - 'token_table' AS row
 FROM unnest(CAST(:places AS bigint[]), CAST(:indices AS bigint[])) WITH ORDINALITY AS wanted (seq, index, number)
@@ -130,8 +134,8 @@ def search(session: Session, job_id: str, query: SampleQuery) -> Found:
         prompt = _prompt_at(session, job_id, *query.prompt_of)
         if prompt is None:
             return Found([], 0, None, None, [])
-    statement = text(_FIND.format(order=_ORDERS[query.order]))
-    found = session.execute(statement, values | {"job_id": job_id, "prompt": prompt, "bins": BINS}).one()
+    values |= {"job_id": job_id, "prompt": prompt, "bins": BINS}
+    found = session.execute(text(_statement(query, values)), values).one()
     page = found.page or []
     keys = {"job_id": job_id, "places": [place for place, _ in page], "indices": [index for _, index in page]}
     rows = [
@@ -140,6 +144,19 @@ def search(session: Session, job_id: str, query: SampleQuery) -> Found:
     ]
     counts = [(found.bins or {}).get(str(number), 0) for number in range(BINS)] if found.bins else []
     return Found(rows, found.total, found.low, found.high, counts)
+
+
+def _statement(query: SampleQuery, values: Mapping[str, Any]) -> str:
+    """The SQL of the search, which reads only the fields that it needs."""
+    wanted = [selection for name, selection in _CONDITIONS.items() if values[name] is not None]
+    columns = list(dict.fromkeys((query.by, *(field for fields, _ in wanted for field in fields))))
+    return _FIND.format(
+        by=query.by,
+        typed=", ".join(f"{name} {_TYPES.get(name, 'float8')}" for name in columns),
+        columns=", ".join(columns),
+        conditions=" AND ".join(["true", *(condition for _, condition in wanted)]),
+        order=_ORDERS[query.order],
+    )
 
 
 def _prompt_at(session: Session, job_id: str, stage: str, step: int, index: int) -> str | None:
