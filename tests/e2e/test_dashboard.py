@@ -216,7 +216,7 @@ def test_dashboard_job_of_one_stage_from_a_checkpoint_is_shown(
         expect(page.get_by_role("article", name=title)).to_be_visible()
 
 
-def test_a_page_whose_code_is_missing_recovers_inside_the_frame(new_page: NewPage) -> None:
+def test_a_page_whose_code_is_missing_recovers_inside_the_frame(new_page: NewPage, finished_job: str) -> None:
     """The server is away, and later has a newer build with other file names."""
     page = new_page()
     page.goto("/")
@@ -229,11 +229,21 @@ def test_a_page_whose_code_is_missing_recovers_inside_the_frame(new_page: NewPag
     page.get_by_role("button", name="Try again").click()
     expect(page.get_by_role("heading", name="Datasets", exact=True)).to_be_visible()
 
+    page.goto(f"/jobs/{finished_job}?tab=events")
+    page.get_by_role("tab", name="Events", selected=True).wait_for()
+    page.route("**/assets/*", lambda route: route.abort())
+    page.get_by_role("tab", name="Logs").click()
+    expect(page.get_by_role("heading", name="The server does not respond")).to_be_visible()
+    expect(page.get_by_role("heading", name="Tiny", exact=True)).to_be_visible()
+    page.unroute("**/assets/*")
+    page.get_by_role("button", name="Try again").click()
+    expect(page.get_by_role("log", name="Console output")).to_be_visible()
+
     page.route("**/assets/*", lambda route: route.fulfill(status=404))
     newer = '<script type="module" src="/assets/index-newer.js"></script>'
     page.route("**/", lambda route: route.fulfill(body=newer, content_type="text/html"))
     with page.expect_event("load"):
-        page.get_by_role("link", name="Annotate").click()
+        page.get_by_role("link", name="Annotate", exact=True).click()
     page.unroute_all()
     page.reload()
     expect(page.get_by_role("heading", name="Annotate", exact=True)).to_be_visible()

@@ -40,7 +40,7 @@ def paths(client: Client, job_id: str, round_id: str) -> Iterator[str]:
     yield from (f"/jobs/{job_id}?stage=ppo&tab={tab}" for tab in RUN_TABS)
     yield from (f"/jobs/{job_id}?stage={stage}" for stage in ("sft", "reward_model", "evaluation"))
     yield from (f"/jobs/{ABSENT}", "/nothing-here", f"/compare?runs={job_id}", "/compare")
-    yield from ("/jobs/new", f"/jobs/new?clone={job_id}", "/workers")
+    yield from ("/jobs/new", f"/jobs/new?clone={job_id}", "/templates", "/workers")
     yield from (
         dataset,
         f"{dataset}?tab=rows&diff=1",

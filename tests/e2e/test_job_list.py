@@ -27,7 +27,34 @@ def test_job_list_filters_tags_and_selects(new_page: NewPage, client: Client, fi
         page.set_viewport_size({"width": width, "height": 844})
         assert unseen(page) == [], width
     _archives_and_deletes(page, client, finished_job)
-    _shows_groups(page, client)
+    _keeps_views(page, client)
+    _shows_groups(page, client, finished_job)
+    _shows_templates(page, client)
+
+
+def _keeps_views(page: Page, client: Client) -> None:
+    page.goto("/?tag=first")
+    page.get_by_role("button", name="Views").click()
+    page.get_by_label("Name of the view").fill("Firsts")
+    page.get_by_role("button", name="Save").click()
+    page.goto("/")
+    page.get_by_role("button", name="Views").click()
+    page.get_by_role("button", name="Firsts", exact=True).click()
+    expect(page).to_have_url(f"{client.url}/?tag=first")
+
+
+def _shows_templates(page: Page, client: Client) -> None:
+    client.create_template("Two steps", description="For a first look", spec={"ppo": {"steps": 2}})
+    page.goto("/templates")
+    page.get_by_text("1 field").click()
+    expect(page.locator("[data-template] pre")).to_contain_text('"steps": 2')
+    assert violations(page) == []
+    page.get_by_role("link", name="Use Two steps").click()
+    expect(page.get_by_label("Steps", exact=True)).to_have_value("2")
+    page.go_back()
+    page.get_by_role("button", name="Delete Two steps").click()
+    page.get_by_role("button", name="Delete it").click()
+    expect(page.get_by_role("heading", name="No templates yet")).to_be_visible()
 
 
 def _archives_and_deletes(page: Page, client: Client, finished_job: str) -> None:
@@ -51,10 +78,14 @@ def _archives_and_deletes(page: Page, client: Client, finished_job: str) -> None
     assert job not in {one["id"] for one in client.list_jobs()}
 
 
-def _shows_groups(page: Page, client: Client) -> None:
+def _shows_groups(page: Page, client: Client, finished_job: str) -> None:
     group = client.create_group(name="Baselines")
     page.goto("/groups")
     page.get_by_role("link", name="Baselines").click()
     expect(page.get_by_text("The group has no jobs yet")).to_be_visible()
-    assert violations(page) == []
     assert page.url.endswith(group["id"])
+    member = client.create_job(client.get_job(finished_job)["spec"] | {"name": "Member"}, group=group["id"])
+    client.cancel_job(member["id"])
+    page.reload()
+    page.get_by_role("table", name="Jobs of the group").get_by_role("link", name="Member").click()
+    expect(page).to_have_url(f"{client.url}/jobs/{member['id']}")

@@ -41,6 +41,10 @@ const PAGES = [
   },
   { path: "/groups", load: async () => (await import("@/features/groups/ui/groups-page")).GroupsPage },
   { path: "/groups/:groupId", load: async () => (await import("@/features/groups/ui/group-page")).GroupPage },
+  {
+    path: "/templates",
+    load: async () => (await import("@/features/job-form/ui/templates-page")).TemplatesPage,
+  },
   { path: "/workers", load: async () => (await import("@/features/workers/ui")).WorkersPage },
   {
     path: "/settings",

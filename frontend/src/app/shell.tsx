@@ -1,10 +1,10 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Suspense } from "react";
 import { Link, NavLink, Outlet, useLocation } from "react-router";
-import { Boundary } from "@/app/boundary";
 import { NewVersion } from "@/app/new-version";
 import { Notifier } from "@/app/notifier";
 import { ThemeButton } from "@/app/theme";
+import { Boundary } from "@/components/boundary";
 import { Button, buttonClass } from "@/components/button";
 import { GearIcon, LeaveIcon, MarkIcon } from "@/components/icons";
 import { Skeleton } from "@/components/status";

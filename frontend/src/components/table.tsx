@@ -3,6 +3,8 @@ import { Link } from "react-router";
 import styles from "./table.module.css";
 
 interface TableProps {
+  /** Name of the table for screen readers. */
+  label: string;
   /** Text of each column's head, or its cell where it does more than name the column. */
   head: readonly ReactNode[];
   /** `framed` is a list of its own, whose rows stack on a narrow screen; `plain` lies inside a card. */
@@ -16,9 +18,17 @@ interface TableProps {
 }
 
 /** A table. On a narrow screen a framed one shows each row as a block; a cell's `data-label` then names its value. */
-export function Table({ head, look = "framed", className = "", sticky = false, bodies = false, children }: TableProps) {
+export function Table({
+  label,
+  head,
+  look = "framed",
+  className = "",
+  sticky = false,
+  bodies = false,
+  children,
+}: TableProps) {
   const table = (
-    <table className={`${styles[look]} ${className}`}>
+    <table className={`${styles[look]} ${className}`} aria-label={label}>
       <thead>
         <tr>{head.map((cell, index) => (typeof cell === "string" ? <Head key={index}>{cell}</Head> : cell))}</tr>
       </thead>
@@ -28,7 +38,12 @@ export function Table({ head, look = "framed", className = "", sticky = false, b
   if (look === "framed") return <div className={styles.frame}>{table}</div>;
   // The focus lets the arrow keys scroll a table that is wider than its card.
   return (
-    <div className={`${styles.scroll} ${sticky ? styles.sticky : "fading"}`} tabIndex={0}>
+    <div
+      className={`${styles.scroll} ${sticky ? styles.sticky : "fading"}`}
+      role="group"
+      aria-label={label}
+      tabIndex={0}
+    >
       {table}
     </div>
   );

@@ -1,5 +1,6 @@
 import { Tab, TabList, TabPanel, TabProvider } from "@ariakit/react";
 import { type ReactNode, useEffect, useRef } from "react";
+import { Boundary } from "@/components/boundary";
 import styles from "./choice.module.css";
 
 export interface Choice<Id extends string> {
@@ -16,7 +17,7 @@ interface TabsProps<Id extends string> {
   children: ReactNode;
 }
 
-/** A row of tabs and the panel of the chosen one. The arrow keys change the tab. */
+/** A row of tabs and the panel of the chosen one. The arrow keys change the tab; Tab leads to the content of the panel. */
 export function Tabs<Id extends string>({ tabs, value, onChange, label, children }: TabsProps<Id>) {
   const choose = (id: string | null | undefined) => {
     const chosen = tabs.find((tab) => idOf(tab.id) === id);
@@ -33,8 +34,8 @@ export function Tabs<Id extends string>({ tabs, value, onChange, label, children
           </Tab>
         ))}
       </TabList>
-      <TabPanel tabId={idOf(value)} className={styles.panel}>
-        {children}
+      <TabPanel tabId={idOf(value)} className={styles.panel} focusable={false}>
+        <Boundary address={value}>{children}</Boundary>
       </TabPanel>
     </TabProvider>
   );

@@ -26,6 +26,7 @@ export const paths = {
     return `/jobs/new${query && `?${query}`}`;
   },
   groups: "/groups",
+  templates: "/templates",
   group: (id: string): string => `/groups/${id}`,
   datasets: "/datasets",
   newDataset: "/datasets/new",

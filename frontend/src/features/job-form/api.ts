@@ -1,11 +1,12 @@
 import { keepPreviousData, queryOptions } from "@tanstack/react-query";
 import type { JsonObject } from "@/features/job-form/model/spec";
 import type { Queueing } from "@/features/job-form/model/submission";
-import { answer, api } from "@/lib/api/client";
+import { accepted, answer, api } from "@/lib/api/client";
 import type { components } from "@/lib/api/schema.gen";
 import type { DatasetKind, JobSpec } from "@/lib/api/types";
 
 export type Validation = components["schemas"]["Validation"];
+export type Template = components["schemas"]["Template"];
 export type Sweep = components["schemas"]["SweepSpec"];
 
 /** The form builds the body from the schema that the server sent, and the server checks it. */
@@ -41,6 +42,9 @@ export const templateQuery = (id: string) =>
 
 export const createTemplate = (name: string, description: string, spec: JsonObject) =>
   answer(api.POST("/v1/templates", { body: { name, description, spec } }));
+
+export const deleteTemplate = (id: string) =>
+  accepted(api.DELETE("/v1/templates/{template_id}", { params: { path: { template_id: id } } }));
 
 /** The newest datasets of a kind that a job can use. */
 export const choicesQuery = (kind: DatasetKind) =>

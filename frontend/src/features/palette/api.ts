@@ -8,10 +8,13 @@ export const searchQuery = (text: string) =>
   queryOptions({
     queryKey: ["palette", text],
     queryFn: async ({ signal }) => {
-      const jobs = answer(api.GET("/v1/jobs", { params: { query: { limit: FOUND, ...(text && { text }) } }, signal }));
       const query = { limit: FOUND, ...(text && { search: text }) };
-      const datasets = answer(api.GET("/v1/datasets", { params: { query }, signal }));
-      return { jobs: (await jobs).data, datasets: (await datasets).data };
+      // Together, so that both errors are handled when a newer text ends the requests.
+      const [jobs, datasets] = await Promise.all([
+        answer(api.GET("/v1/jobs", { params: { query: { limit: FOUND, ...(text && { text }) } }, signal })),
+        answer(api.GET("/v1/datasets", { params: { query }, signal })),
+      ]);
+      return { jobs: jobs.data, datasets: datasets.data };
     },
     staleTime: 5000,
     // While the next answer is on its way, the list shows the one before.

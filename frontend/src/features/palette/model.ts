@@ -11,6 +11,8 @@ export interface Place {
 export const PLACES: readonly Place[] = [
   { label: "Jobs", to: paths.jobs, keys: "g j" },
   { label: "Compare runs", to: paths.compare(), keys: "g c" },
+  { label: "Groups of jobs", to: paths.groups, keys: "g g" },
+  { label: "Templates of jobs", to: paths.templates, keys: "g t" },
   { label: "Datasets", to: paths.datasets, keys: "g d" },
   { label: "Annotation rounds", to: paths.rounds, keys: "g a" },
   { label: "Workers", to: paths.workers, keys: "g w" },

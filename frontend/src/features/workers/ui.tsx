@@ -52,7 +52,7 @@ function WorkerTable({ workers, isOperator }: { workers: readonly Worker[]; isOp
   const head = ["Machine", "State", "Hardware", "Memory", "Labels", "Version", "Last heartbeat"];
   return (
     <>
-      <Table head={isOperator ? [...head, "Change"] : head}>
+      <Table label="Workers" head={isOperator ? [...head, "Change"] : head}>
         {workers.map((worker) => (
           <WorkerRow key={worker.id} worker={worker} isOperator={isOperator} />
         ))}
@@ -93,10 +93,7 @@ function Changes({ worker }: { worker: Worker }) {
   const [asked, setAsked] = useState(false);
   const change = useMutation({
     mutationFn: (wanted: WorkerChange) => changeWorker(worker.id, wanted),
-    onSuccess: (changed) =>
-      client.setQueryData(workersQuery.queryKey, (before) =>
-        withChange(before, changed),
-      ),
+    onSuccess: (changed) => client.setQueryData(workersQuery.queryKey, (before) => withChange(before, changed)),
   });
   const start = (wanted: WorkerChange) => {
     if (wanted === "drain" && worker.busy) setAsked(true);

@@ -146,6 +146,7 @@ const figures = ({ score, judge, winRate }: Evaluation): string =>
 function BestTable({ found, onLine }: { found: readonly Frontier[]; onLine: (line: number) => void }) {
   return (
     <Table
+      label="Evaluations"
       look="plain"
       sticky
       head={["Run", "Best step", "√KL", "Score", "Judge", "Win rate"]}

@@ -15,7 +15,13 @@ export function FigureTable({ jobs }: { jobs: readonly Job[] }) {
   if (!figures.length) return <p className={styles.note}>No run has ended with an evaluation yet.</p>;
   const best = figures.map((figure) => bestOf(figure, jobs));
   return (
-    <Table look="plain" sticky head={["Run", ...figures.map(({ label }) => label)]} className={styles.figures}>
+    <Table
+      label="Final figures"
+      look="plain"
+      sticky
+      head={["Run", ...figures.map(({ label }) => label)]}
+      className={styles.figures}
+    >
       {jobs.map((job, index) => (
         <tr key={job.id}>
           <th scope="row">
@@ -56,7 +62,13 @@ export function DifferenceTable({ found, jobs }: { found: readonly Difference[];
     </th>
   ));
   return (
-    <Table look="plain" sticky head={["Field", ...heads]} className={styles.differences}>
+    <Table
+      label="Differences of the specs"
+      look="plain"
+      sticky
+      head={["Field", ...heads]}
+      className={styles.differences}
+    >
       {found.map(({ path, values }) => (
         <tr key={path}>
           <th scope="row">

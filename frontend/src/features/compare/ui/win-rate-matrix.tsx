@@ -27,7 +27,7 @@ export function WinRateMatrix({ jobs }: { jobs: readonly Job[] }) {
         Share of the prompts on which the run of the row is judged better than the run of the column. A tie counts half.
         Compare runs with the same judge only. At most {prompts} prompts are shared.
       </p>
-      <Table look="plain" sticky head={["Run", ...heads]} className={styles.matrix}>
+      <Table label="Win rates" look="plain" sticky head={["Run", ...heads]} className={styles.matrix}>
         {judged.map((job, row) => (
           <tr key={job.id}>
             <th scope="row">

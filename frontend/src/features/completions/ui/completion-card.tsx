@@ -39,7 +39,12 @@ export function CompletionCard({ jobId, row, tables, chooser, acrossSteps = fals
           <Figures sample={sample} />
           <div className={styles.actions}>
             {acrossSteps && <Link to={linkTo({ view: "step", step, row: index })}>Step {step}</Link>}
-            <Link to={linkTo({ view: "prompt", of: addressOf(stage, step, index) })}>Same prompt</Link>
+            <Link
+              to={linkTo({ view: "prompt", of: addressOf(stage, step, index) })}
+              aria-label={`Same prompt: ${sample.prompt.trim().slice(0, 40)}`}
+            >
+              Same prompt
+            </Link>
             {Boolean(table?.length) && (
               <Button aria-expanded={open} onClick={() => choose({ row: open ? null : index })}>
                 {open ? "Hide tokens" : "Tokens"}

@@ -150,7 +150,7 @@ function Explanation({ judged }: { judged: boolean }) {
 
 function Numbers({ points }: { points: readonly Evaluation[] }) {
   return (
-    <Table look="plain" head={["Step", "√KL", "Score", "Judge", "Win rate"]}>
+    <Table label="Evaluations" look="plain" head={["Step", "√KL", "Score", "Judge", "Win rate"]}>
       {points.map(({ step, sqrtKl, score, judge, winRate }) => (
         <tr key={step}>
           <th scope="row">{step}</th>

@@ -70,7 +70,7 @@ export function GroupPage() {
 function GroupTable({ group }: { group: Group }) {
   const parameters = parametersOf(group.jobs);
   return (
-    <Table head={["Job", group.metric, ...parameters, "Status"]}>
+    <Table label="Jobs of the group" head={["Job", group.metric, ...parameters, "Status"]}>
       {group.jobs.map((job) => (
         <tr key={job.id}>
           <td>

@@ -32,7 +32,7 @@ export function GroupsPage() {
         </Notice>
       )}
       {groups && groups.length > 0 && (
-        <Table head={["Group", "Kind", "Objective", "Created"]}>
+        <Table label="Groups" head={["Group", "Kind", "Objective", "Created"]}>
           {groups.map((group) => (
             <tr key={group.id}>
               <td>

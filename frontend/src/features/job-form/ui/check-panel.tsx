@@ -101,7 +101,7 @@ function Work({ validation }: { validation: Validation }) {
   const times = new Map(time?.stages.map((stage) => [stage.stage, stage.seconds]));
   return (
     <Card title="Work">
-      <Table look="plain" head={["Stage", "Steps", "Tokens", "Time"]}>
+      <Table label="Work of each stage" look="plain" head={["Stage", "Steps", "Tokens", "Time"]}>
         {result.stages.map((stage) => (
           <tr key={stage.stage}>
             <th scope="row">{stageShort(stage.stage)}</th>

@@ -41,7 +41,7 @@ interface JobFormProps {
   begun: {
     /** The spec of the job that it starts from. */
     base: JsonObject | null;
-    /** What the form holds after "Discard". */
+    /** The content of the form after "Discard". */
     fresh: JsonObject;
     spec: JsonObject;
     variations: Variations;

@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
-import { ErrorNotice } from "@/components/notice";
+import { PageError } from "@/components/notice";
 import { Skeleton } from "@/components/status";
 import { schemaQuery, templateQuery } from "@/features/job-form/api";
 import { readDraft } from "@/features/job-form/model/draft";
@@ -9,7 +9,9 @@ import { defaultsOf, fieldsOf } from "@/features/job-form/model/schema";
 import type { JsonObject } from "@/features/job-form/model/spec";
 import { JobForm } from "@/features/job-form/ui/job-form";
 import { canBranch, checkpointsQuery, jobQuery } from "@/features/jobs/api";
-import { useAddress } from "@/lib/address";
+import { paths, useAddress } from "@/lib/address";
+
+const PARENT = { to: paths.jobs, label: "Jobs" };
 
 /** The form of a new job. The address names its start: a job to clone or to branch, a template, or a dataset. */
 export function NewJobPage() {
@@ -22,7 +24,10 @@ export function NewJobPage() {
   const templateId = params.get("template");
   const template = useQuery({ ...templateQuery(templateId ?? ""), enabled: templateId !== null });
   const error = template.error ?? schema.error ?? job.error ?? checkpoints.error;
-  if (error) return <ErrorNotice error={error} doing="prepare the form" onRetry={() => void schema.refetch()} />;
+  if (error) {
+    const retry = () => void schema.refetch();
+    return <PageError subject="New job" parent={PARENT} error={error} doing="prepare the form" onRetry={retry} />;
+  }
   const isLoading = !schema.data || (from !== null && !job.data) || (branch !== null && !checkpoints.data);
   if (isLoading || (templateId !== null && !template.data))
     return <Skeleton rows={8} height="2.25rem" label="Loading the form" />;

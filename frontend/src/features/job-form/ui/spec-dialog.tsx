@@ -74,7 +74,12 @@ function Changes({ spec, base, defaultOf }: Pick<SpecDialogProps, "spec" | "base
   const found = differences(base ?? {}, spec);
   if (!found.length) return <Note>{base ? "Nothing differs from the original." : "Every field has its default."}</Note>;
   return (
-    <Table look="plain" head={["Field", base ? "Original" : "Default", "This job"]} className={styles.changes}>
+    <Table
+      label="Changed settings"
+      look="plain"
+      head={["Field", base ? "Original" : "Default", "This job"]}
+      className={styles.changes}
+    >
       {found.map(({ path, before, after }) => (
         <tr key={path}>
           <th scope="row">

@@ -3,11 +3,12 @@ import { type ReactNode, useState } from "react";
 import { Button } from "@/components/button";
 import { Note } from "@/components/card";
 import { Dialog } from "@/components/dialog";
-import { MenuButton } from "@/components/menu";
+import { MenuButton, type MenuEntry } from "@/components/menu";
 import { presetsQuery, templatesQuery } from "@/features/job-form/api";
 import { TemplateForm } from "@/features/job-form/ui/template-form";
 import { readSpec } from "@/features/job-form/model/exchange";
 import { type JsonObject, withValue } from "@/features/job-form/model/spec";
+import { paths } from "@/lib/address";
 import styles from "./form.module.css";
 
 interface StartProps {
@@ -39,7 +40,12 @@ export function Start({ spec, onSpec, children }: StartProps) {
     group: index === 0,
     onSelect: () => onSpec(template.spec as JsonObject, template.name),
   }));
-  const entries = [...recipes, ...own, { label: "Save as template…", group: true, onSelect: () => setSaving(true) }];
+  const entries: MenuEntry[] = [
+    ...recipes,
+    ...own,
+    { label: "Save as template…", group: true, onSelect: () => setSaving(true) },
+    ...(own.length ? [{ label: "Manage templates", to: paths.templates }] : []),
+  ];
   return (
     <>
       {entries.length > 0 && <MenuButton label="Templates" button="Templates ▾" entries={entries} />}

@@ -27,6 +27,7 @@ export function JobTable({ jobs, columns, sort, onSort, selected, onSelect, onTa
   const all = jobs.length > 0 && jobs.every((job) => selected.includes(job.id));
   return (
     <Table
+      label="Jobs"
       className={styles.jobs}
       head={[
         <th key="pick" scope="col" className={styles.pick}>

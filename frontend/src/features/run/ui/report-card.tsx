@@ -27,7 +27,11 @@ export function ReportCardTable({ card }: { card: ReportCard }) {
 function Slices({ card }: { card: ReportCard }) {
   const unit = card.of === "pairs" ? "Pairs" : "Thumbs";
   return (
-    <Table look="plain" head={[unit, "Number", "Accuracy", "95 % interval", "Confidence"]}>
+    <Table
+      label="Agreement with the labels"
+      look="plain"
+      head={[unit, "Number", "Accuracy", "95 % interval", "Confidence"]}
+    >
       {card.rows.map((row) => (
         <tr key={`${row.group}/${row.name}`}>
           <th scope="row">
@@ -51,7 +55,7 @@ const CALIBRATION = {
 
 function Calibration({ card }: { card: ReportCard }) {
   return (
-    <Table look="plain" head={CALIBRATION[card.of]}>
+    <Table label="Calibration" look="plain" head={CALIBRATION[card.of]}>
       {card.calibration.map((bin) => (
         <tr key={bin.low}>
           <th scope="row">{percent(bin.predicted, 1)}</th>

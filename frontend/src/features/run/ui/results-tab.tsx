@@ -57,7 +57,11 @@ function Comparison({ summary, sides }: { summary: Summary; sides: Sides }) {
   const pairs = PAIRS.filter(({ before, after }) => summary[before] !== undefined && summary[after] !== undefined);
   return (
     <Card aria-label="Before and after" title="Mean over the held-out prompts">
-      <Table look="plain" head={[<td key="none" />, sides.before, sides.after, "Change"]}>
+      <Table
+        label="Means over the held-out prompts"
+        look="plain"
+        head={[<td key="none" />, sides.before, sides.after, "Change"]}
+      >
         {pairs.map(({ label, before, after }) => (
           <Pair key={label} label={label} before={summary[before] ?? NaN} after={summary[after] ?? NaN} />
         ))}

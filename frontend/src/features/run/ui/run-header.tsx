@@ -29,7 +29,9 @@ export function RunHeader({ job, pulse, log }: RunHeaderProps) {
           <Link to={paths.jobs}>Jobs</Link>
         </nav>
         <h1 title={name}>{name}</h1>
-        <StatusBadge status={job.status} />
+        <span role="status" aria-label="State of the job">
+          <StatusBadge status={job.status} />
+        </span>
         <ConnectionState pulse={pulse} />
         <div className={styles.actions}>
           {job.started_at && (

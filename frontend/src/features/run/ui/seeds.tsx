@@ -14,7 +14,7 @@ export function Seeds({ job, log }: { job: Job; log: readonly JobEvent[] }) {
   const title = collapsed ? `${collapsed} of ${count(seeds.length, "seed")} collapsed` : count(seeds.length, "seed");
   return (
     <Card className={styles.seeds} aria-label="Seeds" title={title}>
-      <Table look="plain" head={["Seed", "Win rate", "KL", "Duration", "Result"]}>
+      <Table label="Seeds" look="plain" head={["Seed", "Win rate", "KL", "Duration", "Result"]}>
         {seeds.map((seed) => (
           <Row key={seed.seed} seed={seed} />
         ))}

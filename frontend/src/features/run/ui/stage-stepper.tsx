@@ -22,7 +22,7 @@ const STATES: Record<StageState, string> = {
 /** The stages in order, with their times and headline figures; choosing one shows its metrics and completions. */
 export function StageStepper({ stages, series, chosen, onChoose }: Props) {
   return (
-    <ol className={styles.stages}>
+    <ol className={styles.stages} aria-label="Stages">
       {stages.map((view) => (
         <li key={view.stage} className={styles[view.state]}>
           <button type="button" aria-pressed={view.stage === chosen} onClick={() => onChoose(view.stage)}>

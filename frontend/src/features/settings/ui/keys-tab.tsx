@@ -23,7 +23,7 @@ export function KeysTab() {
         own, so that you can revoke one without the others.
       </p>
       <NewKey />
-      <Table head={["Name", "Begins with", "Created", "Last used", "State"]}>
+      <Table label="API keys" head={["Name", "Begins with", "Created", "Last used", "State"]}>
         {query.data.map((key) => (
           <KeyRow key={key.id} item={key} />
         ))}

@@ -23,7 +23,7 @@ export function AnnotatorTable({ annotators }: { annotators: readonly AnnotatorP
   return (
     <section className={styles.people} aria-label="Annotators">
       <h2>Annotators</h2>
-      <Table head={COLUMNS}>
+      <Table label="Annotators" head={COLUMNS}>
         {annotators.map((one) => (
           <Row key={one.annotator} one={one} />
         ))}

@@ -102,7 +102,7 @@ function Sides({ round, sides }: { round: Round; sides: readonly RoundSide[] }) 
     <Card aria-label="Which model is preferred" title="Which model is preferred">
       <details open={round.status === "closed"}>
         <summary>{round.status === "closed" ? "By how much" : "Show it (better not before you have answered)"}</summary>
-        <Table look="plain" head={["Model", "Preferred", "Won / lost / tied"]}>
+        <Table label="Models" look="plain" head={["Model", "Preferred", "Won / lost / tied"]}>
           {sides.map((side, index) => (
             <tr key={index}>
               <th scope="row">{nameOf(round.policies?.[side.policy], side)}</th>

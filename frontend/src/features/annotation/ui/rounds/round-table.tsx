@@ -22,7 +22,7 @@ const HEAD = [
 
 export function RoundTable({ rounds }: { rounds: readonly Round[] }) {
   return (
-    <Table head={HEAD} className={styles.rounds}>
+    <Table label="Rounds" head={HEAD} className={styles.rounds}>
       {rounds.map((round) => (
         <Row key={round.id} round={round} />
       ))}

@@ -23,7 +23,7 @@ const HEAD = [
 
 export function DatasetTable({ datasets }: { datasets: readonly Dataset[] }) {
   return (
-    <Table head={HEAD} className={styles.table}>
+    <Table label="Datasets" head={HEAD} className={styles.table}>
       {datasets.map((dataset) => (
         <tr key={dataset.id}>
           <td className={styles.name}>

@@ -108,7 +108,7 @@ function Agreement({ agreement, people }: { agreement: NonNullable<ReportResult[
           ? whyNoAlpha(items)
           : `Krippendorff's α ${fixed(alpha)} over ${count(items, "pair")} with two judgements or more. 1 is full agreement, 0 is chance.`}
       </p>
-      <Table look="plain" head={["Annotator", "Rows", "Agrees with the others"]}>
+      <Table label="Annotators" look="plain" head={["Annotator", "Rows", "Agrees with the others"]}>
         {annotators.map((one) => (
           <tr key={one.annotator}>
             <th scope="row">{one.annotator}</th>

@@ -56,7 +56,7 @@ function RowNumber({ row, place }: { row: DatasetRow; place: Place }) {
   const address = writePlace(moved(place, { row: number, after: number - 1 })).toString();
   return (
     <>
-      <Link to={`?${address}`} title={`Row ${number}. A link to it.`}>
+      <Link to={`?${address}`} title={`Row ${number}. A link to it.`} aria-label={`Row ${number}`}>
         {number}
       </Link>
       {line !== number && <small title="Line of the source">line {line}</small>}
@@ -85,7 +85,7 @@ function RowTable({ rows, place, current, onCurrent }: RowTableProps) {
     )),
   ];
   return (
-    <Table bodies head={head} className={styles.table}>
+    <Table label="Rows" bodies head={head} className={styles.table}>
       {rows.map((row, index) => (
         <tbody key={row.row_number} data-row={row.row_number} tabIndex={-1}>
           {row.row_number === current ? (

@@ -5,12 +5,12 @@ import { ErrorNotice, Notice } from "@/components/notice";
 import { isPassing } from "@/lib/api/client";
 
 interface BoundaryProps {
-  /** Another address gets another try. */
+  /** Address of the page, or id of the tab. Another one gets another try. */
   address: string;
   children: ReactNode;
 }
 
-/** Shows an error of a page in its place, inside the frame. Code that could not be loaded is tried again. */
+/** Shows an error of a page or tab in its place. Code that could not be loaded is tried again. */
 export class Boundary extends Component<BoundaryProps, { error: unknown }> {
   override state: { error: unknown } = { error: null };
 
