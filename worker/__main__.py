@@ -1,5 +1,5 @@
 """`python -m worker` runs jobs. `python -m worker data` imports, indexes and reports on data. `python -m worker sweep`
-repairs the effects of lost workers. `python -m worker join` adds another machine to a worker's jobs. `check`, `check-data`
+repairs the effects of lost workers. `python -m worker background` does both in one process, as `proximal up` does. `python -m worker join` adds another machine to a worker's jobs. `check`, `check-data`
 and `check-sweep` exit with status 0 if the worker, the data worker or the sweeper of this machine is alive. The settings are
 environment variables; the configuration reference lists them.
 """
@@ -12,7 +12,7 @@ from collections.abc import Callable
 from core.errors import SettingsError
 from core.settings import Settings, get_machine_settings, get_settings
 from worker.health import data_worker_is_alive, sweeper_is_alive, worker_is_alive
-from worker.sweeper import sweep_until_stopped
+from worker.sweeper import sweep_until_stopped, sweeping
 
 
 # Each command imports its own part: the image of the API runs the sweeper, and has no packages that measure machines.
@@ -36,10 +36,16 @@ def _serve_data(settings: Settings) -> int:
     return claim.serve(settings)
 
 
+def _serve_background(settings: Settings) -> int:
+    with sweeping(settings):
+        return _serve_data(settings)
+
+
 COMMANDS: dict[str, Callable[[Settings], int]] = {
     "run": _serve_jobs,
     "data": _serve_data,
     "sweep": sweep_until_stopped,
+    "background": _serve_background,
     "check": lambda _: 0 if worker_is_alive() else 1,
     "check-data": lambda settings: 0 if data_worker_is_alive(settings) else 1,
     "check-sweep": lambda settings: 0 if sweeper_is_alive(settings) else 1,

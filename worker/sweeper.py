@@ -1,7 +1,11 @@
 """`python -m worker sweep`: repairs the effects of lost workers and lost messages, and deletes expired data."""
 
 import logging
+import os
+import signal
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from core import idempotency, tasks
 from core.blobs import BlobStore, blob_store
@@ -21,7 +25,7 @@ from core.scheduling.shares import repair_shares
 from core.settings import Settings
 from core.uploads.store import sweep_uploads
 from worker.health import note_sweep
-from worker.process import DATABASE_UNAVAILABLE, StopRequest
+from worker.process import DATABASE_UNAVAILABLE, PeriodicThread, StopRequest
 
 _HOUR = 3600.0
 log = logging.getLogger(__name__)
@@ -34,17 +38,48 @@ def sweep_until_stopped(settings: Settings) -> int:
     hourly = HourlySweep()
     log.info("sweeping every %g s", settings.sweep_seconds)
     while not stop.requested:
-        try:
-            sweep_jobs(settings)
-            sweep_data(settings)
-            hourly.sweep(settings)
-            note_sweep(settings)
-        except DATABASE_UNAVAILABLE as error:
-            log.warning("the database does not answer: %s", error)
-        except OSError as error:
-            log.warning("the blob store does not answer: %s", error)
+        _sweep(settings, hourly)
         stop.pause(settings.sweep_seconds)
     return 0
+
+
+@contextmanager
+def sweeping(settings: Settings) -> Iterator[None]:
+    """Sweep in a thread of this process, which saves the memory of another one.
+
+    An unexpected error ends the process, as it would end a sweeper of its own. The supervisor starts it again.
+    """
+    hourly = HourlySweep()
+
+    def action() -> bool:
+        failed = True
+        try:
+            _sweep(settings, hourly)
+            failed = False
+        finally:
+            if failed:
+                os.kill(os.getpid(), signal.SIGTERM)
+        return True
+
+    thread = PeriodicThread("sweeper", settings.sweep_seconds, action)
+    log.info("sweeping every %g s", settings.sweep_seconds)
+    thread.start()
+    try:
+        yield
+    finally:
+        thread.stop()
+
+
+def _sweep(settings: Settings, hourly: "HourlySweep") -> None:
+    try:
+        sweep_jobs(settings)
+        sweep_data(settings)
+        hourly.sweep(settings)
+        note_sweep(settings)
+    except DATABASE_UNAVAILABLE as error:
+        log.warning("the database does not answer: %s", error)
+    except OSError as error:
+        log.warning("the blob store does not answer: %s", error)
 
 
 def sweep_jobs(settings: Settings) -> SweepResult:

@@ -55,7 +55,7 @@ def _start(options: Options, supervisor: Supervisor, say: Say) -> str:
     # A process of its own: the supervisor runs for days, and need not keep the packages of the database in memory.
     with ProcessPoolExecutor(1, get_context("fork")) as pool:
         key = pool.submit(_prepare, servers.database_url, options.folder).result()
-    say("Starting the API, the sweeper, the data worker and the worker")
+    say("Starting the API, the data worker and the worker")
     start_our_own(options, servers, supervisor)
     return key
 

@@ -47,7 +47,7 @@ def start_servers(folder: DataFolder, supervisor: Supervisor, say: Say) -> Serve
 
 
 def start_our_own(options: Options, servers: Servers, supervisor: Supervisor) -> None:
-    """Start the API, the sweeper, the data worker and the workers, each with its own log."""
+    """Start the API, the data worker, which sweeps as well, and the workers, each with its own log."""
     folder = options.folder
     addresses = {"DATABASE_URL": servers.database_url, "REDIS_URL": servers.redis_url}
     models = ":".join(map(str, options.model_folders))
@@ -62,8 +62,7 @@ def start_our_own(options: Options, servers: Servers, supervisor: Supervisor) ->
         supervisor.start(Service(name, launch, grace=grace))
 
     start("api", "api", "--host", options.host, "--port", str(options.port))
-    start("sweeper", "worker", "sweep")
-    start("data-worker", "worker", "data")
+    start("data-worker", "worker", "background")
     machine = os.environ.get("PROXIMAL_WORKER_NAME") or socket.gethostname()
     for number in range(1, options.workers + 1):
         suffix = "" if number == 1 else f"-{number}"

@@ -105,6 +105,8 @@ class Postgres:
             "shared_buffers": "64MB",
             "max_connections": "100",
             "timezone": "UTC",
+            "io_workers": "1",  # each process takes 4 MiB, also while the platform is idle
+            "max_logical_replication_workers": "0",
             **self._settings,
         }
         command = [str(postgres_program("postgres")), "-D", str(self._data)]

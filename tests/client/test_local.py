@@ -22,8 +22,7 @@ PARTS = {
     "Redis": "valkey-server",
     "api": "-m api",
     "worker": "-m worker",
-    "data-worker": "-m worker data",
-    "sweeper": "-m worker sweep",
+    "data-worker": "-m worker background",
 }
 
 

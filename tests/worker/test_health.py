@@ -1,9 +1,13 @@
 """Health checks of workers and the sweeper."""
 
 import os
+import signal
 import time
 
+import pytest
+
 from core.settings import Settings
+from tests.waiting import eventually
 from worker.health import (
     WorkerHeartbeat,
     data_worker_is_alive,
@@ -13,6 +17,7 @@ from worker.health import (
     sweeper_is_alive,
     worker_is_alive,
 )
+from worker.sweeper import sweeping
 
 
 def test_a_worker_is_alive_while_it_is_present(settings: Settings) -> None:
@@ -41,3 +46,13 @@ def test_data_worker_is_alive_while_it_reports(settings: Settings) -> None:
     note_data_worker(settings)
     forget_data_worker(settings)
     assert not data_worker_is_alive(settings)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_failed_sweep_in_a_thread_ends_the_process(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its supervisor starts it again. Otherwise the platform would go on without a sweeper."""
+    killed: list[tuple[int, int]] = []
+    monkeypatch.setattr("worker.sweeper.os.kill", lambda *arguments: killed.append(arguments))
+    monkeypatch.setattr("worker.sweeper.sweep_jobs", lambda _: 1 / 0)
+    with sweeping(settings.model_copy(update={"sweep_seconds": 0.01})):
+        eventually(lambda: killed == [(os.getpid(), signal.SIGTERM)], 5)
