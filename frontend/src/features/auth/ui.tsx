@@ -42,7 +42,13 @@ export function SessionGate({ linkCode, children }: { linkCode: string | null; c
       </div>
     );
   }
-  if (waiting || session.isPending) return <div className={styles.page} role="status" aria-label="Signing in" />;
+  // The same bar as in index.html, so that nothing flashes before the page comes.
+  if (waiting || session.isPending)
+    return (
+      <div className="boot" role="status" aria-label="Signing in">
+        Proximal
+      </div>
+    );
   return <SignInPage refusedLink={link.isError} />;
 }
 
