@@ -58,6 +58,9 @@ def test_search_opens_a_job_by_the_keyboard_alone(new_page: NewPage, finished_jo
     assert violations(page) == []
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="Tiny")).to_be_visible()
+    page.get_by_label("Breadcrumb").get_by_role("link", name="Jobs").press("Enter")
+    expect(page.get_by_role("heading", name="Jobs")).to_be_visible()
+    expect(page.get_by_role("main")).to_be_focused()
     expect(page.get_by_role("dialog")).to_have_count(0)
     page.keyboard.press("?")
     expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()
@@ -87,3 +90,4 @@ def test_compared_runs_show_figures_and_differences(
     assert violations(page) == []
     page.get_by_role("button", name="Remove").first.click()
     expect(figures.locator("tbody tr")).to_have_count(1)
+    expect(page.get_by_role("group", name="Runs")).to_be_focused()

@@ -1,5 +1,5 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { Suspense } from "react";
+import { type RefObject, Suspense, useEffect, useRef } from "react";
 import { Link, NavLink, Outlet, useLocation } from "react-router";
 import { NewVersion } from "@/app/new-version";
 import { Notifier } from "@/app/notifier";
@@ -19,6 +19,9 @@ import { useLink } from "@/lib/live/use-live";
 import styles from "./shell.module.css";
 
 export function Shell() {
+  const main = useRef<HTMLElement>(null);
+  const { pathname } = useLocation();
+  useKeptFocus(main, pathname);
   return (
     <>
       <a className={styles.skip} href="#main">
@@ -47,9 +50,9 @@ export function Shell() {
       </header>
       <NewVersion />
       <Notifier />
-      <main id="main" className={styles.main} tabIndex={-1}>
+      <main id="main" ref={main} className={styles.main} tabIndex={-1}>
         {/* The code of the first page may be on its way; later, the page before stays until the next one is there. */}
-        <Boundary address={useLocation().pathname}>
+        <Boundary address={pathname}>
           <Suspense fallback={<Loading />}>
             <Outlet />
           </Suspense>
@@ -58,6 +61,18 @@ export function Shell() {
       <Toasts />
     </>
   );
+}
+
+/** Moves the focus to the content when a link was followed whose page is gone, so that a screen reader reads the new page. */
+function useKeptFocus(main: RefObject<HTMLElement | null>, pathname: string): void {
+  const shown = useRef(pathname);
+  useEffect(() => {
+    if (shown.current === pathname) return;
+    shown.current = pathname;
+    const focused = document.activeElement;
+    if (!focused || focused === document.body || !focused.checkVisibility())
+      main.current?.focus({ preventScroll: true });
+  }, [main, pathname]);
 }
 
 /** The list of jobs is at the root, so the address alone does not mark the pages below it. */

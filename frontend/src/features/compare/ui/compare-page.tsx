@@ -1,5 +1,5 @@
 import { useQueries } from "@tanstack/react-query";
-import { Suspense, useMemo, useState } from "react";
+import { Suspense, useMemo, useRef, useState } from "react";
 import { Link } from "react-router";
 import { lineSample } from "@/charts/palette";
 import { loadable } from "@/components/loadable";
@@ -38,19 +38,31 @@ export function ComparePage() {
   const jobs = queries.flatMap(({ data }) => data ?? []);
   const failed = queries.find(({ isError }) => isError);
   /** Whether the first runs have their names. Until then the row is invisible, because names change the widths in it. */
+  const chips = useRef<HTMLDivElement>(null);
   const [named, setNamed] = useState(false);
   if (!named && !queries.some(({ isPending }) => isPending)) setNamed(true);
   return (
     <>
       <PageHeader title="Compare runs" parent={{ to: paths.jobs, label: "Jobs" }} />
-      <div className={styles.runs} style={named ? undefined : { visibility: "hidden" }} data-wide>
+      <div
+        ref={chips}
+        role="group"
+        aria-label="Runs"
+        tabIndex={-1}
+        className={styles.runs}
+        style={named ? undefined : { visibility: "hidden" }}
+        data-wide
+      >
         {ids.map((id, index) => (
           <RunChip
             key={id}
             id={id}
             job={queries[index]?.data}
             colour={index}
-            onRemove={() => set("runs", ids.filter((one) => one !== id).join(","))}
+            onRemove={() => {
+              chips.current?.focus(); // The button is about to go.
+              set("runs", ids.filter((one) => one !== id).join(","));
+            }}
           />
         ))}
       </div>

@@ -1,6 +1,14 @@
 import { expect, test } from "vitest";
 import { leafText, readLeaf, standardText } from "@/features/job-form/model/leaf";
-import { defaultsOf, fieldsOf, labelOf, type Leaf, leaves, optionalPaths } from "@/features/job-form/model/schema";
+import {
+  defaultsOf,
+  fieldsOf,
+  firstSentence,
+  labelOf,
+  type Leaf,
+  leaves,
+  optionalPaths,
+} from "@/features/job-form/model/schema";
 import type { JsonObject } from "@/features/job-form/model/spec";
 import { readVariation, sweepOf } from "@/features/job-form/model/sweep";
 
@@ -87,4 +95,10 @@ test("the number of jobs of a sweep", () => {
   expect(sweepOf({ rate: "0.1 to 0.2" }, LEAVES, null)).toMatchObject({ jobs: null, isRandom: true });
   expect(sweepOf({ rate: "0.1 to 0.2" }, LEAVES, 4).jobs).toBe(4);
   expect(sweepOf({ rate: "fast" }, LEAVES, null).problems).toEqual({ rate: "Enter a number." });
+});
+
+test("a reference does not end the first sentence", () => {
+  expect(firstSentence("Mean 0 (Stiennon et al. 2020), or unchanged. `none` keeps odds.")).toBe(
+    "Mean 0 (Stiennon et al. 2020), or unchanged.",
+  );
 });

@@ -158,3 +158,6 @@ const optionals = (fields: readonly Field[]): string[] =>
   fields.flatMap((field) =>
     field.type === "group" ? [...(field.optional ? [field.path] : []), ...optionals(field.fields)] : [],
   );
+
+/** The first sentence of a description. The full stop of "et al. 2020" ends none. */
+export const firstSentence = (text: string): string => text.split(/(?<=\.)\s(?=[^\d\s])/, 1)[0] ?? "";

@@ -4,7 +4,7 @@ import { InfoTip } from "@/components/popover";
 import { Prose } from "@/components/text";
 import { leafText, readLeaf, standardText } from "@/features/job-form/model/leaf";
 import { problemsAt } from "@/features/job-form/model/problems";
-import type { Leaf } from "@/features/job-form/model/schema";
+import { firstSentence, type Leaf } from "@/features/job-form/model/schema";
 import { type Json, same, valueAt } from "@/features/job-form/model/spec";
 import { controlId, useForm } from "@/features/job-form/ui/form-context";
 import styles from "./form.module.css";
@@ -57,7 +57,7 @@ function Frame({ leaf, value, before, compared, children }: FrameProps) {
   const own = problemsAt(problems, leaf.path);
   const fault = variationProblems[leaf.path];
   const isChanged = compared ? !same(value, before) : value !== undefined;
-  const [first = ""] = leaf.help.split(/(?<=\.)\s/);
+  const first = firstSentence(leaf.help);
   const id = controlId(leaf.path);
   return (
     <div
