@@ -57,6 +57,25 @@ def test_every_charted_metric_has_a_chart(new_page: NewPage, finished_job: str, 
         assert "`" not in box.inner_text()
         page.keyboard.press("Escape")
         expect(box).to_have_count(0)
+    if stage == "ppo":
+        _opens_completions(page)
+
+
+def _opens_completions(page: Page) -> None:
+    """A click on a point shows the completions of its step, and so does Enter at the crosshair. The run has one step."""
+    expect(page.locator("article:has(.uplot canvas)").first).to_be_visible()
+    hover(page, "Reward", 0.98)
+    page.mouse.down()
+    page.mouse.up()
+    page.wait_for_url(re.compile("tab=completions&step=1"))
+    page.mouse.move(0, 0)
+    page.go_back()
+    chart = page.get_by_role("slider", name=re.compile("^Reward: arrow keys"))
+    chart.focus()
+    chart.press("End")
+    expect(chart).to_have_attribute("aria-valuenow", "1")
+    chart.press("Enter")
+    page.wait_for_url(re.compile("tab=completions&step=1"))
 
 
 def test_the_read_out_is_the_drawn_point(new_page: NewPage, finished_job: str, client: Client) -> None:

@@ -162,13 +162,13 @@ export class ChartPlot {
 
   private readonly select = (plot: uPlot): void => selected(plot, this.group);
 
-  private readonly press = (plot: uPlot, event: MouseEvent): boolean =>
-    pressed(plot, event, this.group, (position) => this.choose(position));
+  private readonly press = (plot: uPlot, event: MouseEvent) =>
+    pressed(plot, event, this.group, (at) => this.choose(at));
 
-  private choose(position: number): void {
+  choose(position: number | null): void {
     const positions = this.drawn.chart.data[0];
-    const step = positions[nearest(positions, position)];
-    if (step !== undefined && this.input?.shared.settings.axis === "step") this.input.shared.onPoint?.(step);
+    const at = position === null ? undefined : positions[nearest(positions, position)];
+    if (at !== undefined) this.input?.shared.onPoint?.(at);
   }
 
   private set(drawn: Drawn): void {

@@ -15,6 +15,7 @@ import type { Healthy } from "@/charts/healthy";
 import { Legend, legendText } from "@/charts/legend";
 import { useScheme } from "@/charts/palette";
 import { pressedKey, useWheel } from "@/charts/pointer";
+import { useTouch } from "@/charts/touch";
 import styles from "./charts.module.css";
 import "uplot/dist/uPlot.min.css";
 
@@ -58,6 +59,7 @@ export function Chart({ title, lines, unit = "", healthy = null, height = PLOT_H
     if (visible) plot.update({ lines, unit, healthy, height, shared, scheme });
   });
   useWheel(host, shared.group);
+  useTouch(host, shared.group);
   const walk = (event: KeyboardEvent<HTMLDivElement>) => {
     if (!pressedKey(plot, shared.group, event)) return;
     event.preventDefault();
@@ -85,7 +87,7 @@ export function Chart({ title, lines, unit = "", healthy = null, height = PLOT_H
         tabIndex={0}
         role="slider"
         aria-valuenow={0}
-        aria-label={`${title}: arrow keys move the crosshair`}
+        aria-label={`${title}: arrow keys move the crosshair${shared.pointHint && `, Enter: ${shared.pointHint}`}`}
         onKeyDown={walk}
       />
     </article>

@@ -3,7 +3,8 @@
  *
  * `useChartView()` returns the settings, which are kept in the address of the page, and a function that changes them.
  * `Charts` makes one group. `span` is the extent of all the data, in units of the axis: `spanOf(series, along)`.
- * `marks` are vertical lines (see marks.ts). `onPoint` is called with the step of a point that is clicked.
+ * `marks` are vertical lines (see marks.ts). `onPoint` is called with the position of a point that is
+ * clicked, or chosen with Enter. `pointHint` describes this.
  * `ChartToolbar` has the controls of a group. `axes` names the axes that the data offers (see axis.ts).
  * `Chart` is one chart with its title and legend. `lines` are objects with `key`, `label` and `series` (see `ChartLine`).
  *
@@ -13,7 +14,7 @@
  *
  * A chart is drawn when it is on the screen. `onVisible` reports this to the parent, which may fetch its data then. A drag
  * zooms. A drag with Shift and a horizontal wheel pan. A wheel with Ctrl zooms. A double click and Escape show the whole axis.
- * The arrow keys move the crosshair.
+ * The arrow keys move the crosshair. Two fingers zoom, and one moves the shown part.
  */
 import { type ReactNode, useEffect, useMemo, useState } from "react";
 import { around, type Range } from "@/charts/axis";
@@ -31,14 +32,17 @@ interface ChartsProps {
   /** Positions of the steps on the axis; null where it shows steps. */
   along?: Along | null;
   marks?: readonly Mark[];
-  /** Called with the step of a point that is clicked. */
-  onPoint?: (step: number) => void;
+  /** Called with the position of a point that is clicked, or chosen with Enter. Pass the same function each time. */
+  onPoint?: ((position: number) => void) | undefined;
+  /** The effect of `onPoint`, such as "show the completions of the step". */
+  pointHint?: string;
   children: ReactNode;
 }
 
 const NO_MARKS: readonly Mark[] = [];
 
-export function Charts({ view, onView, span, along = null, marks = NO_MARKS, onPoint, children }: ChartsProps) {
+export function Charts({ view, onView, span, along = null, marks = NO_MARKS, ...props }: ChartsProps) {
+  const { onPoint, pointHint = "", children } = props;
   const [group] = useState(() => new ChartGroup());
   const { axis, smoothing, scale, clip } = view;
   const { from = 0, to = 1 } = span ?? {};
@@ -57,8 +61,8 @@ export function Charts({ view, onView, span, along = null, marks = NO_MARKS, onP
     [marks, along],
   );
   const shared = useMemo(
-    () => ({ group, settings: { axis, smoothing, scale, clip }, along, marks: placed, onPoint }),
-    [group, axis, smoothing, scale, clip, along, placed, onPoint],
+    () => ({ group, settings: { axis, smoothing, scale, clip }, along, marks: placed, onPoint, pointHint }),
+    [group, axis, smoothing, scale, clip, along, placed, onPoint, pointHint],
   );
   return <ChartGroupContext value={shared}>{children}</ChartGroupContext>;
 }

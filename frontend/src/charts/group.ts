@@ -153,8 +153,10 @@ export interface ChartsShared {
   /** Positions of the steps on the axis; null where the axis shows steps. */
   readonly along: Along | null;
   readonly marks: readonly PlacedMark[];
-  /** Called with the step of a point that is clicked. */
-  readonly onPoint?: ((step: number) => void) | undefined;
+  /** Called with the position of a point that is clicked, or chosen with Enter. */
+  readonly onPoint?: ((position: number) => void) | undefined;
+  /** The effect of `onPoint`, for people; empty without it. */
+  readonly pointHint: string;
 }
 
 export const ChartGroupContext = createContext<ChartsShared | null>(null);

@@ -10,14 +10,6 @@ export interface Mark {
   readonly text: string;
 }
 
-export const MARK_NAMES: Record<MarkKind, string> = {
-  checkpoint: "Checkpoints",
-  evaluation: "Evaluations",
-  knob: "Changed settings",
-  finding: "Findings",
-  pause: "Pauses and resumes",
-};
-
 const NEAR = 5;
 /** Lines of one kind closer than this are drawn as one. */
 const APART = 4;
@@ -26,7 +18,18 @@ const APART = 4;
 export function markText(plot: uPlot, marks: readonly PlacedMark[], position: number): string | null {
   const left = plot.valToPos(position, "x");
   const near = marks.filter((mark) => Math.abs(plot.valToPos(mark.at, "x") - left) <= NEAR);
-  return near.length ? [...new Set(near.map((mark) => mark.text))].slice(0, 3).join(" · ") : null;
+  return near.length ? counted(near.map((mark) => mark.text)) : null;
+}
+
+const MOST_TEXTS = 3;
+
+/** The different texts with how often each occurs, the most frequent first. */
+export function counted(texts: readonly string[]): string {
+  const counts = new Map<string, number>();
+  for (const text of texts) counts.set(text, (counts.get(text) ?? 0) + 1);
+  const sorted = [...counts].sort(([, a], [, b]) => b - a);
+  const shown = sorted.slice(0, MOST_TEXTS).map(([text, times]) => (times > 1 ? `${text} ×${times}` : text));
+  return [...shown, ...(sorted.length > MOST_TEXTS ? [`${sorted.length - MOST_TEXTS} more`] : [])].join(" · ");
 }
 
 /** A mark with its position on the axis. */
@@ -34,9 +37,10 @@ export interface PlacedMark extends Mark {
   readonly at: number;
 }
 
-const DASHES: Record<MarkKind, readonly number[]> = {
+/** Evaluations are many, and have an arrow without a line. */
+const DASHES: Record<MarkKind, readonly number[] | null> = {
   checkpoint: [1, 4],
-  evaluation: [1, 4],
+  evaluation: null,
   knob: [],
   finding: [4, 3],
   pause: [8, 4],
@@ -60,11 +64,14 @@ export function drawMarks(plot: uPlot, marks: readonly PlacedMark[], palette: Pa
     const colour = colourOf(kind, palette);
     ctx.globalAlpha = 0.6;
     ctx.strokeStyle = colour;
-    ctx.setLineDash(DASHES[kind].map((length) => length * pixel));
-    ctx.beginPath();
-    ctx.moveTo(x, bbox.top);
-    ctx.lineTo(x, bbox.top + bbox.height);
-    ctx.stroke();
+    const dashes = DASHES[kind];
+    if (dashes) {
+      ctx.setLineDash(dashes.map((length) => length * pixel));
+      ctx.beginPath();
+      ctx.moveTo(x, bbox.top);
+      ctx.lineTo(x, bbox.top + bbox.height);
+      ctx.stroke();
+    }
     ctx.globalAlpha = 1;
     ctx.fillStyle = colour;
     ctx.beginPath();

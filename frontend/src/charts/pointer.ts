@@ -2,6 +2,7 @@ import { type KeyboardEvent, type RefObject, useEffect } from "react";
 import type uPlot from "uplot";
 import type { ChartPlot } from "@/charts/chart-plot";
 import type { ChartGroup } from "@/charts/group";
+import { isTap } from "@/charts/touch";
 
 const LEAST_DRAG = 6;
 
@@ -14,9 +15,13 @@ export function selected(plot: uPlot, group: ChartGroup): void {
   group.setView({ from: plot.posToVal(left, "x"), to: plot.posToVal(left + width, "x") });
 }
 
+let waiting: ReturnType<typeof setTimeout> | undefined;
+/** A second press within this time is a double click. */
+const DOUBLE_MS = 300;
+
 /**
  * With Shift, dragging moves the shown part; then it returns true. A press that is released in its place calls `choose` with the
- * position.
+ * position, unless it is a tap or a part of a double click.
  */
 export function pressed(
   plot: uPlot,
@@ -24,6 +29,7 @@ export function pressed(
   group: ChartGroup,
   choose: (position: number) => void,
 ): boolean {
+  clearTimeout(waiting);
   const pans = event.shiftKey && group.isZoomed();
   let latest = event.clientX;
   const move = ({ clientX }: MouseEvent) => {
@@ -32,8 +38,9 @@ export function pressed(
   };
   const up = (released: MouseEvent) => {
     document.removeEventListener("mousemove", move);
-    const position = group.getCursor();
-    if (!pans && Math.abs(released.clientX - event.clientX) < LEAST_DRAG && position !== null) choose(position);
+    const position = plot.posToVal(released.clientX - plot.over.getBoundingClientRect().left, "x");
+    const isInPlace = !pans && Math.abs(released.clientX - event.clientX) < LEAST_DRAG;
+    if (isInPlace && event.detail < 2 && !isTap()) waiting = setTimeout(() => choose(position), DOUBLE_MS);
   };
   document.addEventListener("mousemove", move);
   document.addEventListener("mouseup", up, { once: true });
@@ -58,6 +65,7 @@ export function pressedKey(
   if (by && shiftKey) group.pan(Math.sign(by) * PAN);
   else if (by) plot.step(by);
   else if (ZOOMS[key]) group.zoom(ZOOMS[key], group.getCursor() ?? (from + to) / 2);
+  else if (key === "Enter") plot.choose(group.getCursor());
   else if (key === "Home") group.setCursor(from);
   else if (key === "End") group.setCursor(to);
   else if (key === "Escape" && group.isZoomed()) group.setView(null);

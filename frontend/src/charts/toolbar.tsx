@@ -1,5 +1,6 @@
 import type { ReactNode } from "react";
 import { AXIS_NAMES, type AxisKind, positionText } from "@/charts/axis";
+import { useCharts } from "@/charts/group";
 import { type ChartView, MOST_SMOOTHING } from "@/charts/settings";
 import type { ScaleKind } from "@/charts/y-scale";
 import styles from "./charts.module.css";
@@ -19,6 +20,7 @@ const SCALES = ["linear", "log", "symlog"] as const;
 /** Smoothing, axes and zoom of a group of charts. */
 export function ChartToolbar({ view, onChange, axes, children }: ChartToolbarProps) {
   const shown = view.view;
+  const { pointHint } = useCharts();
   return (
     <div className={styles.toolbar} role="group" aria-label="How the charts are drawn">
       <label>
@@ -52,6 +54,7 @@ export function ChartToolbar({ view, onChange, axes, children }: ChartToolbarPro
         Clip outliers
       </label>
       {children}
+      {pointHint && <small className={styles.hint}>Click a point: {pointHint}</small>}
       {shown && (
         <button type="button" className={styles.all} onClick={() => onChange({ view: null })}>
           {positionText(view.axis, shown.from)} to {positionText(view.axis, shown.to)}: show all

@@ -1,9 +1,14 @@
-const INVISIBLE = /[\p{Cc}\p{Bidi_Control}\u200b\u2060\ufeff]/gu;
+/** The flag of a part of a country: a black flag with tags. Tags elsewhere are a hidden text. */
+const FLAG = /\u{1F3F4}[\u{E0020}-\u{E007E}]{1,6}\u{E007F}/u;
+/** Joined letters and emoji keep their joiners and the sixteen common variation selectors. */
+const IGNORED = /(?!\p{Join_Control}|[\ufe00-\ufe0f])\p{Default_Ignorable_Code_Point}/u;
+const CONTROL = /[\p{Cc}\u2028\u2029\ufff9-\ufffb]/u;
+const INVISIBLE = new RegExp([FLAG, IGNORED, CONTROL].map(({ source }) => source).join("|"), "gu");
 const CONTROL_PICTURES = 0x2400;
 
 /** The text with a visible sign for each character that is invisible or reverses the text. Line breaks and tabs are kept. */
 export const visible = (text: string): string =>
-  text.replace(INVISIBLE, (character) => (character === "\n" || character === "\t" ? character : signOf(character)));
+  text.replace(INVISIBLE, (found) => (found === "\n" || found === "\t" || FLAG.test(found) ? found : signOf(found)));
 
 function signOf(character: string): string {
   const code = character.codePointAt(0) ?? 0;

@@ -8,7 +8,7 @@ import { Table } from "@/components/table";
 import { Prose } from "@/components/text";
 import { bestOf } from "@/features/completions/model/frontier";
 import { BestCheckpoint, Verdict } from "@/features/completions/ui/verdict";
-import { checkpointsQuery } from "@/features/jobs/api";
+import { canBranch, checkpointsQuery } from "@/features/jobs/api";
 import type { JobEvent } from "@/lib/api/types";
 import { type Evaluation, evaluationsOf, panelsOf } from "@/lib/evaluations";
 import { measured, percent } from "@/lib/format";
@@ -43,7 +43,13 @@ export function OverOptimisation({ jobId, series, log, judged, waiting }: OverOp
   return (
     <div className={styles.page}>
       <Verdict points={points} judged={judged} />
-      {best && <BestCheckpoint jobId={jobId} best={best} />}
+      {best && (
+        <BestCheckpoint
+          jobId={jobId}
+          best={best}
+          resumable={checkpoints.find((one) => one.stage === "ppo" && one.step === best.step && canBranch(one))}
+        />
+      )}
       <Card title="Score and judge by distance from the start">
         <Note>
           Each point is an evaluation on held-out prompts, in the order of the steps. To the right, the policy is

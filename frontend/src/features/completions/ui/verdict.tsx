@@ -5,8 +5,9 @@ import { DownloadIcon } from "@/components/icons";
 import { Notice } from "@/components/notice";
 import { Prose } from "@/components/text";
 import { type Best, type Finding, overOptimisation } from "@/features/completions/model/frontier";
-import { canBranch, checkpointDownload } from "@/features/jobs/api";
+import { checkpointDownload } from "@/features/jobs/api";
 import { paths } from "@/lib/address";
+import type { Checkpoint } from "@/lib/api/types";
 import type { Evaluation } from "@/lib/evaluations";
 import { measured, percent } from "@/lib/format";
 import styles from "./over-optimisation.module.css";
@@ -43,17 +44,31 @@ function sentence({ step, gold, goldThen, goldNow, scoreThen, scoreNow }: Findin
   );
 }
 
-export function BestCheckpoint({ jobId, best: { step, winRate, checkpoint } }: { jobId: string; best: Best }) {
+interface BestCheckpointProps {
+  jobId: string;
+  best: Best;
+  /** A checkpoint of that step from which a run can continue. */
+  resumable: Checkpoint | undefined;
+}
+
+/** Names the best checkpoint, with the ways to use it. Without the state of the run a new job starts from its weights. */
+export function BestCheckpoint({ jobId, best: { step, winRate, checkpoint }, resumable }: BestCheckpointProps) {
   return (
     <p className={styles.best}>
       <span>
         Best checkpoint: <b>step {step}</b>
         {winRate !== null && `, win rate ${percent(winRate, 1)}`}
       </span>
-      {checkpoint && canBranch(checkpoint) && (
-        <Link className={buttonClass()} to={paths.newJob({ branch: jobId, checkpoint: checkpoint.id })}>
+      {resumable ? (
+        <Link className={buttonClass()} to={paths.newJob({ branch: jobId, checkpoint: resumable.id })}>
           Branch from it
         </Link>
+      ) : (
+        checkpoint && (
+          <Link className={buttonClass()} to={paths.newJob({ set: JSON.stringify({ "model.path": checkpoint.id }) })}>
+            New job from its weights
+          </Link>
+        )
       )}
       {checkpoint ? (
         <a

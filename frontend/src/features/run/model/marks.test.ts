@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { marksOf } from "@/features/run/model/marks";
+import { counted } from "@/charts/marks";
+import { evaluatedSteps, marksOf } from "@/features/run/model/marks";
 import type { JobEvent } from "@/lib/api/types";
 
 let seq = 0;
@@ -28,4 +29,16 @@ test("events of the stage are marked at their steps, each once", () => {
     { step: 8, kind: "pause", text: "Resumed" },
   ]);
   expect(marksOf(log, "sft")).toEqual([{ step: 4, kind: "checkpoint", text: "Checkpoint" }]);
+});
+
+test("held-out evaluations are marked, unless nearly every step has one", () => {
+  const loss = { steps: [1, 2, 3, 4, 5, 6] };
+  expect(evaluatedSteps({ loss, "eval/score": { steps: [3, 6] }, "eval/kl": { steps: [6] } })).toEqual([3, 6]);
+  expect(marksOf([], "sft", [3])).toEqual([{ step: 3, kind: "evaluation", text: "Held-out evaluation" }]);
+  expect(evaluatedSteps({ loss, "eval/loss": { steps: [2, 4, 6] } })).toEqual([]);
+});
+
+test("marks close together are counted", () => {
+  const texts = ["a", "Finding: KL high", "b", "Finding: KL high", "c"];
+  expect(counted(texts)).toBe("Finding: KL high ×2 · a · b · 1 more");
 });

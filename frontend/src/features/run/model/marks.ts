@@ -2,9 +2,13 @@ import type { Mark, MarkKind } from "@/charts/marks";
 import type { JobEvent } from "@/lib/api/types";
 import { number } from "@/lib/format";
 
-/** The events of a stage that its charts mark, each once. A pause names no step, so it belongs to the last event before it. */
-export function marksOf(log: readonly JobEvent[], stage: string): Mark[] {
+/**
+ * The events of a stage that its charts mark, each once, and its evaluations. A pause names no step, so it belongs to the last
+ * event before it.
+ */
+export function marksOf(log: readonly JobEvent[], stage: string, evaluated: readonly number[] = []): Mark[] {
   const marks = new Map<string, Mark>();
+  for (const step of evaluated) marks.set(`${step}`, { step, kind: "evaluation", text: "Held-out evaluation" });
   let latest: { stage: string; step: number } | null = null;
   for (const event of log) {
     if (event.stage !== null && event.step !== null) latest = { stage: event.stage, step: event.step };
@@ -14,6 +18,20 @@ export function marksOf(log: readonly JobEvent[], stage: string): Mark[] {
     marks.set(`${kind} ${at.step} ${text}`, { step: at.step, kind, text });
   }
   return [...marks.values()].sort((a, b) => a.step - b.step);
+}
+
+/** Evaluations at more than this share of the steps are not marked: the charts would be full of lines. */
+const MOST_EVALUATED = 0.34;
+
+/** The steps with held-out measurements, of metrics that begin with `eval/`; none if nearly every step has some. */
+export function evaluatedSteps(series: Readonly<Record<string, { readonly steps: readonly number[] }>>): number[] {
+  const steps = new Set<number>();
+  let most = 0;
+  for (const [name, { steps: own }] of Object.entries(series)) {
+    if (name.startsWith("eval/")) for (const step of own) steps.add(step);
+    else most = Math.max(most, own.length);
+  }
+  return steps.size > MOST_EVALUATED * most ? [] : [...steps].sort((a, b) => a - b);
 }
 
 function markOf(event: JobEvent): [MarkKind, string] | null {

@@ -1,4 +1,4 @@
-import { useMemo, useState } from "react";
+import { useCallback, useMemo, useState } from "react";
 import { Charts, spanOf } from "@/charts/charts";
 import type { Series } from "@/charts/series";
 import { useChartView } from "@/charts/settings";
@@ -6,7 +6,7 @@ import { ChartToolbar } from "@/charts/toolbar";
 import { Notice } from "@/components/notice";
 import { alongOf, axesOf, positionsOn, stepsOf } from "@/features/run/model/axes";
 import { chartSpecs } from "@/features/run/model/chart-specs";
-import { marksOf } from "@/features/run/model/marks";
+import { evaluatedSteps, marksOf } from "@/features/run/model/marks";
 import { useMeanings } from "@/features/run/model/meanings";
 import { ChartCard, type ChartCardProps } from "@/features/run/ui/chart-card";
 import { ChartGrid } from "@/features/run/ui/chart-grid";
@@ -22,18 +22,37 @@ interface ChartsTabProps {
   live: Readonly<Record<string, Series>>;
   log: readonly JobEvent[];
   waiting: boolean;
+  /** Whether steps of this stage have completions. */
+  hasSamples: boolean;
 }
 
 /** The charts of one stage. */
-export function ChartsTab({ jobId, stage, live: series, log, waiting }: ChartsTabProps) {
+export function ChartsTab({ jobId, stage, live: series, log, waiting, hasSamples }: ChartsTabProps) {
   const [view, change] = useChartView();
   const [params, setParams] = useAddress();
   const names = Object.keys(series).join("\n"); // by value: a new point is no new name
   const meanings = useMeanings(stage, names);
   const charts = useMemo(() => chartSpecs(meanings, names.split("\n")), [meanings, names]);
-  const marks = useMemo(() => marksOf(log, stage), [log, stage]);
+  const evaluated = evaluatedSteps(series).join("\n"); // by value, too
+  const marks = useMemo(
+    () => marksOf(log, stage, evaluated.split("\n").filter(Boolean).map(Number)),
+    [log, stage, evaluated],
+  );
   const positions = useMemo(() => positionsOn(view.axis, series, log, stage), [view.axis, series, log, stage]);
   const along = useMemo(() => alongOf(positions), [positions]);
+  const openCompletions = useCallback(
+    (at: number) => {
+      const step = stepsOf({ from: at, to: at }, positions)?.from ?? at;
+      const change = (before: URLSearchParams) => {
+        before.set("stage", stage);
+        before.set("tab", "completions");
+        before.set("step", String(Math.round(step)));
+        return before;
+      };
+      setParams(change, true);
+    },
+    [positions, stage, setParams],
+  );
   if (!Object.keys(series).length) return <NoPoints stage={stage} waiting={waiting} />;
   const found = params.get("find") ?? "";
   const find = found.trim().toLowerCase();
@@ -44,8 +63,16 @@ export function ChartsTab({ jobId, stage, live: series, log, waiting }: ChartsTa
       return before;
     });
   const card = { jobId, stage, series, meanings, steps: stepsOf(view.view, positions) };
+  const point = hasSamples ? { onPoint: openCompletions, pointHint: "show the completions of the step" } : {};
   return (
-    <Charts view={view} onView={change} span={spanOf(Object.values(series), along)} along={along} marks={marks}>
+    <Charts
+      view={view}
+      onView={change}
+      span={spanOf(Object.values(series), along)}
+      along={along}
+      marks={marks}
+      {...point}
+    >
       <ChartToolbar view={view} onChange={change} axes={axesOf(series)}>
         <input
           type="search"

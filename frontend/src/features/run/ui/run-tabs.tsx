@@ -102,6 +102,7 @@ function Panel({ job, view, stages, stage, tab }: RunTabsProps) {
       live={settled(run.series[stage] ?? {}, view.ended || shown?.state === "done")}
       log={run.log}
       waiting={waiting}
+      hasSamples={Boolean(run.sampleSteps[stage]?.length)}
     />
   );
   return (
