@@ -140,13 +140,14 @@ def submit(client: Client) -> Submit:
 def submit_ppo(client: Client, finished_job: str) -> Submit:
     """Submits a job of PPO alone, which continues the finished job: `submit_ppo(steps=…)`."""
 
-    def submit_stage(resources: dict[str, Any] | None = None, **ppo: Any) -> str:
+    def submit_stage(resources: dict[str, Any] | None = None, health: dict[str, Any] | None = None, **ppo: Any) -> str:
         spec = client.get_job(finished_job)["spec"]
         (final,) = (one for one in client.list_job_checkpoints(finished_job, final=True) if one["stage"] == "ppo")
         rewards = [{"type": "length", "target": 8}]
         wanted = {"model": final["id"], "data": spec["data"], "stages": ["ppo"], "ppo": spec["ppo"] | ppo}
         return client.create_job(
-            wanted | {"rewards": rewards, "runtime": spec["runtime"], "resources": resources or {}}
+            wanted
+            | {"rewards": rewards, "runtime": spec["runtime"], "resources": resources or {}, "health": health or {}}
         )["id"]
 
     return submit_stage

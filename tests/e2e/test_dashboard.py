@@ -95,7 +95,7 @@ def test_dashboard_api_restart_loses_and_repeats_no_point(
 
 
 def test_a_running_job_is_tuned_paused_and_cancelled(new_page: NewPage, submit_ppo: Submit) -> None:
-    job_id = submit_ppo(steps=10_000)
+    job_id = submit_ppo(steps=10_000, health={"entropy_collapse": {"limit": 100, "patience": 1}})
     page = new_page()
     page.goto(f"/jobs/{job_id}")
     page.get_by_role("button", name="Live settings").click(timeout=60_000)
@@ -105,6 +105,11 @@ def test_a_running_job_is_tuned_paused_and_cancelled(new_page: NewPage, submit_p
     page.get_by_role("button", name="Apply").click()
     expect(page.get_by_text(re.compile("→ 0.2. Done after step"))).to_be_visible(timeout=60_000)
     assert violations(page) == []
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name=re.compile("health finding")).click()
+    page.get_by_role("button", name="KL coefficient 0.2 → 0.4").click()
+    page.get_by_role("button", name="Change it").click()
+    expect(page.get_by_text("KL coefficient changes to 0.4 after the present step.")).to_be_visible()
     page.keyboard.press("Escape")
     page.get_by_role("button", name="Pause").click()
     expect(page.locator('[data-status="paused"]')).to_be_visible(timeout=60_000)
