@@ -101,3 +101,12 @@ def test_file_names_in_guides_exist() -> None:
         created = {step.path for step in steps(page.read_text()) if step.action == "create"}
         names = re.findall(r"`((?:data|trainer|core|api|client|tests|frontend)/[\w./-]+)`", page.read_text())
         assert [name for name in names if name not in created and not (ROOT / name).exists()] == [], page.name
+
+
+def test_lines_that_guides_change_exist() -> None:
+    for page in GUIDES.glob("add-*.md"):
+        edits = steps(page.read_text())
+        created = {edit.path for edit in edits if edit.action == "create"}
+        changed = [edit for edit in edits if edit.path not in created]
+        missing = [edit.mark for edit in changed if edit.mark not in (ROOT / edit.path).read_text()]
+        assert missing == [], page.name
