@@ -28,7 +28,11 @@ export function WorkersPage() {
       {query.isError && !workers && (
         <ErrorNotice error={query.error} doing="load the workers" onRetry={() => void query.refetch()} />
       )}
-      {workers?.every((one) => one.offline) && <NoWorker />}
+      {workers?.every((one) => one.offline) && (
+        <div className={styles.above}>
+          <NoWorker />
+        </div>
+      )}
       {workers && workers.length > 0 && (
         <WorkerTable workers={workers} isOperator={session.data?.key.operator ?? false} />
       )}
