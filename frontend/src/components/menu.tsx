@@ -1,6 +1,7 @@
-import { type ReactNode, Suspense, useRef, useState } from "react";
+import type { ReactNode } from "react";
 import { buttonClass } from "@/components/button";
 import { loadable } from "@/components/loadable";
+import { OverlayButton } from "@/components/overlay-button";
 
 const MenuBox = loadable(async () => (await import("@/components/overlay")).MenuBox);
 
@@ -27,32 +28,9 @@ interface MenuProps {
 
 /** A button that opens a list of actions. The arrow keys and the first letters choose one; Escape closes the list. */
 export function MenuButton({ button, label, entries, className = buttonClass() }: MenuProps) {
-  /** Null until the menu is opened for the first time. */
-  const [open, setOpen] = useState<boolean | null>(null);
-  const anchor = useRef<HTMLButtonElement>(null);
   return (
-    <>
-      <button
-        ref={anchor}
-        type="button"
-        className={className}
-        aria-label={label}
-        aria-haspopup="menu"
-        aria-expanded={open === true}
-        onClick={() => setOpen(!open)}
-        onKeyDown={(event) => {
-          if (event.key !== "ArrowDown") return;
-          event.preventDefault();
-          setOpen(true);
-        }}
-      >
-        {button}
-      </button>
-      {open !== null && (
-        <Suspense fallback={null}>
-          <MenuBox button={anchor} label={label} entries={entries} open={open} setOpen={setOpen} />
-        </Suspense>
-      )}
-    </>
+    <OverlayButton button={button} label={label} popup="menu" className={className}>
+      {(state) => <MenuBox {...state} label={label} entries={entries} />}
+    </OverlayButton>
   );
 }

@@ -1,6 +1,7 @@
-import { type ReactNode, Suspense, useRef, useState } from "react";
+import type { ReactNode } from "react";
 import { buttonClass } from "@/components/button";
 import { loadable } from "@/components/loadable";
+import { OverlayButton } from "@/components/overlay-button";
 import styles from "./overlay.module.css";
 
 const PopoverBox = loadable(async () => (await import("@/components/overlay")).PopoverBox);
@@ -26,30 +27,14 @@ export function Popover({
   wide = false,
   children,
 }: PopoverProps) {
-  /** Null until the box is opened for the first time. */
-  const [open, setOpen] = useState<boolean | null>(null);
-  const anchor = useRef<HTMLButtonElement>(null);
   return (
-    <>
-      <button
-        ref={anchor}
-        type="button"
-        className={className}
-        aria-label={buttonLabel}
-        aria-haspopup="dialog"
-        aria-expanded={open === true}
-        onClick={() => setOpen(!open)}
-      >
-        {button}
-      </button>
-      {open !== null && (
-        <Suspense fallback={null}>
-          <PopoverBox button={anchor} label={label} wide={wide} open={open} setOpen={setOpen}>
-            {children}
-          </PopoverBox>
-        </Suspense>
+    <OverlayButton button={button} label={buttonLabel} popup="dialog" className={className}>
+      {(state) => (
+        <PopoverBox {...state} label={label} wide={wide}>
+          {children}
+        </PopoverBox>
       )}
-    </>
+    </OverlayButton>
   );
 }
 

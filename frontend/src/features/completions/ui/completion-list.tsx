@@ -1,5 +1,7 @@
 import { useWindowVirtualizer } from "@tanstack/react-virtual";
 import { type ReactNode, useLayoutEffect, useRef, useState } from "react";
+import { ErrorNotice } from "@/components/notice";
+import { Skeleton } from "@/components/status";
 import type { Row } from "@/features/completions/model/rows";
 import styles from "./completions.module.css";
 
@@ -53,4 +55,15 @@ export function CompletionList({ rows, render }: CompletionListProps) {
       })}
     </ul>
   );
+}
+
+interface PendingProps {
+  query: { readonly isError: boolean; readonly error: Error | null; readonly refetch: () => Promise<unknown> };
+}
+
+/** Stands for completions that are being loaded, or could not be. */
+export function Pending({ query }: PendingProps) {
+  if (query.error)
+    return <ErrorNotice error={query.error} doing="load these completions" onRetry={() => void query.refetch()} />;
+  return <Skeleton rows={5} height="3.5rem" label="Loading completions" />;
 }

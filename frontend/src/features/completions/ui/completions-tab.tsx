@@ -3,7 +3,6 @@ import { Notice } from "@/components/notice";
 import { Segmented } from "@/components/segmented";
 import { samplesQuery } from "@/features/completions/api/samples";
 import { VIEWS } from "@/features/completions/model/place";
-import { Pending } from "@/features/completions/ui/pending";
 import { PromptView } from "@/features/completions/ui/prompt-view";
 import { SearchView } from "@/features/completions/ui/search-view";
 import { SideBySide, type Sides } from "@/features/completions/ui/side-by-side";
@@ -11,6 +10,7 @@ import { StepView } from "@/features/completions/ui/step-view";
 import { usePlace } from "@/features/completions/ui/use-place";
 import type { Sample } from "@/lib/api/types";
 import { type Stage, stageShort } from "@/lib/states";
+import { Pending } from "@/features/completions/ui/completion-list";
 import styles from "./completions.module.css";
 
 export interface CompletionsTabProps {

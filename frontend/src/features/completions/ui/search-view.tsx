@@ -3,10 +3,9 @@ import { Button } from "@/components/button";
 import { searchQuery } from "@/features/completions/api/samples";
 import { FIGURES } from "@/features/completions/model/place";
 import { CompletionCard } from "@/features/completions/ui/completion-card";
-import { CompletionList } from "@/features/completions/ui/completion-list";
+import { CompletionList, Pending } from "@/features/completions/ui/completion-list";
 import type { CompletionsTabProps } from "@/features/completions/ui/completions-tab";
 import { FilterBar, Nothing } from "@/features/completions/ui/filter-bar";
-import { Pending } from "@/features/completions/ui/pending";
 import { usePlace } from "@/features/completions/ui/use-place";
 
 /** The completions of all steps. The server filters, sorts and counts them. */

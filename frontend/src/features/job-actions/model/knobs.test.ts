@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { outcome, rangeText, readDraft, readKnob } from "@/features/job-actions/model/knobs";
-import { liveChange } from "@/features/job-actions/model/suggestions";
+import { liveChange } from "@/features/job-actions/model/knobs";
 import type { JobKnob } from "@/lib/api/types";
 
 const knob = (name: JobKnob["name"], value: number, more: Partial<JobKnob> = {}): JobKnob => ({

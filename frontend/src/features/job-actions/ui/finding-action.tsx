@@ -6,7 +6,7 @@ import { ConfirmDialog } from "@/components/dialog";
 import { toast } from "@/components/toast";
 import { knobsQuery, sendCommands } from "@/features/job-actions/api";
 import { KNOB_LABELS } from "@/features/job-actions/model/knobs";
-import { changeParameter, changeText, liveChange } from "@/features/job-actions/model/suggestions";
+import { changeParameter, changeText, liveChange } from "@/features/job-actions/model/knobs";
 import { jobsKey } from "@/features/jobs/api";
 import { paths } from "@/lib/address";
 import type { JobSummary, SuggestedChange } from "@/lib/api/types";
