@@ -16,7 +16,7 @@ export default defineConfig({
   build: {
     target: "es2023",
     sourcemap: true,
-    // What every page needs is one file: over HTTP/1.1 a browser requests six at a time, and each round costs a phone 0.15 s.
+    // One file holds the code of every page. Over HTTP/1.1 a browser requests six at a time, and a round costs a phone 0.15 s.
     rolldownOptions: { output: { codeSplitting: { groups: [{ name: "base", test: COMMON }] } } },
   },
   test: { environment: "node", include: ["src/**/*.test.ts"] },
