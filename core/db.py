@@ -24,13 +24,15 @@ _REVISION = re.compile(r'^(down_)?revision = "(\w+)"$', re.MULTILINE)
 _LARGEST = 2**63 - 1
 """The largest integer of a column."""
 _AFTER_COMMIT = "after_commit"
+_IDLE_SECONDS = 300
+"""A transaction that waits so long for its process is rolled back. The process may be suspended, and its locks block others."""
 
 
 @lru_cache
 def engine_for(url: str) -> Engine:
     """The engine of this process for a database. Its pool reconnects after a restart of the server."""
-    in_utc = {"options": "-c timezone=UTC"}
-    return create_engine(url, pool_size=10, max_overflow=30, pool_pre_ping=True, connect_args=in_utc)
+    settings = {"options": f"-c timezone=UTC -c idle_in_transaction_session_timeout={1000 * _IDLE_SECONDS}"}
+    return create_engine(url, pool_size=10, max_overflow=30, pool_pre_ping=True, connect_args=settings)
 
 
 @contextmanager

@@ -100,6 +100,7 @@ def test_recorded_seconds_are_summed_by_scope(tmp_path: Path, monkeypatch: pytes
     assert costs.recorded_by_scope(_scope_of) == {"e2e": 5.0, "e2e/a": 5.0, "tests/data/test_b.py": 4.0}
 
 
+@pytest.mark.slow
 def test_processes_begin_with_the_dearest_scopes(tmp_path: Path) -> None:
     """The record names the last file; by number of tests, the first one would begin."""
     (tmp_path / "tests").mkdir()

@@ -112,9 +112,11 @@ def listed_workers(session: Session) -> Sequence[Worker]:
 def remove_silent_workers(session: Session) -> list[str]:
     """Delete the rows of workers without a heartbeat for the time of a lease. Returns their ids.
 
-    Those of cordoned workers stay, as after `sign_off`.
+    Those of cordoned workers stay, as after `sign_off`. A row that is locked is left to the next sweep: a worker that was
+    suspended during its heartbeat keeps the lock, and must not stop the sweeper.
     """
-    return _remove(session, ~_is_online(), Worker.stopped_at.is_(None))
+    silent = select(Worker.id).where(~_is_online(), Worker.stopped_at.is_(None)).with_for_update(skip_locked=True)
+    return _remove(session, Worker.id.in_(session.scalars(silent).all()))
 
 
 def _remove(session: Session, *which: ColumnElement[bool]) -> list[str]:

@@ -37,6 +37,7 @@ def run(up: Up, monkeypatch: pytest.MonkeyPatch) -> Run:
     return run
 
 
+@pytest.mark.slow
 def test_validate_blocked_job_fails_and_submit_needs_force(run: Run, tmp_path: Path) -> None:
     """SFT from one demonstration whose prompt is longer than allowed: no row is left."""
     (tmp_path / "sft.jsonl").write_text(json.dumps({"prompt": "why " * 40, "completion": "so"}) + "\n")

@@ -36,6 +36,7 @@ def parts(up: Up) -> dict[str, int]:
     return found
 
 
+@pytest.mark.slow
 def test_kill_9_on_each_process_in_turn_heals(tmp_path: Path) -> None:
     with running_up(tmp_path / "data") as up:
         for name in PARTS:

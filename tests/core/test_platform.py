@@ -95,6 +95,19 @@ def test_workers_report_sign_off_and_expire(session: Session) -> None:
     assert remove_silent_workers(session) == ["wrk_2"]
 
 
+def test_silent_worker_with_a_locked_row_waits_for_a_sweep(session: Session) -> None:
+    """A worker that is suspended during its heartbeat keeps the lock of its row."""
+    for worker_id in ("wrk_1", "wrk_2"):
+        report_worker(session, worker_id, "host", None)
+    session.execute(text("UPDATE workers SET last_seen_at = now() - interval '1 hour'"))
+    session.commit()
+    with engine_for(get_settings().database_url).begin() as suspended:
+        suspended.execute(text("SELECT id FROM workers WHERE id = 'wrk_1' FOR UPDATE"))
+        session.execute(text("SET LOCAL lock_timeout = '2s'"))
+        assert remove_silent_workers(session) == ["wrk_2"]
+    assert remove_silent_workers(session) == ["wrk_1"]
+
+
 def test_session_scope_error_rolls_back_and_skips_after_commit(settings: Settings) -> None:
     called: list[int] = []
     with pytest.raises(ZeroDivisionError), session_scope() as session:

@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from client.local.folder import DataFolder
 from tests.client.conftest import running_up
 
@@ -12,6 +14,7 @@ ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "how-to" / "use-the-python-sdk.md"
 
 
+@pytest.mark.slow
 def test_sdk_guide_code_runs_as_it_stands(tmp_path: Path) -> None:
     code = "\n".join(re.findall(r"^```python\n(.*?)^```", PAGE.read_text(), re.MULTILINE | re.DOTALL))
     with running_up(tmp_path / "up", "--workers", "0") as up:

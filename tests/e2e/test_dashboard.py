@@ -69,6 +69,7 @@ def test_from_an_upload_to_a_checkpoint(new_page: NewPage, submit: Submit, clien
         assert any(name.endswith("model.safetensors") for name in archive.namelist())
 
 
+@pytest.mark.slow
 def test_dashboard_api_restart_loses_and_repeats_no_point(
     new_page: NewPage, submit_ppo: Submit, client: Client, platform: Up
 ) -> None:

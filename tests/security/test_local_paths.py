@@ -71,6 +71,7 @@ def test_adapter_with_base_of_another_key_is_refused(
     assert "its operator allows" in failed(attacker, answer.json()["id"], tmp_path)
 
 
+@pytest.mark.slow
 def test_a_model_in_the_allowed_folder_can_be_used(attacker: Attacker, models: Path, tmp_path: Path) -> None:
     """And so can a checkpoint of one's own, which the worker itself puts into the run folder."""
     model = save_model(models / "good")

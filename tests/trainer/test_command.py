@@ -82,6 +82,7 @@ def test_an_unknown_judge_is_refused_by_name(tmp_path: Path, capsys: pytest.Capt
     assert status == 2 and "no judge named 'nobody' is installed here (installed: reviews" in said
 
 
+@pytest.mark.slow
 def test_command_not_finite_loss_fails_and_keeps_checkpoints(tmp_path: Path) -> None:
     status, said = run(write_spec(tmp_path, sft={"epochs": 1}, ppo={"kl": {"coef": 1e38}}), tmp_path)
     assert status == 5 and "is not finite" in said

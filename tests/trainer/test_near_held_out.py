@@ -63,6 +63,7 @@ def test_near_held_out_stops_at_its_bound_and_reports_it(monkeypatch: pytest.Mon
     assert not found.complete and found.prompts < 3 and found.text.startswith("At least ")
 
 
+@pytest.mark.slow
 def test_check_warns_of_near_duplicates_of_evaluation_prompts(tmp_path: Path) -> None:
     asked = "the film was good and bad but long and the film was also bad but good they say"
     path = lines(tmp_path / "eval.jsonl", [{"prompt": asked}, {"prompt": "film good"}])

@@ -86,7 +86,7 @@ def spec_of(folder: Path, policy: str, changes: dict[str, Any]) -> Path:
 
 CASES = [
     pytest.param(ADAPTERS, id="adapters"),
-    pytest.param(THUMBS, id="thumbs"),
+    pytest.param(THUMBS, id="thumbs", marks=pytest.mark.slow),
     pytest.param(GROUPS, id="groups", marks=pytest.mark.slow),
     pytest.param(OPTIMAL_VALUE, id="v*", marks=pytest.mark.slow),
 ]

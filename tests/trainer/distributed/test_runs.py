@@ -52,12 +52,14 @@ def test_all_stages_are_those_of_one_process(alone: Path, tmp_path: Path) -> Non
     assert finished[0].summary == pytest.approx(finished[1].summary, rel=1e-5, abs=left)
 
 
+@pytest.mark.slow
 def test_run_killed_process_ends_all_with_one_message(killed: Path) -> None:
     failures = [e for e in events_of(killed) if isinstance(e, RunFailed)]
     assert [e.code for e in failures] == ["process_lost"] and "Process 1 of this run" in failures[0].message
     assert not list((killed / "checkpoints").glob(".tmp*")) and (killed / "checkpoints" / "ppo-000002").is_dir()
 
 
+@pytest.mark.slow
 def test_run_resumed_on_two_nodes_then_one_matches_one_process(alone: Path, killed: Path, tmp_path: Path) -> None:
     """One node receives SIGTERM, both end with status 75, and a single process finishes the run."""
     shutil.copytree(killed, tmp_path, dirs_exist_ok=True)

@@ -36,6 +36,7 @@ def run(folder: Path, url: str) -> int:
     return main(["run", str(spec), "--run-dir", str(folder / "run")])
 
 
+@pytest.mark.slow
 def test_failing_reward_fails_the_run_and_same_command_resumes(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

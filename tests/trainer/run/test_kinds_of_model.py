@@ -32,7 +32,7 @@ def gpt2_in(folder: Path, first: Path, rows: int, pad: str | None, positions: in
     [
         pytest.param(None, 0, {}, marks=pytest.mark.slow),
         ("<|eos|>", 61, {"lora": LORA}),
-        (None, 5, {"dtype": "bfloat16"}),
+        pytest.param(None, 5, {"dtype": "bfloat16"}, marks=pytest.mark.slow),
     ],
     ids=["no pad", "pad is eos, more rows, adapters", "bfloat16"],
 )

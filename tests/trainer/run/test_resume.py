@@ -50,6 +50,7 @@ def test_adapters_on_one_small_backbone_through_all_stages(
     assert first_step["val/first_minibatch_ratio"] == pytest.approx(1, abs=tolerance.mean(torch.bfloat16))
 
 
+@pytest.mark.slow
 def test_dpo_and_a_reference_that_moves_with_adapters(
     first: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -63,7 +64,8 @@ def test_dpo_and_a_reference_that_moves_with_adapters(
     assert contents(broken) == contents(whole) and metrics_of(broken) == metrics_of(whole)
 
 
-@pytest.mark.parametrize("lora", [None, pytest.param(LORA, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("lora", [None, LORA])
 def test_a_reward_model_that_is_refitted_between_rounds(
     first: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lora: dict[str, Any] | None
 ) -> None:

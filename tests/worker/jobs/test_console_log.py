@@ -68,6 +68,7 @@ def test_log_and_error_of_a_crash_have_no_secrets(
     assert "an unforeseen bug" in error and f"key is {MASK}" in stored
 
 
+@pytest.mark.slow
 def test_log_of_the_real_trainer_has_no_secrets(
     context: WorkerContext, heartbeat: WorkerHeartbeat, session: Session
 ) -> None:

@@ -86,6 +86,7 @@ def test_sigterm_saves_requeues_the_job_and_ends(queue: Queue, start_worker: Sta
     assert events(job_id, "run_started")[1].data["resumed_step"] == 2
 
 
+@pytest.mark.slow
 def test_sigterm_during_trainer_start_requeues_the_job(queue: Queue, start_worker: StartWorker) -> None:
     job_id = queue("not_yet_listening")
     with start_worker() as worker:
@@ -112,6 +113,7 @@ def test_idle_worker_ends_at_once_on_sigterm(queue: Queue, start_worker: StartWo
         assert worker.stop(grace=5) == 0
 
 
+@pytest.mark.slow
 def test_a_second_sigterm_does_not_wait_for_the_trainer(
     queue: Queue, start_worker: StartWorker, tmp_path: Path
 ) -> None:
@@ -141,6 +143,7 @@ def test_kill_9_ends_the_trainer_and_another_worker_resumes(
         assert job(job_id).attempt == 2
 
 
+@pytest.mark.slow
 def test_worker_suspended_and_continued_writes_nothing(
     queue: Queue, start_worker: StartWorker, settings: Settings, tmp_path: Path
 ) -> None:
