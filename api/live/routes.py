@@ -127,8 +127,9 @@ async def stream_events(
 
 
 def _clamped(jobs: list[Job], cursors: dict[str, int]) -> dict[str, int]:
-    """Cursors that are at most the end. One beyond it would wait for events that may never come, as after a restore."""
-    return {job.id: min(cursors[job.id], job.last_seq) for job in jobs}
+    """Cursors that are at most the end, in their order. One beyond it would wait for events that may never come, as after a restore."""
+    ends = {job.id: job.last_seq for job in jobs}
+    return {job_id: min(cursor, ends[job_id]) for job_id, cursor in cursors.items()}
 
 
 def _response(hub: Hub, stream: Stream, jobs: list[Job]) -> Response:
