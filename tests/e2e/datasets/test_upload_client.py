@@ -136,7 +136,10 @@ def test_upload_client_restarts_at_first_differing_part(page: Page, client: Clie
         client.delete_upload(made["id"])
 
 
-@pytest.mark.parametrize("path", ["**/v1/uploads", "**/parts/2", "**/complete"])
+_SLOW_PATHS = [pytest.param(path, marks=pytest.mark.slow) for path in ("**/v1/uploads", "**/parts/2")]
+
+
+@pytest.mark.parametrize("path", ["**/complete", *_SLOW_PATHS])
 def test_upload_client_retries_transient_errors(page: Page, client: Client, path: str) -> None:
     troubles = ["connection lost", "503"]
 

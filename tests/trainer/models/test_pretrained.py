@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import pytest
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
@@ -25,6 +26,7 @@ def preferences(vader: Path, path: Path, count: int) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_a_pretrained_model_without_pad_goes_through_all_stages(shared_data: Path, tmp_path: Path) -> None:
     data = preferences(shared_data / "vader", tmp_path / "preferences.jsonl", 96)
     spec = {

@@ -162,6 +162,7 @@ def test_report_with_a_model_states_its_failure(client: TestClient, settings: Se
     assert list((settings.data_dir / "scratch").iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_report_with_a_model_is_made_with_its_tokenizer(
     client: TestClient, settings: Settings, tmp_path: Path
 ) -> None:
