@@ -1,7 +1,8 @@
 """`python -m worker` runs jobs. `python -m worker data` imports, indexes and reports on data. `python -m worker sweep`
-repairs the effects of lost workers. `python -m worker background` does both in one process, as `proximal up` does. `python -m worker join` adds another machine to a worker's jobs. `check`, `check-data`
-and `check-sweep` exit with status 0 if the worker, the data worker or the sweeper of this machine is alive. The settings are
-environment variables; the configuration reference lists them.
+repairs the effects of lost workers. `python -m worker background` does the work of `data` and `sweep` in one process, as under
+`proximal up`. `python -m worker join` adds another machine to a worker's jobs. `check`, `check-data` and `check-sweep` exit
+with status 0 if the worker, the data worker or the sweeper of this machine is alive. The settings are environment variables;
+the configuration reference lists them.
 """
 
 import argparse
