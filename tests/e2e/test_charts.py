@@ -1,13 +1,15 @@
 """The charts of a run in a real browser."""
 
 import re
+from contextlib import suppress
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, TimeoutError, expect
 
 from client.sdk import Client
 from tests.e2e.axe import violations
 from tests.e2e.conftest import NewPage
+from tests.waiting import eventually
 from trainer.metrics import METRICS
 
 LOSS = '[data-metric="loss"]'
@@ -64,10 +66,17 @@ def test_every_charted_metric_has_a_chart(new_page: NewPage, finished_job: str, 
 def _opens_completions(page: Page) -> None:
     """A click on a point shows the completions of its step, and so does Enter at the crosshair. The run has one step."""
     expect(page.locator("article:has(.uplot canvas)").first).to_be_visible()
-    hover(page, "Reward", 0.98)
-    page.mouse.down()
-    page.mouse.up()
-    page.wait_for_url(re.compile("tab=completions&step=1"))
+
+    def opened() -> bool:
+        # A busy browser may draw the chart anew between the movement and the click.
+        hover(page, "Reward", 0.98)
+        page.mouse.down()
+        page.mouse.up()
+        with suppress(TimeoutError):
+            page.wait_for_url(re.compile("tab=completions&step=1"), timeout=5000)
+        return "tab=completions&step=1" in page.url
+
+    eventually(opened, 60)
     page.mouse.move(0, 0)
     page.go_back()
     chart = page.get_by_role("slider", name=re.compile("^Reward: arrow keys"))
