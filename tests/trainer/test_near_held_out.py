@@ -9,7 +9,7 @@ from data import overlap
 from data.report.words import jaccard, shingles
 from data.rows import Demonstration, PromptRow
 from data.splits import Split
-from tests.trainer.preflight.test_check import checked, lines, only
+from tests.trainer.preflight.checked_jobs import checked, lines, only
 from trainer.run_data import Data
 
 NOTHING = Split([], [])

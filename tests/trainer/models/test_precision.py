@@ -10,7 +10,7 @@ import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
 from tests.trainer.models.lora.tools import BATCH, maker, stir
-from tests.trainer.preflight.by_formula import ByFormula
+from tests.trainer.preflight.checked_jobs import ByFormula
 from tests.trainer.run.tools import LENGTH, contents, crashing, run, spec_of
 from tests.trainer.running import events_of, metrics_of
 from tests.trainer.stage_tools import CPU, new_codec

@@ -9,7 +9,7 @@ from torch import nn
 from transformers import GPT2Config, GPT2ForSequenceClassification, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM
 from transformers import LlamaForSequenceClassification as LlamaScorer
 
-from tests.trainer.preflight.by_formula import ByFormula
+from tests.trainer.preflight.checked_jobs import ByFormula
 from tests.trainer.stage_tools import CPU, context_of, new_codec
 from trainer.models import Model, builder_for
 from trainer.optim.learner import Learner
