@@ -1,4 +1,4 @@
-"""Chromium for the programs that look at the dashboard."""
+"""Chromium for the programs and the tests that look at the dashboard."""
 
 import shutil
 import sys

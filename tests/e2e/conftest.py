@@ -1,7 +1,5 @@
 """The whole platform as `proximal up` runs it, worker included, and a real Chromium that looks at it."""
 
-import shutil
-import sys
 import tomllib
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -11,6 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect, sync_playwright
 
+from benchmarks.browser import chromium
 from client.local.folder import DataFolder
 from client.sdk import Client
 from tests.client.conftest import Up, running_up
@@ -18,7 +17,6 @@ from tests.waiting import eventually
 
 REPOSITORY = Path(__file__).parents[2]
 TINY = REPOSITORY / "examples" / "tiny"
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 # Features of Chromium that no test uses. The first three start processes for each context, which take half of the browser's
 # CPU time. The others are those that Playwright disables and that a test could notice: the last `--disable-features` counts.
 UNUSED_FEATURES = (
@@ -68,15 +66,11 @@ def profile(platform: Up, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
     Gone with the last test of this folder: its driver keeps an event loop running, in which no other test can start one.
     """
-    own = Path(sys.prefix) / "bin" / "chromium"
-    path = str(own) if own.exists() else next(filter(None, map(shutil.which, NAMES)), None)
-    if path is None:
-        pytest.fail("There is no Chromium. `make test` finds or installs one; or install it yourself.", pytrace=False)
     expect.set_options(timeout=20_000)  # the tests of the other processes can keep both cores busy for seconds
     with sync_playwright() as playwright:
         context = playwright.chromium.launch_persistent_context(
             tmp_path_factory.mktemp("profile"),
-            executable_path=path,
+            executable_path=chromium(),
             args=[f"--disable-features={','.join(UNUSED_FEATURES)}"],
             **_of_each_page(platform),
         )
