@@ -1,11 +1,15 @@
 import type { EventOf, JobEvent } from "@/lib/api/types";
 import { count, duration, number, NO_VALUE } from "@/lib/format";
+import type { LabelOf } from "@/features/run/model/meanings";
 import { stageShort } from "@/lib/states";
 
+type Figures = Readonly<Record<string, number>>;
 type Level = "info" | "warning" | "error";
 
+const asNamed: LabelOf = (_stage, name) => name;
+
 /** An event as a sentence, for the log. */
-export function describe(event: JobEvent): string {
+export function describe(event: JobEvent, labelOf: LabelOf = asNamed): string {
   const stage = stageShort(event.stage ?? "");
   const step = event.step ?? NO_VALUE;
   switch (event.type) {
@@ -34,9 +38,9 @@ export function describe(event: JobEvent): string {
     case "report_card":
       return `${stage}: report card on the held-out rows`;
     case "seed_finished":
-      return `Seed ${event.data.seed} (${event.data.number} of ${event.data.of}) ${ended(event.data)}`;
+      return `Seed ${event.data.seed} (${event.data.number} of ${event.data.of}) ${ended(event.data, labelOf)}`;
     case "stage_finished":
-      return `${stage} done in ${duration(event.data.seconds)}${figures(event.data.summary)}`;
+      return `${stage} done in ${duration(event.data.seconds)}${figures(event.data.summary, event.stage, labelOf)}`;
     case "message":
       return event.data.text;
     case "run_finished":
@@ -71,8 +75,8 @@ function saved(data: EventOf<"checkpoint_saved">["data"]): string {
   return data.final ? ", the stage's result" : data.best ? ", the best so far" : "";
 }
 
-function ended({ collapsed, why, summary }: EventOf<"seed_finished">["data"]): string {
-  return collapsed ? `collapsed${why ? `: ${why}` : ""}` : `done${figures(summary)}`;
+function ended({ collapsed, why, summary }: EventOf<"seed_finished">["data"], labelOf: LabelOf): string {
+  return collapsed ? `collapsed${why ? `: ${why}` : ""}` : `done${figures(summary, "evaluation", labelOf)}`;
 }
 
 function stopped({ data }: EventOf<"run_stopped">, place: string): string {
@@ -81,10 +85,16 @@ function stopped({ data }: EventOf<"run_stopped">, place: string): string {
   return `Stopped and saved after ${place}. The run can continue from there.`;
 }
 
-function figures(summary: Readonly<Record<string, number>>): string {
+function figures(summary: Figures, stage: string | null, labelOf: LabelOf): string {
   const entries = Object.entries(summary);
-  return entries.length ? ` (${entries.map(([name, value]) => `${name} ${number(value)}`).join(", ")})` : "";
+  return entries.length
+    ? ` (${entries.map(([name, value]) => `${labelOf(stage, name)} ${number(value)}`).join(", ")})`
+    : "";
 }
+
+/** Names of the figures in the sentence, as programs use them. */
+export const figureNames = (event: JobEvent): string =>
+  event.type === "stage_finished" || event.type === "seed_finished" ? Object.keys(event.data.summary).join(", ") : "";
 
 export function levelOf(event: JobEvent): Level {
   switch (event.type) {

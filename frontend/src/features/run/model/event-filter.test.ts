@@ -10,6 +10,7 @@ const log = [
   event(3, "checkpoint_saved", "sft", { final: true }),
   event(4, "run_failed", "ppo", { code: "out_of_memory", message: "CUDA ran out" }),
 ];
+const done = event(5, "stage_finished", "ppo", { seconds: 1, summary: { "score/mean": 2 } });
 const NONE = { text: "", type: "", stage: "", trouble: false };
 const found = (change: object) => filterEvents(log, { ...NONE, ...change }).map(({ seq }) => seq);
 
@@ -24,6 +25,12 @@ test("every word counts, in the line as it is shown", () => {
   expect(found({ text: "MODEL load" })).toEqual([1]);
   expect(found({ text: "checkpoint result" })).toEqual([3]);
   expect(found({ text: "#4" })).toEqual([4]);
+});
+
+test("a figure is found by its label and by its name", () => {
+  const labelOf = () => "Mean score";
+  const seqs = (text: string) => filterEvents([done], { ...NONE, text }, labelOf).map(({ seq }) => seq);
+  expect([seqs("mean score 2"), seqs("score/mean"), seqs("kl")]).toEqual([[5], [5], []]);
 });
 
 test("the filter is kept in the address, and its parts without a choice are not", () => {

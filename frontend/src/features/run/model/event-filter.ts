@@ -1,4 +1,5 @@
-import { describe, levelOf } from "@/features/run/model/describe";
+import { describe, figureNames, levelOf } from "@/features/run/model/describe";
+import type { LabelOf } from "@/features/run/model/meanings";
 import type { JobEvent } from "@/lib/api/types";
 
 export interface EventFilter {
@@ -32,10 +33,15 @@ export function writeEventFilter(before: URLSearchParams, filter: EventFilter): 
 }
 
 /** The events that the filter leaves, newest first. */
-export function filterEvents(log: readonly JobEvent[], { text, type, stage, trouble }: EventFilter): JobEvent[] {
+export function filterEvents(
+  log: readonly JobEvent[],
+  { text, type, stage, trouble }: EventFilter,
+  labelOf?: LabelOf,
+): JobEvent[] {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   const has = (event: JobEvent) => {
-    const line = `${event.type.replaceAll("_", " ")} ${describe(event)} #${event.seq}`.toLowerCase();
+    const type = event.type.replaceAll("_", " ");
+    const line = `${type} ${describe(event, labelOf)} ${figureNames(event)} #${event.seq}`.toLowerCase();
     return words.every((word) => line.includes(word));
   };
   return log

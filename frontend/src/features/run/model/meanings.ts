@@ -43,6 +43,26 @@ function inPlace(pattern: string, name: string): string | null {
   return inner && !inner.includes("/") ? inner : null;
 }
 
+type Labelled = Pick<MetricInfo, "stage" | "name" | "label">;
+
+/** The label of a figure of a stage. A checkpoint names figures of its evaluation without `eval/`. */
+export type LabelOf = (stage: string | null, name: string) => string;
+
+export function labelsOf(metrics: readonly Labelled[]): LabelOf {
+  const labels = new Map(metrics.map(({ stage, name, label }) => [`${stage} ${name}`, label]));
+  return (stage, name) =>
+    labels.get(`${stage} ${name}`) ??
+    labels.get(`${stage} eval/${name}`) ??
+    labels.get(`evaluation ${name}`) ??
+    name.replace(/^./, (first) => first.toUpperCase()).replaceAll("_", " ");
+}
+
+/** The labels that the trainer documents. */
+export function useLabels(): LabelOf {
+  const { data } = useQuery(metricReferenceQuery);
+  return useMemo(() => labelsOf(data ?? []), [data]);
+}
+
 export interface Meaning extends Omit<MetricInfo, "healthy"> {
   readonly healthy: Healthy | null;
 }

@@ -5,6 +5,7 @@ import { ErrorNotice, Notice } from "@/components/notice";
 import { Skeleton } from "@/components/status";
 import { TimeAgo } from "@/components/text";
 import { checkpointDownload, checkpointFile, checkpointsQuery } from "@/features/jobs/api";
+import { useLabels } from "@/features/run/model/meanings";
 import type { Checkpoint, Job } from "@/lib/api/types";
 import { bytes, number } from "@/lib/format";
 import { hasEnded, stageLabel } from "@/lib/states";
@@ -43,6 +44,7 @@ export function CheckpointsTab({ job }: { job: Job }) {
 }
 
 function Row({ checkpoint }: { checkpoint: Checkpoint }) {
+  const labelOf = useLabels();
   const metrics = Object.entries(checkpoint.metrics);
   return (
     <li>
@@ -57,9 +59,9 @@ function Row({ checkpoint }: { checkpoint: Checkpoint }) {
         <p className={styles.meta}>
           step {checkpoint.step} · {bytes(checkpoint.bytes)} · <TimeAgo time={checkpoint.created_at} />
           {metrics.map(([name, value]) => (
-            <span key={name}>
+            <span key={name} title={name}>
               {" "}
-              · {name} {number(value)}
+              · {labelOf(checkpoint.stage, name)} {number(value)}
             </span>
           ))}
         </p>

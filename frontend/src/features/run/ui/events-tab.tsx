@@ -1,7 +1,7 @@
 import { type ReactNode, useState } from "react";
 import { Button } from "@/components/button";
 import { Prose } from "@/components/text";
-import { describe, levelOf } from "@/features/run/model/describe";
+import { describe, figureNames, levelOf } from "@/features/run/model/describe";
 import {
   type EventFilter,
   filterEvents,
@@ -9,6 +9,7 @@ import {
   typesOf,
   writeEventFilter,
 } from "@/features/run/model/event-filter";
+import { type LabelOf, useLabels } from "@/features/run/model/meanings";
 import { useAddress } from "@/lib/address";
 import type { JobEvent } from "@/lib/api/types";
 import { absolute, clock, count, day } from "@/lib/format";
@@ -26,8 +27,9 @@ interface EventsTabProps {
 export function EventsTab({ log, stages }: EventsTabProps) {
   const [params, setParams] = useAddress();
   const filter = readEventFilter(params);
+  const labelOf = useLabels();
   const [shown, setShown] = useState(AT_ONCE);
-  const found = filterEvents(log, filter);
+  const found = filterEvents(log, filter, labelOf);
   const change = (part: Partial<EventFilter>) =>
     setParams((before) => writeEventFilter(before, { ...readEventFilter(before), ...part }));
   return (
@@ -71,7 +73,7 @@ export function EventsTab({ log, stages }: EventsTabProps) {
       )}
       <ol className={styles.log}>
         {found.slice(0, shown).map((event) => (
-          <Line key={event.seq} event={event} />
+          <Line key={event.seq} event={event} labelOf={labelOf} />
         ))}
       </ol>
       {shown < found.length && <Button onClick={() => setShown(shown + AT_ONCE)}>Show older events</Button>}
@@ -98,15 +100,15 @@ function Select({ label, value, onChange, children }: SelectProps) {
   );
 }
 
-function Line({ event }: { event: JobEvent }) {
+function Line({ event, labelOf }: { event: JobEvent; labelOf: LabelOf }) {
   return (
     <li className={styles[levelOf(event)]}>
       <time dateTime={event.created_at} title={absolute(event.created_at)}>
         {day(event.created_at)} {clock(event.created_at)}
       </time>
       <span className={styles.type}>{event.type.replaceAll("_", " ")}</span>
-      <span className={styles.text}>
-        <Prose text={describe(event)} />
+      <span className={styles.text} title={figureNames(event) || undefined}>
+        <Prose text={describe(event, labelOf)} />
       </span>
       <span className={styles.attempt} title={`Event ${event.seq} of attempt ${event.attempt}`}>
         #{event.seq}
