@@ -5,12 +5,15 @@ type Look = "plain" | "primary" | "danger" | "quiet";
 
 interface ButtonProps extends ComponentProps<"button"> {
   look?: Look;
+  /** Whether its action goes on. It then ignores clicks, and keeps the focus, which a disabled button would lose. */
+  busy?: boolean;
 }
 
 export const buttonClass = (look: Look = "plain"): string => `${styles.button} ${styles[look]}`;
 
-export function Button({ look = "plain", className = "", type = "button", ...rest }: ButtonProps) {
-  return <button type={type} className={`${buttonClass(look)} ${className}`} {...rest} />;
+export function Button({ look = "plain", className = "", type = "button", busy = false, ...rest }: ButtonProps) {
+  const own = { ...rest, type, className: `${buttonClass(look)} ${className}` };
+  return busy ? <button {...own} aria-disabled onClick={(event) => event.preventDefault()} /> : <button {...own} />;
 }
 
 /** Copies a text. Browsers offer the clipboard on https and localhost only; elsewhere a selection does it. */

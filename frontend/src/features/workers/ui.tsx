@@ -105,10 +105,11 @@ function Changes({ worker }: { worker: Worker }) {
   };
   return (
     <div className={styles.changes}>
-      {changesOf(worker).map(({ change: wanted, label }) => (
+      {changesOf(worker).map(({ change: wanted, label }, index) => (
+        // "Uncordon" takes the place and the focus of "Cordon".
         <Button
-          key={wanted}
-          disabled={change.isPending}
+          key={index}
+          busy={change.isPending}
           onClick={() => start(wanted)}
           aria-label={`${label} ${worker.hostname}`}
         >

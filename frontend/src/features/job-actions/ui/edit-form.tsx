@@ -87,7 +87,7 @@ export function EditForm({ job, onClose }: { job: Job; onClose: () => void }) {
       )}
       <div className={styles.buttons}>
         <Button onClick={onClose}>Close</Button>
-        <Button type="submit" look="primary" disabled={save.isPending}>
+        <Button type="submit" look="primary" busy={save.isPending}>
           Save
         </Button>
       </div>

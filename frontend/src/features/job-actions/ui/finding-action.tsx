@@ -60,7 +60,7 @@ function LiveButton({ jobId, live }: { jobId: string; live: NonNullable<ReturnTy
   });
   return (
     <>
-      <Button onClick={() => setAsking(true)} disabled={send.isPending}>
+      <Button onClick={() => setAsking(true)} busy={send.isPending}>
         {label} {number(live.from)} → {number(live.to)}
       </Button>
       <ConfirmDialog

@@ -33,7 +33,7 @@ export function JobActions({ job, look = "page", onDeleted }: JobActionsProps) {
   return (
     <>
       {look === "page" && main && isDirect(main) && (
-        <Button onClick={() => direct.mutate(main)} disabled={direct.isPending}>
+        <Button onClick={() => direct.mutate(main)} busy={direct.isPending}>
           {LABELS[main]}
         </Button>
       )}

@@ -76,10 +76,10 @@ export function KnobPanel({ jobId }: { jobId: string }) {
       )}
       <Refusal error={send.error} />
       <div className={styles.buttons}>
-        <Button onClick={() => send.mutate({ evaluate: true, checkpoint: false })} disabled={send.isPending}>
+        <Button onClick={() => send.mutate({ evaluate: true, checkpoint: false })} busy={send.isPending}>
           Evaluate now
         </Button>
-        <Button onClick={() => send.mutate({ evaluate: false, checkpoint: true })} disabled={send.isPending}>
+        <Button onClick={() => send.mutate({ evaluate: false, checkpoint: true })} busy={send.isPending}>
           Checkpoint now
         </Button>
         <Button type="submit" look="primary" disabled={!isReady || send.isPending}>

@@ -1,14 +1,12 @@
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { useState } from "react";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "react-router";
-import { Button, buttonClass } from "@/components/button";
-import { ConfirmDialog } from "@/components/dialog";
+import { buttonClass } from "@/components/button";
+import { ConfirmButton } from "@/components/confirm-button";
 import { ErrorNotice, Notice, StaleBanner } from "@/components/notice";
 import { PageHeader } from "@/components/page-header";
 import { Skeleton } from "@/components/status";
 import { Table } from "@/components/table";
 import { CodeBlock, TimeAgo } from "@/components/text";
-import { toast } from "@/components/toast";
 import { deleteTemplate, type Template, templatesQuery } from "@/features/job-form/api";
 import { differences, type JsonObject } from "@/features/job-form/model/spec";
 import { paths } from "@/lib/address";
@@ -85,33 +83,20 @@ function Row({ template: { id, name, description, spec, updated_at } }: { templa
 
 function Delete({ id, name }: Pick<Template, "id" | "name">) {
   const client = useQueryClient();
-  const [asked, setAsked] = useState(false);
-  const remove = useMutation({
-    mutationFn: () => deleteTemplate(id),
-    onSuccess: () => {
-      toast(`The template ${name} is deleted.`);
-      return client.invalidateQueries({ queryKey: templatesQuery.queryKey });
-    },
-    onError: (error) => toast(error.message, { tone: "bad" }),
-  });
   return (
-    <>
-      <Button look="danger" onClick={() => setAsked(true)} disabled={remove.isPending} aria-label={`Delete ${name}`}>
-        Delete
-      </Button>
-      <ConfirmDialog
-        open={asked}
-        title={`Delete ${name}?`}
-        confirm="Delete it"
-        keep="Keep it"
-        onClose={() => setAsked(false)}
-        onConfirm={() => {
-          setAsked(false);
-          remove.mutate();
-        }}
-      >
-        <p>The jobs that were made from it stay. A deleted template cannot be restored.</p>
-      </ConfirmDialog>
-    </>
+    <ConfirmButton
+      button="Delete"
+      label={`Delete ${name}`}
+      title={`Delete ${name}?`}
+      confirm="Delete it"
+      keep="Keep it"
+      action={async () => {
+        await deleteTemplate(id);
+        await client.invalidateQueries({ queryKey: templatesQuery.queryKey });
+      }}
+      done={`The template ${name} is deleted.`}
+    >
+      <p>The jobs that were made from it stay. A deleted template cannot be restored.</p>
+    </ConfirmButton>
   );
 }

@@ -75,10 +75,10 @@ export function BulkBar({ jobs, onSelect }: BulkBarProps) {
           Compare
         </Link>
       )}
-      <Button disabled={act.isPending} onClick={() => setQuestion("cancel")}>
+      <Button busy={act.isPending} onClick={() => setQuestion("cancel")}>
         Cancel
       </Button>
-      <Button disabled={act.isPending} onClick={() => run(archived ? "unarchive" : "archive")}>
+      <Button busy={act.isPending} onClick={() => run(archived ? "unarchive" : "archive")}>
         {archived ? "Unarchive" : "Archive"}
       </Button>
       <form
@@ -98,7 +98,7 @@ export function BulkBar({ jobs, onSelect }: BulkBarProps) {
           Add tag
         </Button>
       </form>
-      <Button look="danger" disabled={act.isPending} onClick={() => setQuestion("delete")}>
+      <Button look="danger" busy={act.isPending} onClick={() => setQuestion("delete")}>
         Delete
       </Button>
       <Button

@@ -68,7 +68,12 @@ function SavedViews({ columns, onColumns, query }: ListViewsProps) {
           <Button
             look="quiet"
             aria-label={`Delete the view ${view.name}`}
-            onClick={() => keep(views.filter((one) => one !== view))}
+            onClick={({ currentTarget }) => {
+              // The button is about to go: the next view, or the name of a new one, gets the focus.
+              const next = currentTarget.parentElement?.nextElementSibling;
+              next?.querySelector<HTMLElement>("input, button:last-of-type")?.focus();
+              keep(views.filter((one) => one !== view));
+            }}
           >
             ×
           </Button>

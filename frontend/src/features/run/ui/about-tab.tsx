@@ -82,7 +82,7 @@ function Notes({ job }: { job: Job }) {
       <Note>Markdown. Ctrl and Enter save.</Note>
       {save.error && <p role="alert">{save.error.message}</p>}
       <div className={styles.buttons}>
-        <Button look="primary" onClick={() => save.mutate(draft)} disabled={save.isPending}>
+        <Button look="primary" onClick={() => save.mutate(draft)} busy={save.isPending}>
           {save.isPending ? "Saving…" : "Save"}
         </Button>
         <Button onClick={() => setDraft(null)}>Discard</Button>

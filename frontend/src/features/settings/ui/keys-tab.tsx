@@ -1,7 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type SubmitEvent, useState } from "react";
 import { Button } from "@/components/button";
-import { ConfirmDialog } from "@/components/dialog";
+import { ConfirmButton } from "@/components/confirm-button";
 import { ErrorNotice } from "@/components/notice";
 import { Skeleton } from "@/components/status";
 import { Table } from "@/components/table";
@@ -112,42 +112,23 @@ function KeyRow({ item }: { item: Key }) {
 
 function Revoke({ item }: { item: Key }) {
   const client = useQueryClient();
-  const [asked, setAsked] = useState(false);
-  const revoke = useMutation({
-    mutationFn: () => revokeKey(item.id),
-    onSuccess: () => client.invalidateQueries({ queryKey: keysQuery.queryKey }),
-  });
   return (
-    <>
-      <Button
-        look="danger"
-        onClick={() => setAsked(true)}
-        disabled={revoke.isPending}
-        aria-label={`Revoke ${item.name}`}
-      >
-        Revoke
-      </Button>
-      {revoke.isError && (
-        <small role="alert" className={styles.problem}>
-          {revoke.error.message}
-        </small>
-      )}
-      <ConfirmDialog
-        open={asked}
-        title={`Revoke ${item.name}?`}
-        confirm="Revoke"
-        keep="Keep it"
-        onClose={() => setAsked(false)}
-        onConfirm={() => {
-          setAsked(false);
-          revoke.mutate();
-        }}
-      >
-        <p>
-          Programs that use this key are refused from now on, and browsers that signed in with it are signed out. Jobs
-          and data stay. A revoked key cannot be restored.
-        </p>
-      </ConfirmDialog>
-    </>
+    <ConfirmButton
+      button="Revoke"
+      label={`Revoke ${item.name}`}
+      title={`Revoke ${item.name}?`}
+      confirm="Revoke"
+      keep="Keep it"
+      action={async () => {
+        await revokeKey(item.id);
+        await client.invalidateQueries({ queryKey: keysQuery.queryKey });
+      }}
+      done={`The key ${item.name} is revoked.`}
+    >
+      <p>
+        Programs that use this key are refused from now on, and browsers that signed in with it are signed out. Jobs and
+        data stay. A revoked key cannot be restored.
+      </p>
+    </ConfirmButton>
   );
 }

@@ -68,7 +68,7 @@ export function RoundForm({ start, job }: { start: Draft; job?: JobSummary }) {
         </Notice>
       )}
       <p className={styles.send}>
-        <Button type="submit" look="primary" disabled={create.isPending}>
+        <Button type="submit" look="primary" busy={create.isPending}>
           {create.isPending ? "Creating…" : "Create the round"}
         </Button>
         {tried && Object.keys(problems).length > 0 && <span role="alert">Something is missing above.</span>}

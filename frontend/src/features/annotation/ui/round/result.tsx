@@ -56,7 +56,7 @@ function ContinueButton({ round }: { round: Round }) {
           {go.error.message}
         </span>
       )}
-      <Button look="primary" onClick={() => setAsking(true)} disabled={go.isPending}>
+      <Button look="primary" onClick={() => setAsking(true)} busy={go.isPending}>
         {go.isPending ? "Submitting…" : "Continue the job"}
       </Button>
       <ConfirmDialog

@@ -2,6 +2,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { useNavigate } from "react-router";
 import { Button } from "@/components/button";
+import { ConfirmButton } from "@/components/confirm-button";
 import { ConfirmDialog } from "@/components/dialog";
 import { changeRound, closeRound, deleteRound, roundQuery, roundsKey } from "@/features/annotation/api";
 import { bareDataset } from "@/features/annotation/model/round";
@@ -31,7 +32,7 @@ export function CloseButton({ round }: { round: Round }) {
           {close.error.message}
         </span>
       )}
-      <Button onClick={() => setAsking(true)} disabled={close.isPending}>
+      <Button onClick={() => setAsking(true)} busy={close.isPending}>
         Close round
       </Button>
       <ConfirmDialog
@@ -97,7 +98,7 @@ export function PauseButton({ round }: { round: Round }) {
           {change.error.message}
         </span>
       )}
-      <Button onClick={() => change.mutate(paused ? "open" : "paused")} disabled={change.isPending}>
+      <Button onClick={() => change.mutate(paused ? "open" : "paused")} busy={change.isPending}>
         {paused ? "Open again" : "Pause"}
       </Button>
     </>
@@ -105,40 +106,22 @@ export function PauseButton({ round }: { round: Round }) {
 }
 
 export function DeleteButton({ round }: { round: Round }) {
-  const [asking, setAsking] = useState(false);
   const client = useQueryClient();
   const navigate = useNavigate();
-  const remove = useMutation({
-    mutationFn: () => deleteRound(round.id),
-    onSuccess: async () => {
-      await navigate(paths.rounds);
-      void client.invalidateQueries({ queryKey: roundsKey });
-    },
-  });
   return (
-    <>
-      {remove.error && (
-        <span className={styles.error} role="alert">
-          {remove.error.message}
-        </span>
-      )}
-      <Button look="danger" onClick={() => setAsking(true)} disabled={remove.isPending}>
-        Delete
-      </Button>
-      <ConfirmDialog
-        open={asking}
-        title={`Delete ${round.name}?`}
-        confirm="Delete it"
-        keep="Keep it"
-        onConfirm={() => {
-          setAsking(false);
-          remove.mutate();
-        }}
-        onClose={() => setAsking(false)}
-      >
-        <p>{consequence(round)}</p>
-      </ConfirmDialog>
-    </>
+    <ConfirmButton
+      button="Delete"
+      title={`Delete ${round.name}?`}
+      confirm="Delete it"
+      keep="Keep it"
+      action={async () => {
+        await deleteRound(round.id);
+        await navigate(paths.rounds);
+        void client.invalidateQueries({ queryKey: roundsKey });
+      }}
+    >
+      <p>{consequence(round)}</p>
+    </ConfirmButton>
   );
 }
 

@@ -40,7 +40,7 @@ export function Unfinished() {
                   Look at it
                 </Link>
               )}
-              <Button look="quiet" disabled={discard.isPending} onClick={() => discard.mutate(upload.id)}>
+              <Button look="quiet" busy={discard.isPending} onClick={() => discard.mutate(upload.id)}>
                 Discard<span className="visually-hidden"> {upload.filename}</span>
               </Button>
             </div>

@@ -33,7 +33,7 @@ export function ArchiveButton({ dataset }: { dataset: Dataset }) {
   });
   return (
     <>
-      <Button onClick={() => archive.mutate()} disabled={archive.isPending}>
+      <Button onClick={() => archive.mutate()} busy={archive.isPending}>
         {isArchived ? "Take out of the archive" : "Archive"}
       </Button>
       {archive.error && (
@@ -66,7 +66,7 @@ export function DeleteButton({ dataset, versions }: DeleteButtonProps) {
   const jobs = [...new Set(versions.flatMap((version) => version.jobs))];
   return (
     <>
-      <Button look="danger" onClick={() => setAsking(true)} disabled={remove.isPending}>
+      <Button look="danger" onClick={() => setAsking(true)} busy={remove.isPending}>
         Delete
       </Button>
       {remove.error && (

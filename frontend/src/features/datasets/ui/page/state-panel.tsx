@@ -66,7 +66,7 @@ function Importing({ dataset }: { dataset: Dataset }) {
       </p>
       <ProgressBar fraction={fraction} label="Import" />
       <p>
-        <Button onClick={() => stop.mutate()} disabled={stop.isPending}>
+        <Button onClick={() => stop.mutate()} busy={stop.isPending}>
           Stop the import
         </Button>
       </p>

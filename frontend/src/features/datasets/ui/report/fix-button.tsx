@@ -40,7 +40,7 @@ export function FixButton({ dataset, version, found, label, look = "plain", go }
   });
   return (
     <>
-      <Button look={look} onClick={() => setAsking(true)} disabled={mend.isPending}>
+      <Button look={look} onClick={() => setAsking(true)} busy={mend.isPending}>
         {mend.isPending ? "Making a new version…" : label}
       </Button>
       {mend.error && (

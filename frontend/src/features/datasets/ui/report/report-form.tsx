@@ -68,7 +68,7 @@ export function ReportForm({ dataset, version, open, go }: Props) {
         </label>
         <Tokens label="Longest prompt, tokens" value={prompt} onChange={setPrompt} disabled={!model.trim()} />
         <Tokens label="Longest answer, tokens" value={completion} onChange={setCompletion} disabled={!model.trim()} />
-        <Button type="submit" disabled={make.isPending}>
+        <Button type="submit" busy={make.isPending}>
           {make.isPending ? "Asking…" : "Make the report"}
         </Button>
       </form>
