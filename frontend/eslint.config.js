@@ -14,7 +14,7 @@ const uses = {
   annotation: ["auth", "datasets", "jobs"],
   completions: ["jobs"],
   "job-actions": ["jobs"],
-  "job-form": ["datasets", "jobs"],
+  "job-form": ["datasets", "groups", "jobs"],
   jobs: ["job-actions"],
   run: ["completions", "jobs", "job-actions"],
   compare: ["jobs", "run"],

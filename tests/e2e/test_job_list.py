@@ -44,17 +44,22 @@ def _keeps_views(page: Page, client: Client) -> None:
 
 
 def _shows_templates(page: Page, client: Client) -> None:
+    client.create_template("One step", description="", spec={"ppo": {"steps": 1}})
     client.create_template("Two steps", description="For a first look", spec={"ppo": {"steps": 2}})
     page.goto("/templates")
-    page.get_by_text("1 field").click()
-    expect(page.locator("[data-template] pre")).to_contain_text('"steps": 2')
+    page.get_by_text("1 field").first.click()
+    expect(page.locator("[data-template] pre").first).to_contain_text('"steps": 2')
     assert violations(page) == []
     page.get_by_role("link", name="Use Two steps").click()
     expect(page.get_by_label("Steps", exact=True)).to_have_value("2")
     page.go_back()
     page.get_by_role("button", name="Delete Two steps").click()
     page.get_by_role("button", name="Delete it").click()
+    expect(page.get_by_role("button", name="Delete One step")).to_be_focused()
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="Delete it").press("Enter")
     expect(page.get_by_role("heading", name="No templates yet")).to_be_visible()
+    expect(page.get_by_role("heading", name="Templates", exact=True)).to_be_focused()
 
 
 def _archives_and_deletes(page: Page, client: Client, finished_job: str) -> None:
@@ -82,8 +87,10 @@ def _shows_groups(page: Page, client: Client, finished_job: str) -> None:
     group = client.create_group(name="Baselines")
     page.goto("/groups")
     page.get_by_role("link", name="Baselines").click()
-    expect(page.get_by_text("The group has no jobs yet")).to_be_visible()
-    assert page.url.endswith(group["id"])
+    page.get_by_role("link", name="New job in this group").click()
+    expect(page.get_by_text("The job joins the group Baselines.")).to_be_visible()
+    page.get_by_label("Breadcrumb").get_by_role("link", name="Baselines").click()
+    expect(page).to_have_url(f"{client.url}/groups/{group['id']}")
     member = client.create_job(client.get_job(finished_job)["spec"] | {"name": "Member"}, group=group["id"])
     client.cancel_job(member["id"])
     page.reload()

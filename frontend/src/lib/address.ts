@@ -12,6 +12,8 @@ interface NewJob {
   template?: string;
   /** A dataset that is trained on. */
   dataset?: string;
+  /** A group that the job joins. */
+  group?: string;
   /** Changes as a JSON object of values by path, such as `{"ppo.kl.coef": 0.1}`. */
   set?: string;
 }

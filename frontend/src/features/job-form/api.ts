@@ -103,5 +103,8 @@ export const planQuery = (sweep: Sweep | null) =>
     retry: false,
   });
 
-export const createSweep = (sweep: Sweep, queueing: Queueing, key: string) =>
-  answer(api.POST("/v1/sweeps", { body: sweep, params: { query: { ...queueing }, header: once(key) } }));
+/** The jobs of a sweep form a group of their own. */
+export const createSweep = (sweep: Sweep, { priority, preemptible }: Queueing, key: string) => {
+  const params = { query: { priority, preemptible }, header: once(key) };
+  return answer(api.POST("/v1/sweeps", { body: sweep, params }));
+};

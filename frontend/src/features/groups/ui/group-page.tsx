@@ -1,14 +1,12 @@
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { useState } from "react";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link, useParams } from "react-router";
-import { Button, buttonClass } from "@/components/button";
-import { ConfirmDialog } from "@/components/dialog";
+import { buttonClass } from "@/components/button";
+import { ConfirmButton } from "@/components/confirm-button";
 import { Notice, PageError, StaleBanner } from "@/components/notice";
 import { Fact, Facts, PageHeader } from "@/components/page-header";
 import { Skeleton, StatusBadge } from "@/components/status";
 import { RowLink, Table } from "@/components/table";
 import { TimeAgo } from "@/components/text";
-import { toast } from "@/components/toast";
 import { cancelGroup, type Group, groupQuery } from "@/features/groups/api";
 import { openCount, parametersOf, valueText } from "@/features/groups/model/parameters";
 import { paths } from "@/lib/address";
@@ -42,6 +40,11 @@ export function GroupPage() {
                 Compare all
               </Link>
             )}
+            {!group.sweep && group.jobs.length > 0 && (
+              <Link className={buttonClass()} to={paths.newJob({ group: group.id })}>
+                Add a job
+              </Link>
+            )}
             <CancelAll group={group} />
           </>
         }
@@ -62,8 +65,22 @@ export function GroupPage() {
         </Facts>
       </PageHeader>
       {query.isError && <StaleBanner since={query.dataUpdatedAt} />}
-      {group.jobs.length ? <GroupTable group={group} /> : <Notice title="The group has no jobs yet" />}
+      {group.jobs.length ? <GroupTable group={group} /> : <NoJobs group={group} />}
     </>
+  );
+}
+
+function NoJobs({ group }: { group: Group }) {
+  return (
+    <Notice title="No jobs in this group">
+      <p>
+        {group.sweep ? "The jobs of the sweep were deleted. " : ""}A job joins the group when it is submitted, here or
+        with <code>proximal jobs submit --group {group.id}</code>.
+      </p>
+      <Link className={buttonClass("primary")} to={paths.newJob({ group: group.id })}>
+        New job in this group
+      </Link>
+    </Notice>
   );
 }
 
@@ -93,35 +110,18 @@ function GroupTable({ group }: { group: Group }) {
 
 function CancelAll({ group }: { group: Group }) {
   const client = useQueryClient();
-  const [isOpen, setOpen] = useState(false);
-  const cancel = useMutation({
-    mutationFn: () => cancelGroup(group.id),
-    onSuccess: (updated) => {
-      client.setQueryData(groupQuery(group.id).queryKey, updated);
-      toast("The jobs of the group stop.");
-    },
-    onError: (error) => toast(error.message, { tone: "bad" }),
-  });
   const open = openCount(group.statuses);
   if (!open) return null;
   return (
-    <>
-      <Button look="danger" onClick={() => setOpen(true)} disabled={cancel.isPending}>
-        Cancel all
-      </Button>
-      <ConfirmDialog
-        open={isOpen}
-        title={`Cancel ${count(open, "job")}?`}
-        confirm="Cancel the jobs"
-        keep="Keep the jobs"
-        onClose={() => setOpen(false)}
-        onConfirm={() => {
-          setOpen(false);
-          cancel.mutate();
-        }}
-      >
-        <p>Jobs that run stop after their present step. Finished jobs stay as they are.</p>
-      </ConfirmDialog>
-    </>
+    <ConfirmButton
+      button="Cancel all"
+      title={`Cancel ${count(open, "job")}?`}
+      confirm="Cancel the jobs"
+      keep="Keep the jobs"
+      action={async () => client.setQueryData(groupQuery(group.id).queryKey, await cancelGroup(group.id))}
+      done="The jobs of the group stop."
+    >
+      <p>Jobs that run stop after their present step. Finished jobs stay as they are.</p>
+    </ConfirmButton>
   );
 }

@@ -58,9 +58,9 @@ test("a copy has a name of its own", () => {
 });
 
 test("the address of a submission names what differs from the usual queueing", () => {
-  const start = { job: null, checkpoint: null };
-  expect(submissionOf(start, {}, {}, null, { priority: "high", preemptible: true }).path).toBe(
-    "/v1/jobs?priority=high&preemptible=true",
+  const start = { job: null, checkpoint: null, group: null };
+  expect(submissionOf(start, {}, {}, null, { priority: "high", preemptible: true, group: "grp_1" }).path).toBe(
+    "/v1/jobs?priority=high&preemptible=true&group=grp_1",
   );
   expect(submissionOf(start, {}, {}, null).path).toBe("/v1/jobs");
 });

@@ -116,6 +116,11 @@ export function rolesOf(spec: JsonObject, stages: readonly string[]): RoleInfo[]
 
 const isSet = (value: Json | undefined): boolean => value !== undefined && value !== null;
 
+/** The roles that hold examples for a stage. The others only add to them. */
+const SOURCES: readonly Role[] = ["preferences", "thumbs", "sft", "prompts"];
+
+export const hasDataset = (spec: JsonObject): boolean => SOURCES.some((role) => isSet(valueAt(spec, `data.${role}`)));
+
 /** The stages of a spec in their order. */
 export function stagesIn(spec: JsonObject): Stage[] {
   const listed = Array.isArray(spec.stages) ? spec.stages : ["sft", "reward_model", "ppo", "evaluation"];

@@ -1,10 +1,19 @@
 import { isObject, type Json, type JsonObject, withoutDefaults, withValue } from "@/features/job-form/model/spec";
+import { paths } from "@/lib/address";
 import type { Checkpoint, Job } from "@/lib/api/types";
 
 /** The job that the form starts from, and for a branch the checkpoint. */
 export interface Start {
   readonly job: Job | null;
   readonly checkpoint: Checkpoint | null;
+  /** The group that the new job joins. */
+  readonly group: { readonly id: string; readonly name: string } | null;
+}
+
+/** The page above the form. */
+export function parentOf({ job, group }: Start): { to: string; label: string } {
+  if (job) return { to: paths.job(job.id), label: job.name || job.id };
+  return group ? { to: paths.group(group.id), label: group.name || group.id } : { to: paths.jobs, label: "Jobs" };
 }
 
 /** The spec of a stored job without its defaults. A branch has the one seed of its checkpoint. */

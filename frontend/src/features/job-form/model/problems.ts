@@ -1,3 +1,5 @@
+import { hasDataset, rolesOf, stagesIn } from "@/features/job-form/model/layout";
+import { type JsonObject, valueAt } from "@/features/job-form/model/spec";
 import type { components } from "@/lib/api/schema.gen";
 import { ApiError } from "@/lib/api/client";
 
@@ -29,6 +31,17 @@ export function problemsOf(error: unknown): Problem[] {
 
 export const findingProblems = (findings: readonly Finding[]): Problem[] =>
   findings.map(({ pointer, severity, detail, advice }) => ({ path: pathOf(pointer), severity, text: detail, advice }));
+
+/** The parts that every job has and that this one lacks yet. The server refuses a spec without them. */
+export function missingParts(spec: JsonObject): Problem[] {
+  const hasModel = valueAt(spec, "model.path") ?? valueAt(spec, "model.config");
+  const [first] = rolesOf(spec, stagesIn(spec));
+  const missing = (path: string, text: string): Problem => ({ path, severity: "blocking", text, advice: null });
+  return [
+    ...(hasModel ? [] : [missing("model.path", "Choose a model.")]),
+    ...(hasDataset(spec) ? [] : [missing(`data.${first?.role ?? "preferences"}`, "Choose a dataset.")]),
+  ];
+}
 
 /** The problems of a field, and those below it. */
 export const problemsAt = (problems: readonly Problem[], path: string, inside = false): Problem[] =>

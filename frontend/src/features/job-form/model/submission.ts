@@ -7,13 +7,19 @@ import type { JsonObject } from "@/features/job-form/model/spec";
 export interface Queueing {
   readonly priority: "low" | "normal" | "high";
   readonly preemptible: boolean;
+  /** The group that a single job joins; null for none. */
+  readonly group: string | null;
 }
 
-export const QUEUEING: Queueing = { priority: "normal", preemptible: false };
+export const QUEUEING: Queueing = { priority: "normal", preemptible: false, group: null };
 
 /** The part of the address that names what differs from the usual. */
-function queryOf({ priority, preemptible }: Queueing): string {
-  const parts = [priority !== QUEUEING.priority && `priority=${priority}`, preemptible && "preemptible=true"];
+function queryOf({ priority, preemptible, group }: Queueing): string {
+  const parts = [
+    priority !== QUEUEING.priority && `priority=${priority}`,
+    preemptible && "preemptible=true",
+    group && `group=${group}`,
+  ];
   const query = parts.filter(Boolean).join("&");
   return query && `?${query}`;
 }
@@ -26,7 +32,11 @@ export function submissionOf(
   sweep: Sweep | null,
   queueing: Queueing = QUEUEING,
 ): Submission {
-  if (sweep) return { path: `/v1/sweeps${queryOf(queueing)}`, body: JSON.parse(JSON.stringify(sweep)) as JsonObject };
+  if (sweep)
+    return {
+      path: `/v1/sweeps${queryOf({ ...queueing, group: null })}`,
+      body: JSON.parse(JSON.stringify(sweep)) as JsonObject,
+    };
   if (!job) return { path: `/v1/jobs${queryOf(queueing)}`, body: spec };
   if (!checkpoint) return { path: `/v1/jobs/${job.id}/clone`, body: { patch } };
   return { path: `/v1/jobs/${job.id}/branch`, body: { checkpoint: checkpoint.id, patch } };

@@ -1,6 +1,7 @@
+import type { Sweep } from "@/features/job-form/api";
 import type { Leaf } from "@/features/job-form/model/schema";
 import { readLeaf } from "@/features/job-form/model/leaf";
-import type { Json } from "@/features/job-form/model/spec";
+import type { Json, JsonObject } from "@/features/job-form/model/spec";
 
 export type Parameter = Json[] | { distribution: "uniform" | "log_uniform" | "int"; min: number; max: number };
 
@@ -56,4 +57,32 @@ export function sweepOf(variations: Variations, byPath: ReadonlyMap<string, Leaf
   const isRandom = all.some((one) => !Array.isArray(one));
   const grid = all.reduce((product, one) => product * (Array.isArray(one) ? one.length : 1), 1);
   return { parameters, problems, isRandom, jobs: count ?? (isRandom ? null : grid) };
+}
+
+/** What the user writes in the card of a sweep, beside the values of the fields. */
+export interface SweepOptions {
+  readonly count: string;
+  readonly seed: string;
+  readonly parallel: string;
+  readonly metric: string;
+}
+
+export const NO_OPTIONS: SweepOptions = { count: "", seed: "0", parallel: "", metric: "objective/scores" };
+
+/** The number of combinations to draw; null for all. */
+export const drawsOf = ({ count }: SweepOptions): number | null => (count ? Number(count) : null);
+
+/** The sweep that the server gets; null while the plan cannot be sent. */
+export function sweepSpec(plan: SweepPlan, spec: JsonObject, options: SweepOptions): Sweep | null {
+  const { parameters, problems, jobs } = plan;
+  if (!Object.keys(parameters).length || jobs === null || Object.keys(problems).length) return null;
+  return {
+    name: typeof spec.name === "string" ? spec.name : "",
+    spec,
+    parameters,
+    count: drawsOf(options),
+    seed: Number(options.seed) || 0,
+    max_parallel: options.parallel ? Number(options.parallel) : null,
+    metric: options.metric || NO_OPTIONS.metric,
+  };
 }

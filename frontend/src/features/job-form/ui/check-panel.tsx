@@ -14,11 +14,12 @@ import styles from "./form.module.css";
 
 /** The live check of the spec: findings, memory, steps, tokens and time. */
 export function CheckPanel({ check, children }: { check: Check; children: ReactNode }) {
-  const { validation, isChecking, problems, error } = check;
+  const { validation, isChecking, missing, problems, error } = check;
   const headline = titleOf(check);
+  const state = isChecking ? "checking" : problems.length ? "problems" : missing.length ? "incomplete" : "ready";
   return (
     <aside className={styles.panel} id={PANEL_ID} aria-label="Check of the job">
-      <Card title={headline} data-state={isChecking ? "checking" : problems.length ? "problems" : "ready"}>
+      <Card title={headline} data-state={state}>
         <Announce text={isChecking ? "" : headline} />
         {isChecking && validation?.progress && <Note>{validation.progress.note}</Note>}
         {error && (
@@ -54,7 +55,9 @@ export function CheckBar({ check }: { check: Check }) {
   );
 }
 
-function titleOf({ isChecking, problems, error, validation }: Check): string {
+function titleOf({ isChecking, missing, problems, error, validation }: Check): string {
+  if (missing.length)
+    return `Choose ${missing.map(({ path }) => (path === "model.path" ? "a model" : "a dataset")).join(" and ")}`;
   if (isChecking) return "Checking…";
   if (error || validation?.error) return "The check failed";
   const blocking = problems.filter(({ severity }) => severity === "blocking").length;
@@ -69,7 +72,7 @@ function Problems({ problems }: { problems: readonly Problem[] }) {
       {problems.map((problem, index) => (
         <li key={index} className={styles[problem.severity]}>
           {problem.path && (
-            <button type="button" className={styles.where} onClick={() => show(problem.path)}>
+            <button type="button" className={styles.where} onClick={() => showField(problem.path)}>
               {problem.path}
             </button>
           )}
@@ -81,7 +84,7 @@ function Problems({ problems }: { problems: readonly Problem[] }) {
 }
 
 /** Scrolls to the field of a problem, or to the nearest section above it. */
-function show(path: string): void {
+export function showField(path: string): void {
   for (let at = path; at; at = at.includes(".") ? at.slice(0, at.lastIndexOf(".")) : "") {
     const found =
       document.getElementById(controlId(at)) ??

@@ -3,7 +3,7 @@ import { Button } from "@/components/button";
 import { PageHeader } from "@/components/page-header";
 import { discardDraft } from "@/features/job-form/model/draft";
 import { found, sectionsOf, stagesIn } from "@/features/job-form/model/layout";
-import type { Start as Origin } from "@/features/job-form/model/origin";
+import { parentOf, type Start as Origin } from "@/features/job-form/model/origin";
 import { type Field, leaves, optionalPaths } from "@/features/job-form/model/schema";
 import {
   differences,
@@ -15,7 +15,14 @@ import {
   withValue,
 } from "@/features/job-form/model/spec";
 import { QUEUEING, type Queueing, submissionOf } from "@/features/job-form/model/submission";
-import { sweepOf, type Variations } from "@/features/job-form/model/sweep";
+import {
+  drawsOf,
+  NO_OPTIONS,
+  sweepOf,
+  type SweepOptions,
+  sweepSpec,
+  type Variations,
+} from "@/features/job-form/model/sweep";
 import { CheckBar, CheckPanel } from "@/features/job-form/ui/check-panel";
 import { Fields } from "@/features/job-form/ui/fields";
 import { FormContext, type FormState } from "@/features/job-form/ui/form-context";
@@ -25,11 +32,10 @@ import { Section } from "@/features/job-form/ui/section";
 import { SpecDialog } from "@/features/job-form/ui/spec-dialog";
 import { Start } from "@/features/job-form/ui/start";
 import { Submit } from "@/features/job-form/ui/submit";
-import { NO_OPTIONS, SweepCard, type SweepOptions } from "@/features/job-form/ui/sweep-card";
+import { SweepCard } from "@/features/job-form/ui/sweep-card";
 import { NameField, Origins } from "@/features/job-form/ui/origins";
 import { useDataset, useDraft } from "@/features/job-form/ui/use-stored";
 import { useCheck } from "@/features/job-form/ui/use-check";
-import { paths } from "@/lib/address";
 import { count } from "@/lib/format";
 import styles from "./form.module.css";
 
@@ -59,7 +65,9 @@ export function JobForm({ schema, fields, defaultOf, start, begun, dataset }: Jo
   const [options, setOptions] = useState<SweepOptions>(NO_OPTIONS);
   const [search, setSearch] = useState("");
   const [shown, setShown] = useState(false);
-  const [queueing, setQueueing] = useState<Queueing>(QUEUEING);
+  const [queueing, setQueueing] = useState<Queueing>({ ...QUEUEING, group: start.group?.id ?? null });
+  /** Whether the user tried to submit. Until then the form does not complain about fields that are not filled in yet. */
+  const [asked, setAsked] = useState(false);
   const { base, fresh } = begun;
   const optional = useMemo(() => optionalPaths(fields), [fields]);
   const set = (path: string, value: Json | undefined) => setSpec((before) => withValue(before, path, value, optional));
@@ -67,22 +75,9 @@ export function JobForm({ schema, fields, defaultOf, start, begun, dataset }: Jo
   useDraft(base === null, spec, variations);
 
   const byPath = useMemo(() => new Map(leaves(fields).map((leaf) => [leaf.path, leaf])), [fields]);
-  const draws = options.count ? Number(options.count) : null;
-  const plan = sweepOf(variations ?? {}, byPath, draws);
-  const isSweep = variations !== null && Object.keys(variations).length > 0;
-  const sweep =
-    isSweep && plan.jobs !== null && !Object.keys(plan.problems).length
-      ? {
-          name: typeof spec.name === "string" ? spec.name : "",
-          spec,
-          parameters: plan.parameters,
-          count: draws,
-          seed: Number(options.seed) || 0,
-          max_parallel: options.parallel ? Number(options.parallel) : null,
-          metric: options.metric || NO_OPTIONS.metric,
-        }
-      : null;
-  const check = useCheck(spec);
+  const plan = sweepOf(variations ?? {}, byPath, drawsOf(options));
+  const sweep = sweepSpec(plan, spec, options);
+  const check = useCheck(spec, asked);
   const patch = base ? mergePatch(base, spec) : {};
   const submission = submissionOf(start, spec, patch, sweep, queueing);
   const state: FormState = {
@@ -106,11 +101,7 @@ export function JobForm({ schema, fields, defaultOf, start, begun, dataset }: Jo
     <FormContext value={state}>
       <PageHeader
         title={start.checkpoint ? "Branch a job" : start.job ? "Clone a job" : "New job"}
-        parent={
-          start.job
-            ? { to: paths.job(start.job.id), label: start.job.name || start.job.id }
-            : { to: paths.jobs, label: "Jobs" }
-        }
+        parent={parentOf(start)}
         actions={
           <Start spec={spec} onSpec={take}>
             {start.checkpoint === null && (
@@ -127,6 +118,7 @@ export function JobForm({ schema, fields, defaultOf, start, begun, dataset }: Jo
                 onClick={() => {
                   setSpec(fresh);
                   setVariations(null);
+                  setAsked(false);
                   discardDraft();
                 }}
               >
@@ -151,7 +143,14 @@ export function JobForm({ schema, fields, defaultOf, start, begun, dataset }: Jo
               onChange={(event) => setSearch(event.target.value)}
             />
           </label>
-          {variations && <SweepCard plan={plan} sweep={sweep} options={options} onChange={setOptions} />}
+          {variations && (
+            <SweepCard
+              plan={plan}
+              sweep={check.missing.length ? null : sweep}
+              options={options}
+              onChange={setOptions}
+            />
+          )}
           {matches ? (
             <section className={styles.section}>
               <h2>{count(leaves(matches).length || matches.length, "setting")} found</h2>
@@ -173,10 +172,11 @@ export function JobForm({ schema, fields, defaultOf, start, begun, dataset }: Jo
             spec={spec}
             patch={patch}
             sweep={sweep}
-            isSweep={isSweep}
+            isSweep={Object.keys(variations ?? {}).length > 0}
             jobs={plan.jobs}
             queueing={queueing}
             onQueueing={setQueueing}
+            onIncomplete={() => setAsked(true)}
           />
         </CheckPanel>
         <CheckBar check={check} />

@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
 import { PageError } from "@/components/notice";
 import { Skeleton } from "@/components/status";
+import { groupQuery } from "@/features/groups/api";
 import { schemaQuery, templateQuery } from "@/features/job-form/api";
 import { readDraft } from "@/features/job-form/model/draft";
 import { derivedName, originSpec, type Start, withChanges } from "@/features/job-form/model/origin";
@@ -13,7 +14,7 @@ import { paths, useAddress } from "@/lib/address";
 
 const PARENT = { to: paths.jobs, label: "Jobs" };
 
-/** The form of a new job. The address names its start: a job to clone or to branch, a template, or a dataset. */
+/** The form of a new job. The address names its start: a job to clone or to branch, a template, a dataset, or a group. */
 export function NewJobPage() {
   const [params] = useAddress();
   const [clone, branch] = [params.get("clone"), params.get("branch")];
@@ -23,21 +24,23 @@ export function NewJobPage() {
   const checkpoints = useQuery({ ...checkpointsQuery(branch ?? ""), enabled: branch !== null });
   const templateId = params.get("template");
   const template = useQuery({ ...templateQuery(templateId ?? ""), enabled: templateId !== null });
-  const error = template.error ?? schema.error ?? job.error ?? checkpoints.error;
+  const groupId = params.get("group");
+  const group = useQuery({ ...groupQuery(groupId ?? ""), enabled: groupId !== null });
+  const error = group.error ?? template.error ?? schema.error ?? job.error ?? checkpoints.error;
   if (error) {
     const retry = () => void schema.refetch();
     return <PageError subject="New job" parent={PARENT} error={error} doing="prepare the form" onRetry={retry} />;
   }
   const isLoading = !schema.data || (from !== null && !job.data) || (branch !== null && !checkpoints.data);
-  if (isLoading || (templateId !== null && !template.data))
+  if (isLoading || (templateId !== null && !template.data) || (groupId !== null && !group.data))
     return <Skeleton rows={8} height="2.25rem" label="Loading the form" />;
   const wanted = params.get("checkpoint") ?? "newest";
   const resumable = (checkpoints.data ?? []).filter((one) => !one.final && canBranch(one));
   const checkpoint =
     (checkpoints.data ?? []).find(({ id }) => id === wanted) ?? resumable[0] ?? checkpoints.data?.[0] ?? null;
   const start: Start = job.data
-    ? { job: job.data, checkpoint: branch === null ? null : checkpoint }
-    : { job: null, checkpoint: null };
+    ? { job: job.data, checkpoint: branch === null ? null : checkpoint, group: null }
+    : { job: null, checkpoint: null, group: group.data ?? null };
   return (
     <Prepared
       key={window.location.search}

@@ -5,9 +5,10 @@ import { paths } from "@/lib/address";
 import { stageShort } from "@/lib/states";
 import styles from "./form.module.css";
 
-/** The job that the form starts from, and for a branch the parts that continue. */
+/** The job that the form starts from, and for a branch the parts that continue; or the group that the new job joins. */
 export function Origins({ start }: { start: Start }) {
-  const { job, checkpoint } = start;
+  const { job, checkpoint, group } = start;
+  if (group) return <p className={styles.help}>The job joins the group {group.name || group.id}.</p>;
   if (!job) return null;
   const name = <Link to={paths.job(job.id)}>{job.name || job.id}</Link>;
   if (!checkpoint) return <p className={styles.help}>It has the settings of {name} and starts from the beginning.</p>;

@@ -10,6 +10,7 @@ import { discardDraft } from "@/features/job-form/model/draft";
 import type { Start } from "@/features/job-form/model/origin";
 import { canonical, type JsonObject } from "@/features/job-form/model/spec";
 import type { Queueing } from "@/features/job-form/model/submission";
+import { showField } from "@/features/job-form/ui/check-panel";
 import type { Check } from "@/features/job-form/ui/use-check";
 import { jobsKey } from "@/features/jobs/api";
 import { paths } from "@/lib/address";
@@ -28,10 +29,13 @@ interface SubmitProps {
   jobs: number | null;
   queueing: Queueing;
   onQueueing: (queueing: Queueing) => void;
+  /** The user tried to submit a spec without the parts that every job has. */
+  onIncomplete: () => void;
 }
 
 /** Sends the job, the clone, the branch or the sweep. Blocking findings need a second, explicit decision. */
-export function Submit({ check, start, spec, patch, sweep, isSweep, jobs, queueing, onQueueing }: SubmitProps) {
+export function Submit({ check, start, spec, patch, sweep, isSweep, jobs, ...rest }: SubmitProps) {
+  const { queueing, onQueueing, onIncomplete } = rest;
   const [asking, setAsking] = useState(false);
   const navigate = useNavigate();
   const client = useQueryClient();
@@ -54,7 +58,15 @@ export function Submit({ check, start, spec, patch, sweep, isSweep, jobs, queuei
       if (error instanceof ApiError && error.body.code === "blocked_by_validation") setAsking(true);
     },
   });
-  const isIncomplete = isSweep && sweep === null;
+  const [firstMissing] = check.missing;
+  const isIncomplete = isSweep && sweep === null && !firstMissing;
+  const submit = () => {
+    if (firstMissing) {
+      onIncomplete();
+      showField(firstMissing.path);
+    } else if (check.isBlocked) setAsking(true);
+    else send.mutate(false);
+  };
   const label = isSweep
     ? `Submit ${count(jobs ?? 0, "job")}`
     : start.checkpoint
@@ -68,11 +80,7 @@ export function Submit({ check, start, spec, patch, sweep, isSweep, jobs, queuei
         </p>
       )}
       {(!start.job || isSweep) && <QueueFields queueing={queueing} onChange={onQueueing} />}
-      <Button
-        look="primary"
-        disabled={send.isPending || isIncomplete}
-        onClick={() => (check.isBlocked ? setAsking(true) : send.mutate(false))}
-      >
+      <Button look="primary" disabled={send.isPending || isIncomplete} onClick={submit}>
         {send.isPending ? "Submitting…" : label}
       </Button>
       <ConfirmDialog

@@ -2,19 +2,10 @@ import { useQuery } from "@tanstack/react-query";
 import { Card, Note } from "@/components/card";
 import { Prose } from "@/components/text";
 import { planQuery, type Sweep } from "@/features/job-form/api";
-import type { SweepPlan } from "@/features/job-form/model/sweep";
+import type { SweepOptions, SweepPlan } from "@/features/job-form/model/sweep";
 import { useSettled } from "@/features/job-form/ui/use-check";
 import { count } from "@/lib/format";
 import styles from "./form.module.css";
-
-export interface SweepOptions {
-  readonly count: string;
-  readonly seed: string;
-  readonly parallel: string;
-  readonly metric: string;
-}
-
-export const NO_OPTIONS: SweepOptions = { count: "", seed: "0", parallel: "", metric: "objective/scores" };
 
 interface SweepCardProps {
   plan: SweepPlan;
