@@ -15,7 +15,7 @@ interface ConfirmButtonProps {
   action: () => Promise<unknown>;
   /** The message after the action. */
   done?: string;
-  /** What the action destroys. */
+  /** It names the losses. */
   children: ReactNode;
 }
 

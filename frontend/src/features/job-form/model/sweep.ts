@@ -59,7 +59,7 @@ export function sweepOf(variations: Variations, byPath: ReadonlyMap<string, Leaf
   return { parameters, problems, isRandom, jobs: count ?? (isRandom ? null : grid) };
 }
 
-/** What the user writes in the card of a sweep, beside the values of the fields. */
+/** The texts of the card of a sweep. */
 export interface SweepOptions {
   readonly count: string;
   readonly seed: string;

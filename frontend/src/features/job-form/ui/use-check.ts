@@ -10,7 +10,7 @@ export interface Check {
   /** The last check; of an earlier state of the form while `isChecking`. */
   readonly validation: Validation | undefined;
   readonly isChecking: boolean;
-  /** What the user has to choose before the server can check the spec. */
+  /** The parts that the user has to choose before the server can check the spec. */
   readonly missing: readonly Problem[];
   readonly problems: readonly Problem[];
   /** Why no check was made, where the reason is not the spec. */
