@@ -37,6 +37,11 @@ class Quotas(BaseModel):
     when_exceeded: Literal["queue", "refuse"] = "queue"
     """`queue`: a job beyond the running jobs, GPUs or GPU-hours waits. `refuse`: its submission is refused."""
 
+    @property
+    def limits_running(self) -> bool:
+        """Whether `exceeded` ever returns a name."""
+        return not (self.running_jobs is None and self.gpus is None and self.gpu_hours is None)
+
     def exceeded(self, running: int, slots: int, month_seconds: float, more_slots: int) -> QuotaName | None:
         """The first quota that one more running job with `more_slots` slots exceeds; None if it may start."""
         if self.running_jobs is not None and running >= self.running_jobs:

@@ -59,7 +59,7 @@ class QueuePlaceView(Schema):
     """The place of a job in the queue, as an estimate."""
 
     position: int
-    """1: it starts next. The estimate follows priorities, ageing and fair share, and other submissions change it."""
+    """1: it starts next. The estimate follows priorities, ageing, fair share, quotas and the sizes of workers. Other submissions change it."""
     reason: str
     """Why it waits, for people."""
     expected_start: Timestamp | None

@@ -1,28 +1,28 @@
 """The places of queued jobs: position, the reason why a job waits, and when it is expected to start.
 
-The position follows the policy of the claim: it is the number of claims until the job starts, if all were made now. So it
-leaves out quotas, the time until then, and jobs that will be submitted. The cost is that of a few queries for any number
+A forecast of the claims gives the position and the expected start. The cost is that of a few queries for any number
 of jobs: positions after `_FARTHEST` are estimated from priorities and ages alone.
 """
 
-import heapq
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime
+from typing import NamedTuple
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from core.jobs.workers import online_workers
 from core.models import Job, JobAttempt, Owner, Worker
-from core.models.jobs import JobStatus, Outcome, WorkerState
-from core.quotas import QuotaName, Quotas, owner_quotas
+from core.models.jobs import ACTIVE, JobStatus, Outcome, WorkerState
+from core.quotas import QuotaName, owner_quotas
 from core.scheduling.claim import policy_of
+from core.scheduling.forecast import Cluster, RunningJob, Start, forecast
 from core.scheduling.lines import count_lines, read_jobs_of_lines
 from core.scheduling.matching import Capacity, Requirement
-from core.scheduling.policy import Line, serving_order
+from core.scheduling.policy import next_month
 from core.scheduling.shares import share_of
-from core.settings import Settings, get_settings
+from core.settings import get_settings
 
 _RECENT = 50
 """Finished attempts whose mean time is the estimate for a job."""
@@ -30,6 +30,9 @@ _FARTHEST = 1000
 """Last position that follows the claim's order, and that has an expected start."""
 _READ, _READ_OF_LINE = 5000, 20
 """Queued jobs that are read to find these positions: all lines together, and at least of each line."""
+
+_UNITS = {"running_jobs": "running job", "gpus": "GPU", "gpu_hours": "GPU-hour"}
+_PERIODS = {"gpus": " at once", "gpu_hours": " a month"}
 
 
 @dataclass(frozen=True)
@@ -49,20 +52,27 @@ def queue_places(session: Session, jobs: Sequence[Job]) -> dict[str, QueuePlace]
     queued = [job for job in jobs if job.status == JobStatus.QUEUED]
     if not queued:
         return {}
-    settings = get_settings()
     now = session.scalars(select(func.clock_timestamp())).one()
-    present = online_workers(session)
-    blocked = _blocked_by_quotas(session, queued, settings, now)
-    positions = _positions(session, queued, settings, now)
-    starts = _Starts(session, present, now)
+    present, held = online_workers(session), _held_jobs(session)
+    busy = {worker.id for worker in present if worker.job_id is not None} | {job.worker_id for job in held}
+    most = max(_READ_OF_LINE, _READ // max(1, count_lines(session)))
+    lines = read_jobs_of_lines(session, most)
+    owners = _Owners(session, {job.owner_id for job in queued} | {line.owner_id for line, _ in lines}, now)
+    last_read = {following[-1][0] for _, following in lines if len(following) + 1 == most}
+    cluster = _cluster(session, present, busy, held)
+    order = forecast(lines, owners.shares, owners.quotas, cluster, owners.now, owners.policy)
+    starts = _starts(session, {job.id for job in queued}, order, last_read)
     found = {}
     for job in queued:
-        need, position = Requirement.from_stored(job.requirement), positions[job.id]
+        need, (position, start) = Requirement.from_stored(job.requirement), starts[job.id]
         open_to_it = [one for one in present if one.state == WorkerState.ONLINE and _capacity(one).fits(need)]
-        stopped = _why_stopped(need, present, open_to_it) or blocked.get(job.id)
-        expected = None if stopped else starts.expected(open_to_it, position)
-        reason = stopped or _why_busy(open_to_it, position)
-        found[job.id] = QueuePlace(position, reason, expected)
+        reason = _why_stopped(need, present, open_to_it) or owners.why_held(job)
+        if reason is None and start is not None and start.held_by is not None:
+            reason = owners.why_held_later(job, start.held_by)
+        if reason is None and start is not None and start.at == now.timestamp():
+            reason = "Waiting to be picked up."
+        expected = None if start is None or start.at is None else datetime.fromtimestamp(start.at, UTC)
+        found[job.id] = QueuePlace(position, reason or _why_busy(open_to_it, busy, position), expected)
     return found
 
 
@@ -81,12 +91,13 @@ def _why_stopped(need: Requirement, present: Sequence[Worker], open_to_it: Seque
     return None
 
 
-def _why_busy(open_to_it: Sequence[Worker], position: int) -> str:
-    if any(worker.job_id is None for worker in open_to_it):
-        return "Waiting to be picked up."
-    busy = "The only worker is busy" if len(open_to_it) == 1 else f"All {len(open_to_it)} workers are busy"
+def _why_busy(open_to_it: Sequence[Worker], busy: Collection[str | None], position: int) -> str:
+    if any(worker.id not in busy for worker in open_to_it):
+        why = "Other jobs take the idle workers first"
+    else:
+        why = "The only worker is busy" if len(open_to_it) == 1 else f"All {len(open_to_it)} workers are busy"
     ahead = {1: "this job is next.", 2: "1 job is ahead."}.get(position, f"{position - 1} jobs are ahead.")
-    return f"{busy}; {ahead}"
+    return f"{why}; {ahead}"
 
 
 def describe(need: Requirement) -> str:
@@ -99,57 +110,113 @@ def describe(need: Requirement) -> str:
     return ", ".join(parts)
 
 
-def _blocked_by_quotas(session: Session, jobs: Sequence[Job], settings: Settings, now: datetime) -> dict[str, str]:
-    """For each job that a quota of its owner keeps from starting, the reason."""
-    owners = session.scalars(select(Owner).where(Owner.id.in_({job.owner_id for job in jobs})))
-    limits = {owner.id: (share_of(owner), owner_quotas(owner, settings)) for owner in owners}
-    found = {}
-    for job in jobs:
-        share, quotas = limits[job.owner_id]
-        name = quotas.exceeded(share.running, share.slots, share.month_at(now.timestamp()), job.slots)
-        if name is not None:
-            found[job.id] = _why_over_quota(name, quotas, job.slots)
-    return found
+class _Owners:
+    """The shares and quotas of owners."""
+
+    def __init__(self, session: Session, ids: Collection[str], now: datetime) -> None:
+        settings = get_settings()
+        rows = session.scalars(select(Owner).where(Owner.id.in_(ids))).all()
+        self.now = now.timestamp()
+        self.policy = policy_of(settings)
+        self.shares = {owner.id: share_of(owner) for owner in rows}
+        self.quotas = {owner.id: owner_quotas(owner, settings) for owner in rows}
+
+    def why_held(self, job: Job) -> str | None:
+        """The reason why the owner's quotas keep a job from starting now; None if they do not."""
+        share, quotas = self.shares[job.owner_id], self.quotas[job.owner_id]
+        month = share.month_at(self.now)
+        name = quotas.exceeded(share.running, share.slots, month, job.slots)
+        if name is None:
+            return None
+        limit = getattr(quotas, name)
+        if name == "gpus" and job.slots > limit:
+            return (
+                f"This job takes {job.slots} GPUs, and your limit is {limit} (`gpus`). Cancel it and submit a smaller one, "
+                "or ask the operator of the platform for a higher limit."
+            )
+        if limit == 0:
+            return f"Your quota allows {_counted(limit, name)}. Ask the operator of the platform for a higher limit."
+        if name == "running_jobs":
+            ends = "it ends" if share.running == 1 else "one of them ends"
+            return (
+                f"Your quota allows {_counted(limit, name)}, and you have {share.running}. This job waits until {ends}."
+            )
+        if name == "gpus":
+            taken = (
+                f"Your running jobs take {share.slots} of {limit} GPUs of your quota, and this job takes {job.slots}."
+            )
+            return f"{taken} It waits until one of them ends."
+        renewed = datetime.fromtimestamp(next_month(self.now), UTC)
+        used = f"Your quota allows {_counted(limit, name)}, and {month / 3600:.1f} are used."
+        return f"{used} The next month begins on {renewed:%Y-%m-%d} (UTC)."
+
+    def why_held_later(self, job: Job, name: QuotaName) -> str:
+        """The reason of a job that waits for other jobs of its owner."""
+        limit = _counted(getattr(self.quotas[job.owner_id], name), name)
+        return f"Your other jobs come first. With them, your quota of {limit} is reached."
 
 
-def _why_over_quota(name: QuotaName, quotas: Quotas, slots: int) -> str:
-    if name == "gpus" and quotas.gpus is not None and slots > quotas.gpus:
-        return (
-            f"This job takes {slots} GPUs, and your limit is {quotas.gpus} (`gpus`). Cancel it and submit a smaller one, "
-            "or ask the operator of the platform for a higher limit."
-        )
-    kind = {"running_jobs": "running jobs", "gpus": "GPUs at once", "gpu_hours": "GPU-hours a month"}[name]
-    return f"Your limit of {getattr(quotas, name)} {kind} is reached."
+def _counted(limit: int, name: QuotaName) -> str:
+    """The limit for people."""
+    return f"{limit or 'no'} {_UNITS[name]}{'' if limit == 1 else 's'}{_PERIODS.get(name, '')}"
 
 
-def _positions(session: Session, jobs: Sequence[Job], settings: Settings, now: datetime) -> dict[str, int]:
-    waiting = _waiting(session)
-    owners = session.scalars(select(Owner).where(Owner.id.in_({line.owner_id for line, _ in waiting.lines})))
-    shares = {owner.id: share_of(owner) for owner in owners}
-    missing = {job.id for job in jobs}
-    found = {}
-    position = 0
-    for job_id in serving_order(waiting.lines, shares, now.timestamp(), policy_of(settings)):
-        position += 1
-        if job_id in missing:
-            missing.remove(job_id)
-            found[job_id] = position
-        if not missing or position == _FARTHEST or job_id in waiting.ends:
+class _HeldJob(NamedTuple):
+    """The columns of a job that a worker holds."""
+
+    id: str
+    owner_id: str
+    slots: int
+    worker_id: str | None
+    step: int | None
+    total_steps: int | None
+    step_seconds: float | None
+
+    @property
+    def remaining_seconds(self) -> float | None:
+        """Time of the other steps of the present stage. Later stages are not counted, so it is a lower bound."""
+        if self.step is None or self.total_steps is None or self.step_seconds is None:
+            return None
+        return max(self.total_steps - self.step, 0) * self.step_seconds
+
+
+def _held_jobs(session: Session) -> list[_HeldJob]:
+    columns = [getattr(Job, name) for name in _HeldJob._fields]
+    return [_HeldJob(*row) for row in session.execute(select(*columns).where(Job.status.in_(ACTIVE)))]
+
+
+def _cluster(
+    session: Session, present: Sequence[Worker], busy: Collection[str | None], held: Sequence[_HeldJob]
+) -> Cluster:
+    """The workers and their jobs. A cordoned worker takes no job, and its present one counts for the quotas."""
+    mean = _mean_seconds(session)
+    open_workers = {worker.id: _capacity(worker) for worker in present if worker.state == WorkerState.ONLINE}
+    running = []
+    for job in held:
+        remaining = mean if job.remaining_seconds is None else job.remaining_seconds
+        running.append(RunningJob(job.owner_id, job.slots, remaining, open_workers.get(job.worker_id or "")))
+    known = {job.worker_id for job in held}
+    running += [
+        RunningJob(None, 0, mean, open_workers[one]) for one in open_workers if one in busy and one not in known
+    ]
+    return Cluster([capacity for one, capacity in open_workers.items() if one not in busy], running, mean)
+
+
+def _starts(
+    session: Session, job_ids: set[str], order: Iterable[Start], last_read: Collection[str]
+) -> dict[str, tuple[int, Start | None]]:
+    """The position and the start of each job. An estimated position has no start.
+
+    After a job of `last_read`, the order is unknown, because the next job of its line was not read.
+    """
+    missing, found, position = set(job_ids), {}, 0
+    for position, start in enumerate(order, 1):
+        if start.job_id in missing:
+            missing.remove(start.job_id)
+            found[start.job_id] = position, start
+        if not missing or position == _FARTHEST or start.job_id in last_read:
             break
-    return found | _far_positions(session, missing, position)
-
-
-@dataclass(frozen=True)
-class _Waiting:
-    lines: list[tuple[Line, list[tuple[str, float]]]]
-    ends: set[str]
-    """Jobs after which a line has jobs that were not read."""
-
-
-def _waiting(session: Session) -> _Waiting:
-    most = max(_READ_OF_LINE, _READ // max(1, count_lines(session)))
-    lines = read_jobs_of_lines(session, most)
-    return _Waiting(lines, {following[-1][0] for _, following in lines if len(following) + 1 == most})
+    return found | {job_id: (place, None) for job_id, place in _far_positions(session, missing, position).items()}
 
 
 def _far_positions(session: Session, job_ids: Collection[str], served: int) -> dict[str, int]:
@@ -160,47 +227,6 @@ def _far_positions(session: Session, job_ids: Collection[str], served: int) -> d
     numbered = select(Job.id, order).where(Job.status == JobStatus.QUEUED).subquery()
     places = dict(session.execute(select(numbered.c.id, numbered.c.place).where(numbered.c.id.in_(job_ids))).all())
     return {job_id: max(places.get(job_id, 1), served + 1) for job_id in job_ids}
-
-
-class _Starts:
-    """Estimates of starts: workers become free, and each job ahead takes the mean time of finished attempts."""
-
-    def __init__(self, session: Session, present: Sequence[Worker], now: datetime) -> None:
-        self._now = now
-        self._mean = _mean_seconds(session)
-        busy = [worker.job_id for worker in present if worker.job_id is not None]
-        rows = session.scalars(select(Job).where(Job.id.in_(busy)))
-        self._remaining = {job.id: _remaining_seconds(job) for job in rows}
-
-    def expected(self, workers: Sequence[Worker], position: int) -> datetime | None:
-        if position > _FARTHEST:
-            return None
-        free = [self._seconds_until_free(worker) for worker in workers]
-        known = [seconds for seconds in free if seconds is not None]
-        if not known:
-            return None
-        heapq.heapify(known)
-        for _ in range(position - 1):
-            if self._mean is None:
-                heapq.heappop(known)
-                if not known:
-                    return None
-            else:
-                heapq.heappush(known, heapq.heappop(known) + self._mean)
-        return self._now + timedelta(seconds=known[0])
-
-    def _seconds_until_free(self, worker: Worker) -> float | None:
-        if worker.job_id is None:
-            return 0.0
-        remaining = self._remaining.get(worker.job_id)
-        return self._mean if remaining is None else remaining
-
-
-def _remaining_seconds(job: Job) -> float | None:
-    """Time of the present stage's other steps. Later stages are not counted, so it is a lower bound."""
-    if job.step is None or job.total_steps is None or job.step_seconds is None:
-        return None
-    return max(job.total_steps - job.step, 0) * job.step_seconds
 
 
 def _mean_seconds(session: Session) -> float | None:

@@ -10,13 +10,12 @@ are ordered by:
    this moment count `running` seconds each in advance, so that claims at the same moment go to different owners.
 3. Age of the line's first job.
 
-`core/scheduling/claim.py` applies the same policy as SQL. A test compares the two on random queues.
+`core/scheduling/claim.py` applies the same policy as SQL. A test compares the two on random queues. `forecast` simulates it.
 """
 
-import heapq
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import IntEnum
 from typing import Literal
@@ -126,9 +125,14 @@ def rank(line: Line, now: float, policy: Policy) -> int:
 
 def order_key(line: Line, share: Share, now: float, policy: Policy) -> OrderKey:
     """The sort key of a line: the smallest key is served first."""
+    return order_key_by_use(line, policy.use(share, now), now, policy)
+
+
+def order_key_by_use(line: Line, use: float, now: float, policy: Policy) -> OrderKey:
+    """The same for the use of the owner."""
     place = rank(line, now, policy)
     turn = line.waits_since if place == OVERDUE else 0.0
-    return (-place, turn, policy.use(share, now), line.created_at, line.job_id)
+    return (-place, turn, use, line.created_at, line.job_id)
 
 
 def choose(
@@ -145,38 +149,6 @@ def choose(
     return min(allowed, key=lambda line: order_key(line, shares[line.owner_id], now, policy), default=None)
 
 
-def serving_order(
-    waiting: Iterable[tuple[Line, Sequence[tuple[str, float]]]],
-    shares: Mapping[str, Share],
-    now: float,
-    policy: Policy,
-) -> Iterator[str]:
-    """The ids of queued jobs, in the order in which claims at the time `now` would start them. Capacities and quotas are left out.
-
-    `waiting` has each line, and the id and submission time of each job that follows its first one. A claim lets its line wait
-    anew and adds to its owner's use, so keys only grow. A key that is still right when it leaves the heap is the smallest.
-    """
-    held = dict(shares)
-    lines = [(line, iter(following)) for line, following in waiting]
-    heap = [(order_key(line, held[line.owner_id], now, policy), at) for at, (line, _) in enumerate(lines)]
-    heapq.heapify(heap)
-    while heap:
-        key, at = heap[0]
-        line, following = lines[at]
-        share = held[line.owner_id]
-        current = order_key(line, share, now, policy)
-        if current != key:
-            heapq.heapreplace(heap, (current, at))
-            continue
-        yield line.job_id
-        held[line.owner_id] = share.after(now, policy.half_life, jobs=1, slots=line.requirement.slots)
-        job = next(following, None)
-        if job is None:
-            heapq.heappop(heap)
-        else:
-            lines[at] = replace(line, job_id=job[0], created_at=job[1], waits_since=now), following
-
-
 def over_quota(line: Line, share: Share, quotas: Quotas, now: float) -> bool:
     """Whether a quota of its owner keeps the line from being served."""
     return quotas.exceeded(share.running, share.slots, share.month_at(now), line.requirement.slots) is not None
@@ -186,3 +158,9 @@ def month_start(now: float) -> float:
     """The start of the calendar month of `now`, in UTC."""
     today = datetime.fromtimestamp(now, UTC)
     return datetime(today.year, today.month, 1, tzinfo=UTC).timestamp()
+
+
+def next_month(now: float) -> float:
+    """The end of the calendar month of `now`, in UTC."""
+    today = datetime.fromtimestamp(now, UTC)
+    return datetime(today.year + today.month // 12, today.month % 12 + 1, 1, tzinfo=UTC).timestamp()

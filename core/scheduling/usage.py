@@ -10,7 +10,7 @@ from core.errors import QuotaExceeded
 from core.models import Job, Owner
 from core.models.jobs import ACTIVE, TERMINAL, JobStatus
 from core.quotas import Quotas, quotas_of, stored_bytes
-from core.scheduling.policy import month_start
+from core.scheduling.policy import month_start, next_month
 from core.scheduling.shares import half_life_seconds, share_of
 from core.settings import Settings
 
@@ -46,11 +46,10 @@ def usage_of(session: Session, owner_id: str, settings: Settings) -> Usage:
     owner, now = _owner_and_time(session, owner_id)
     share, at = share_of(owner), now.timestamp()
     unfinished = select(func.count()).select_from(Job).where(Job.owner_id == owner_id, Job.status.not_in(TERMINAL))
-    start = datetime.fromtimestamp(month_start(at), UTC)
     return Usage(
         at=now,
-        period_start=start,
-        period_end=start.replace(year=start.year + start.month // 12, month=start.month % 12 + 1),
+        period_start=datetime.fromtimestamp(month_start(at), UTC),
+        period_end=datetime.fromtimestamp(next_month(at), UTC),
         quotas=quotas_of(session, owner_id, settings),
         open_jobs=session.scalars(unfinished).one(),
         running_jobs=share.running,

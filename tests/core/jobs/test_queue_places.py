@@ -77,14 +77,47 @@ def test_requirement_is_described_in_words() -> None:
     assert describe(need) == words
 
 
-def test_quota_is_the_reason(session: Session) -> None:
+def test_quota_is_the_reason_with_its_figures(session: Session) -> None:
+    """The running job has 10 steps of 6 s left. Two workers are idle."""
     owner = make_key(session).owner_id
     session.get_one(Owner, owner).quotas = {"running_jobs": 1}
-    make_job(session, owner)
-    waiting = make_job(session, owner)
+    first, second = make_job(session, owner), make_job(session, owner)
+    for number in range(3):
+        report_worker(session, f"wrk_{number}", "host", None)
+    assert place(session, first).reason == "Waiting to be picked up."
+    later = place(session, second)
+    assert later.reason == "Your other jobs come first. With them, your quota of 1 running job is reached."
+    assert (later.position, later.expected_start) == (2, None)  # no job has finished yet
+    attempts.claim(session, "wrk_0")
+    session.execute(text("UPDATE jobs SET step = 10, total_steps = 20, step_seconds = 6 WHERE status = 'starting'"))
+    found, soon = place(session, second), datetime.now(UTC) + timedelta(seconds=60)
+    assert found.reason == "Your quota allows 1 running job, and you have 1. This job waits until it ends."
+    assert found.expected_start is not None and abs(found.expected_start - soon) < timedelta(seconds=20)
+    session.get_one(Owner, owner).quotas = {"gpu_hours": 2}
+    session.execute(text("UPDATE owners SET month_use = 9000"))
+    session.expire_all()
+    month_end = (datetime.now(UTC).replace(day=1) + timedelta(days=32)).replace(day=1).date()
+    assert place(session, second).reason == (
+        f"Your quota allows 2 GPU-hours a month, and 2.5 are used. The next month begins on {month_end} (UTC)."
+    )
+    session.get_one(Owner, owner).quotas = {"gpu_hours": 0}
+    assert place(session, second).reason == (
+        "Your quota allows no GPU-hours a month. Ask the operator of the platform for a higher limit."
+    )
+
+
+def test_jobs_that_a_quota_holds_are_not_ahead(session: Session) -> None:
+    blocked, other = (make_key(session, name).owner_id for name in ("blocked", "other"))
+    session.get_one(Owner, blocked).quotas = {"running_jobs": 1}
+    jobs = [make_job(session, blocked) for _ in range(3)]
+    mine = make_job(session, other)
     report_worker(session, "wrk_1", "host", None)
     attempts.claim(session, "wrk_1")
-    assert place(session, waiting).reason == "Your limit of 1 running jobs is reached."
+    assert place(session, mine).reason == "The only worker is busy; this job is next."
+    report_worker(session, "wrk_2", "host", None)
+    found = queue_places(session, [*jobs[1:], mine])
+    assert found[mine.id].position == 1 and found[mine.id].reason == "Waiting to be picked up."
+    assert [found[job.id].position for job in jobs[1:]] == [2, 3]
 
 
 def test_reason_names_the_quota_that_a_large_job_exceeds(session: Session) -> None:
@@ -102,7 +135,9 @@ def test_reason_names_the_quota_that_a_large_job_exceeds(session: Session) -> No
     attempts.claim(session, "wrk_1")
     session.execute(text("UPDATE jobs SET slots = 2 WHERE id = :id"), {"id": large.id})
     session.refresh(large)
-    assert place(session, large).reason == "Your limit of 2 GPUs at once is reached."
+    assert place(session, large).reason == (
+        "Your running jobs take 1 of 2 GPUs of your quota, and this job takes 2. It waits until one of them ends."
+    )
 
 
 def test_owners_take_turns_in_the_positions(session: Session) -> None:

@@ -13,7 +13,6 @@ from core.scheduling.policy import (
     month_start,
     order_key,
     rank,
-    serving_order,
 )
 
 HOUR = 3600.0
@@ -120,23 +119,3 @@ def test_quota_of_an_owner_leaves_its_jobs_waiting() -> None:
 
 def test_order_key_of_equal_lines_ends_with_the_id() -> None:
     assert order_key(line("a"), Share(at=NOW), NOW, POLICY) < order_key(line("b"), Share(at=NOW), NOW, POLICY)
-
-
-def test_serving_order_gives_ageing_to_the_first_job_only() -> None:
-    """The low line has waited 25 h, so its first job has the rank of `high`, and a has used less. Then the line waits anew."""
-    low, high = line("l1", "a", waited=25 * HOUR, priority=Priority.LOW), line("h1", "b", priority=Priority.HIGH)
-    waiting = [(low, [("l2", NOW), ("l3", NOW)]), (high, [("h2", NOW), ("h3", NOW)])]
-    shares = {"a": Share(at=NOW), "b": Share(decayed=1.0, at=NOW)}
-    assert list(serving_order(waiting, shares, NOW, POLICY)) == ["l1", "h1", "h2", "h3", "l2", "l3"]
-
-
-def test_serving_order_counts_the_slots_of_each_claim() -> None:
-    """a takes 4 slots a job, which count 2,400 s; b takes one, which counts 600 s. b has used 500 s before."""
-    waiting = [
-        (line("a1", "a", requirement=Requirement(processes=4)), [("a2", NOW)]),
-        (line("b1", "b"), [(f"b{number}", NOW) for number in range(2, 7)]),
-    ]
-    shares = {"a": Share(at=NOW), "b": Share(decayed=500.0, at=NOW)}
-    order = list(serving_order(waiting, shares, NOW, POLICY))
-    assert order == ["a1", "b1", "b2", "b3", "b4", "a2", "b5", "b6"]
-    assert shares["a"].slots == 0  # the given shares are not changed

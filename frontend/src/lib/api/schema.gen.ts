@@ -8849,7 +8849,7 @@ export interface components {
         QueuePlaceView: {
             /**
              * Position
-             * @description 1: it starts next. The estimate follows priorities, ageing and fair share, and other submissions change it.
+             * @description 1: it starts next. The estimate follows priorities, ageing, fair share, quotas and the sizes of workers. Other submissions change it.
              */
             position: number;
             /**
