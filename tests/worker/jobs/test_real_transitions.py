@@ -25,7 +25,7 @@ from worker.jobs.claim import run_queued_jobs
 from worker.jobs.launch import Launcher
 
 pytestmark = pytest.mark.slow
-Submit = Callable[[], str]
+Submit = Callable[..., str]
 REST = {("ppo", 5), ("ppo", 6), ("evaluation", 1)}
 """The steps of the tiny run after step 4 of PPO."""
 
@@ -38,15 +38,16 @@ def real(context: WorkerContext) -> WorkerContext:
 
 @pytest.fixture
 def submit(context: WorkerContext) -> Iterator[Submit]:
-    """Queue the tiny job. All of them have one owner and the same datasets."""
+    """Queue the tiny job, with changes of its PPO. All of them have one owner and the same datasets."""
     with session_scope() as session:
         owner = make_key(session).id
         kinds = {"sft": DatasetKind.SFT, "preferences": DatasetKind.PREFERENCES}
         files = {name: (TINY.parent / "tiny" / f"{name}.jsonl").read_bytes() for name in kinds}
         data = {name: make_version(session, owner, kind, files[name]).dataset_id for name, kind in kinds.items()}
 
-    def submit() -> str:
+    def submit(**ppo: int) -> str:
         spec = read_spec(TINY) | {"data": data}
+        spec["ppo"] |= ppo
         with session_scope() as session:
             return submit_job(session, owner, JobSpec.model_validate(spec)).id
 
@@ -95,14 +96,17 @@ def test_branch_without_changes_repeats_its_parent(
     assert weights(changed) != ours and job(made).summary == job(parent).summary
 
 
-def reached(job_id: str, step: int) -> bool:
-    return (job(job_id).stage, job(job_id).step) == ("ppo", step)
+def passed(job_id: str, step: int) -> bool:
+    """Whether PPO has come to `step`. On a busy machine the worker may store several steps at once."""
+    found = job(job_id)
+    return found.stage == "ppo" and (found.step or 0) >= step
 
 
 def test_pause_and_resume_change_no_metric_and_no_weight(
     submit: Submit, real: WorkerContext, heartbeat: WorkerHeartbeat
 ) -> None:
-    undisturbed, paused = submit(), submit()
+    many = {"steps": 24, "save_every": 6, "eval_every": 12}  # the request arrives before the last step
+    undisturbed, paused = submit(**many), submit(**many)
     with session_scope() as session:
         request(session, session.get_one(Job, paused), Request.PAUSE, PLATFORM)
     run_queued_jobs(real, heartbeat)
@@ -110,7 +114,7 @@ def test_pause_and_resume_change_no_metric_and_no_weight(
         request(session, session.get_one(Job, paused), Request.RESUME, PLATFORM)
 
     def pause_in_ppo() -> None:
-        eventually(lambda: reached(paused, 3), 120)
+        eventually(lambda: passed(paused, 3), 120)
         with session_scope() as session:
             request(session, session.get_one(Job, paused), Request.PAUSE, PLATFORM)
 
