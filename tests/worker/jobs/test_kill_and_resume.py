@@ -18,7 +18,10 @@ Numbers = dict[tuple[str, str], list[tuple[int, float]]]
 
 
 def submit(client: Client) -> str:
-    return client.create_job(with_uploads(client, read_spec(TINY), TINY.parent))["id"]
+    """Queue the tiny job with so many steps of PPO that the worker is killed before the last one."""
+    spec = read_spec(TINY)
+    spec["ppo"] |= {"steps": 24, "eval_every": 12}
+    return client.create_job(with_uploads(client, spec, TINY.parent))["id"]
 
 
 def wait_for_success(client: Client, job_id: str) -> None:
