@@ -1,3 +1,4 @@
+import { shortNames } from "@/features/compare/model/names";
 import { jobName } from "@/lib/states";
 
 /** A field in which the runs differ, with a text for each run. */
@@ -39,6 +40,8 @@ export interface Group<Run> {
   /** Distinguishes it from the others: the id of a run alone, or the value of the field. */
   readonly key: string;
   readonly label: string;
+  /** For legends. */
+  readonly short: string;
   readonly runs: readonly Run[];
 }
 
@@ -47,11 +50,17 @@ export function grouped<Run extends { readonly id: string; readonly name: string
   runs: readonly Run[],
   field: string | null,
 ): Group<Run>[] {
-  if (field === null) return runs.map((run) => ({ key: run.id, label: jobName(run), runs: [run] }));
+  if (field === null) {
+    const short = shortNames(runs);
+    return runs.map((run, index) => ({ key: run.id, label: jobName(run), short: short[index] ?? run.id, runs: [run] }));
+  }
   const groups = new Map<string, Run[]>();
   for (const run of runs) {
     const value = flattened(run.spec).get(field) ?? NOT_SET;
     groups.set(value, [...(groups.get(value) ?? []), run]);
   }
-  return [...groups].map(([value, members]) => ({ key: value, label: `${field} ${value}`, runs: members }));
+  return [...groups].map(([value, members]) => {
+    const label = `${field} ${value}`;
+    return { key: value, label, short: `${field.split(".").at(-1) ?? field} ${value}`, runs: members };
+  });
 }

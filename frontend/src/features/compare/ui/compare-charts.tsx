@@ -87,7 +87,7 @@ function linesOf(groups: readonly Group<Job>[], curves: readonly (Series | undef
   let next = 0;
   return groups.map((group, index) => ({
     key: group.key,
-    label: group.label,
+    label: group.short,
     series: average(group.runs.map(() => curves[next++] ?? emptySeries)),
     colour: index,
   }));

@@ -8,6 +8,7 @@ import { PageHeader } from "@/components/page-header";
 import { Segmented } from "@/components/segmented";
 import { Skeleton, StatusBadge } from "@/components/status";
 import { differences, grouped } from "@/features/compare/model/differences";
+import { shortNames } from "@/features/compare/model/names";
 import { AddRun } from "@/features/compare/ui/add-run";
 import { FrontierSection } from "@/features/compare/ui/frontier";
 import { DifferenceTable, FigureTable } from "@/features/compare/ui/tables";
@@ -36,6 +37,7 @@ export function ComparePage() {
       return after;
     });
   const jobs = queries.flatMap(({ data }) => data ?? []);
+  const names = shortNames(ids.map((id, index) => ({ id, name: queries[index]?.data?.name ?? id })));
   const failed = queries.find(({ isError }) => isError);
   /** Whether the first runs have their names. Until then the row is invisible, because names change the widths in it. */
   const chips = useRef<HTMLDivElement>(null);
@@ -49,7 +51,7 @@ export function ComparePage() {
         role="group"
         aria-label="Runs"
         tabIndex={-1}
-        className={styles.runs}
+        className={`${styles.runs} fading`}
         style={named ? undefined : { visibility: "hidden" }}
         data-wide
       >
@@ -58,6 +60,7 @@ export function ComparePage() {
             key={id}
             id={id}
             job={queries[index]?.data}
+            short={names[index] ?? id}
             colour={index}
             onRemove={() => {
               chips.current?.focus(); // The button is about to go.
@@ -90,16 +93,19 @@ function NoRuns() {
 interface RunChipProps {
   id: string;
   job: Job | undefined;
+  short: string;
   colour: number;
   onRemove: () => void;
 }
 
-function RunChip({ id, job, colour, onRemove }: RunChipProps) {
+function RunChip({ id, job, short, colour, onRemove }: RunChipProps) {
   const name = job ? jobName(job) : id;
   return (
     <span className={styles.chip}>
       <i style={{ background: lineSample(colour) }} aria-hidden />
-      <Link to={paths.job(id)}>{name}</Link>
+      <Link to={paths.job(id)} title={name}>
+        {short}
+      </Link>
       {job && job.status !== "succeeded" && <StatusBadge status={job.status} />}
       <button type="button" onClick={onRemove} aria-label={`Remove ${name}`} title="Remove from the comparison">
         ×

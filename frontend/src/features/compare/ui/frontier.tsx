@@ -59,7 +59,7 @@ export function FrontierSection({ groups }: { groups: readonly Group<Job>[] }) {
             onPoint={setAt}
             lines={found.map(({ group, colour, points, best }) => ({
               key: group.key,
-              label: group.label,
+              label: group.short,
               colour,
               best: best?.step ?? null,
               points: points.map((one) => ({ step: one.step, x: one.sqrtKl, y: one[panel.id], saved: false })),
