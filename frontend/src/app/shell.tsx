@@ -85,14 +85,15 @@ function JobsLink() {
   );
 }
 
-/** Pages that are as wide as the screen. */
-const WIDE = [paths.job("job_"), paths.compare()];
+/** Pages that are as wide as the screen: beginnings of their addresses, and whole ones. */
+const WIDE = [paths.job("job_"), paths.compare(), paths.group("grp_"), paths.dataset("ds_"), paths.workers];
+const isWide = (path: string) => path === paths.datasets || WIDE.some((start) => path.startsWith(start));
 
 /** The place of a page whose code is on its way. A wide page is wide from the beginning, so that nothing moves. */
 function Loading() {
   const { pathname } = useLocation();
   return (
-    <div data-wide={WIDE.some((path) => pathname.startsWith(path)) || undefined}>
+    <div data-wide={isWide(pathname) || undefined}>
       <Skeleton rows={5} height="2.5rem" label="Loading the page" />
     </div>
   );

@@ -19,16 +19,18 @@ interface PageHeaderProps {
   heading?: ReactNode;
   badge?: ReactNode;
   actions?: ReactNode;
+  /** Whether the page is as wide as the screen: its table gains from the room. */
+  wide?: boolean;
   /** Lines below the title. */
   children?: ReactNode;
 }
 
 /** Heading of a page with its place, its state and its actions. It names the browser's tab too. */
 export function PageHeader({ title, documentTitle = title, ...props }: PageHeaderProps) {
-  const { parent, aside, heading, badge, actions, children } = props;
+  const { parent, aside, heading, badge, actions, wide, children } = props;
   useDocumentTitle(documentTitle);
   return (
-    <header className={styles.header}>
+    <header className={styles.header} data-wide={wide || undefined}>
       {parent && (
         <div className={styles.above}>
           <nav aria-label="Breadcrumb">

@@ -20,7 +20,7 @@ export function WorkersPage() {
   const workers = query.data;
   return (
     <>
-      <PageHeader title="Workers">
+      <PageHeader title="Workers" wide>
         <p>Processes that run jobs. A worker takes one job at a time.</p>
       </PageHeader>
       {query.isError && workers && <StaleBanner since={query.dataUpdatedAt} />}

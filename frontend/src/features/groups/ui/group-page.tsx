@@ -32,6 +32,7 @@ export function GroupPage() {
     <>
       <PageHeader
         title={group.name || group.id}
+        wide
         parent={parent}
         actions={
           <>

@@ -40,6 +40,7 @@ export function DatasetsPage() {
     <div className={over ? styles.dropping : ""}>
       <PageHeader
         title="Datasets"
+        wide
         actions={
           <Link className={buttonClass("primary")} to={paths.newDataset}>
             Add data

@@ -28,6 +28,7 @@ export function DatasetHeader({ dataset, version, versions, go }: DatasetHeaderP
   return (
     <PageHeader
       title={dataset.name}
+      wide
       parent={{ to: paths.datasets, label: "Datasets" }}
       heading={<Name dataset={dataset} />}
       actions={
