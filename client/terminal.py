@@ -1,15 +1,20 @@
 """Terminal output: the format of results, and text from other sources without markup, emoji codes and control characters."""
 
 import json
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, TypeVar
 
+from rich.cells import cell_len
 from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-_ID_WIDTH = 28
+_GAP = 2
+_FOLDED_WIDTH = 8
+"""Least width of a column that is folded."""
 Item = TypeVar("Item", bound=Mapping[str, Any])
 
 
@@ -46,11 +51,16 @@ class Printer:
         return Console(highlight=False, stderr=True, quiet=self.quiet or self.as_json)
 
     def items(
-        self, items: Iterable[Item], columns: Mapping[str, Callable[[Item], object]], key: str | None = "id"
+        self,
+        items: Iterable[Item],
+        columns: Mapping[str, Callable[[Item], object]],
+        key: str | None = "id",
+        below: str | None = None,
     ) -> None:
         """Print a list: a table, a JSON array, or with `quiet` the `key` of each item on a line.
 
-        `key` None: the items have no id, and `quiet` prints the cells of the table, separated by tabs.
+        `key` None: the items have no id, and `quiet` prints the cells of the table, separated by tabs. `below` is another
+        id, which stands below the first one, so that both fit into a narrow terminal.
         """
         if self.as_json:
             self._json(list(items))
@@ -59,11 +69,19 @@ class Printer:
                 cells = [item[key]] if key else [cell(item) for cell in columns.values()]
                 self._out.print(plain("\t".join(map(str, cells))), soft_wrap=True)
         else:
-            table = list_of(*columns) if key else Table(*columns)
+            names = [*(["id"] if key else []), *columns]
+            rows: list[list[Text]] = []
             for item in items:
-                row = [_shown(cell(item)) for cell in columns.values()]
-                table.add_row(*([plain(item[key])] if key else []), *row)
-            self._out.print(table)
+                rows.append([_shown(cell(item)) for cell in columns.values()])
+                if key:
+                    ids = [item[name] for name in (key, below) if name and item[name]]
+                    rows[-1].insert(0, plain("\n  ".join(ids)))
+            self._out.print(list_of(names, rows, self._width, ids=key is not None), crop=self._width is not None)
+
+    @property
+    def _width(self) -> int | None:
+        """Characters of a line; None without a terminal, where lines are not folded."""
+        return self._out.width if self._out.is_terminal or "COLUMNS" in os.environ else None
 
     def item(self, item: Mapping[str, Any], *parts: RenderableType, key: str | None = "id") -> None:
         """Print one result: `parts` for people, the item as JSON, or with `quiet` its `key`.
@@ -101,12 +119,26 @@ def plain(value: object) -> Text:
     )
 
 
-def list_of(*columns: str) -> Table:
-    """A table whose first column holds ids. Ids are never cut, because people copy them."""
-    table = Table()
-    table.add_column("id", no_wrap=True, min_width=_ID_WIDTH)
-    for name in columns:
-        table.add_column(name, overflow="fold")
+def list_of(names: Sequence[str], rows: Sequence[Sequence[Text]], width: int | None, *, ids: bool) -> Table:
+    """A table without borders for lines of `width` characters. Its widest columns are folded if it is too wide.
+
+    `ids`: the first column holds ids, which are never cut, because people copy them.
+    """
+    natural = [
+        max(cell_len(line) for text in (name, *(row[at].plain for row in rows)) for line in text.split("\n"))
+        for at, name in enumerate(names)
+    ]
+    least = list(natural)
+    for at in sorted(range(int(ids), len(names)), key=lambda at: -natural[at]):
+        if width is None or sum(least) + _GAP * (len(names) - 1) <= width:
+            break
+        least[at] = min(_FOLDED_WIDTH, natural[at])
+    table = Table(box=None, padding=(0, _GAP, 0, 0), pad_edge=False)
+    for name, whole, size in zip(names, natural, least, strict=True):
+        table.add_column(name, no_wrap=size == whole, min_width=size, overflow="fold")
+    for row in rows:
+        table.add_row(*row)
+    table.width = sum(natural) + _GAP * (len(names) - 1) if width is None else None
     return table
 
 
@@ -117,8 +149,18 @@ def facts(rows: Sequence[tuple[str, object]]) -> Text:
 
 
 def moment(timestamp: str) -> str:
-    """A timestamp to the second, with a space that a narrow column can break at."""
+    """A timestamp to the second."""
     return timestamp[:19].replace("T", " ")
+
+
+def age(timestamp: str, now: datetime | None = None) -> str:
+    """The time since a timestamp, as in `5 min ago`. After 30 days, it is the date."""
+    then = datetime.fromisoformat(timestamp)
+    seconds = max(0, int(((now or datetime.now(UTC)) - then).total_seconds()))
+    for unit, size, limit in (("s", 1, 60), ("min", 60, 3600), ("h", 3600, 86400), ("d", 86400, 30 * 86400)):
+        if seconds < limit:
+            return f"{seconds // size} {unit} ago"
+    return timestamp[:10]
 
 
 def _shown(value: object) -> Text:

@@ -16,7 +16,7 @@ from client.errors import ClientError
 from client.sdk import Client
 from client.sdk.spec_files import read_spec
 from client.sdk.types import AnnotationItem, AnnotationProgress, AnnotationQueue, AnnotationRound
-from client.terminal import facts, moment, plain
+from client.terminal import age, facts, plain
 
 app = CommandGroup(
     help="Annotation rounds: people compare completions, and a job continues from their answers.", no_args_is_help=True
@@ -28,7 +28,7 @@ COLUMNS: dict[str, Any] = {
     "status": lambda row: row["status"],
     "items": lambda row: row["items"],
     "answers": lambda row: f"{row['answers']}/{row['answers_wanted']}",
-    "created": lambda row: moment(row["created_at"]),
+    "created": lambda row: age(row["created_at"]),
 }
 _KEYS = {"1": "1", "2": "2", "0": "tie", "s": "skip"}
 _UNDO, _QUIT = "u", "q"
@@ -92,15 +92,15 @@ def answer(
 
 
 @app.command()
-def pause(context: typer.Context, round_id: RoundId) -> None:
+def pause(context: typer.Context, round_id: RoundId, if_match: IfMatch = None) -> None:
     """Pause a round. Annotators get no items until it is open again."""
-    _set(context, round_id, status="paused")
+    _set_status(context, round_id, "paused", if_match)
 
 
 @app.command("open")
-def open_(context: typer.Context, round_id: RoundId) -> None:
+def open_(context: typer.Context, round_id: RoundId, if_match: IfMatch = None) -> None:
     """Open a paused round again."""
-    _set(context, round_id, status="open")
+    _set_status(context, round_id, "open", if_match)
 
 
 @app.command()
@@ -146,9 +146,9 @@ def delete(context: typer.Context, round_id: RoundId, if_match: IfMatch = None) 
     context.obj.printer.item({"id": round_id, "deleted": True}, plain(f"{round_id}  deleted"))
 
 
-def _set(context: typer.Context, round_id: str, **changes: str) -> None:
+def _set_status(context: typer.Context, round_id: str, status: str, if_match: str | None) -> None:
     with context.obj.client() as client:
-        round_ = client.change_annotation_round(round_id, **changes)
+        round_ = client.change_annotation_round(round_id, status=status, if_match=if_match)
     context.obj.printer.item(round_, plain(round_["status"]))
 
 

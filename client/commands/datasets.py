@@ -14,7 +14,7 @@ from client.commands import dataset_reports, dataset_uploads
 from client.commands.group import CommandGroup, IfMatch
 from client.errors import ClientError
 from client.sdk.types import Dataset, DatasetRow, Overlap
-from client.terminal import facts, moment, plain
+from client.terminal import age, facts, moment, plain
 
 app = CommandGroup(help="Upload, inspect, archive and delete datasets.", no_args_is_help=True)
 app.command()(dataset_uploads.upload)
@@ -28,7 +28,7 @@ COLUMNS: dict[str, Any] = {
     "kind": lambda row: row["kind"],
     "status": lambda row: _status(row),
     "rows": lambda row: row["rows"],
-    "created": lambda row: moment(row["created_at"]),
+    "created": lambda row: age(row["created_at"]),
 }
 VERSION_COLUMNS: dict[str, Any] = {
     "version": lambda row: row["number"],
@@ -38,7 +38,7 @@ VERSION_COLUMNS: dict[str, Any] = {
     "left out": lambda row: row["left_out"],
     "jobs": lambda row: len(row["jobs"]),
     "sha256": lambda row: (row["sha256"] or "")[:12],
-    "created": lambda row: moment(row["created_at"]),
+    "created": lambda row: age(row["created_at"]),
 }
 FORMAT_COLUMNS: dict[str, Any] = {
     "title": lambda row: row["title"],

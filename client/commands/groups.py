@@ -6,7 +6,7 @@ import typer
 
 from client.commands.group import CommandGroup
 from client.sdk.types import Group
-from client.terminal import Printer, moment, plain
+from client.terminal import Printer, age, plain
 
 app = CommandGroup(help="Jobs that are compared and cancelled together.", no_args_is_help=True)
 GroupId = Annotated[str, typer.Argument(help="The group's id, grp_…", show_default=False)]
@@ -14,7 +14,7 @@ COLUMNS: dict[str, Any] = {
     "name": lambda group: group["name"],
     "metric": lambda group: group["metric"],
     "at once": lambda group: group["max_parallel"] or "",
-    "created": lambda group: moment(group["created_at"]),
+    "created": lambda group: age(group["created_at"]),
 }
 JOB_COLUMNS: dict[str, Any] = {
     "objective": lambda job: "" if job["objective"] is None else f"{job['objective']:.4g}",

@@ -97,6 +97,7 @@ def delete(context: typer.Context, job_id: JobId, if_match: IfMatch = None) -> N
     """Delete a job that has ended, with its events, metrics and checkpoints."""
     with context.obj.client() as client:
         client.delete_job(job_id, if_match=if_match)
+    context.obj.printer.item({"id": job_id, "deleted": True}, plain(f"{job_id}  deleted"))
 
 
 def _start(text: str) -> dict[str, Any]:

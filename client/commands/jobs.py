@@ -18,7 +18,7 @@ from client.sdk import Client
 from client.sdk.job_logs import LogFilter
 from client.sdk.spec_files import with_uploads
 from client.sdk.types import JobEvent, JobLogLine, JobSummary
-from client.terminal import Printer, facts, moment, plain
+from client.terminal import Printer, age, facts, plain
 
 app = CommandGroup(help="Submit, follow and control jobs.", no_args_is_help=True)
 CHANGES = (
@@ -41,8 +41,8 @@ app.command()(job_telemetry.telemetry)
 COLUMNS: dict[str, Any] = {
     "name": lambda job: job["name"],
     "status": lambda job: job["status"],
-    "progress": lambda job: _progress(job),
-    "created": lambda job: moment(job["created_at"]),
+    "progress": lambda job: _short_progress(job),
+    "created": lambda job: age(job["created_at"]),
 }
 
 
@@ -208,6 +208,13 @@ def _progress(job: JobSummary) -> str:
     if progress is None:
         return job["queue_reason"] or ""
     return f"{progress['fraction']:.0%}, {progress['stage']} {progress['step']}/{progress['total_steps']}"
+
+
+def _short_progress(job: JobSummary) -> str:
+    progress = job["progress"]
+    if progress is None:
+        return job["queue_reason"] or ""
+    return "100%" if job["status"] == "succeeded" else f"{progress['fraction']:.0%}, {progress['stage']}"
 
 
 def _follow(client: Client, job_id: str, printer: Printer) -> None:

@@ -6,18 +6,18 @@ from typing import Annotated, Any
 import typer
 
 from client.commands.group import CommandGroup, IfMatch
-from client.commands.job_changes import Changes, merged_patch
+from client.commands.job_changes import Changes, PatchFile, merged_patch
 from client.errors import ClientError
 from client.sdk import Client
 from client.sdk.spec_files import with_uploads
-from client.terminal import facts, moment, plain
+from client.terminal import age, facts, plain
 
 app = CommandGroup(help="Partial specs under a name, from which jobs are submitted.", no_args_is_help=True)
 Template = Annotated[str, typer.Argument(help="The template's name, or its id, tpl_…", show_default=False)]
 COLUMNS: dict[str, Any] = {
     "name": lambda template: template["name"],
     "description": lambda template: template["description"],
-    "changed": lambda template: moment(template["updated_at"]),
+    "changed": lambda template: age(template["updated_at"]),
 }
 
 
@@ -59,10 +59,33 @@ def create(
 
 
 @app.command()
+def change(
+    context: typer.Context,
+    template: Template,
+    patch: PatchFile = None,
+    changes: Changes = None,
+    name: Annotated[str | None, typer.Option(help="New name.", show_default=False)] = None,
+    description: Annotated[str | None, typer.Option(help="New description.", show_default=False)] = None,
+    if_match: IfMatch = None,
+) -> None:
+    """Change a template: its spec by `--patch` and then by `--set`, its name or its description."""
+    spec = merged_patch(patch, changes or ())
+    given: dict[str, Any] = {"name": name, "description": description, "spec": spec or None}
+    given = {field: value for field, value in given.items() if value is not None}
+    if not given:
+        raise ClientError("Name a change: --patch, --set, --name or --description.")
+    with context.obj.client() as client:
+        changed = client.change_template(template_id(client, template), **given, if_match=if_match)
+    context.obj.printer.item(changed, plain(f"{changed['id']}  {changed['name']}"))
+
+
+@app.command()
 def delete(context: typer.Context, template: Template, if_match: IfMatch = None) -> None:
     """Delete a template. Jobs that were submitted from it stay."""
     with context.obj.client() as client:
-        client.delete_template(template_id(client, template), if_match=if_match)
+        found = template_id(client, template)
+        client.delete_template(found, if_match=if_match)
+    context.obj.printer.item({"id": found, "deleted": True}, plain(f"{found}  deleted"))
 
 
 def template_id(client: Client, name: str) -> str:

@@ -1,5 +1,6 @@
 """`proximal workers …`"""
 
+from collections import Counter
 from collections.abc import Callable
 from typing import Annotated, Any
 
@@ -8,27 +9,27 @@ import typer
 from client.commands.group import CommandGroup
 from client.sdk import Client
 from client.sdk.types import Worker
-from client.terminal import moment, plain
+from client.terminal import age, plain
 
 app = CommandGroup(help="The workers that run jobs.", no_args_is_help=True)
 WorkerId = Annotated[str, typer.Argument(help="The worker's id, wrk_…", show_default=False)]
 COLUMNS: dict[str, Any] = {
-    "name": lambda worker: worker["name"],
-    "machine": lambda worker: worker["hostname"],
-    "state": lambda worker: worker["state"] + (", offline" if worker["offline"] else ""),
-    "job": lambda worker: worker["job_id"] or ("of another key" if worker["busy"] else ""),
-    "GPUs": lambda worker: ", ".join(gpu["model"] for gpu in worker["gpus"]),
+    "name": lambda worker: _name(worker),
+    "state": lambda worker: _state(worker),
+    "GPUs": lambda worker: _gpus(worker),
     "labels": lambda worker: ", ".join(worker["labels"]),
-    "version": lambda worker: worker["version"],
-    "last seen": lambda worker: moment(worker["last_seen_at"]),
+    "last seen": lambda worker: age(worker["last_seen_at"]),
 }
 
 
 @app.command("list")
 def list_(context: typer.Context) -> None:
-    """List the workers that are online, and those that have stopped and stay cordoned. The id of another key's job is not shown."""
+    """List the workers that are online, and those that have stopped and stay cordoned.
+
+    The id of the job that a worker runs stands below its own id. The id of another key's job is not shown.
+    """
     with context.obj.client() as client:
-        context.obj.printer.items(client.list_workers(), COLUMNS)
+        context.obj.printer.items(client.list_workers(), COLUMNS, below="job_id")
 
 
 @app.command()
@@ -47,6 +48,21 @@ def drain(context: typer.Context, worker_id: WorkerId) -> None:
 def uncordon(context: typer.Context, worker_id: WorkerId) -> None:
     """Let a worker take jobs again, also one that has stopped. Needs an operator's key."""
     _change(context, lambda client: client.uncordon_worker(worker_id))
+
+
+def _name(worker: Worker) -> str:
+    same = worker["name"] in ("", worker["hostname"])
+    return worker["hostname"] if same else f"{worker['name']} on {worker['hostname']}"
+
+
+def _state(worker: Worker) -> str:
+    states = [worker["state"], *(["busy"] if worker["busy"] else []), *(["offline"] if worker["offline"] else [])]
+    return ", ".join(states)
+
+
+def _gpus(worker: Worker) -> str:
+    counts = Counter(gpu["model"] for gpu in worker["gpus"])
+    return ", ".join(f"{number} × {model}" if number > 1 else model for model, number in counts.items())
 
 
 def _change(context: typer.Context, change: Callable[[Client], Worker]) -> None:

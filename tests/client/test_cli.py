@@ -1,12 +1,15 @@
 """The `proximal` command as a person types it."""
 
+import io
 import json
 import re
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import Result
+from rich.console import Console
 from typer import BadParameter
 from typer.testing import CliRunner
 
@@ -15,7 +18,7 @@ from client.commands.job_set import KNOBS, assignment
 from client.commands.job_telemetry import summary
 from client.commands.jobs import _in_words
 from client.errors import ApiError, ClientError
-from client.terminal import plain
+from client.terminal import age, list_of, plain
 from tests.api.test_run_data import TOLD
 from tests.client.conftest import Up
 from trainer.events import Event
@@ -90,7 +93,15 @@ def test_templates_sweeps_and_groups_from_the_command_line(run, tmp_path: Path) 
     assert group in run("groups", "list", "-q").output.split()
     assert "paused" in run("groups", "show", group).output
     assert run("groups", "cancel", group).output.count("cancelled") == 2
-    run("templates", "delete", "base")
+    read = json.loads(run("templates", "show", "base", "--output", "json").output)
+    run("templates", "change", "base", "--set", "ppo.kl.coef=0.2", "--description", "Long.", "--if-match", read["etag"])
+    changed = json.loads(run("templates", "show", "base", "--output", "json").output)
+    assert (changed["description"], changed["spec"]["ppo"]) == ("Long.", {"steps": 5, "kl": {"coef": 0.2}})
+    with pytest.raises(ApiError, match="has changed"):
+        run("templates", "change", "base", "--name", "other", "--if-match", read["etag"])
+    with pytest.raises(ClientError, match="--patch, --set, --name or --description"):
+        run("templates", "change", "base")
+    assert run("templates", "delete", "base").output == f"{template}  deleted\n"
     with pytest.raises(ClientError, match="no template 'base'"):
         run("templates", "show", "base")
     spec = {"model": "m", "data": {"preferences": "pairs.jsonl"}, "ppo": {}}
@@ -134,7 +145,36 @@ def test_cli_prints_names_without_markup_and_whole_ids(run, tmp_path: Path) -> N
     assert job_id in run("jobs", "list", columns=80).output
     assert "[/b] :smile:" in run("jobs", "show", job_id, columns=80).output
     run("datasets", "upload", str(tmp_path / "p.jsonl"), "--kind", "preferences", "--name", "[/b] pairs")
-    assert re.search(r"│ ds_\w{24,} ", run("datasets", "list", columns=80).output)
+    assert re.search(r"(?m)^ds_\w{24,} ", run("datasets", "list", columns=80).output)
+
+
+def printed_list(width: int | None, *rows: tuple[str, ...]) -> list[str]:
+    console = Console(width=width or 80, file=io.StringIO())
+    cells = [[plain(cell) for cell in row] for row in rows]
+    console.print(list_of(["id", "name", "state", "labels"], cells, width, ids=True), crop=width is not None)
+    return [line.rstrip() for line in console.file.getvalue().splitlines()]  # type: ignore[attr-defined]
+
+
+def test_list_folds_its_widest_columns_only() -> None:
+    """The columns take 28 + 27 + 8 + 11 characters, with gaps 80. One character less folds the name."""
+    row = (f"job_{'a' * 24}", "a name of three more words.", "cordoned", "eu and fast")
+    whole = f"job_{'a' * 24}  a name of three more words.  cordoned  eu and fast"
+    assert printed_list(80, row)[1:] == [whole]
+    assert printed_list(79, row)[1:] == [
+        f"job_{'a' * 24}  a name of three more        cordoned  eu and fast",
+        f"{'':28}  words.",
+    ]
+    lines = printed_list(66, (f"{row[0]}\n  job_{'b' * 24}", *row[1:]))
+    assert lines[1].startswith(f"{row[0]}    a name") and lines[2].startswith(f"  job_{'b' * 24}  ")
+    assert all("cordoned" in line or line.startswith(" ") for line in lines[1:])
+    assert printed_list(None, (*row[:3], "x" * 60))[1:] == [f"{whole.removesuffix('eu and fast')}{'x' * 60}"]
+
+
+def test_age_of_a_timestamp_has_one_unit() -> None:
+    now = datetime(2026, 3, 31, 12, tzinfo=UTC)
+    then = {59: "59 s ago", 60: "1 min ago", 7199: "1 h ago", 90000: "1 d ago", 30 * 86400: "2026-03-01", -5: "0 s ago"}
+    for seconds, text in then.items():
+        assert age((now - timedelta(seconds=seconds)).isoformat().replace("+00:00", "Z"), now) == text
 
 
 def test_control_characters_do_not_reach_the_terminal() -> None:
