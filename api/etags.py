@@ -65,7 +65,8 @@ def _precondition(
     if_match: Annotated[
         str | None,
         Header(
-            description="The `ETag` of the state that you have read. After another change, the request returns 412."
+            alias="If-Match",
+            description="The `ETag` of the state that you have read. After another change, the request returns 412.",
         ),
     ] = None,
 ) -> Precondition:

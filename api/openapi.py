@@ -14,6 +14,13 @@ from api.jobs.schemas import JobLogLine
 from api.problems import MEDIA_TYPE, Problem, documented
 from core.errors import IdempotencyKeyReused, PlatformError, RateLimited, RequestInFlight
 
+RESPONSE_HEADERS = {
+    "X-Request-Id": "The id of the request: the one that the client sent in this header, or a new one.",
+    idempotency.REPLAYED: "`true`: the response of an earlier request with the same `Idempotency-Key`. Otherwise left out.",
+    "RateLimit": "The requests that are left (`r`) and the seconds until there are more (`t`).",
+    "RateLimit-Policy": "The number of requests (`q`) that are allowed in a number of seconds (`w`).",
+    "Retry-After": "The seconds after which the request may succeed. Left out if that is unknown.",
+}
 INTRODUCTION = """\
 Upload preference data, submit one job, and watch a language model go through SFT, reward model, PPO and evaluation.
 
@@ -45,17 +52,29 @@ def _schema(app: FastAPI) -> dict[str, Any]:
         _document_headers(operation)
         add_bodies(operation)
     schema["components"]["examples"] = _problem_examples(schema)
+    schema["components"]["headers"] = {
+        name: {"description": text, "schema": {"type": "string"}} for name, text in RESPONSE_HEADERS.items()
+    }
     for name in ("HTTPValidationError", "ValidationError"):
         shapes.pop(name, None)
     return schema
 
 
 def _document_headers(operation: dict[str, Any]) -> None:
-    """Add the errors of an `Idempotency-Key` to the operations that take one, and the limit to those that need a key."""
+    """Add the errors of an `Idempotency-Key` to the operations that take one, the limit to those that need a key, and the
+    headers of the responses."""
+    headers = ["X-Request-Id"]
     if idempotency.HEADER in [parameter["name"] for parameter in operation.get("parameters", [])]:
         _add_errors(operation, RequestInFlight, IdempotencyKeyReused)
+        headers.append(idempotency.REPLAYED)
     if "security" in operation:
         _add_errors(operation, RateLimited)
+        headers += ["RateLimit", "RateLimit-Policy"]
+    for status, response in operation["responses"].items():
+        sent = headers if status.startswith("2") else ["Retry-After"] if status in ("429", "503") else []
+        if sent:
+            named = {name: {"$ref": f"#/components/headers/{name}"} for name in sent}
+            response["headers"] = named | response.get("headers", {})
 
 
 def _add_errors(operation: dict[str, Any], *kinds: type[PlatformError]) -> None:

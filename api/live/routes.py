@@ -24,7 +24,8 @@ def _hub(request: Request) -> Hub:
 
 HubDep = Annotated[Hub, Depends(_hub)]
 LastEventId = Annotated[
-    str | None, Header(description="Sent by browsers that reconnect. It takes precedence over the query.")
+    str | None,
+    Header(alias="Last-Event-ID", description="Sent by browsers that reconnect. It takes precedence over the query."),
 ]
 router = APIRouter(tags=["Events"])
 _CURSORS = "Ids of jobs with cursors, as `job_a:12,job_b`. Without a cursor: from 0. `job_a:12:done`: `done` was received, too."

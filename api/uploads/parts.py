@@ -32,7 +32,11 @@ PART_BODY: dict[str, Any] = {
 
 PartNumber = Annotated[int, Path(ge=1, le=2**62, description="Number of the part, from 1.")]
 ContentDigest = Annotated[
-    str | None, Header(description="`sha-256=:…:` of the part (RFC 9530). A part with another checksum is refused.")
+    str | None,
+    Header(
+        alias="Content-Digest",
+        description="`sha-256=:…:` of the part (RFC 9530). A part with another checksum is refused.",
+    ),
 ]
 
 

@@ -123,7 +123,7 @@ def _arguments(path: str, method: str, described: Schema, components: Schema) ->
     found = [Argument(name, _type(known[name]["schema"], components), "path") for name in re.findall(r"{(\w+)", path)]
     found += _body(method, described, components)
     found += [_query(one, components) for one in known.values() if one["in"] == "query"]
-    if "if-match" in known:
+    if "If-Match" in known:
         found.append(Argument("if_match", "str | None", "condition", "None"))
     yield from sorted(found, key=lambda one: (one.keyword_only, one.default is not None))
 

@@ -59,8 +59,7 @@ class _Comparison:
                 yield from self._responses(operation, now, where)
 
     def _parameters(self, old: Node, new: Node, where: str) -> Iterator[str]:
-        before = {(one["in"], one["name"]): one for one in old.get("parameters", [])}
-        now = {(one["in"], one["name"]): one for one in new.get("parameters", [])}
+        before, now = ({_place(one): one for one in side.get("parameters", [])} for side in (old, new))
         for key, parameter in before.items():
             if key not in now:
                 yield f"{where}: parameter {key[1]} removed"
@@ -175,6 +174,12 @@ def _short(option: Node) -> str:
 def _store() -> None:
     RELEASED.parent.mkdir(exist_ok=True)
     RELEASED.write_text(json.dumps(stripped(committed()), indent=1, sort_keys=True) + "\n")
+
+
+def _place(parameter: Node) -> tuple[str, str]:
+    """Names of headers have no case."""
+    kind, name = parameter["in"], parameter["name"]
+    return kind, name.lower() if kind == "header" else name
 
 
 if __name__ == "__main__":

@@ -69,6 +69,30 @@ def test_every_body_and_error_has_a_valid_example() -> None:
     assert list(_wrong_examples()) == []
 
 
+def test_conditions_and_etags_are_documented() -> None:
+    """Each PATCH, and each DELETE of an object with an ETag."""
+    conditional = [(method, path) for method, path in OPERATIONS if "412" in SCHEMA["paths"][path][method]["responses"]]
+    assert {path for method, path in OPERATIONS if method == "patch"} <= {path for _, path in conditional}
+    for method, path in conditional:
+        operation = SCHEMA["paths"][path][method]
+        (condition,) = [one for one in operation["parameters"] if one["name"] == "If-Match"]
+        assert condition["in"] == "header" and not condition.get("required")
+        assert method == "delete" or "ETag" in operation["responses"]["200"]["headers"]
+        assert "ETag" in SCHEMA["paths"][path]["get"]["responses"]["200"]["headers"]
+
+
+def test_documented_headers_are_sent(client: TestClient) -> None:
+    described = SCHEMA["paths"]["/v1/templates"]
+    listed = client.get("/v1/templates").headers
+    assert [name for name in described["get"]["responses"]["200"]["headers"] if name not in listed] == []
+    key = {"Idempotency-Key": "one-1"}
+    first, again = (client.post("/v1/templates", json={"name": "one"}, headers=key) for _ in range(2))
+    replayed = {"Idempotency-Replayed"}
+    names = set(described["post"]["responses"]["201"]["headers"])
+    assert {name for name in names if name in again.headers} == names
+    assert {name for name in names if name in first.headers} == names - replayed
+
+
 def _undescribed(shapes: dict[str, Any]) -> Iterator[str]:
     for name, shape in shapes.items():
         for field, schema in shape.get("properties", {}).items():
