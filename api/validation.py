@@ -140,7 +140,9 @@ def invalid_body(model: type[BaseModel], body: Any) -> InvalidRequest:
         model.model_validate(body)
     except ValidationError as error:
         errors = [{"pointer": found.pointer, "detail": found.detail} for found in explain(error, model)]
-        return kind(_summary(errors), param=errors[0]["pointer"].removeprefix("#/").replace("/", "."), errors=errors)
+        first = errors[0]["pointer"]
+        param = None if first == "#" else first.removeprefix("#/").replace("/", ".")
+        return kind(_summary(errors), param=param, errors=errors)
     return kind()
 
 

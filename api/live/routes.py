@@ -39,14 +39,23 @@ class Cursor:
     done: bool = False
 
 
-def _documented(messages: str, nothing_left: str) -> dict[int | str, dict[str, Any]]:
+def _json(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema of a text that holds JSON."""
+    return {"type": "string", "contentMediaType": "application/json", "contentSchema": schema}
+
+
+def _documented(description: str, nothing_left: str) -> dict[int | str, dict[str, Any]]:
     """The responses of a stream. `itemSchema` (OpenAPI 3.2) describes one message."""
-    data = {"contentMediaType": "application/json", "contentSchema": {"$ref": "#/components/schemas/JobEvent"}}
-    properties = {"id": {"type": "string"}, "event": {"type": "string"}, "data": {"type": "string", **data}}
-    item = {"type": "object", "required": ["data"], "properties": properties}
-    content = {"text/event-stream": {"schema": {"type": "string"}, "itemSchema": item}}
+    event = {"event": {"type": "string"}, "data": _json({"$ref": "#/components/schemas/JobEvent"})}
+    ended = {"type": "object", "properties": {"job_id": {"type": "string"}}}
+    done = {"event": {"const": "done"}, "data": _json(ended)}
+    messages = [
+        {"type": "object", "required": ["event", "data"], "properties": {"id": {"type": "string"}, **one}}
+        for one in (event, done)
+    ]
+    content = {"text/event-stream": {"schema": {"type": "string"}, "itemSchema": {"anyOf": messages}}}
     responses: dict[int | str, dict[str, Any]] = {
-        200: {"description": messages, "content": content},
+        200: {"description": description, "content": content},
         204: {"description": f"{nothing_left} Do not connect again."},
     }
     return documented(NotSignedIn, NotFound, InvalidRequest, TooManyStreams) | responses

@@ -58,6 +58,20 @@ def test_create_job_succeeds_without_the_broker(client: TestClient, body: Body, 
     assert client.post("/v1/jobs", json=body).status_code == 201
 
 
+RANDOM = {
+    "config": {
+        "model_type": "llama",
+        "hidden_size": 32,
+        "intermediate_size": 64,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 2,
+        "max_position_embeddings": 128,
+    },
+    "tokenizer": {"vocab_size": 300},
+}
+"""A model without weights, which needs SFT."""
+
+
 @pytest.mark.parametrize(
     ("change", "pointer", "detail"),
     [
@@ -73,6 +87,7 @@ def test_create_job_succeeds_without_the_broker(client: TestClient, body: Body, 
         ({"name": "a\x00"}, "#/name", "holds a NUL character or half of a surrogate pair"),
         ({"model": {"path": "x", "config": {"model_type": "llama"}}}, "#/model", None),
         ({"model": {"config": {"model_type": "llama\x00"}, "tokenizer": {}}}, "#/model/config", None),
+        ({"stages": ["reward_model", "ppo"], "model": RANDOM}, "#", None),
     ],
 )
 def test_invalid_spec_error_has_pointer_and_detail(
@@ -80,6 +95,7 @@ def test_invalid_spec_error_has_pointer_and_detail(
 ) -> None:
     document = problem(client.post("/v1/jobs", json=body | change), 422, "invalid_spec")
     assert document["errors"][0]["pointer"] == pointer
+    assert document["param"] == (pointer.removeprefix("#/").replace("/", ".") if pointer != "#" else None)
     assert detail in (None, document["errors"][0]["detail"])
 
 

@@ -1,12 +1,14 @@
 """The event stream of one job."""
 
 import asyncio
+import json
 import time
 from contextlib import ExitStack
 from typing import Any
 
 import httpx
 import pytest
+from jsonschema import Draft202012Validator
 from sqlalchemy import text
 from sqlalchemy.orm import Session
 
@@ -15,7 +17,8 @@ from api.live.stream import Stream
 from core.access.keys import Principal
 from core.models import ApiKey, Job
 from core.settings import Settings
-from tests.api.live.conftest import Serve, finish, messages, report
+from tests.api.compatibility import committed
+from tests.api.live.conftest import Message, Serve, finish, messages, report
 from tests.api.problem_checks import problem
 from tests.waiting import eventually
 
@@ -33,10 +36,26 @@ def test_stream_sends_every_event_once_then_ends(serve: Serve, job: Job) -> None
             *rest, done = received
         assert [message.event for message in rest] == ["status_changed"]
         assert (done.event, done.id, done.data) == ("done", None, {})
+        assert all(_documented(message, "/v1/jobs/{job_id}/stream") for message in (live, *rest, done))
         listed = client.get(f"/v1/jobs/{job.id}/events?after={live.seq}").json()["data"]
         assert [message.data for message in rest] == listed
         again = client.get(f"/v1/jobs/{job.id}/stream", headers={"Last-Event-ID": str(rest[-1].id)})
         assert (again.status_code, again.content) == (204, b"")
+
+
+def _documented(message: Message, path: str) -> bool:
+    """Whether an alternative of the `itemSchema` of the stream describes the message and its data."""
+    schema = committed()
+    content = schema["paths"][path]["get"]["responses"]["200"]["content"]["text/event-stream"]
+    fields = {"event": message.event, "data": json.dumps(message.data)}
+    fields |= {} if message.id is None else {"id": message.id}
+    return any(
+        Draft202012Validator(one | {"components": schema["components"]}).is_valid(fields)
+        and Draft202012Validator(
+            one["properties"]["data"]["contentSchema"] | {"components": schema["components"]}
+        ).is_valid(message.data)
+        for one in content["itemSchema"]["anyOf"]
+    )
 
 
 @pytest.mark.parametrize("how", ["header", "query"])
