@@ -13,18 +13,28 @@ export interface RunState {
   /** Every event but metrics and samples, ascending. */
   readonly log: readonly JobEvent[];
   /**
-   * Whether to fetch the series anew: they have grown too long, or a step inside a bucket was run again and the bucket's
+   * Whether to fetch the series anew: many steps were added to them, or a step inside a bucket was run again and the bucket's
    * minimum and maximum may no longer hold.
    */
   readonly isStale: boolean;
+  /** Steps that were added to the series since they were fetched. */
+  readonly added: number;
 }
 
-export const emptyRun: RunState = { lastSeq: 0, series: {}, sampleSteps: {}, samples: {}, log: [], isStale: false };
+export const emptyRun: RunState = {
+  lastSeq: 0,
+  series: {},
+  sampleSteps: {},
+  samples: {},
+  log: [],
+  isStale: false,
+  added: 0,
+};
 
 export const sampleKey = (stage: string, step: number): string => `${stage}/${step}`;
 
-/** Points in a series beyond which the page asks the server for buckets again. */
-const MAX_POINTS = 4000;
+/** Added steps after which the page asks the server for buckets again. */
+const MOST_ADDED = 3000;
 /** Steps whose completions are kept; older ones are fetched again when they are looked at. */
 const MAX_SAMPLE_STEPS = 30;
 
@@ -57,23 +67,22 @@ function inOrder(events: readonly JobEvent[], lastSeq: number): JobEvent[] {
 }
 
 function withMetrics(
-  { series, isStale }: RunState,
+  { series, isStale, added }: RunState,
   events: readonly EventOf<"metrics">[],
-): Pick<RunState, "series" | "isStale"> {
-  if (!events.length) return { series, isStale };
+): Pick<RunState, "series" | "isStale" | "added"> {
+  if (!events.length) return { series, isStale, added };
+  const total = added + events.length;
   const next: Record<string, Record<string, Series>> = {};
-  let stale = isStale;
+  let stale = isStale || total > MOST_ADDED;
   for (const [stage, points] of pointsByStage(events)) {
     next[stage] = { ...series[stage] };
     for (const [name, list] of points) {
       const before = series[stage]?.[name] ?? emptySeries;
       stale ||= before.min !== null && !isAppend(before, list);
-      const after = upsert(before, list);
-      stale ||= after.steps.length > MAX_POINTS;
-      next[stage][name] = after;
+      next[stage][name] = upsert(before, list);
     }
   }
-  return { series: { ...series, ...next }, isStale: stale };
+  return { series: { ...series, ...next }, isStale: stale, added: total };
 }
 
 function pointsByStage(events: readonly EventOf<"metrics">[]): Map<string, Map<string, Point[]>> {
@@ -166,5 +175,6 @@ export function fromSnapshot(snapshot: Snapshot): RunState {
     samples: {},
     log: withLog([], snapshot.log),
     isStale: false,
+    added: 0,
   };
 }
