@@ -42,7 +42,7 @@ export interface ChartData {
 
 interface Table {
   readonly columns: Column[];
-  readonly rows: [number[], ...(number | null)[][]];
+  readonly rows: [readonly number[], ...(readonly (number | null)[])[]];
 }
 
 export interface Smoothing {
@@ -67,7 +67,7 @@ export function toColumns(lines: readonly ChartLine[], along: Along | null, smoo
   if (!first) return { columns, data: [[]] };
   if (others.every((other) => isSame(other.rows[0], first.rows[0])))
     return { columns, data: [first.rows[0], ...tables.flatMap((table) => table.rows.slice(1))] };
-  return { columns, data: uPlot.join(tables.map((table) => table.rows as AlignedData)) as ChartData["data"] };
+  return { columns, data: uPlot.join(tables.map((table) => table.rows as unknown as AlignedData)) as ChartData["data"] };
 }
 
 const isSame = (a: readonly number[], b: readonly number[]): boolean =>
@@ -75,15 +75,21 @@ const isSame = (a: readonly number[], b: readonly number[]): boolean =>
 
 /** Positions and values of a series with `null` where a gap is, and the edges of its band. */
 interface Rows {
-  readonly rows: [number[], (number | null)[]];
-  readonly band: { readonly max: (number | null)[]; readonly min: (number | null)[] } | null;
+  readonly rows: readonly [readonly number[], readonly (number | null)[]];
+  readonly band: { readonly max: readonly (number | null)[]; readonly min: readonly (number | null)[] } | null;
+}
+
+function hasHole(steps: readonly number[], hole: number): boolean {
+  for (let index = 1; index < steps.length; index++)
+    if ((steps[index] ?? 0) - (steps[index - 1] ?? 0) > hole) return true;
+  return false;
 }
 
 function toTable(line: number, { rows: [positions, values], band }: Rows, weight: number, unit: number): Table {
   const isSmoothed = weight > 0 && values.length >= FEW_POINTS;
   const columns: Column[] = [{ line, role: "line" }];
   const rows: Table["rows"] = [positions, isSmoothed ? smooth(positions, values, weight, unit) : values];
-  const add = (role: Role, cells: (number | null)[]) => {
+  const add = (role: Role, cells: readonly (number | null)[]) => {
     columns.push({ line, role });
     rows.push(cells);
   };
@@ -111,14 +117,16 @@ export function cadence(positions: readonly number[]): number {
   return distances[distances.length >> 1] ?? 1;
 }
 
-/** Puts a `null` into every hole in the steps, so that no line is drawn, or smoothed, across it. */
+/** Puts a `null` into every hole in the steps, so that no line is drawn, or smoothed, across it. Do not change the arrays. */
 export function toRows(series: Series, along: Along | null): Rows {
   const { steps, min, max } = series;
   const drawn = series.mean ?? series.values;
   const usual = cadence(steps);
   // Buckets of one series may differ by a step in width, so that 1 and 2 stand side by side without a hole.
   const hole = (min ? 2.5 : 1.5) * usual;
-  const rows: Rows["rows"] = [[], []];
+  // A live run is drawn with every step. A copy would take most of the time.
+  if (!along && !hasHole(steps, hole)) return { rows: [steps, drawn], band: min && max ? { max, min } : null };
+  const rows: [number[], (number | null)[]] = [[], []];
   const band = min && max ? { max: [] as (number | null)[], min: [] as (number | null)[] } : null;
   const push = (step: number, value: number | null, low: number | null, high: number | null) => {
     rows[0].push(along ? along(step) : step);

@@ -14,11 +14,12 @@ export interface Palette {
 /** Colours for lines. A line beyond them has the colour of an earlier one. */
 export const LINE_COLOURS = 8;
 
-const media = () => window.matchMedia("(prefers-color-scheme: dark)");
+let media: MediaQueryList | undefined;
+const darkMedia = () => (media ??= window.matchMedia("(prefers-color-scheme: dark)"));
 
 function subscribe(listener: () => void): () => void {
   const observer = new MutationObserver(listener);
-  const scheme = media();
+  const scheme = darkMedia();
   observer.observe(document.documentElement, { attributes: true, attributeFilter: ["data-theme"] });
   scheme.addEventListener("change", listener);
   return () => {
@@ -27,7 +28,7 @@ function subscribe(listener: () => void): () => void {
   };
 }
 
-const read = (): string => `${document.documentElement.dataset.theme ?? "system"}/${media().matches}`;
+const read = (): string => `${document.documentElement.dataset.theme ?? "system"}/${darkMedia().matches}`;
 
 /** Changes whenever the colours do. */
 export const useScheme = (): string => useSyncExternalStore(subscribe, read);

@@ -3,6 +3,16 @@ export const NO_VALUE = "\u2013";
 
 const MINUS = "−";
 
+/** A formatter that is made when it is first used: making one takes far longer than using it. */
+function kept<Format>(make: () => Format): () => Format {
+  let made: Format | undefined;
+  return () => (made ??= make());
+}
+
+const SIX_DIGITS = kept(() => new Intl.NumberFormat("en-US", { maximumSignificantDigits: 6, useGrouping: "min2" }));
+const DATE_AND_TIME = kept(() => new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" }));
+const CLOCK = kept(() => new Intl.DateTimeFormat(undefined, { timeStyle: "medium", hour12: false }));
+
 /** A number with about `digits` significant digits, never wider than a table cell. */
 export function number(value: number | null | undefined, digits = 3): string {
   if (value === null || value === undefined || !Number.isFinite(value)) return NO_VALUE;
@@ -11,7 +21,7 @@ export function number(value: number | null | undefined, digits = 3): string {
   const text =
     size !== 0 && (size >= 1e6 || size < 1e-3)
       ? value.toExponential(Math.max(0, digits - 2)).replace("e+", "e")
-      : rounded.toLocaleString("en-US", { maximumSignificantDigits: 6, useGrouping: "min2" });
+      : SIX_DIGITS().format(rounded);
   return text.replaceAll("-", MINUS);
 }
 
@@ -76,11 +86,11 @@ export function ago(then: string, now: number): string {
 }
 
 export function absolute(time: string): string {
-  return new Date(time).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "medium" });
+  return DATE_AND_TIME().format(new Date(time));
 }
 
 export function clock(time: string): string {
-  return new Date(time).toLocaleTimeString(undefined, { hour12: false });
+  return CLOCK().format(new Date(time));
 }
 
 /** The date without the year, such as "23 Nov". */

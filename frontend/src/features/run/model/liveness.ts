@@ -28,18 +28,18 @@ const STEPS_OF_PATIENCE = 5;
 export function liveness(pulse: Pulse, now: number): Liveness {
   const { link, ended } = pulse;
   if (ended) return { state: "ended", label: "ended", title: "The run has ended and every event is here." };
-  const time = clock(new Date(link.since).toISOString());
+  const time = () => clock(new Date(link.since).toISOString());
   switch (link.state) {
     case "offline":
       return {
         state: "offline",
-        label: `offline since ${time}`,
+        label: `offline since ${time()}`,
         title: "This device has no network. The page continues from the last event it received.",
       };
     case "reconnecting":
       return {
         state: "reconnecting",
-        label: `reconnecting since ${time}`,
+        label: `reconnecting since ${time()}`,
         title: "The server does not respond. The page continues from the last event it received.",
       };
     case "live":

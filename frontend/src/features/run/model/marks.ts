@@ -25,13 +25,13 @@ const MOST_EVALUATED = 0.34;
 
 /** The steps with held-out measurements, of metrics that begin with `eval/`; none if nearly every step has some. */
 export function evaluatedSteps(series: Readonly<Record<string, { readonly steps: readonly number[] }>>): number[] {
-  const steps = new Set<number>();
-  let most = 0;
-  for (const [name, { steps: own }] of Object.entries(series)) {
-    if (name.startsWith("eval/")) for (const step of own) steps.add(step);
-    else most = Math.max(most, own.length);
-  }
-  return steps.size > MOST_EVALUATED * most ? [] : [...steps].sort((a, b) => a - b);
+  const all = Object.entries(series);
+  const evaluated = all.filter(([name]) => name.startsWith("eval/")).map(([, one]) => one.steps);
+  const most =
+    MOST_EVALUATED * Math.max(0, ...all.map(([name, one]) => (name.startsWith("eval/") ? 0 : one.steps.length)));
+  if (evaluated.some((steps) => steps.length > most)) return [];
+  const steps = new Set(evaluated.flat());
+  return steps.size > most ? [] : [...steps].sort((a, b) => a - b);
 }
 
 function markOf(event: JobEvent): [MarkKind, string] | null {
