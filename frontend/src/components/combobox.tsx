@@ -16,12 +16,15 @@ interface ComboboxProps {
   placeholder: string;
   /** Loads more options; null when all are loaded. */
   onMore?: (() => void) | null;
+  /** Whether it takes the focus when it appears. */
+  autoFocus?: boolean;
   value: string;
   onChange: (value: string) => void;
 }
 
 /** A list of options that typing filters. Text that matches no option is taken as a value, such as an id. */
-export function Combobox({ label, options, none, placeholder, onMore = null, value, onChange }: ComboboxProps) {
+export function Combobox({ label, options, none, placeholder, onMore = null, ...field }: ComboboxProps) {
+  const { autoFocus = false, value, onChange } = field;
   /** Text being typed; null while the field shows its value. */
   const [typed, setTyped] = useState<string | null>(null);
   const choose = (chosen: string) => {
@@ -46,6 +49,7 @@ export function Combobox({ label, options, none, placeholder, onMore = null, val
     <ComboboxProvider inputValue={typed ?? shown} setInputValue={setTyped} resetValueOnHide={false}>
       <Primitive
         type="text"
+        autoFocus={autoFocus}
         className={styles.combobox}
         aria-label={label}
         placeholder={none ?? placeholder}

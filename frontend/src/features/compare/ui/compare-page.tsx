@@ -2,6 +2,7 @@ import { useQueries } from "@tanstack/react-query";
 import { Suspense, useMemo, useRef, useState } from "react";
 import { Link } from "react-router";
 import { lineSample } from "@/charts/palette";
+import { Button } from "@/components/button";
 import { loadable } from "@/components/loadable";
 import { ErrorNotice, Notice } from "@/components/notice";
 import { PageHeader } from "@/components/page-header";
@@ -9,7 +10,6 @@ import { Segmented } from "@/components/segmented";
 import { Skeleton, StatusBadge } from "@/components/status";
 import { differences, grouped } from "@/features/compare/model/differences";
 import { shortNames } from "@/features/compare/model/names";
-import { AddRun } from "@/features/compare/ui/add-run";
 import { FrontierSection } from "@/features/compare/ui/frontier";
 import { DifferenceTable, FigureTable } from "@/features/compare/ui/tables";
 import { WinRateMatrix } from "@/features/compare/ui/win-rate-matrix";
@@ -19,10 +19,10 @@ import type { Job } from "@/lib/api/types";
 import { asStage, jobName, type Stage, STAGES, stageShort } from "@/lib/states";
 import styles from "./compare.module.css";
 
-const loadCharts = async () => (await import("@/features/compare/ui/compare-charts")).CompareCharts;
-const CompareCharts = loadable(loadCharts);
-// The figures come first, but the charts should be there with the curves. A failure shows in their place.
-loadCharts().catch(() => undefined);
+const AddRun = loadable(async () => (await import("@/features/compare/ui/add-run")).AddRun);
+const CompareCharts = loadable(async () => (await import("@/features/compare/ui/compare-charts")).CompareCharts);
+// The figures come first, but the charts should be there with the curves.
+void CompareCharts.preload();
 
 /** Runs beside each other. The address names them, the stage, and the field that groups them. */
 export function ComparePage() {
@@ -41,6 +41,7 @@ export function ComparePage() {
   const failed = queries.find(({ isError }) => isError);
   /** Whether the first runs have their names. Until then the row is invisible, because names change the widths in it. */
   const chips = useRef<HTMLDivElement>(null);
+  const [adding, setAdding] = useState(false);
   const [named, setNamed] = useState(false);
   if (!named && !queries.some(({ isPending }) => isPending)) setNamed(true);
   return (
@@ -69,7 +70,15 @@ export function ComparePage() {
           />
         ))}
       </div>
-      <AddRun taken={ids} onAdd={(id) => set("runs", [...ids, id].join(","))} />
+      <div className={styles.add}>
+        {adding ? (
+          <Suspense fallback={<Button disabled>Add a run</Button>}>
+            <AddRun taken={ids} onAdd={(id) => set("runs", [...ids, id].join(","))} />
+          </Suspense>
+        ) : (
+          <Button onClick={() => setAdding(true)}>Add a run</Button>
+        )}
+      </div>
       {failed?.error && <ErrorNotice error={failed.error} doing="load a run" onRetry={() => void failed.refetch()} />}
       {ids.length === 0 && <NoRuns />}
       {jobs.length < ids.length && !failed && <Skeleton rows={6} height="2rem" label="Loading the runs" />}
