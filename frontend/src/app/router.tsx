@@ -3,7 +3,12 @@ import { Shell } from "@/app/shell";
 import { loadable } from "@/components/loadable";
 import { Notice } from "@/components/notice";
 import { PageHeader } from "@/components/page-header";
+import { filteredJobsQuery, jobQuery } from "@/features/jobs/api";
+import { filterOf, readChoice } from "@/features/jobs/model/choice";
+import { metricReferenceQuery, metricsQuery } from "@/features/run/api";
+import { workersQuery } from "@/features/workers/api";
 import { paths } from "@/lib/address";
+import { queryClient } from "@/lib/api/client";
 
 /** The pages. The code of one is loaded when it is first opened. */
 const PAGES = [
@@ -52,13 +57,29 @@ const PAGES = [
   },
 ].map(({ path, load }) => {
   const Page = loadable(load);
-  return { path, load, element: <Page /> };
+  return { path, preload: Page.preload, element: <Page /> };
 });
 
-/** Loads the code of the page at this address at once, while the session is checked. A failure shows when it is opened. */
-export function loadFirstPage(pathname: string): void {
-  const first = PAGES.find(({ path }) => matchPath(path, pathname));
-  first?.load().catch(() => undefined);
+/** Fetches the code of the page at this address. Resolves when it is there, or cannot be loaded. */
+export async function preloadPage({ pathname }: Location): Promise<void> {
+  await PAGES.find(({ path }) => matchPath(path, pathname))?.preload();
+}
+
+/** Begins to fetch the data that the pages opened most often show first, while their code is on its way. */
+export function prefetchData({ pathname, search }: Location): void {
+  const params = new URLSearchParams(search);
+  const ignored = () => undefined; // The page asks again, and shows the error.
+  const runs = params.get("runs")?.split(",") ?? [];
+  const jobId = matchPath(paths.job(":jobId"), pathname)?.params.jobId;
+  queryClient.query(workersQuery).catch(ignored);
+  if (pathname === paths.jobs)
+    queryClient.infiniteQuery(filteredJobsQuery(filterOf(readChoice(params)))).catch(ignored);
+  if (pathname === paths.compare()) for (const id of runs) queryClient.query(jobQuery(id)).catch(ignored);
+  if (jobId?.startsWith("job_")) {
+    queryClient.query(jobQuery(jobId)).catch(ignored);
+    queryClient.query(metricsQuery(jobId)).catch(ignored);
+  }
+  if (jobId || runs.length) queryClient.query(metricReferenceQuery).catch(ignored);
 }
 
 /** The pages by address. */

@@ -1,4 +1,4 @@
-import { type ComponentType, lazy, type LazyExoticComponent } from "react";
+import { type ComponentType, lazy, type LazyExoticComponent, useState } from "react";
 import { ApiError } from "@/lib/api/client";
 import { isReplaced, reloadOnce } from "@/lib/version";
 
@@ -7,25 +7,38 @@ const renewals = new Set<() => void>();
 /** Lets the parts whose code could not be loaded try again when they are next shown. */
 export const renewLoadables = (): void => renewals.forEach((renew) => renew());
 
+/** A component whose code comes later. `preload` fetches the code before it is shown, and never fails. */
+export type Loadable<Props> = ComponentType<Props> & { readonly preload: () => Promise<void> };
+
 /**
- * A component whose code is loaded when it is first shown. A failure is an ApiError of status 0, and `renewLoadables`
+ * A component whose code is loaded when it is first shown, or by `preload`. With its code it is shown at once. Otherwise
+ * React shows the fallback of the nearest Suspense, for 0.3 s at least. A failure is an ApiError of status 0, and `renewLoadables`
  * allows another try. If the server has a newer build, whose files have other names, the page is loaded again.
  */
-export function loadable<Props extends object>(load: () => Promise<ComponentType<Props>>): ComponentType<Props> {
+export function loadable<Props extends object>(load: () => Promise<ComponentType<Props>>): Loadable<Props> {
+  let loaded: ComponentType<Props> | null = null;
   const part = () => lazy(async () => ({ default: await withRecovery(load) }));
   let Part: LazyExoticComponent<ComponentType<Props>> = part();
   const renew = () => {
     Part = part();
   };
-  return function Loadable(props: Props) {
-    return <Part {...props} />;
-  };
+  function Shown(props: Props) {
+    // Chosen once: another component would lose the state of this one.
+    const [Chosen] = useState(() => loaded ?? Part);
+    return <Chosen {...props} />;
+  }
+  const preload = () => keep().catch(() => undefined);
+  return Object.assign(Shown, { preload });
+
+  async function keep(): Promise<void> {
+    loaded ??= await load();
+  }
 
   async function withRecovery(attempt: typeof load): Promise<ComponentType<Props>> {
     try {
-      const found = await attempt();
+      loaded ??= await attempt();
       renewals.delete(renew);
-      return found;
+      return loaded;
     } catch {
       renewals.add(renew);
       if ((await isReplaced()) && reloadOnce()) await new Promise(() => undefined);

@@ -1,4 +1,4 @@
-import { queryOptions } from "@tanstack/react-query";
+import { type QueryClient, queryOptions } from "@tanstack/react-query";
 import { jobsKey } from "@/features/jobs/api";
 import { accepted, answer, api } from "@/lib/api/client";
 import type { JobEvent, LogLine } from "@/lib/api/types";
@@ -8,8 +8,24 @@ const EVENTS_PAGE = 1000;
 /** Three times as many as a wide chart has pixels, since a zoom fetches three times its width. */
 const DETAIL_POINTS = 4000;
 
-export const fetchMetrics = (id: string) =>
-  answer(api.GET("/v1/jobs/{job_id}/metrics", { params: { path: { job_id: id } } }));
+/** All series, as they were when they were fetched. Take them with `takeMetrics`, so that they are used once. */
+export const metricsQuery = (id: string) =>
+  queryOptions({
+    queryKey: [...jobsKey, id, "metrics", "all"],
+    queryFn: () => answer(api.GET("/v1/jobs/{job_id}/metrics", { params: { path: { job_id: id } } })),
+    staleTime: Infinity,
+    gcTime: 10_000,
+  });
+
+/** All series: those that were fetched before the page was there, or else new ones. */
+export async function takeMetrics(id: string, client: QueryClient) {
+  const { queryKey } = metricsQuery(id);
+  try {
+    return await client.query(metricsQuery(id));
+  } finally {
+    client.removeQueries({ queryKey, exact: true });
+  }
+}
 
 /** Some series of one stage between two steps, in as much detail as a chart can show. */
 export const metricsBetween = (id: string, stage: Stage, names: readonly string[], from: number, to: number) =>

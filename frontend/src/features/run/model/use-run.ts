@@ -1,7 +1,7 @@
 import { type QueryClient, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useMemo, useSyncExternalStore } from "react";
 import { checkpointsQuery, jobQuery } from "@/features/jobs/api";
-import { fetchEvents, fetchEventTime, fetchMetrics, fetchSampleSteps, metricReferenceQuery } from "@/features/run/api";
+import { fetchEvents, fetchEventTime, fetchSampleSteps, metricReferenceQuery, takeMetrics } from "@/features/run/api";
 import { isKnown, LOG_TYPES } from "@/features/run/model/event";
 import type { Snapshot } from "@/features/run/model/state";
 import { type RunServer, RunStore, type RunView } from "@/features/run/model/store";
@@ -31,7 +31,10 @@ function runServer(id: string, client: QueryClient): RunServer {
   return {
     snapshot: async () => {
       // The charts need it at once: without it, more of them would appear later and move the page.
-      const [snapshot] = await Promise.all([fetchSnapshot(id), client.query(metricReferenceQuery).catch(() => null)]);
+      const [snapshot] = await Promise.all([
+        fetchSnapshot(id, client),
+        client.query(metricReferenceQuery).catch(() => null),
+      ]);
       return snapshot;
     },
     follow: (seq, { onEvents, onDone }) =>
@@ -42,8 +45,8 @@ function runServer(id: string, client: QueryClient): RunServer {
 }
 
 /** The metrics first: the events go on from their number, and what is fetched after them is no older. */
-async function fetchSnapshot(id: string): Promise<Snapshot> {
-  const metrics = await fetchMetrics(id);
+async function fetchSnapshot(id: string, client: QueryClient): Promise<Snapshot> {
+  const metrics = await takeMetrics(id, client);
   const [log, sampleSteps, lastEventAt] = await Promise.all([
     fetchEvents(id, 0, LOG_TYPES),
     fetchSampleSteps(id),

@@ -13,10 +13,9 @@ import { useAddress } from "@/lib/address";
 import type { Job } from "@/lib/api/types";
 import { asStage, type Stage } from "@/lib/states";
 
-const loadCharts = async () => (await import("@/features/run/ui/charts-tab")).ChartsTab;
-const ChartsTab = loadable(loadCharts);
-// The head of the page comes first, but the charts should be there with the data. A failure shows when the tab is opened.
-loadCharts().catch(() => undefined);
+const ChartsTab = loadable(async () => (await import("@/features/run/ui/charts-tab")).ChartsTab);
+// The head of the page comes first, but the charts should be there with the data.
+void ChartsTab.preload();
 const EventsTab = loadable(async () => (await import("@/features/run/ui/events-tab")).EventsTab);
 const AboutTab = loadable(async () => (await import("@/features/run/ui/about-tab")).AboutTab);
 const CheckpointsTab = loadable(async () => (await import("@/features/run/ui/checkpoints-tab")).CheckpointsTab);
