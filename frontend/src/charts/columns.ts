@@ -67,7 +67,10 @@ export function toColumns(lines: readonly ChartLine[], along: Along | null, smoo
   if (!first) return { columns, data: [[]] };
   if (others.every((other) => isSame(other.rows[0], first.rows[0])))
     return { columns, data: [first.rows[0], ...tables.flatMap((table) => table.rows.slice(1))] };
-  return { columns, data: uPlot.join(tables.map((table) => table.rows as unknown as AlignedData)) as ChartData["data"] };
+  return {
+    columns,
+    data: uPlot.join(tables.map((table) => table.rows as unknown as AlignedData)) as ChartData["data"],
+  };
 }
 
 const isSame = (a: readonly number[], b: readonly number[]): boolean =>

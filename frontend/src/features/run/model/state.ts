@@ -13,8 +13,8 @@ export interface RunState {
   /** Every event but metrics and samples, ascending. */
   readonly log: readonly JobEvent[];
   /**
-   * Whether to fetch the series anew: many steps were added to them, or a step inside a bucket was run again and the bucket's
-   * minimum and maximum may no longer hold.
+   * Whether to fetch the series anew. Either many steps were added to them, or a step inside a bucket was run again. Then the
+   * bucket's minimum and maximum may no longer hold.
    */
   readonly isStale: boolean;
   /** Steps that were added to the series since they were fetched. */
