@@ -11,8 +11,8 @@ from typing import Any
 
 from benchmarks.gpu_suite.schedule import Outcome, Part, Schedule
 from benchmarks.places import cores, path, processor, say, write_json
-from benchmarks.platform_suite.claims import claims
-from benchmarks.platform_suite.ingest import ingest
+from benchmarks.platform_suite.claims import claims, many_claims
+from benchmarks.platform_suite.ingest import ingest, sustained_ingest
 from benchmarks.platform_suite.reading import read_long_run
 from benchmarks.platform_suite.streaming import idle_memory, stream_from_worker, stream_to_many
 
@@ -25,14 +25,16 @@ PARTS = (
     Part("streaming from the worker", stream_from_worker, 90),
     Part("idle memory", idle_memory, 120),
 )
-"""Every measurement, with the seconds after which it is ended."""
+"""The measurements, with the seconds after which each is ended."""
+LONG_PARTS = (Part("sustained ingest", sustained_ingest, 720), Part("many claims", many_claims, 480))
+"""Measurements that are made when they are named."""
 
 
 def main(argv: list[str] | None = None) -> dict[str, Any]:
     """Run the measurements one after another, and write the JSON after each. Returns the content of the JSON."""
     arguments = _parser().parse_args(argv)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that no part outlives this process
-    wanted = [part for part in PARTS if not arguments.only or part.name in arguments.only]
+    wanted = [part for part in (*PARTS, *LONG_PARTS) if part.name in arguments.only]
     folder = Path(tempfile.mkdtemp(prefix="platform-"))
     outcomes: list[Outcome] = []
 
@@ -57,12 +59,13 @@ def figures(outcomes: list[Outcome]) -> dict[str, Any]:
 
 
 def _parser() -> argparse.ArgumentParser:
-    names = [part.name for part in PARTS]
+    usual = [part.name for part in PARTS]
+    names = usual + [part.name for part in LONG_PARTS]
     parser = argparse.ArgumentParser(prog="python -m benchmarks.platform_suite", description="Measure the platform.")
     parser.add_argument("--json", type=path, help="write every figure to this file")
     parser.add_argument("--minutes", type=float, default=MINUTES, help="limit for all parts together (default 15)")
     parser.add_argument("--rehearse", action="store_true", help="small sizes, to check that every part works")
-    parser.add_argument("--only", nargs="+", choices=names, help="measure only these parts")
+    parser.add_argument("--only", nargs="+", choices=names, default=usual, help="measure only these parts")
     return parser
 
 

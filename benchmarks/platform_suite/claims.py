@@ -11,7 +11,7 @@ from typing import Any
 import psycopg
 
 from benchmarks.gpu_suite.schedule import Place
-from benchmarks.platform_suite.local_platform import local_platform
+from benchmarks.platform_suite.local_platform import LocalPlatform, local_platform
 from core import db, live
 from core.db import session_scope
 from core.jobs import attempts
@@ -39,6 +39,10 @@ _INSERT = f"""
 """
 
 
+_MANY, _REHEARSED_MANY = 100_000, 200
+_LONGEST_SECONDS = 300.0
+
+
 @dataclass(frozen=True)
 class Claims:
     """Seconds of each claim, and the (job, attempt) of each."""
@@ -57,13 +61,11 @@ def claims(place: Place) -> dict[str, Any]:
     These have 40 lines, one for each owner. `claim_p50_of_1000_lines_ms` has 1,000. Claimed jobs are replaced by new ones, so 1,000 jobs are queued all the time and the number of active jobs grows.
     """
     seconds = _REHEARSED_SECONDS if place.rehearsal else _SECONDS
-    with local_platform(place.folder) as platform:
-        url = platform.database_url.replace("+psycopg", "")
-        with psycopg.connect(url, autocommit=True) as connection:
-            store_jobs(connection, 2_000 if place.rehearsal else _JOBS)
-            alone, together = (measure(connection, count, seconds) for count in (1, _CLAIMERS))
-            spread_over_lines(connection)
-            of_many_lines = measure(connection, 1, seconds / 3)
+    with local_platform(place.folder) as platform, _connected(platform) as connection:
+        store_jobs(connection, 2_000 if place.rehearsal else _JOBS)
+        alone, together = (measure(connection, count, seconds) for count in (1, _CLAIMERS))
+        spread_over_lines(connection)
+        of_many_lines = measure(connection, 1, seconds / 3)
     claimed = [*alone.claimed, *together.claimed, *of_many_lines.claimed]
     return {
         **{f"claim_p{one}_ms": alone.milliseconds(one) for one in (50, 99)},
@@ -73,6 +75,22 @@ def claims(place: Place) -> dict[str, Any]:
         "claims": len(claimed),
         "claims_double": len(claimed) - len(set(claimed)),
     }
+
+
+def many_claims(place: Place) -> dict[str, Any]:
+    """`many_claims`: claims of 16 workers at once, until there are 100,000. `many_claims_double`: jobs claimed twice."""
+    count = _REHEARSED_MANY if place.rehearsal else _MANY
+    claimed: list[tuple[str, int]] = []
+    with local_platform(place.folder) as platform, _connected(platform) as connection:
+        store_jobs(connection, 2_000 if place.rehearsal else _JOBS)
+        until = time.monotonic() + _LONGEST_SECONDS
+        while len(claimed) < count and time.monotonic() < until:
+            claimed += measure(connection, _CLAIMERS, _REHEARSED_SECONDS if place.rehearsal else _SECONDS).claimed
+    return {"many_claims": len(claimed), "many_claims_double": len(claimed) - len(set(claimed))}
+
+
+def _connected(platform: LocalPlatform) -> psycopg.Connection:
+    return psycopg.connect(platform.database_url.replace("+psycopg", ""), autocommit=True)
 
 
 def store_jobs(connection: psycopg.Connection, count: int) -> None:
