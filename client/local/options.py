@@ -1,12 +1,19 @@
 """Options of a local platform."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from client.local.folder import DataFolder, UpError
-from core.settings import LocalSettings
+
+
+@dataclass(frozen=True)
+class Environment:
+    """The values of `core.settings.LocalSettings`."""
+
+    data_dir: Path
+    local_models: list[Path]
+    database_url: str | None
+    redis_url: str | None
 
 
 @dataclass(frozen=True)
@@ -17,15 +24,25 @@ class Options:
     host: str = "127.0.0.1"
     port: int = 8000
     workers: int = 1
+    known_environment: Environment | None = None
+
+    @property
+    def environment(self) -> Environment:
+        """The settings of the environment. Raises UpError for wrong ones."""
+        return self.known_environment or _environment()
+
+    def with_environment(self) -> "Options":
+        """The same options, which need not read the settings again."""
+        return replace(self, known_environment=self.environment)
 
     @property
     def folder(self) -> DataFolder:
-        return DataFolder(self.data_dir or _settings().data_dir)
+        return DataFolder(self.data_dir or self.environment.data_dir)
 
     @property
     def model_folders(self) -> list[Path]:
         """The folders that jobs may read local models from: the platform's, and those that the operator adds."""
-        return [*self.folder.model_folders, *_settings().local_models]
+        return [*self.folder.model_folders, *self.environment.local_models]
 
     @property
     def url(self) -> str:
@@ -33,10 +50,15 @@ class Options:
         return f"http://{host}:{self.port}"
 
 
-def _settings() -> LocalSettings:
+def _environment() -> Environment:
+    from pydantic import ValidationError
+
+    from core.settings import LocalSettings
+
     try:
-        return LocalSettings()
+        found = LocalSettings()
     except ValidationError as error:
         raise UpError(
             "; ".join(f"PROXIMAL_{str(item['loc'][0]).upper()}: {item['msg']}" for item in error.errors())
         ) from error
+    return Environment(found.data_dir, found.local_models, found.database_url, found.redis_url)

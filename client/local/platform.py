@@ -1,4 +1,8 @@
-"""Starts a local platform, keeps it running, and stops it."""
+"""Starts a local platform, keeps it running, and stops it.
+
+The supervisor runs for days. Settings, database and client need large packages. So what uses them runs in a child process, and
+the supervisor does not keep the packages in memory.
+"""
 
 import os
 import socket
@@ -7,22 +11,23 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
-
-import httpx
+from typing import ParamSpec, TypeVar
 
 from client.local.folder import DataFolder, Running, UpError
 from client.local.options import Options
 from client.local.services import Say, start_our_own, start_servers
 from client.local.supervisor import Supervisor, stopping_on_signals
-from client.sdk import Client, sign_in_link
 from core.embedded.server import EmbeddedServerError, log_tail
 
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
 _TICK_SECONDS = 0.1
 _READY_SECONDS = 60.0
 
 
 def up(options: Options, say: Say) -> None:
     """Start everything and keep it running until SIGINT or SIGTERM. A second signal kills the processes."""
+    options = _in_child(options.with_environment)
     supervisor = Supervisor(say)
     signals = 0
 
@@ -35,7 +40,7 @@ def up(options: Options, say: Say) -> None:
         try:
             key = _start(options, supervisor, say)
             if _await_ready(options, supervisor, lambda: signals > 0):
-                say(_welcome(options, _sign_in_link(options, key) if sys.stdout.isatty() else None))
+                say(_welcome(options, _in_child(_sign_in_link, options, key) if sys.stdout.isatty() else None))
             while not signals:
                 supervisor.tick()
                 time.sleep(_TICK_SECONDS)
@@ -50,14 +55,20 @@ def up(options: Options, say: Say) -> None:
 def _start(options: Options, supervisor: Supervisor, say: Say) -> str:
     """Start the servers and our processes. Returns the local API key."""
     _require_free_port(options)
-    servers = start_servers(options.folder, supervisor, say)
+    servers = start_servers(options, supervisor, say)
     say("Migrating the database")
-    # A process of its own: the supervisor runs for days, and need not keep the packages of the database in memory.
-    with ProcessPoolExecutor(1, get_context("fork")) as pool:
-        key = pool.submit(_prepare, servers.database_url, options.folder).result()
+    key = _in_child(_prepare, servers.database_url, options.folder)
     say("Starting the API, the data worker and the worker")
     start_our_own(options, servers, supervisor)
     return key
+
+
+def _in_child(
+    function: Callable[Parameters, Result], *arguments: Parameters.args, **options: Parameters.kwargs
+) -> Result:
+    """Call a function in a child process. Returns its result, or raises its error."""
+    with ProcessPoolExecutor(1, get_context("fork")) as pool:
+        return pool.submit(function, *arguments, **options).result()
 
 
 def _prepare(database_url: str, folder: DataFolder) -> str:
@@ -99,14 +110,18 @@ def _await_ready(options: Options, supervisor: Supervisor, stopped: Callable[[],
 
 
 def _is_ready(options: Options) -> bool:
+    host, _, port = options.url.removeprefix("http://").rpartition(":")
     try:
-        # It is no TLS address. Reading the certificates takes 20 ms, and this is called ten times a second.
-        return httpx.get(f"{options.url}/readyz", timeout=5, trust_env=False, verify=False).status_code == 200
-    except httpx.TransportError:
+        with socket.create_connection((host, int(port)), timeout=5) as connection:
+            connection.sendall(f"GET /readyz HTTP/1.0\r\nHost: {host}\r\n\r\n".encode())
+            return connection.makefile("rb").readline().split()[1:2] == [b"200"]
+    except OSError:
         return False
 
 
 def _sign_in_link(options: Options, key: str) -> str:
+    from client.sdk import Client, sign_in_link
+
     with Client(options.url, key) as client:
         return sign_in_link(client)
 

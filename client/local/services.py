@@ -14,7 +14,6 @@ from core import child
 from core.child import Child as Child  # the demo stops it
 from core.embedded.postgres import Postgres
 from core.embedded.redis import Redis
-from core.settings import LocalSettings
 
 # A trainer has a minute to save (PROXIMAL_STOP_SECONDS).
 _WORKER_GRACE = 70.0
@@ -29,10 +28,10 @@ class Servers:
     redis_url: str
 
 
-def start_servers(folder: DataFolder, supervisor: Supervisor, say: Say) -> Servers:
+def start_servers(options: Options, supervisor: Supervisor, say: Say) -> Servers:
     """The servers that the environment names; otherwise embedded servers in the data folder."""
-    found = LocalSettings()
-    database_url, redis_url = found.database_url, found.redis_url
+    folder = options.folder
+    database_url, redis_url = options.environment.database_url, options.environment.redis_url
     if database_url is None:
         say("Starting PostgreSQL in the data folder")
         database = postgres(folder)

@@ -73,6 +73,13 @@ def test_a_second_one_on_the_same_folder_is_refused(up: Up) -> None:
     assert up.url in failed
 
 
+def test_supervisor_imports_no_large_package() -> None:
+    """It runs as long as the platform. Each of these takes 5 to 20 MiB."""
+    code = "import sys, client.cli, client.local.platform; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert {"pydantic", "psycopg", "sqlalchemy", "httpx", "client.sdk", "asyncio"}.isdisjoint(loaded)
+
+
 def test_port_in_use_error_names_the_remedy(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
