@@ -7,13 +7,13 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from client.sdk import Client
 from tests.client.conftest import Up
 from tests.client.test_local import parts
 from tests.e2e.adding import add, confirm, look_at, status
-from tests.e2e.axe import violations
+from tests.e2e.axe import unseen, violations
 from tests.e2e.conftest import TINY, NewPage, Submit
 from tests.waiting import eventually
 
@@ -290,3 +290,30 @@ def test_run_page_tabs_search_compare_and_keep_notes(new_page: NewPage, finished
     expect(page.locator("main strong").filter(has_text="Baseline")).to_be_visible()
     assert page.locator("main img").count() == 0
     assert violations(page) == []
+    _shows_hostile_completions(page, finished_job)
+
+
+def _shows_hostile_completions(page: Page, job_id: str) -> None:
+    """Nothing runs, reverses the text around it, leaves the window, or takes thousands of lines."""
+    texts = {
+        "<img src=x onerror='window.ran=1'><script>window.ran=1</script>": "<script>",
+        "![x](http://127.0.0.1:9/x.png) user \u202etxt.exe \u200b\x1b[31m": "user ⟨U+202E⟩txt.exe ⟨U+200B⟩␛[31m",
+        f"first{chr(10) * 10_000}last": "⟨10,000 line breaks⟩",
+        "x" * 100_000: "Show all 100,000 characters",
+    }
+    rows = [{"prompt": text, "response": text, "held_out": False, "score": number} for number, text in enumerate(texts)]
+
+    def answer(route: Route) -> None:
+        response = route.fetch()
+        body = response.json()
+        places = {name: value for name, value in body["data"][0].items() if name in ("object", "stage", "step", "seq")}
+        route.fulfill(response=response, json=body | {"data": [places | row for row in rows]})
+
+    page.route("**/v1/jobs/*/samples?*", answer)
+    page.goto(f"/jobs/{job_id}?tab=completions&stage=ppo")
+    for shown in texts.values():
+        expect(page.get_by_text(shown).first).to_be_visible()
+    page.set_viewport_size({"width": 360, "height": 844})
+    assert unseen(page) == []
+    assert page.evaluate("[window.ran, document.documentElement.scrollHeight < 9000]") == [None, True]
+    page.unroute_all()

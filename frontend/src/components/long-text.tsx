@@ -11,15 +11,21 @@ interface LongTextProps {
   limit: number;
 }
 
+/** Lines that are shown before the text is unfolded. */
+const MOST_LINES = 30;
+
 /** Text from outside, with its whitespace. A long text is folded; characters without a shape are shown by a sign. */
 export function LongText({ text, parts = null, limit }: LongTextProps) {
   const [open, setOpen] = useState(false);
-  const isLong = text.length > limit;
+  const all = useMemo(
+    () => (parts ?? [{ text, changed: false }]).map((part) => ({ ...part, text: visible(part.text) })),
+    [text, parts],
+  );
+  const whole = all.map((part) => part.text).join("");
+  const end = Math.min(limit, endOfLine(whole, MOST_LINES));
+  const isLong = whole.length > end;
   const isFolded = isLong && !open;
-  const shown = useMemo(() => {
-    const all = parts ?? [{ text, changed: false }];
-    return (isFolded ? startOf(all, limit) : all).map((part) => ({ ...part, text: visible(part.text) }));
-  }, [text, parts, isFolded, limit]);
+  const shown = isFolded ? startOf(all, end) : all;
   if (!text) return <em className={styles.empty}>empty</em>;
   if (!text.trim()) return <em className={styles.empty}>nothing but whitespace</em>;
   return (
@@ -35,4 +41,14 @@ export function LongText({ text, parts = null, limit }: LongTextProps) {
       )}
     </>
   );
+}
+
+/** The place after so many lines; the length of a text that has no more. A run of line breaks counts as one. */
+function endOfLine(text: string, lines: number): number {
+  let left = lines;
+  for (const { index } of text.matchAll(/\n+/g)) {
+    left -= 1;
+    if (left === 0) return index;
+  }
+  return text.length;
 }

@@ -1,5 +1,6 @@
 import { type ReactNode, useEffect } from "react";
 import { Link } from "react-router";
+import { visible } from "@/lib/visible";
 import styles from "./page-header.module.css";
 
 export interface PageLink {
@@ -41,7 +42,7 @@ export function PageHeader({ title, documentTitle = title, ...props }: PageHeade
       )}
       <div className={styles.title}>
         <div className={styles.name}>
-          {heading ?? <h1>{title}</h1>}
+          {heading ?? <h1>{visible(title)}</h1>}
           {badge}
         </div>
         {actions && <div className={styles.actions}>{actions}</div>}
@@ -75,6 +76,6 @@ export function Fact({ name, minor = false, children }: FactProps) {
 
 export function useDocumentTitle(title: string): void {
   useEffect(() => {
-    document.title = `${title} · Proximal`;
+    document.title = `${visible(title)} · Proximal`;
   }, [title]);
 }

@@ -1,13 +1,23 @@
 import { useSyncExternalStore } from "react";
 import { CopyButton } from "@/components/button";
 import { absolute, ago } from "@/lib/format";
+import { visible } from "@/lib/visible";
 import styles from "./text.module.css";
 
 const QUOTED = /`([^`\n]+)`/;
 
-/** A sentence in which `code` stands between backticks. A backtick without its partner stays as it is. */
+/**
+ * A sentence in which `code` stands between backticks. A backtick without its partner stays as it is. The sentence may hold
+ * a text from outside, such as a line of a program.
+ */
 export function Prose({ text }: { text: string }) {
-  return <>{text.split(QUOTED).map((part, index) => (index % 2 ? <code key={index}>{part}</code> : part))}</>;
+  return (
+    <>
+      {visible(text)
+        .split(QUOTED)
+        .map((part, index) => (index % 2 ? <code key={index}>{part}</code> : part))}
+    </>
+  );
 }
 
 export function CodeBlock({ code, label }: { code: string; label: string }) {

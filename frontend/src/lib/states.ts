@@ -1,3 +1,5 @@
+import { visible } from "@/lib/visible";
+
 export const STAGES = ["sft", "reward_model", "dpo", "kto", "ppo", "evaluation"] as const;
 export type Stage = (typeof STAGES)[number];
 
@@ -43,8 +45,8 @@ const TONES: Record<string, Tone> = {
   info: "neutral",
 };
 
-/** The name of a job for people. A job may have none. */
-export const jobName = ({ name }: { readonly name: string }): string => name || "Unnamed job";
+/** The name of a job for people. A job may have none, or one that another program wrote. */
+export const jobName = ({ name }: { readonly name: string }): string => visible(name) || "Unnamed job";
 
 const TERMINAL = new Set(["succeeded", "failed", "cancelled"]);
 

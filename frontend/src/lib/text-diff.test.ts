@@ -62,4 +62,5 @@ test("a folded text keeps its marks", () => {
     { text: "red", changed: true },
   ]);
   expect(startOf(parts, 100)).toEqual(parts);
+  expect(startOf([plain("a👍")], 2)).toEqual([plain("a")]);
 });

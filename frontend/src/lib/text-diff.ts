@@ -53,13 +53,13 @@ export function compareAnswers(answers: readonly { readonly text: string }[]): C
   return { parts: [own, ...diffs.map((diff) => diff.b)], tooLong: diffs.some((diff) => diff.tooLong) };
 }
 
-/** So many characters of a text in parts. */
+/** So many characters of a text in parts, or one less where the last one would be half of a character. */
 export function startOf(parts: readonly Part[], characters: number): Part[] {
   const start: Part[] = [];
   let left = characters;
   for (const part of parts) {
     if (left <= 0) break;
-    start.push({ ...part, text: part.text.slice(0, left) });
+    start.push({ ...part, text: part.text.slice(0, left).replace(/[\ud800-\udbff]$/, "") });
     left -= part.text.length;
   }
   return start;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { visible } from "@/lib/visible";
+import { trimmedStart, visible } from "@/lib/visible";
 
 test("control characters get their pictures, others their code", () => {
   expect(visible("a\u0000b\u001bc\r\n\td\u007f")).toBe("a␀b␛c␍\n\td⟨U+007F⟩");
@@ -16,4 +16,16 @@ test("characters that hide a text are shown, and flags are kept", () => {
 test("letters of any script and joined emoji are kept", () => {
   const text = "שלום مرحبا 👩‍👩‍👧 é";
   expect(visible(text)).toBe(text);
+});
+
+test("many line breaks are counted, few are kept", () => {
+  expect(visible(`a\n\n\nb${"\n".repeat(10_000)}c`)).toBe("a\n\n\nb\n⟨10,000 line breaks⟩\nc");
+});
+
+test("many marks on a letter are counted, few are kept", () => {
+  expect(visible(`e\u0301 Z${"\u0301".repeat(1006)}!`)).toBe(`e\u0301 Z${"\u0301".repeat(6)}⟨1,000 more marks⟩!`);
+});
+
+test("only a short whitespace at the start is left out", () => {
+  expect([" the", "\n\nthe", "\n\n\nthe", "the"].map(trimmedStart)).toEqual(["the", "the", "\n\n\nthe", "the"]);
 });

@@ -6,9 +6,24 @@ const CONTROL = /[\p{Cc}\u2028\u2029\ufff9-\ufffb]/u;
 const INVISIBLE = new RegExp([FLAG, IGNORED, CONTROL].map(({ source }) => source).join("|"), "gu");
 const CONTROL_PICTURES = 0x2400;
 
-/** The text with a visible sign for each character that is invisible or reverses the text. Line breaks and tabs are kept. */
+/** More line breaks than any layout of a text needs. */
+const EMPTY_LINES = /\n{6,}/g;
+
+/** More marks on one letter than any language has. They would cover the lines above. */
+const MARKS = /(\p{Mark}{6})(\p{Mark}+)/gu;
+
+/**
+ * The text with a visible sign for each character that is invisible or reverses the text, and with a number in place of many
+ * line breaks or marks on a letter. Tabs and other line breaks are kept.
+ */
 export const visible = (text: string): string =>
-  text.replace(INVISIBLE, (found) => (found === "\n" || found === "\t" || FLAG.test(found) ? found : signOf(found)));
+  text
+    .replace(INVISIBLE, (found) => (found === "\n" || found === "\t" || FLAG.test(found) ? found : signOf(found)))
+    .replace(EMPTY_LINES, ({ length }) => `\n⟨${length.toLocaleString("en-US")} line breaks⟩\n`)
+    .replace(MARKS, (_, kept: string, { length }: string) => `${kept}⟨${length.toLocaleString("en-US")} more marks⟩`);
+
+/** The text without the space or the empty line that completions often begin with. Longer whitespace stays. */
+export const trimmedStart = (text: string): string => text.replace(/^\s{1,2}(?=\S)/, "");
 
 function signOf(character: string): string {
   const code = character.codePointAt(0) ?? 0;

@@ -8,6 +8,7 @@ import { LONG } from "@/features/completions/ui/completion-card";
 import { fixed } from "@/lib/format";
 import { asStage } from "@/lib/states";
 import { diffTexts } from "@/lib/text-diff";
+import { trimmedStart } from "@/lib/visible";
 import styles from "./completions.module.css";
 
 interface BesideProps {
@@ -21,7 +22,7 @@ export function Beside({ jobId, row, rival }: BesideProps) {
   const { sample, step } = row;
   if (rival === "previous") return <BesidePrevious jobId={jobId} row={row} />;
   const { reference, reference_score: score } = sample;
-  if (rival === "none") return <LongText text={sample.response.trimStart()} limit={LONG} />;
+  if (rival === "none") return <LongText text={trimmedStart(sample.response)} limit={LONG} />;
   if (typeof reference !== "string")
     return <Without row={row} why="The policy before PPO answers held-out prompts only." />;
   return (
@@ -50,7 +51,7 @@ function BesidePrevious({ jobId, row }: { jobId: string; row: Row }) {
 function Without({ row, why }: { row: Row; why: string }) {
   return (
     <>
-      <LongText text={row.sample.response.trimStart()} limit={LONG} />
+      <LongText text={trimmedStart(row.sample.response)} limit={LONG} />
       <p className={styles.hint}>{why}</p>
     </>
   );
@@ -64,7 +65,7 @@ export interface Side {
 
 /** Two texts with marks on the words that differ. */
 export function TwoTexts({ a, b }: { a: Side; b: Side }) {
-  const diff = useMemo(() => diffTexts(a.text.trimStart(), b.text.trimStart()), [a.text, b.text]);
+  const diff = useMemo(() => diffTexts(trimmedStart(a.text), trimmedStart(b.text)), [a.text, b.text]);
   return (
     <div className={styles.two}>
       {[
@@ -76,7 +77,7 @@ export function TwoTexts({ a, b }: { a: Side; b: Side }) {
             <b>{name}</b>
             {typeof score === "number" && <span>score {fixed(score)}</span>}
           </p>
-          <LongText text={text.trimStart()} parts={parts} limit={LONG} />
+          <LongText text={trimmedStart(text)} parts={parts} limit={LONG} />
         </div>
       ))}
       {diff.tooLong && <p className={styles.hint}>The texts are too long and too different to mark the differences.</p>}

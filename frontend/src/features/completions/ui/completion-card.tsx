@@ -8,6 +8,7 @@ import { TokenView } from "@/features/completions/ui/token-view";
 import type { Chooser } from "@/features/completions/ui/use-place";
 import type { Sample, TokenRow } from "@/lib/api/types";
 import { fixed } from "@/lib/format";
+import { trimmedStart } from "@/lib/visible";
 import styles from "./completions.module.css";
 
 /** Characters of a text that are shown before it is unfolded. */
@@ -32,7 +33,7 @@ export function CompletionCard({ jobId, row, tables, chooser, acrossSteps = fals
   return (
     <article className={styles.completion} aria-label={`Completion ${index + 1} of step ${step}`}>
       <div className={styles.prompt}>
-        <LongText text={sample.prompt.trimStart()} limit={LONG} />
+        <LongText text={trimmedStart(sample.prompt)} limit={LONG} />
       </div>
       <div className={styles.body}>
         <div className={styles.head}>

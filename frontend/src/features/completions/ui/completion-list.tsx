@@ -1,5 +1,5 @@
 import { useWindowVirtualizer } from "@tanstack/react-virtual";
-import { type ReactNode, useLayoutEffect, useRef, useState } from "react";
+import { type ReactNode, useEffect, useLayoutEffect, useRef, useState } from "react";
 import { ErrorNotice } from "@/components/notice";
 import { Skeleton } from "@/components/status";
 import type { Row } from "@/features/completions/model/rows";
@@ -10,10 +10,12 @@ const USUAL_HEIGHT = 112;
 interface CompletionListProps {
   rows: readonly Row[];
   render: (row: Row) => ReactNode;
+  /** The row at which the list begins: the page scrolls to it once. */
+  start?: number | undefined;
 }
 
 /** A list of completions. Only those near the screen are in the document. */
-export function CompletionList({ rows, render }: CompletionListProps) {
+export function CompletionList({ rows, render, start = 0 }: CompletionListProps) {
   const list = useRef<HTMLUListElement>(null);
   const [top, setTop] = useState(0);
   useLayoutEffect(() => {
@@ -34,6 +36,12 @@ export function CompletionList({ rows, render }: CompletionListProps) {
       return row ? keyOf(row) : index;
     },
   });
+  const begun = useRef(false);
+  useEffect(() => {
+    if (begun.current || top === 0) return;
+    begun.current = true;
+    if (start > 0) virtual.scrollToIndex(start, { align: "center" });
+  }, [virtual, start, top]);
   return (
     <ul ref={list} className={styles.list} style={{ height: virtual.getTotalSize() }}>
       {virtual.getVirtualItems().map((item) => {

@@ -14,6 +14,7 @@ import { type Side, TwoTexts } from "@/features/completions/ui/beside";
 import { usePlace } from "@/features/completions/ui/use-place";
 import type { JobSample, Sample } from "@/lib/api/types";
 import { count } from "@/lib/format";
+import { trimmedStart } from "@/lib/visible";
 import styles from "./completions.module.css";
 
 /** One prompt over the run: each completion beside the one before it. */
@@ -82,7 +83,7 @@ function OverTime({ jobId, stage, of }: CompletionsTabProps & { of: string }) {
           </>
         }
       >
-        <LongText text={first.prompt.trimStart()} limit={LONG} />
+        <LongText text={trimmedStart(first.prompt)} limit={LONG} />
         <Note>{count(total, "completion")} of it over the run.</Note>
         <div>
           <Segmented label="Compare" options={MODES} value={against} onChange={(rival) => choose({ rival })} />
@@ -128,7 +129,7 @@ function Moment({ sample, step, rival }: { sample: Sample; step: number; rival: 
       <p className={styles.who}>
         <b>Step {step}</b>
       </p>
-      <LongText text={sample.response.trimStart()} limit={LONG} />
+      <LongText text={trimmedStart(sample.response)} limit={LONG} />
     </div>
   );
 }

@@ -60,6 +60,7 @@ function StepRows({ jobId, rows, chooser, evaluated, step }: StepRowsProps) {
       {shown.length ? (
         <CompletionList
           rows={shown}
+          start={place.row === null ? undefined : shown.findIndex((row) => row.index === place.row)}
           render={(row) => <CompletionCard jobId={jobId} row={row} tables={tables} chooser={chooser} />}
         />
       ) : (

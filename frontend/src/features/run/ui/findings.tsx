@@ -5,6 +5,7 @@ import { type Finding, findings, type Remark, remarks } from "@/features/run/mod
 import type { JobEvent, JobSummary } from "@/lib/api/types";
 import { count, measured } from "@/lib/format";
 import { stageShort } from "@/lib/states";
+import { visible } from "@/lib/visible";
 import styles from "./findings.module.css";
 
 interface FindingsProps {
@@ -29,7 +30,7 @@ export function Findings({ job, log, loaded }: FindingsProps) {
       button={
         <>
           <b>{title(found.length, messages.length)}</b>
-          <span>{newest ? `${newest.rule} at step ${newest.step}` : messages[0]?.text}</span>
+          <span>{newest ? `${newest.rule} at step ${newest.step}` : visible(messages[0]?.text ?? "")}</span>
         </>
       }
     >

@@ -9,6 +9,7 @@ import { fetchLog, type LogFilter, type LogPage, MOST_LOG_LINES } from "@/featur
 import { useAddress } from "@/lib/address";
 import type { Job, LogLine } from "@/lib/api/types";
 import { absolute, bytes, clock, count, day } from "@/lib/format";
+import { visible } from "@/lib/visible";
 import styles from "./logs.module.css";
 
 const FIRST_LINES = 500;
@@ -130,7 +131,7 @@ function Line({ line, before }: { line: LogLine; before: LogLine | undefined }) 
           {clock(line.at)}
         </time>
         <span>{line.source === "worker" ? "worker" : line.rank ? `rank ${line.rank}` : ""}</span>
-        <code>{line.text}</code>
+        <code>{visible(line.text)}</code>
       </p>
     </>
   );
