@@ -82,3 +82,7 @@ def test_every_page_is_in_order(new_page: NewPage, client: Client, finished_job:
         page.emulate_media(color_scheme="light", reduced_motion="reduce")
     assert found == []
     assert errors == []
+    page.context.set_offline(True)
+    expect(page.get_by_text("offline", exact=True)).to_be_visible()
+    page.context.set_offline(False)
+    expect(page.get_by_role("link", name="1 worker online")).to_be_visible()

@@ -102,9 +102,17 @@ function Loading() {
 function Workers() {
   const link = useLink();
   const workers = useQuery({ ...workersQuery, refetchInterval: link.state === "live" ? 60_000 : 10_000 });
-  if (link.state === "offline") return <span className={`${styles.workers} ${styles.off}`}>offline</span>;
-  if (workers.isError || link.state === "reconnecting")
-    return <span className={`${styles.workers} ${styles.off}`}>server unreachable</span>;
+  const { refetch } = workers;
+  useEffect(() => {
+    const check = () => void refetch();
+    for (const change of ["offline", "online"]) window.addEventListener(change, check);
+    return () => ["offline", "online"].forEach((change) => window.removeEventListener(change, check));
+  }, [refetch]);
+  // A browser without a network still reaches a platform on its own machine.
+  if (link.state === "offline" || link.state === "reconnecting" || workers.isError)
+    return (
+      <span className={`${styles.workers} ${styles.off}`}>{navigator.onLine ? "server unreachable" : "offline"}</span>
+    );
   if (!workers.data) return <span className={styles.workers} />;
   const online = workers.data.filter((one) => !one.offline).length;
   return (
