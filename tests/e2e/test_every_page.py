@@ -8,15 +8,16 @@ from playwright.sync_api import ConsoleMessage, Page, expect
 
 from client.sdk import Client
 from tests.client.conftest import Up
-from tests.e2e.axe import CONTRAST, unseen, violations
+from tests.e2e.axe import unseen, violations
 from tests.e2e.conftest import NewPage
 from tests.waiting import eventually
 
-WIDTHS = (360, 800, 2560)
+WIDTHS = (360, 800, 1280, 2560)
 RUN_TABS = ("metrics", "completions", "over-optimisation", "events", "logs", "machine", "checkpoints", "spec", "about")
 ABSENT = "job_aaaaaaaaaaaaaaaaaaaaaaaa"
 EXPECTED = "status of 404"
 """The browser reports such responses. The absent job causes one."""
+LISTS = re.compile(r"/v1/(jobs|groups|datasets|annotation/rounds)(\?|$)")
 # The router follows the address, so the code of the dashboard is loaded once.
 GO = """path => {
     history.pushState(null, "", path);
@@ -40,7 +41,7 @@ def paths(client: Client, job_id: str, round_id: str) -> Iterator[str]:
     yield from (f"/jobs/{job_id}?stage=ppo&tab={tab}" for tab in RUN_TABS)
     yield from (f"/jobs/{job_id}?stage={stage}" for stage in ("sft", "reward_model", "evaluation"))
     yield from (f"/jobs/{ABSENT}", "/nothing-here", f"/compare?runs={job_id}", "/compare")
-    yield from ("/jobs/new", f"/jobs/new?clone={job_id}", "/templates", "/workers")
+    yield from ("/jobs/new", f"/jobs/new?clone={job_id}", f"/jobs/new?branch={job_id}", "/templates", "/workers")
     yield from (
         dataset,
         f"{dataset}?tab=rows&diff=1",
@@ -58,6 +59,18 @@ def opened(page: Page, path: str) -> None:
     expect(page.get_by_label(re.compile("^Loading"))).to_have_count(0)
 
 
+def faults(page: Page, number: int) -> Iterator[tuple[object, ...]]:
+    """Those of the page. Its number decides the width at which each theme is checked, as a check takes 0.3 seconds."""
+    themes = {WIDTHS[number % 3]: "light", WIDTHS[(number + 1) % 3]: "dark"}
+    for width in WIDTHS:
+        page.set_viewport_size({"width": width, "height": 844})
+        yield from ((width, each) for each in unseen(page))
+        if theme := themes.get(width):
+            page.emulate_media(color_scheme="dark" if theme == "dark" else "light", reduced_motion="reduce")
+            yield from ((width, theme, each) for each in violations(page))
+    page.emulate_media(color_scheme="light", reduced_motion="reduce")
+
+
 def test_every_page_is_in_order(new_page: NewPage, client: Client, finished_job: str, open_round: str) -> None:
     errors: list[str] = []
 
@@ -70,19 +83,23 @@ def test_every_page_is_in_order(new_page: NewPage, client: Client, finished_job:
     page.add_init_script("localStorage.setItem('proximal-annotator', 'Ada')")
     page.goto("/")
     found: list[tuple[object, ...]] = []
-    for path in paths(client, finished_job, open_round):
+    for number, path in enumerate(paths(client, finished_job, open_round)):
         page.set_viewport_size({"width": WIDTHS[0], "height": 844})
         opened(page, path)
-        found += [(path, "light", each) for each in violations(page)]
-        for width in WIDTHS:
-            page.set_viewport_size({"width": width, "height": 844})
-            found += [(path, width, each) for each in unseen(page)]
-        page.emulate_media(color_scheme="dark", reduced_motion="reduce")
-        found += [(path, "dark", each) for each in violations(page, CONTRAST)]
-        page.emulate_media(color_scheme="light", reduced_motion="reduce")
+        found += [(path, *each) for each in faults(page, number)]
+    page.route(LISTS, lambda route: route.fulfill(json={"object": "list", "data": [], "has_more": False}))
+    page.goto("/")
+    for number, path in enumerate(("/", "/groups", "/datasets", "/annotate")):
+        opened(page, path)
+        found += [(f"{path} of an empty platform", *each) for each in faults(page, number)]
+    page.unroute_all()
     assert found == []
     assert errors == []
     page.context.set_offline(True)
     expect(page.get_by_text("offline", exact=True)).to_be_visible()
     page.context.set_offline(False)
     expect(page.get_by_role("link", name="1 worker online")).to_be_visible()
+    page.context.clear_cookies()
+    page.goto("/")
+    expect(page.get_by_role("button", name="Sign in")).to_be_visible()
+    assert [*faults(page, 0), *faults(page, 1)] == []
