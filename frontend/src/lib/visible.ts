@@ -13,7 +13,7 @@ const EMPTY_LINES = /\n{6,}/g;
 const MARKS = /(\p{Mark}{6})(\p{Mark}+)/gu;
 
 /**
- * The text with a visible sign for each character that is invisible or reverses the text, and with a number in place of many
+ * The text with a visible sign for each character that is invisible or reverses the text. A number stands in place of many
  * line breaks or marks on a letter. Tabs and other line breaks are kept.
  */
 export const visible = (text: string): string =>
