@@ -7,6 +7,7 @@ import sys
 import textwrap
 import tomllib
 from pathlib import Path
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -165,6 +166,22 @@ def _parser() -> argparse.ArgumentParser:
         prog="python -m trainer", description="Run one RLHF job: SFT, reward model, PPO, evaluation."
     )
     commands = parser.add_subparsers(dest="command", required=True)
+    _add_run_and_launch(commands)
+    _add_check(commands)
+    commands.add_parser("schema", help="print the JSON schema of a spec")
+    presets = commands.add_parser(
+        "presets",
+        help="list specs to begin with, or print one",
+        description="Without a name: the presets, when to use each, and which of its fields are to be replaced. With a name: that "
+        "preset as a JSON spec.",
+    )
+    presets.add_argument("name", nargs="?", choices=PRESETS, help="print this preset's spec")
+    annotation.add_to(commands)
+    data_report.add_to(commands)
+    return parser
+
+
+def _add_run_and_launch(commands: Any) -> None:
     run = commands.add_parser(
         "run",
         help="run a spec, or resume a run",
@@ -190,6 +207,9 @@ def _parser() -> argparse.ArgumentParser:
     launch.add_argument(
         "--rank-logs", type=Path, help="folder for the output of each process; left out: all write to the console"
     )
+
+
+def _add_check(commands: Any) -> None:
     check = commands.add_parser(
         "check",
         help="say what a spec would do and need, without doing it",
@@ -212,17 +232,6 @@ def _parser() -> argparse.ArgumentParser:
     )
     check.add_argument("--nice", type=int, default=0, help="niceness of the process, up to 19")
     allowed_paths.add_option_to(check)
-    commands.add_parser("schema", help="print the JSON schema of a spec")
-    presets = commands.add_parser(
-        "presets",
-        help="list specs to begin with, or print one",
-        description="Without a name: the presets, when to use each, and which of its fields are to be replaced. With a name: that "
-        "preset as a JSON spec.",
-    )
-    presets.add_argument("name", nargs="?", choices=PRESETS, help="print this preset's spec")
-    annotation.add_to(commands)
-    data_report.add_to(commands)
-    return parser
 
 
 def _complain(error: TrainerError) -> int:

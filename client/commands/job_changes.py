@@ -10,7 +10,7 @@ import typer
 from client.commands.group import IfMatch
 from client.errors import ClientError
 from client.sdk import Client
-from client.sdk.spec_files import read_spec
+from client.sdk.spec_files import read_spec, with_uploads
 from client.sdk.types import Job
 from client.terminal import plain
 
@@ -27,6 +27,14 @@ PatchFile = Annotated[
 Changes = Annotated[
     list[str] | None,
     typer.Option("--set", help="A field of the spec and its value, as ppo.kl.coef=0.1; may be repeated."),
+]
+SpecFile = Annotated[
+    Path | None,
+    typer.Argument(help="TOML or JSON file. Data files that it names are uploaded.", show_default=False),
+]
+FromTemplate = Annotated[
+    str | None,
+    typer.Option(help="Name or id of a template. The file and `--set` change its spec.", show_default=False),
 ]
 Force = Annotated[bool, typer.Option(help="Submit the job although a validation of its spec has blocking findings.")]
 
@@ -108,6 +116,14 @@ def _start(text: str) -> dict[str, Any]:
     if not step.isdigit():
         raise ClientError(f"--from {text}: give a checkpoint's id, or its stage and step, as ppo:40")
     return {"stage": stage, "step": int(step)}
+
+
+def given_spec(client: Client, file: Path | None, changes: Sequence[str], template: str | None) -> dict[str, Any]:
+    """The spec of a file with `path=value` changes; its data files are uploaded. Raises BadParameter without file and template."""
+    if file is None and template is None:
+        raise typer.BadParameter("Give a file with the spec, or --template.")
+    given = merged_patch(file, changes)
+    return given if file is None else with_uploads(client, given, file.parent)
 
 
 def merged_patch(file: Path | None, changes: Sequence[str]) -> dict[str, Any]:

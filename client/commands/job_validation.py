@@ -1,7 +1,6 @@
 """`proximal jobs validate`: check a job without submitting it."""
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -9,11 +8,11 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from client.commands.job_changes import Changes, merged_patch
+from client.commands.job_changes import Changes, FromTemplate, SpecFile, given_spec
 from client.commands.templates import template_id
 from client.errors import ClientError
 from client.sdk import Client
-from client.sdk.spec_files import merge_patch, with_uploads
+from client.sdk.spec_files import merge_patch
 from client.sdk.types import JobFinding, MemoryReport, RunTime, Validation, ValidationResult
 from client.terminal import Printer, plain
 
@@ -27,25 +26,15 @@ class Blocked(ClientError):
 
 def validate(
     context: typer.Context,
-    spec: Annotated[
-        Path | None,
-        typer.Argument(help="TOML or JSON file. Data files that it names are uploaded.", show_default=False),
-    ] = None,
+    spec: SpecFile = None,
     changes: Changes = None,
-    template: Annotated[
-        str | None,
-        typer.Option(help="Name or id of a template. The file and `--set` change its spec.", show_default=False),
-    ] = None,
+    template: FromTemplate = None,
     refresh: Annotated[bool, typer.Option(help="Check again, although this spec was checked before.")] = False,
 ) -> None:
     """Check a job without submitting it, from a file, a template or both: findings, steps, memory and expected time. Exit with 1 if a finding is blocking."""
     printer: Printer = context.obj.printer
-    if spec is None and template is None:
-        raise typer.BadParameter("Give a file with the spec, or --template.")
-    given = merged_patch(spec, changes or ())
     with context.obj.client() as client:
-        if spec is not None:
-            given = with_uploads(client, given, spec.parent)
+        given = given_spec(client, spec, changes or (), template)
         if template is not None:
             given = merge_patch(client.get_template(template_id(client, template))["spec"], given)
         made = client.validate_job(given, refresh=refresh or None)

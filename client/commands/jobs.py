@@ -3,20 +3,18 @@
 from collections.abc import Iterable
 from datetime import datetime
 from itertools import islice
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from client.commands import job_changes, job_set, job_telemetry, job_validation
 from client.commands.group import CommandGroup
-from client.commands.job_changes import Changes, JobId, Preemptible, Priority, merged_patch
+from client.commands.job_changes import Changes, FromTemplate, JobId, Preemptible, Priority, SpecFile, given_spec
 from client.commands.templates import template_id
 from client.commands.watch import until_waiting, watch_job
 from client.errors import JobNotSucceeded
 from client.sdk import Client
 from client.sdk.job_logs import LogFilter
-from client.sdk.spec_files import with_uploads
 from client.sdk.types import JobEvent, JobLogLine, JobSummary
 from client.terminal import Printer, age, facts, plain
 
@@ -49,15 +47,9 @@ COLUMNS: dict[str, Any] = {
 @app.command()
 def submit(  # noqa: PLR0913  # one for each option
     context: typer.Context,
-    spec: Annotated[
-        Path | None,
-        typer.Argument(help="TOML or JSON file. Data files that it names are uploaded.", show_default=False),
-    ] = None,
+    spec: SpecFile = None,
     changes: Changes = None,
-    template: Annotated[
-        str | None,
-        typer.Option(help="Name or id of a template. The file and `--set` change its spec.", show_default=False),
-    ] = None,
+    template: FromTemplate = None,
     group: Annotated[str | None, typer.Option(help="Id of the group that the job joins.", show_default=False)] = None,
     follow: Annotated[
         bool, typer.Option(help="Print the job's events until it ends. Exit with 4 if it fails, 5 if it is cancelled.")
@@ -73,14 +65,10 @@ def submit(  # noqa: PLR0913  # one for each option
 ) -> None:
     """Submit a job from a file, from a template or from both, and print its id."""
     printer: Printer = context.obj.printer
-    if spec is None and template is None:
-        raise typer.BadParameter("Give a file with the spec, or --template.")
-    given = merged_patch(spec, changes or ())
     options: dict[str, Any] = {"group": group, "force": force or None, "external_id": external_id}
     options |= {"priority": priority, "preemptible": preemptible or None}
     with context.obj.client() as client:
-        if spec is not None:
-            given = with_uploads(client, given, spec.parent)
+        given = given_spec(client, spec, changes or (), template)
         if template is None:
             job = client.create_job(given, **options)
         else:

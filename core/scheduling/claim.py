@@ -53,9 +53,12 @@ _TAKES_JOBS = "NOT EXISTS (SELECT FROM workers WHERE workers.id = :worker_id AND
 _ORDER = f"line.rank DESC, CASE WHEN line.rank = {int(OVERDUE)} THEN line.waits_since END, line.used, line.oldest"
 
 
-def _claim(lock: str) -> TextualSelect:
-    """The statement. The joins of `chosen` are evaluated line by line, in order, until one line has a job and a free owner."""
-    statement = f"""WITH clock AS MATERIALIZED (SELECT clock_timestamp() AS now),
+def _choice(lock: str) -> str:
+    """The job that starts, as `first`, with the time as `clock`.
+
+    The joins of `chosen` are evaluated line by line, in order, until one line has a job and a free owner.
+    """
+    return f"""WITH clock AS MATERIALIZED (SELECT clock_timestamp() AS now),
     fitting AS MATERIALIZED (
         SELECT requirement, {_SLOTS} AS slots FROM (SELECT DISTINCT requirement FROM queue_lines) AS need WHERE {_FITS}
     ),
@@ -92,7 +95,10 @@ def _claim(lock: str) -> TextualSelect:
             AND priority = (SELECT priority FROM chosen) AND requirement = (SELECT requirement FROM chosen)
         ORDER BY created_at, id LIMIT 1
         FOR UPDATE SKIP LOCKED
-    ),
+    ),"""
+
+
+_START = f"""
     started AS (
         UPDATE jobs
         SET status = 'starting', status_reason = :reason, last_seq = last_seq + 1, attempt = attempt + 1,
@@ -122,7 +128,13 @@ def _claim(lock: str) -> TextualSelect:
             ORDER BY created_at, id LIMIT 1), oldest)
         FROM started, clock
         WHERE (line.owner_id, line.priority, line.requirement) = (started.owner_id, started.priority, started.requirement)
-    )
+    )"""
+"""The job of `first`, as `started`, with its attempt, its event, the use of its owner, and the new waiting time of its line."""
+
+
+def _claim(lock: str) -> TextualSelect:
+    """The statement."""
+    statement = f"""{_choice(lock)}{_START}
     SELECT (SELECT count(*) FROM top) AS lines, (SELECT count(*) FROM chosen) AS chosen, started.id, started.owner_id,
         started.attempt, started.last_seq, started.spec, started.lease_expires_at
     FROM (VALUES (1)) AS one (n) LEFT JOIN started ON true"""
