@@ -41,7 +41,7 @@ test-unit: setup ## run the quick tests that need no server (under 90 seconds)
 test-costs: setup ## run the default suite and record what its tests cost, in tests/costs.json
 	@$(BIN)/python -m pytest -m "not slow" -n auto --costs $(ARGS)
 
-test-slow: setup ## run the slow tests (45 minutes on 2 cores)
+test-slow: setup ## run the slow tests (50 minutes on 2 cores)
 	@$(BIN)/python -m pytest -m slow $(ARGS)
 
 test-rounding: setup ## run the trainer's tests as other processors would round
