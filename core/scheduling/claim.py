@@ -95,49 +95,40 @@ def _choice(lock: str) -> str:
             AND priority = (SELECT priority FROM chosen) AND requirement = (SELECT requirement FROM chosen)
         ORDER BY created_at, id LIMIT 1
         FOR UPDATE SKIP LOCKED
-    ),"""
-
-
-_START = f"""
-    started AS (
-        UPDATE jobs
-        SET status = 'starting', status_reason = :reason, last_seq = last_seq + 1, attempt = attempt + 1,
-            worker_id = :worker_id, lease_expires_at = clock.now + make_interval(secs => :lease_seconds),
-            started_at = coalesce(started_at, clock.now)
-        FROM first, clock WHERE jobs.id = first.id AND status = 'queued'
-        RETURNING jobs.id, owner_id, priority, requirement, slots, attempt, last_seq, spec, lease_expires_at, error
-    ),
-    attempt AS (
-        INSERT INTO job_attempts (job_id, number, worker_id, started_at, slots)
-        SELECT id, attempt, :worker_id, clock.now, slots FROM started, clock
-    ),
-    event AS (
-        INSERT INTO job_events (job_id, seq, attempt, type, created_at, data)
-        SELECT id, last_seq, attempt, 'status_changed', clock.now, jsonb_build_object(
-            'from', 'queued', 'to', 'starting', 'reason', CAST(:reason AS text), 'error', error, 'actor', CAST(:actor AS jsonb)) FROM started, clock
-    ),
-    counted AS (
-        UPDATE owners AS owner
-        SET decayed_use = {DECAYED}, month_use = {MONTH}, use_at = clock.now,
-            running_jobs = owner.running_jobs + 1, slots_in_use = owner.slots_in_use + started.slots
-        FROM started, clock WHERE owner.id = started.owner_id
-    ),
-    served AS (
-        UPDATE queue_lines AS line SET waits_since = clock.now, oldest = coalesce((
-            SELECT created_at FROM jobs WHERE status = 'queued' AND {_OF_LINE} AND jobs.id <> started.id
-            ORDER BY created_at, id LIMIT 1), oldest)
-        FROM started, clock
-        WHERE (line.owner_id, line.priority, line.requirement) = (started.owner_id, started.priority, started.requirement)
     )"""
-"""The job of `first`, as `started`, with its attempt, its event, the use of its owner, and the new waiting time of its line."""
+
+
+_STARTED = """UPDATE jobs
+    SET status = 'starting', status_reason = :reason, last_seq = last_seq + 1, attempt = attempt + 1,
+        worker_id = :worker_id, lease_expires_at = clock.now + make_interval(secs => :lease_seconds),
+        started_at = coalesce(started_at, clock.now)
+    FROM first, clock WHERE jobs.id = first.id AND status = 'queued'
+    RETURNING jobs.id, owner_id, priority, requirement, slots, attempt, last_seq, spec, lease_expires_at, error"""
+_ATTEMPT = """INSERT INTO job_attempts (job_id, number, worker_id, started_at, slots)
+    SELECT id, attempt, :worker_id, clock.now, slots FROM started, clock"""
+_EVENT = """INSERT INTO job_events (job_id, seq, attempt, type, created_at, data)
+    SELECT id, last_seq, attempt, 'status_changed', clock.now, jsonb_build_object(
+        'from', 'queued', 'to', 'starting', 'reason', CAST(:reason AS text), 'error', error, 'actor', CAST(:actor AS jsonb)) FROM started, clock"""
+_COUNTED = f"""UPDATE owners AS owner
+    SET decayed_use = {DECAYED}, month_use = {MONTH}, use_at = clock.now,
+        running_jobs = owner.running_jobs + 1, slots_in_use = owner.slots_in_use + started.slots
+    FROM started, clock WHERE owner.id = started.owner_id"""
+"""The use of the owner of the started job."""
+_SERVED = f"""UPDATE queue_lines AS line SET waits_since = clock.now, oldest = coalesce((
+        SELECT created_at FROM jobs WHERE status = 'queued' AND {_OF_LINE} AND jobs.id <> started.id
+        ORDER BY created_at, id LIMIT 1), oldest)
+    FROM started, clock
+    WHERE (line.owner_id, line.priority, line.requirement) = (started.owner_id, started.priority, started.requirement)"""
+"""The line of the started job waits anew."""
+_FOUND = """SELECT (SELECT count(*) FROM top) AS lines, (SELECT count(*) FROM chosen) AS chosen, started.id, started.owner_id,
+        started.attempt, started.last_seq, started.spec, started.lease_expires_at
+    FROM (VALUES (1)) AS one (n) LEFT JOIN started ON true"""
 
 
 def _claim(lock: str) -> TextualSelect:
-    """The statement."""
-    statement = f"""{_choice(lock)}{_START}
-    SELECT (SELECT count(*) FROM top) AS lines, (SELECT count(*) FROM chosen) AS chosen, started.id, started.owner_id,
-        started.attempt, started.last_seq, started.spec, started.lease_expires_at
-    FROM (VALUES (1)) AS one (n) LEFT JOIN started ON true"""
+    """The statement: it chooses a job and starts it."""
+    start = f"started AS ({_STARTED}), attempt AS ({_ATTEMPT}), event AS ({_EVENT}), counted AS ({_COUNTED})"
+    statement = f"{_choice(lock)}, {start}, served AS ({_SERVED}) {_FOUND}"
     return text(statement).columns(spec=JSONB, lines=BigInteger, chosen=BigInteger)
 
 
