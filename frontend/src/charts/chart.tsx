@@ -37,14 +37,38 @@ export interface ChartProps {
 }
 
 export const PLOT_HEIGHT = 132;
+/** Pixels that a card takes beside its plot. */
+const FRAME = 60;
 
-/** One chart with its title and legend. */
-export function Chart({ title, lines, unit = "", healthy = null, height = PLOT_HEIGHT, ...parts }: ChartProps) {
+/** One chart with its title and legend. Until it first comes near the screen, it is a title in an empty card. */
+export function Chart(props: ChartProps) {
+  const { title, height = PLOT_HEIGHT } = props;
+  const card = useRef<HTMLElement>(null);
+  const visible = useVisible(card);
+  const [seen, setSeen] = useState(false);
+  if (visible && !seen) setSeen(true);
+  return (
+    <article className={styles.chart} ref={card} aria-label={title} style={{ minHeight: height + FRAME }}>
+      {seen ? (
+        <Content {...props} height={height} visible={visible} />
+      ) : (
+        <header>
+          <h2>{title}</h2>
+        </header>
+      )}
+    </article>
+  );
+}
+
+interface ContentProps extends ChartProps {
+  height: number;
+  visible: boolean;
+}
+
+function Content({ title, lines, unit = "", healthy = null, height, visible, ...parts }: ContentProps) {
   const { about, actions, onVisible, onDragStart } = parts;
   const shared = useCharts();
-  const card = useRef<HTMLElement>(null);
   const host = useRef<HTMLDivElement>(null);
-  const visible = useVisible(card);
   const scheme = useScheme();
   const [plot] = useState(() => new ChartPlot(shared.group));
   useEffect(() => {
@@ -71,7 +95,7 @@ export function Chart({ title, lines, unit = "", healthy = null, height = PLOT_H
     );
   };
   return (
-    <article className={styles.chart} ref={card} aria-label={title}>
+    <>
       <header draggable={onDragStart !== undefined} onDragStart={onDragStart}>
         <h2>{title}</h2>
         {unit && unit !== "bytes" && <span className={styles.unit}>{unit}</span>}
@@ -90,7 +114,7 @@ export function Chart({ title, lines, unit = "", healthy = null, height = PLOT_H
         aria-label={`${title}: arrow keys move the crosshair${shared.pointHint && `, Enter: ${shared.pointHint}`}`}
         onKeyDown={walk}
       />
-    </article>
+    </>
   );
 }
 
