@@ -54,12 +54,12 @@ def queue_places(session: Session, jobs: Sequence[Job]) -> dict[str, QueuePlace]
         return {}
     now = session.scalars(select(func.clock_timestamp())).one()
     present, held = online_workers(session), _held_jobs(session)
-    busy = {worker.id for worker in present if worker.job_id is not None} | {job.worker_id for job in held}
+    busy = {job.worker_id for job in held}  # `Worker.job_id` is that of the last heartbeat
     most = max(_READ_OF_LINE, _READ // max(1, count_lines(session)))
     lines = read_jobs_of_lines(session, most)
     owners = _Owners(session, {job.owner_id for job in queued} | {line.owner_id for line, _ in lines}, now)
     last_read = {following[-1][0] for _, following in lines if len(following) + 1 == most}
-    cluster = _cluster(session, present, busy, held)
+    cluster = _cluster(session, present, held)
     order = forecast(lines, owners.shares, owners.quotas, cluster, owners.now, owners.policy)
     starts = _starts(session, {job.id for job in queued}, order, last_read)
     found = {}
@@ -185,21 +185,15 @@ def _held_jobs(session: Session) -> list[_HeldJob]:
     return [_HeldJob(*row) for row in session.execute(select(*columns).where(Job.status.in_(ACTIVE)))]
 
 
-def _cluster(
-    session: Session, present: Sequence[Worker], busy: Collection[str | None], held: Sequence[_HeldJob]
-) -> Cluster:
+def _cluster(session: Session, present: Sequence[Worker], held: Sequence[_HeldJob]) -> Cluster:
     """The workers and their jobs. A cordoned worker takes no job, and its present one counts for the quotas."""
     mean = _mean_seconds(session)
-    open_workers = {worker.id: _capacity(worker) for worker in present if worker.state == WorkerState.ONLINE}
+    idle = {worker.id: _capacity(worker) for worker in present if worker.state == WorkerState.ONLINE}
     running = []
     for job in held:
         remaining = mean if job.remaining_seconds is None else job.remaining_seconds
-        running.append(RunningJob(job.owner_id, job.slots, remaining, open_workers.get(job.worker_id or "")))
-    known = {job.worker_id for job in held}
-    running += [
-        RunningJob(None, 0, mean, open_workers[one]) for one in open_workers if one in busy and one not in known
-    ]
-    return Cluster([capacity for one, capacity in open_workers.items() if one not in busy], running, mean)
+        running.append(RunningJob(job.owner_id, job.slots, remaining, idle.pop(job.worker_id or "", None)))
+    return Cluster(list(idle.values()), running, mean)
 
 
 def _starts(

@@ -26,8 +26,7 @@ _NOMINAL_SECONDS = 3600.0
 class RunningJob:
     """A job that a worker holds."""
 
-    owner_id: str | None
-    """None if the job is unknown."""
+    owner_id: str
     slots: int
     seconds: float | None
     """Time until its end; None if unknown."""
@@ -76,7 +75,7 @@ class _End(NamedTuple):
 
     time: float
     number: int
-    owner_id: str | None
+    owner_id: str
     slots: int = 0
     seconds: float = 0.0
     """Time since the start of the job, or since the time of the forecast if the job runs then."""
@@ -202,7 +201,7 @@ class _Simulation:
     def _key(self, line: Line) -> OrderKey:
         return order_key_by_use(line, self._use[line.owner_id], self._now, self._policy)
 
-    def _add_end(self, owner_id: str | None, slots: int, seconds: float | None, worker: Capacity | None) -> None:
+    def _add_end(self, owner_id: str, slots: int, seconds: float | None, worker: Capacity | None) -> None:
         end = max(self._time, self._horizon) + _NOMINAL_SECONDS if seconds is None else self._time + seconds
         heapq.heappush(self._ends, _End(end, next(self._number), owner_id, slots, end - self._time, worker))
 

@@ -27,14 +27,22 @@ def place(session: Session, job: Job) -> QueuePlace:
 
 
 def test_reason_of_a_queued_job(session: Session) -> None:
-    first, second = make_job(session), make_job(session)
-    assert "No worker is online" in place(session, first).reason
+    jobs = [make_job(session) for _ in range(4)]
+    assert "No worker is online" in place(session, jobs[0]).reason
     report_worker(session, "wrk_1", "host", None)
-    assert place(session, first).reason == "Waiting to be picked up."
-    report_worker(session, "wrk_1", "host", "job_x")
-    assert place(session, first).reason == "The only worker is busy; this job is next."
-    report_worker(session, "wrk_2", "host", "job_y")
-    assert place(session, second).reason == "All 2 workers are busy; 1 job is ahead."
+    assert place(session, jobs[0]).reason == "Waiting to be picked up."
+    attempts.claim(session, "wrk_1")
+    assert place(session, jobs[1]).reason == "The only worker is busy; this job is next."
+    report_worker(session, "wrk_2", "host", None)
+    attempts.claim(session, "wrk_2")
+    assert place(session, jobs[3]).reason == "All 2 workers are busy; 1 job is ahead."
+
+
+def test_worker_is_idle_once_its_job_is_queued_again(session: Session) -> None:
+    """The next heartbeat of the worker comes seconds later."""
+    job = make_job(session)
+    report_worker(session, "wrk_1", "host", job.id)
+    assert place(session, job).reason == "Waiting to be picked up."
 
 
 def test_job_that_no_online_worker_can_run_says_so(session: Session) -> None:

@@ -76,7 +76,7 @@ def test_forecast_passes_over_owners_at_their_quota() -> None:
 def test_forecast_gives_each_worker_a_job_that_fits() -> None:
     small, large = line("small", "a"), line("large", "b", priority=Priority.HIGH, requirement=FOUR_SLOTS)
     label = line("label", "c", priority=Priority.HIGH, requirement=Requirement(labels=frozenset({"eu"})))
-    busy = RunningJob(None, 0, 30.0, FOUR)
+    busy = RunningJob("other", 1, 30.0, FOUR)
     found = starts(small, large, label, idle=(ONE,), running=(busy,))
     assert seconds(found) == [("small", 0), ("large", 30), ("label", None)]
 
@@ -98,7 +98,7 @@ def test_forecast_of_gpu_hours_waits_for_the_next_month() -> None:
 
 
 def test_forecast_without_known_times_keeps_the_order() -> None:
-    busy = RunningJob(None, 0, None, ONE), RunningJob(None, 0, 40.0, ONE)
+    busy = RunningJob("other", 1, None, ONE), RunningJob("other", 1, 40.0, ONE)
     found = starts((line("j1"), ["j2", "j3", "j4"]), running=busy, mean=None)
     assert seconds(found) == [("j1", 40), ("j2", None), ("j3", None), ("j4", None)]
 
