@@ -28,7 +28,7 @@ from core.errors import (
     WrongDatasetKind,
     WrongMediaType,
 )
-from core.jobs import branch, clone, extend, removal, retry, validations
+from core.jobs import branch, extend, removal, retry, validations
 from core.jobs.actors import key_of
 from core.jobs.state import Request, request
 from core.jobs.waking import wake_for
@@ -101,7 +101,7 @@ def clone_job(
     force: Force = False,
 ) -> Job:
     """Submit a new job with the spec of this one, changed by a merge patch. Errors point into the merged spec."""
-    made = clone.clone_job(session, job, body.patch if body else {}, settings, key_of(principal))
+    made = branch.clone_job(session, job, body.patch if body else {}, settings, key_of(principal))
     if not force:
         validations.refuse_blocked(session, job.owner_id, made.spec)
     wake_for(session, made, settings.redis_url)

@@ -1,4 +1,4 @@
-"""Submits a new job that continues another one from one of its checkpoints, with a changed spec."""
+"""Submits a new job with the changed spec of another one: a clone begins anew, a branch continues from a checkpoint."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -22,6 +22,20 @@ from trainer.spec.section import STAGES
 _STATE = "trainer_state/"
 """The part of an intermediate checkpoint that a run needs to continue."""
 BEST = "checkpoints/ppo-best"
+
+
+def clone_job(session: Session, job: Job, patch: Mapping[str, Any], settings: Settings, actor: Actor) -> Job:
+    """Queue a job with the patched spec of `job`. It starts from the beginning.
+
+    Raises InvalidSpec with pointers into the merged spec, and the errors of `submit_job`.
+    """
+    made = submit_job(
+        session, job.owner_id, patched({**job.spec, "name": job.name}, patch), settings, actor, Queueing.of(job)
+    )
+    copy_description(made, job)
+    made.parent = {"job": job.id, "relation": Relation.CLONE.value}
+    session.flush()
+    return made
 
 
 @dataclass(frozen=True)

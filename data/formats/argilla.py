@@ -36,8 +36,8 @@ def _rows(record: Source, reading: Reading) -> Rows:
         reading.note("unlabelled", "no answer is marked as better: the row waits for annotation")
     elif len(questions) > 1:
         _note_contradictions(_telling(_comparing(questions, names)), reading)
-    nobody: Iterable[tuple[None, None]] = [(None, None)]
-    for user, ranks in verdicts or nobody:
+    unnamed: Iterable[tuple[None, None]] = [(None, None)]
+    for user, ranks in verdicts or unnamed:
         yield {"prompt": prompt} | _compared(record, names, ranks) | notes(record, annotator=user)
 
 

@@ -7,7 +7,7 @@ from sqlalchemy.orm import Session
 
 from core.errors import InvalidRequest, InvalidSpec
 from core.jobs.actors import PLATFORM
-from core.jobs.clone import clone_job
+from core.jobs.branch import clone_job
 from core.jobs.stored_specs import merge_patch, patched, spec_of
 from core.settings import Settings
 from tests.core.factories import make_job
