@@ -16,7 +16,7 @@ from client.errors import JobNotSucceeded
 from client.sdk import Client
 from client.sdk.job_logs import LogFilter
 from client.sdk.types import JobEvent, JobLogLine, JobSummary
-from client.terminal import Printer, age, facts, plain
+from client.terminal import Printer, age, facts, moment, plain
 
 app = CommandGroup(help="Submit, follow and control jobs.", no_args_is_help=True)
 CHANGES = (
@@ -39,7 +39,7 @@ app.command()(job_telemetry.telemetry)
 COLUMNS: dict[str, Any] = {
     "name": lambda job: job["name"],
     "status": lambda job: job["status"],
-    "progress": lambda job: _short_progress(job),
+    "progress": lambda job: _progress(job),
     "created": lambda job: age(job["created_at"]),
 }
 
@@ -127,11 +127,17 @@ def show(context: typer.Context, job_id: JobId) -> None:
         "created_at",
         "finished_at",
     )
-    rows = [(name, job[name]) for name in names if job[name] is not None]
+    rows: list[tuple[str, object]] = [(name, job[name]) for name in names if job[name] is not None]
+    if job["queue"] is not None:
+        rows.append(("queue_position", job["queue"]["position"]))
+        start = job["queue"]["expected_start"]
+        rows += [("expected_start", f"{moment(start)} UTC")] if start else []
     rows += [("tags", ", ".join(job["tags"]))] if job["tags"] else []
     rows += [(f"metadata {key}", value) for key, value in job["metadata"].items()]
     rows += [("notes", job["notes"])] if job["notes"] else []
-    rows.append(("progress", _progress(job)))
+    if (progress := job["progress"]) is not None:
+        step = f"{progress['stage']} {progress['step']}/{progress['total_steps']}"
+        rows.append(("progress", f"{progress['fraction']:.0%}, {step}"))
     rows += [(key, f"{value:.4g}") for key, value in (job["summary"] or {}).items()]
     failure = [plain(f"{job['error']['code']}: {job['error']['message']}")] if job["error"] else []
     context.obj.printer.item(job, facts(rows), *failure)
@@ -192,13 +198,6 @@ def events(
 
 
 def _progress(job: JobSummary) -> str:
-    progress = job["progress"]
-    if progress is None:
-        return job["queue_reason"] or ""
-    return f"{progress['fraction']:.0%}, {progress['stage']} {progress['step']}/{progress['total_steps']}"
-
-
-def _short_progress(job: JobSummary) -> str:
     progress = job["progress"]
     if progress is None:
         return job["queue_reason"] or ""

@@ -45,7 +45,8 @@ def test_submit_list_show_cancel_events(run, tmp_path: Path) -> None:  # type: i
     job_id = run("jobs", "submit", str(tmp_path / "job.toml")).output.strip()
     assert job_id.startswith("job_")
     assert "mine" in run("jobs", "list").output
-    assert "queued" in run("jobs", "show", job_id).output
+    shown = run("jobs", "show", job_id).output
+    assert re.search(r"status +queued", shown) and re.search(r"queue_position +\d", shown)
     assert run("jobs", "pause", job_id, "--reason", "Until tonight.").output == "paused\n"
     assert "Until tonight." in run("jobs", "show", job_id).output
     assert run("jobs", "resume", job_id).output == "queued\n"
