@@ -5,7 +5,7 @@ import { defineConfig } from "vitest/config";
 
 const api = "http://127.0.0.1:8000";
 
-/** What most pages need. Over HTTP/1.1 a browser requests six files at a time, and a round costs a phone 0.15 s. */
+/** The code that most pages need. Over HTTP/1.1 a browser requests six files at a time, and a round costs a phone 0.15 s. */
 const COMMON = [
   /node_modules\/(react|react-dom|react-router|scheduler|openapi-fetch|@tanstack\/(query-core|react-query))\/|rolldown\/runtime/,
   /src\/lib\/(api|address|format|states|stored)/,
