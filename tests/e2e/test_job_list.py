@@ -11,8 +11,10 @@ def test_job_list_filters_tags_and_selects(new_page: NewPage, client: Client, fi
     client.change_job(finished_job, tags=["first"])
     page = new_page()
     page.goto("/?q=nothing-like-this")
-    page.get_by_role("button", name="Clear the filters").last.click()
+    page.get_by_role("button", name="Clear the filters").last.press("Enter")
     row = page.get_by_role("row").filter(has_text=finished_job)
+    expect(row).to_be_visible()
+    expect(page.locator("main:focus, main :focus")).to_have_count(1)  # the button is gone
     row.get_by_role("button", name="first").click()
     expect(page).to_have_url(f"{client.url}/?tag=first")
     row.get_by_role("checkbox").check()
@@ -41,6 +43,8 @@ def _keeps_views(page: Page, client: Client) -> None:
     page.get_by_role("button", name="Views").click()
     page.get_by_role("button", name="Firsts", exact=True).click()
     expect(page).to_have_url(f"{client.url}/?tag=first")
+    page.get_by_role("button", name="Delete the view Firsts").press("Enter")
+    expect(page.get_by_label("Name of the view")).to_be_focused()
 
 
 def _shows_templates(page: Page, client: Client) -> None:

@@ -5,6 +5,7 @@ import { NewVersion } from "@/app/new-version";
 import { Notifier } from "@/app/notifier";
 import { ThemeButton } from "@/app/theme";
 import { Boundary } from "@/components/boundary";
+import { keepFocus } from "@/components/keep-focus";
 import { Button, buttonClass } from "@/components/button";
 import { GearIcon, LeaveIcon, MarkIcon } from "@/components/icons";
 import { Skeleton } from "@/components/status";
@@ -22,6 +23,7 @@ export function Shell() {
   const main = useRef<HTMLElement>(null);
   const { pathname } = useLocation();
   useKeptFocus(main, pathname);
+  useEffect(keepFocus, []);
   return (
     <>
       <a className={styles.skip} href="#main">

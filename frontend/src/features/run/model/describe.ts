@@ -88,7 +88,7 @@ function stopped({ data }: EventOf<"run_stopped">, place: string): string {
 function figures(summary: Figures, stage: string | null, labelOf: LabelOf): string {
   const entries = Object.entries(summary);
   return entries.length
-    ? ` (${entries.map(([name, value]) => `${labelOf(stage, name)} ${number(value)}`).join(", ")})`
+    ? ` (${entries.map(([name, value]) => `${labelOf(stage, name)} ${number(value)}`).join(" · ")})`
     : "";
 }
 
