@@ -291,6 +291,7 @@ def test_annotator_name_is_requested_once_and_can_be_changed(
     eventually(lambda: annotators(client, round_id).get("Bo") == 1)
 
 
+@pytest.mark.slow  # trains a job of three stages first; tests/core/annotation shows what the next job takes over
 def test_round_of_job_completions_leads_to_the_next_job(new_page: NewPage, finished_job: str, client: Client) -> None:
     page = new_page()
     page.goto(f"/jobs/{finished_job}")
