@@ -14,6 +14,8 @@ export interface ChartLine {
   readonly key: string;
   /** Its name in the legend; empty for the only line. */
   readonly label: string;
+  /** Its full name, where the label is shorter. */
+  readonly title?: string;
   readonly series: Series;
   /** Whether it is measured on the axis on the right. */
   readonly right?: boolean;

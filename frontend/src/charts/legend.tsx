@@ -41,7 +41,7 @@ export function Legend({ plot, lines, unit, healthy, visible }: LegendProps) {
               style={{ background: lineSample(line.colour ?? index) }}
               className={line.dashed ? styles.dashed : ""}
             />
-            {line.label && <span title={line.label}>{line.label}</span>}
+            {line.label && <span title={line.title ?? line.label}>{line.label}</span>}
             <b className={isOff ? styles.off : ""} title={hint(found?.raw ?? null, isOff)} data-value={found?.value}>
               {found ? valueText(found.value, line.unit ?? unit, measured) : measured(null)}
             </b>

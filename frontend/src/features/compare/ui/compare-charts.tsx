@@ -88,6 +88,7 @@ function linesOf(groups: readonly Group<Job>[], curves: readonly (Series | undef
   return groups.map((group, index) => ({
     key: group.key,
     label: group.short,
+    title: group.label,
     series: average(group.runs.map(() => curves[next++] ?? emptySeries)),
     colour: index,
   }));
