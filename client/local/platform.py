@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
+from http.client import HTTPConnection, HTTPException
 from multiprocessing import get_context
 from typing import ParamSpec, TypeVar
 
@@ -110,13 +111,14 @@ def _await_ready(options: Options, supervisor: Supervisor, stopped: Callable[[],
 
 
 def _is_ready(options: Options) -> bool:
-    host, _, port = options.url.removeprefix("http://").rpartition(":")
+    connection = HTTPConnection(options.url.removeprefix("http://"), timeout=5)
     try:
-        with socket.create_connection((host, int(port)), timeout=5) as connection:
-            connection.sendall(f"GET /readyz HTTP/1.0\r\nHost: {host}\r\n\r\n".encode())
-            return connection.makefile("rb").readline().split()[1:2] == [b"200"]
-    except OSError:
+        connection.request("GET", "/readyz")
+        return connection.getresponse().status == 200
+    except (OSError, HTTPException):
         return False
+    finally:
+        connection.close()
 
 
 def _sign_in_link(options: Options, key: str) -> str:

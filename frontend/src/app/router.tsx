@@ -76,8 +76,9 @@ export function prefetchData({ pathname, search }: Location): void {
     queryClient.infiniteQuery(filteredJobsQuery(filterOf(readChoice(params)))).catch(ignored);
   if (pathname === paths.compare()) for (const id of runs) queryClient.query(jobQuery(id)).catch(ignored);
   if (jobId?.startsWith("job_")) {
-    queryClient.query(jobQuery(jobId)).catch(ignored);
-    queryClient.query(metricsQuery(jobId)).catch(ignored);
+    // The head of the page comes from the job. The series are far larger, and would delay it.
+    const job = queryClient.query(jobQuery(jobId));
+    job.then(() => queryClient.query(metricsQuery(jobId))).catch(ignored);
   }
   if (jobId || runs.length) queryClient.query(metricReferenceQuery).catch(ignored);
 }
