@@ -50,12 +50,17 @@ Position = tuple[datetime, str]
 """Creation time and id of an item."""
 
 
+def unknown_cursor() -> InvalidRequest:
+    """The error for an `after` that is the id of no item of the list."""
+    detail = "there is no such item in this list"
+    return InvalidRequest(f"`after`: {detail}.", param="after", errors=[{"pointer": "?after", "detail": detail}])
+
+
 def position(session: Session, query: Select[T], model: Any, after: str) -> Position:
     """The position of the row with the id `after` among those of `query`. Raises InvalidRequest for an unknown one."""
     seen = session.execute(query.where(model.id == after)).scalar_one_or_none()
     if seen is None:
-        detail = "there is no such item in this list"
-        raise InvalidRequest(f"`after`: {detail}.", param="after", errors=[{"pointer": "?after", "detail": detail}])
+        raise unknown_cursor()
     return seen.created_at, seen.id
 
 

@@ -49,6 +49,7 @@ from core.jobs.actors import key_of
 from core.jobs.descriptions import change_description, normal_tag
 from core.jobs.groups import add_to_group, group_of
 from core.jobs.listing import JobFilter
+from core.jobs.sorting import JobSort
 from core.jobs.submit import submit_job
 from core.jobs.waking import wake_for
 from core.models.jobs import JobStatus
@@ -56,6 +57,11 @@ from data.parse import bad_text
 from trainer.spec import JobSpec
 
 router = APIRouter(prefix="/jobs", tags=["Jobs"], route_class=StrictRoute)
+_SORT = (
+    "Order of the list: a name, with `-` in front for descending. Jobs without a value come last, and equal ones newest "
+    "first. `status` follows the life of a job, `reward` is the score in PPO, and `duration` counts until now for a job "
+    "that has not ended. The values of running jobs change, so a later page may miss or repeat a job."
+)
 _TEXT = "Only jobs with these words. Each is the beginning of a word of the name, notes or tags, or of the id."
 
 
@@ -149,20 +155,29 @@ def _invalid(name: str, detail: str) -> InvalidRequest:
     return InvalidRequest(f"`{name}`: {detail}.", param=name, errors=[{"pointer": f"?{name}", "detail": detail}])
 
 
+def _sort(order: OrderBy = "desc", sort: Annotated[JobSort, Query(description=_SORT)] = "-created") -> JobSort:
+    """The order of the list. `order=asc` is short for `sort=created`. Raises InvalidRequest for `order=asc` with another `sort`."""
+    if order == "desc":
+        return sort
+    if sort != "-created":
+        raise _invalid("order", "is for lists without `sort`; `-` before the name of `sort` gives the direction")
+    return "created"
+
+
 @router.get("", responses=documented(NotSignedIn, InvalidRequest))
 def list_jobs(
     principal: PrincipalDep,
     session: SessionDep,
     wanted: Annotated[JobFilter, Depends(_filter)],
+    sort: Annotated[JobSort, Depends(_sort)],
     status: Annotated[list[JobStatus] | None, Query(description="Only jobs in this state (or one of these).")] = None,
     archived: Annotated[bool, Query(description="Archived jobs instead of the others.")] = False,
     limit: Limit = 20,
     after: After = None,
-    order: OrderBy = "desc",
 ) -> JobList:
     """Your jobs, without their specs. All filters must hold."""
     wanted = replace(wanted, statuses=status or (), archived=archived)
-    found = listing.list_jobs(session, principal.owner_id, wanted, after, limit, order)
+    found = listing.list_jobs(session, principal.owner_id, wanted, after, limit, sort)
     return JobList.from_items(views.job_summaries(session, found.items), found.has_more)
 
 

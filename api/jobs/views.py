@@ -29,21 +29,14 @@ def job_view(session: Session, row: models.Job) -> Job:
 def job_summaries(session: Session, rows: Sequence[models.Job]) -> list[JobSummary]:
     ids = [row.id for row in rows]
     places, groups = queue_places(session, rows), places_of(session, ids)
-    hours, keys = listing.gpu_hours(session, ids), listing.submitters(session, ids)
-    return [
-        _summary(row, places.get(row.id), groups.get(row.id), hours.get(row.id, 0.0), keys.get(row.id)) for row in rows
-    ]
+    hours = listing.gpu_hours(session, ids)
+    return [_summary(row, places.get(row.id), groups.get(row.id), hours.get(row.id, 0.0)) for row in rows]
 
 
 def _summary(
-    row: models.Job,
-    place: QueuePlace | None,
-    group: models.JobGroupMember | None,
-    gpu_hours: float,
-    submitted_by: str | None,
+    row: models.Job, place: QueuePlace | None, group: models.JobGroupMember | None, gpu_hours: float
 ) -> JobSummary:
     derived: dict[str, Any] = {
-        "submitted_by": submitted_by,
         "gpu_hours": gpu_hours,
         "etag": etag_of(row),
         "progress": progress(row),

@@ -93,9 +93,12 @@ def list_(  # noqa: PLR0913  # one for each filter
     created_after: Annotated[
         datetime | None, typer.Option(help="Only jobs submitted after this time, by the clock of this machine.")
     ] = None,
+    sort: Annotated[
+        str, typer.Option(help="Sort by this column, such as `win_rate`; with `-` in front, highest first.")
+    ] = "-created",
     limit: Annotated[int, typer.Option(min=1, help="Maximum number of jobs.")] = 20,
 ) -> None:
-    """List jobs, newest first. All conditions must hold."""
+    """List jobs, newest first unless sorted otherwise. All conditions must hold."""
     since = created_after and created_after.astimezone().isoformat()
     with context.obj.client() as client:
         found = client.list_jobs(
@@ -107,6 +110,7 @@ def list_(  # noqa: PLR0913  # one for each filter
             external_id=external_id,
             parent=parent,
             created_after=since,
+            sort=sort,
         )
         context.obj.printer.items(islice(found, limit), COLUMNS)
 

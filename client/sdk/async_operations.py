@@ -630,7 +630,6 @@ class AsyncOperations(AsyncConnection):
         ]
         | None = None,
         archived: bool | None = None,
-        order: Literal["asc", "desc"] | None = None,
         tag: Sequence[str] | None = None,
         model: str | None = None,
         dataset: str | None = None,
@@ -639,6 +638,34 @@ class AsyncOperations(AsyncConnection):
         created_after: str | None = None,
         created_before: str | None = None,
         text: str | None = None,
+        order: Literal["asc", "desc"] | None = None,
+        sort: Literal[
+            "name",
+            "-name",
+            "status",
+            "-status",
+            "model",
+            "-model",
+            "progress",
+            "-progress",
+            "reward",
+            "-reward",
+            "kl",
+            "-kl",
+            "win_rate",
+            "-win_rate",
+            "group",
+            "-group",
+            "created",
+            "-created",
+            "duration",
+            "-duration",
+            "gpu_hours",
+            "-gpu_hours",
+            "submitted_by",
+            "-submitted_by",
+        ]
+        | None = None,
     ) -> AsyncIterator[JobSummary]:
         """Your jobs, without their specs. All filters must hold.
 
@@ -649,7 +676,6 @@ class AsyncOperations(AsyncConnection):
             params={
                 "status": status,
                 "archived": archived,
-                "order": order,
                 "tag": tag,
                 "model": model,
                 "dataset": dataset,
@@ -658,6 +684,8 @@ class AsyncOperations(AsyncConnection):
                 "created_after": created_after,
                 "created_before": created_before,
                 "text": text,
+                "order": order,
+                "sort": sort,
             },
         )
 

@@ -626,7 +626,6 @@ class Operations(Connection):
         ]
         | None = None,
         archived: bool | None = None,
-        order: Literal["asc", "desc"] | None = None,
         tag: Sequence[str] | None = None,
         model: str | None = None,
         dataset: str | None = None,
@@ -635,6 +634,34 @@ class Operations(Connection):
         created_after: str | None = None,
         created_before: str | None = None,
         text: str | None = None,
+        order: Literal["asc", "desc"] | None = None,
+        sort: Literal[
+            "name",
+            "-name",
+            "status",
+            "-status",
+            "model",
+            "-model",
+            "progress",
+            "-progress",
+            "reward",
+            "-reward",
+            "kl",
+            "-kl",
+            "win_rate",
+            "-win_rate",
+            "group",
+            "-group",
+            "created",
+            "-created",
+            "duration",
+            "-duration",
+            "gpu_hours",
+            "-gpu_hours",
+            "submitted_by",
+            "-submitted_by",
+        ]
+        | None = None,
     ) -> Iterator[JobSummary]:
         """Your jobs, without their specs. All filters must hold.
 
@@ -645,7 +672,6 @@ class Operations(Connection):
             params={
                 "status": status,
                 "archived": archived,
-                "order": order,
                 "tag": tag,
                 "model": model,
                 "dataset": dataset,
@@ -654,6 +680,8 @@ class Operations(Connection):
                 "created_after": created_after,
                 "created_before": created_before,
                 "text": text,
+                "order": order,
+                "sort": sort,
             },
         )
 

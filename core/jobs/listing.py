@@ -10,9 +10,10 @@ from sqlalchemy.orm import Session
 
 from core.datasets.versions import Reference
 from core.errors import InvalidRequest
-from core.models import Dataset, DatasetVersion, Job, JobAttempt, JobDataset, JobEvent
+from core.jobs.sorting import GPU_HOURS, JobSort, sorted_page
+from core.models import Dataset, DatasetVersion, Job, JobAttempt, JobDataset
 from core.models.jobs import JobStatus
-from core.paging import Order, Page, page, position
+from core.paging import Page, page, position
 
 MOST_TAGS_LISTED = 1000
 _MOST_RARE = 1000
@@ -72,15 +73,17 @@ class JobFilter:
 
 
 def list_jobs(
-    session: Session, owner_id: str, wanted: JobFilter, after: str | None, limit: int, order: Order
+    session: Session, owner_id: str, wanted: JobFilter, after: str | None, limit: int, sort: JobSort = "-created"
 ) -> Page[Job]:
     """A page of the owner's jobs. A job that no longer matches the filter remains a valid cursor. Raises InvalidRequest."""
-    query = select(Job).filter_by(owner_id=owner_id)
-    start = None if after is None else position(session, query, Job, after)
-    query = query.where(*wanted.conditions(owner_id))
+    owned = select(Job).filter_by(owner_id=owner_id)
+    query = owned.where(*wanted.conditions(owner_id))
     if wanted.text is not None and (found := _rare_matches(session, wanted.text)) is not None:
         query = query.where(Job.id.in_(found))
-    return page(session, query, Job, start, limit, order)
+    if sort in ("created", "-created"):  # the order of an index
+        start = None if after is None else position(session, owned, Job, after)
+        return page(session, query, Job, start, limit, "desc" if sort == "-created" else "asc")
+    return sorted_page(session, owned, query, sort, after, limit)
 
 
 def tag_counts(session: Session, owner_id: str) -> tuple[Sequence[tuple[str, int]], bool]:
@@ -96,17 +99,8 @@ def tag_counts(session: Session, owner_id: str) -> tuple[Sequence[tuple[str, int
 
 def gpu_hours(session: Session, job_ids: Sequence[str]) -> dict[str, float]:
     """The GPU-hours of each job that was attempted, those of a running attempt until now. One query."""
-    seconds = func.extract("epoch", func.coalesce(JobAttempt.ended_at, func.now()) - JobAttempt.started_at)
-    hours = func.sum(JobAttempt.slots * func.greatest(seconds, 0)) / 3600
-    query = select(JobAttempt.job_id, hours).where(JobAttempt.job_id.in_(job_ids)).group_by(JobAttempt.job_id)
+    query = select(JobAttempt.job_id, GPU_HOURS).where(JobAttempt.job_id.in_(job_ids)).group_by(JobAttempt.job_id)
     return {job_id: float(used) for job_id, used in session.execute(query)}
-
-
-def submitters(session: Session, job_ids: Sequence[str]) -> dict[str, str | None]:
-    """The name of the API key that each job was submitted with, which its first event holds. One query."""
-    name = JobEvent.data["actor"]["name"].astext.label("key_name")
-    query = select(JobEvent.job_id, name).where(JobEvent.job_id.in_(job_ids), JobEvent.seq == 1)
-    return {row.job_id: row.key_name for row in session.execute(query)}
 
 
 def _versions(owner_id: str, text: str) -> Select[str]:

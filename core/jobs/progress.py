@@ -34,6 +34,8 @@ def apply_event(job: Job, event: Event) -> None:
             job.step = job.total_steps
         case SeedFinished():
             job.seeds_done = max(job.seeds_done, event.number)
+    if job.stage is not None:
+        job.fraction = _fraction(job, job.stage)
 
 
 def _count_step(job: Job, event: Metrics) -> None:
@@ -74,29 +76,38 @@ def progress(job: Job) -> Progress | None:
     """The progress of a job; None before the trainer has started a stage."""
     if job.stage is None:
         return None
-    stages = [stage["stage"] for stage in job.plan or []] or [job.stage]
-    index = stages.index(job.stage) if job.stage in stages else 0
+    stages = _stages(job, job.stage)
     step, total = job.step or 0, job.total_steps or 0
-    seeds = int(job.spec.get("seeds", 1))
-    share = 1.0 if job.status == "succeeded" else (job.seeds_done or _fraction(job, stages, index)) / seeds
     return Progress(
         stage=job.stage,
         step=step,
         total_steps=total,
-        stage_index=index,
+        stage_index=stages.index(job.stage) if job.stage in stages else 0,
         stage_count=len(stages),
-        fraction=share,
+        fraction=1.0 if job.status == "succeeded" else job.fraction or 0.0,
         eta_seconds=_eta(job, total - step),
         seeds_done=job.seeds_done,
-        seed_count=seeds,
+        seed_count=_seed_count(job),
     )
 
 
-def _fraction(job: Job, stages: list[str], index: int) -> float:
-    """The finished fraction of one seed's run, from 0 to 1."""
-    weights: list[float] = [WEIGHTS.get(stage, 1.0) for stage in stages]  # type: ignore[call-overload]
+def _stages(job: Job, stage: str) -> list[str]:
+    return [planned["stage"] for planned in job.plan or []] or [stage]
+
+
+def _seed_count(job: Job) -> int:
+    return int(job.spec.get("seeds", 1))
+
+
+def _fraction(job: Job, stage: str) -> float:
+    """The finished fraction of all seeds, from 0 to 1. While the first seed runs, its own progress counts."""
+    if job.seeds_done:
+        return job.seeds_done / _seed_count(job)
+    stages = _stages(job, stage)
+    index = stages.index(stage) if stage in stages else 0
+    weights: list[float] = [WEIGHTS.get(planned, 1.0) for planned in stages]  # type: ignore[call-overload]
     within = min((job.step or 0) / job.total_steps, 1.0) if job.total_steps else 0.0
-    return (sum(weights[:index]) + weights[index] * within) / sum(weights)
+    return (sum(weights[:index]) + weights[index] * within) / sum(weights) / _seed_count(job)
 
 
 def _eta(job: Job, steps_left: int) -> float | None:

@@ -119,7 +119,8 @@ def change_status(session: Session, job: Job, to: JobStatus, reason: str, actor:
 
 
 def write_first_status(session: Session, job: Job, reason: str, actor: Actor) -> None:
-    """Set the status `queued` of a new job, and append the event."""
+    """Set the status `queued` of a new job and its submitter, and append the event."""
+    job.submitted_by = actor.name
     _write(session, job, None, S.QUEUED, reason, actor)
 
 

@@ -73,6 +73,9 @@ _SEARCHED = (
     " || to_tsvector('simple'::regconfig, tags)) || array_to_tsvector(ARRAY[id]))"
 )
 """The words of a job, and its id as one word. The configuration `simple` keeps every word of every language."""
+_REWARD = "((reward_line #>> '{buckets,-1,1}'::text[]))::double precision"
+_KL = "(COALESCE((summary ->> 'kl'::text), (latest_metrics ->> 'objective/kl'::text)))::double precision"
+_WIN_RATE = "((summary ->> 'win_rate'::text))::double precision"
 _QUEUE_ORDER = ("owner_id", "priority", "requirement", "created_at", "id")
 
 
@@ -173,6 +176,18 @@ class Job(LeasedRow, Base):
     """The newest value of each metric of the current stage."""
     reward_line: Mapped[dict[str, Any] | None]
     """The sparkline of the reward, as core/jobs/sparkline.py keeps it."""
+
+    # The list is sorted by these columns. Most change with every step, and an index would be written each time.
+    submitted_by: Mapped[str | None]
+    """Name of the API key at the submission; null if no key was used."""
+    fraction: Mapped[float | None]
+    """Completed share of the run, as core/jobs/progress.py estimates it; null before the first stage."""
+    reward: Mapped[float | None] = mapped_column(Computed(_REWARD, persisted=True))
+    """The last mean of `reward_line`."""
+    kl: Mapped[float | None] = mapped_column(Computed(_KL, persisted=True))
+    """KL of the result; without one, of the newest step."""
+    win_rate: Mapped[float | None] = mapped_column(Computed(_WIN_RATE, persisted=True))
+    """The win rate of the result."""
 
 
 queue_lines = Table(

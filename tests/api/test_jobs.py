@@ -176,6 +176,20 @@ def test_jobs_are_listed_newest_first_by_cursor_and_state(
     assert len(client.get("/v1/jobs?status=cancelled&status=queued").json()["data"]) == 3
 
 
+def test_job_list_is_sorted_by_pages(client: TestClient, body: Body) -> None:
+    for name in ("b", "a", "c"):
+        client.post("/v1/jobs", json=body | {"name": name})
+    first = client.get("/v1/jobs?sort=name&limit=2").json()
+    assert [row["name"] for row in first["data"]] == ["a", "b"] and first["has_more"]
+    rest = client.get(f"/v1/jobs?sort=name&after={first['last_id']}").json()["data"]
+    assert [row["name"] for row in rest] == ["c"]
+    assert [row["name"] for row in client.get("/v1/jobs?order=asc").json()["data"]] == ["b", "a", "c"]
+    both = problem(client.get("/v1/jobs?sort=name&order=asc"), 422, "invalid_request")
+    assert both["param"] == "order" and "gives the direction" in both["detail"]
+    unknown = problem(client.get("/v1/jobs?sort=wins"), 422, "invalid_request")
+    assert unknown["param"] == "sort" and "'win_rate', '-win_rate'" in unknown["errors"][0]["detail"]
+
+
 def test_running_job_shows_its_progress(client: TestClient, session: Session, owner: tuple[ApiKey, str]) -> None:
     job = make_job(session, owner[0].id)
     running(session, job)

@@ -88,6 +88,11 @@ def test_list_quiet_prints_ids_only(run: Run, job: str) -> None:
     assert run("jobs", "list", "-q", "--limit", "1").output == f"{job}\n"
 
 
+def test_list_is_sorted_by_a_column(run: Run, client: Client, job: str) -> None:
+    other = client.create_job(client.get_job(job)["spec"] | {"name": "zebra"})["id"]
+    assert run("jobs", "list", "-q", "--sort", "-name", "--limit", "1").output == f"{other}\n"
+
+
 def test_output_before_the_command_counts_too(run: Run, job: str) -> None:
     assert json.loads(run("--output", "json", "jobs", "show", job).output)["name"] == "mine"
 

@@ -17556,8 +17556,6 @@ export interface operations {
                 limit?: number;
                 /** @description Only items after this one: the `last_id` of the previous page. */
                 after?: string | null;
-                /** @description `desc`: newest first; `asc`: oldest first. */
-                order?: "asc" | "desc";
                 /** @description Only jobs with this tag (with all of these). */
                 tag?: string[] | null;
                 /** @description Only jobs whose `model.path` is this one. */
@@ -17574,6 +17572,10 @@ export interface operations {
                 created_before?: string | null;
                 /** @description Only jobs with these words. Each is the beginning of a word of the name, notes or tags, or of the id. */
                 text?: string | null;
+                /** @description `desc`: newest first; `asc`: oldest first. */
+                order?: "asc" | "desc";
+                /** @description Order of the list: a name, with `-` in front for descending. Jobs without a value come last, and equal ones newest first. `status` follows the life of a job, `reward` is the score in PPO, and `duration` counts until now for a job that has not ended. The values of running jobs change, so a later page may miss or repeat a job. */
+                sort?: "name" | "-name" | "status" | "-status" | "model" | "-model" | "progress" | "-progress" | "reward" | "-reward" | "kl" | "-kl" | "win_rate" | "-win_rate" | "group" | "-group" | "created" | "-created" | "duration" | "-duration" | "gpu_hours" | "-gpu_hours" | "submitted_by" | "-submitted_by";
             };
             header?: never;
             path?: never;
