@@ -22,6 +22,14 @@ describe("gaps", () => {
     expect(toRows(buckets, null).rows[1].filter((value) => value === null)).toHaveLength(1);
   });
 
+  test("buckets before many newer points leave no holes; a missing stretch among them does", () => {
+    const buckets = { steps: [4, 8, 12, 24, 28], n: [4, 4, 4, 4, 4] };
+    const points = { steps: [29, 30, 31, 32, 33, 34, 35], n: [1, 1, 1, 1, 1, 1, 1] };
+    const steps = [...buckets.steps, ...points.steps];
+    const rows = { steps, values: steps, min: steps, max: steps, mean: steps, n: [...buckets.n, ...points.n] };
+    expect(toRows(rows, null).rows[1]).toEqual([4, 8, 12, null, 24, 28, ...points.steps]);
+  });
+
   test("a metric measured every ten steps has no holes", () => {
     expect(toRows(series([10, 20, 30], [1, 2, 3]), null).rows[1]).toEqual([1, 2, 3]);
   });

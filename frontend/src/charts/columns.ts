@@ -84,10 +84,21 @@ interface Rows {
   readonly band: { readonly max: readonly (number | null)[]; readonly min: readonly (number | null)[] } | null;
 }
 
-function hasHole(steps: readonly number[], hole: number): boolean {
-  for (let index = 1; index < steps.length; index++)
-    if ((steps[index] ?? 0) - (steps[index - 1] ?? 0) > hole) return true;
-  return false;
+interface Cadence {
+  /** The usual distance between two points. */
+  readonly usual: number;
+  /** Whether points are missing before a row. */
+  readonly isHole: (index: number) => boolean;
+}
+
+/** A row may stand for several points, and one series has rows of different widths: buckets, and newer points. */
+function cadenceOf({ steps, min, n }: Series): Cadence {
+  const usual = cadence(steps, n);
+  // Buckets of one series may differ by a point, so that 1 and 2 stand side by side without a hole.
+  const most = (min ? 2.5 : 1.5) * usual;
+  const isHole = (index: number) =>
+    index > 0 && (steps[index] ?? 0) - (steps[index - 1] ?? 0) > most * (n?.[index] ?? 1);
+  return { usual, isHole };
 }
 
 function toTable(line: number, { rows: [positions, values], band }: Rows, weight: number, unit: number): Table {
@@ -112,12 +123,15 @@ export const shapeOf = (columns: readonly Column[]): string =>
 
 const MOST_LOOKED_AT = 256;
 
-/** The usual distance between two positions: 1 step for most, 10 for a metric that is measured every ten steps. */
-export function cadence(positions: readonly number[]): number {
+/**
+ * The usual distance between two points: 1 step for most metrics, 10 for one that is measured every ten steps. `counts`: how
+ * many points each position stands for, if these are buckets.
+ */
+export function cadence(positions: readonly number[], counts: Series["n"] = null): number {
   const stride = Math.max(1, Math.floor((positions.length - 1) / MOST_LOOKED_AT));
   const distances: number[] = [];
   for (let index = 1; index < positions.length; index += stride)
-    distances.push((positions[index] ?? 0) - (positions[index - 1] ?? 0));
+    distances.push(((positions[index] ?? 0) - (positions[index - 1] ?? 0)) / (counts?.[index] ?? 1));
   distances.sort((a, b) => a - b);
   return distances[distances.length >> 1] ?? 1;
 }
@@ -126,11 +140,10 @@ export function cadence(positions: readonly number[]): number {
 export function toRows(series: Series, along: Along | null): Rows {
   const { steps, min, max } = series;
   const drawn = series.mean ?? series.values;
-  const usual = cadence(steps);
-  // Buckets of one series may differ by a step in width, so that 1 and 2 stand side by side without a hole.
-  const hole = (min ? 2.5 : 1.5) * usual;
-  // A live run is drawn with every step. A copy would take most of the time.
-  if (!along && !hasHole(steps, hole)) return { rows: [steps, drawn], band: min && max ? { max, min } : null };
+  const { usual, isHole } = cadenceOf(series);
+  // A copy would take most of the time that a live run's new step takes.
+  if (!along && !steps.some((_, index) => isHole(index)))
+    return { rows: [steps, drawn], band: min && max ? { max, min } : null };
   const rows: [number[], (number | null)[]] = [[], []];
   const band = min && max ? { max: [] as (number | null)[], min: [] as (number | null)[] } : null;
   const push = (step: number, value: number | null, low: number | null, high: number | null) => {
@@ -139,13 +152,11 @@ export function toRows(series: Series, along: Along | null): Rows {
     band?.min.push(low);
     band?.max.push(high);
   };
-  let previous: number | undefined;
   for (let index = 0; index < steps.length; index++) {
     const step = steps[index] ?? 0;
-    if (previous !== undefined && step - previous > hole) push(previous + usual / 2, null, null, null);
+    if (isHole(index)) push((steps[index - 1] ?? step) + usual / 2, null, null, null);
     const value = drawn[index] ?? null;
     push(step, value, min?.[index] ?? value, max?.[index] ?? value);
-    previous = step;
   }
   return { rows, band };
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { emptySeries, indexAtOrBefore, upsert } from "@/charts/series";
+import { bounded, continued, emptySeries, indexAtOrBefore, type Series, upsert } from "@/charts/series";
 
 const points = (...pairs: [number, number][]) => pairs.map(([step, value]) => ({ step, value }));
 
@@ -38,6 +38,59 @@ describe("upsert", () => {
   });
 });
 
+describe("a finer series of a part", () => {
+  const coarse = { steps: [4, 8, 9], values: [4, 8, 9], min: [1, 5, 9], max: [4, 8, 9], mean: [2, 6, 9], n: [4, 4, 1] };
+
+  test("goes on with the rows after it", () => {
+    const points = { steps: [6, 7, 8], values: [60, 70, 80], min: null, max: null };
+    const steps = [6, 7, 8, 9];
+    expect(continued(points, coarse)).toEqual({ steps, values: [60, 70, 80, 9], min: null, max: null });
+    const buckets = { steps: [8], values: [8], min: [7], max: [8], mean: [7.5], n: [2] };
+    expect(continued(buckets, coarse)).toMatchObject({ steps: [8, 9], mean: [7.5, 9], n: [2, 1] });
+  });
+
+  test("stays the same object without such rows", () => {
+    const points = { steps: [8, 9], values: [8, 9], min: null, max: null };
+    expect(continued(points, coarse)).toBe(points);
+  });
+});
+
 test("indexAtOrBefore finds the last step that is not later", () => {
   expect([0, 1, 2, 4, 5, 9].map((step) => indexAtOrBefore([1, 2, 5], step))).toEqual([-1, 0, 1, 1, 2, 2]);
+});
+
+describe("a series that has grown long", () => {
+  const count = (from: number, to: number) => Array.from({ length: to - from }, (_, index) => from + index);
+  const long = (to: number): Series => ({ steps: count(0, to), values: count(0, to), min: null, max: null });
+
+  test("stays as it is up to 6,000 rows", () => {
+    const series = long(6000);
+    expect(bounded(series)).toBe(series);
+  });
+
+  test("keeps its newest 1,000 rows, and has buckets of 4 steps before them", () => {
+    const { steps, values, min, max, mean, n } = bounded(long(6001));
+    const row = (at: number) => [steps, values, min, max, mean, n].map((column) => column?.at(at));
+    expect([row(0), row(1), row(1250), row(1251), row(-1)]).toEqual([
+      [3, 3, 0, 3, 1.5, 4],
+      [7, 7, 4, 7, 5.5, 4],
+      [5000, 5000, 5000, 5000, 5000, 1],
+      [5001, 5001, 5001, 5001, 5001, 1],
+      [6000, 6000, 6000, 6000, 6000, 1],
+    ]);
+    expect(steps.length).toBe(1251 + 1000);
+  });
+
+  test("stays bounded, and every point counts once", () => {
+    let series = emptySeries;
+    let most = 0;
+    for (let step = 0; step < 36_000; step++) {
+      series = bounded(upsert(series, [{ step, value: step % 8 }]));
+      most = Math.max(most, series.steps.length);
+    }
+    expect(most).toBe(6000);
+    expect(series.n?.reduce((sum, points) => sum + points, 0)).toBe(36_000);
+    expect([series.min?.[0], series.max?.[0], series.mean?.[0]]).toEqual([0, 7, 3.5]);
+    expect(series.steps.at(-1)).toBe(35_999);
+  });
 });

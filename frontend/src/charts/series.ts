@@ -11,6 +11,23 @@ export interface Series {
   readonly n?: readonly number[] | null;
 }
 
+/** A series as the server sends it: points, or buckets with their last, least and greatest value. */
+export interface SentSeries {
+  readonly steps: readonly number[];
+  readonly values?: readonly number[] | null | undefined;
+  readonly last?: readonly number[] | null | undefined;
+  readonly min?: readonly number[] | null | undefined;
+  readonly max?: readonly number[] | null | undefined;
+  readonly mean?: readonly number[] | null | undefined;
+  readonly n?: readonly number[] | null | undefined;
+}
+
+export const toSeries = ({ steps, values, last, min, max, mean, n }: SentSeries): Series => ({
+  ...{ steps, values: values ?? last ?? [], min: min ?? null, max: max ?? null },
+  ...(mean && { mean }),
+  ...(n && { n }),
+});
+
 export interface Point {
   readonly step: number;
   readonly value: number;
@@ -51,6 +68,71 @@ export function upsert(series: Series, points: readonly Point[]): Series {
   }
   return grown;
 }
+
+/** Rows that a series holds at most. A chart of a live run draws that many within a frame. */
+const MOST_ROWS = 6000;
+/** The newest rows stay as they are, so that the end of a line shows every step. */
+const NEWEST_ROWS = 1000;
+const MOST_BUCKETS = 2000;
+const FACTOR = 4;
+
+/** The series, or a smaller one in place of one that has grown long: its older rows in buckets of 4, 16, 64, … steps. */
+export function bounded(series: Series): Series {
+  const { steps } = series;
+  if (steps.length <= MOST_ROWS) return series;
+  const older = steps.length - NEWEST_ROWS;
+  let width = FACTOR;
+  while (bucketCount(steps, older, width) > MOST_BUCKETS) width *= FACTOR;
+  return inBuckets(series, older, width);
+}
+
+const bucketAt = (steps: readonly number[], index: number, width: number) => Math.floor((steps[index] ?? 0) / width);
+
+function bucketCount(steps: readonly number[], end: number, width: number): number {
+  let found = 1;
+  for (let index = 1; index < end; index++)
+    if (bucketAt(steps, index, width) !== bucketAt(steps, index - 1, width)) found++;
+  return found;
+}
+
+/** The rows before index `end` in buckets of `width` steps, as the server makes them, and the others as they are. */
+function inBuckets(series: Series, end: number, width: number): Series {
+  const from = allColumns(series);
+  const to = { steps: [], values: [], min: [], max: [], mean: [], n: [] } as Record<keyof typeof from, number[]>;
+  const put = (at: number, column: keyof typeof from, index: number, merge: (a: number, b: number) => number) => {
+    const value = from[column][index] ?? 0;
+    to[column][at] = at < to[column].length ? merge(to[column][at] ?? value, value) : value;
+  };
+  for (let index = 0; index < from.steps.length; index++) {
+    const isSame =
+      index > 0 && index < end && bucketAt(from.steps, index, width) === bucketAt(from.steps, index - 1, width);
+    const at = to.n.length - (isSame ? 1 : 0);
+    const share = (from.n[index] ?? 1) / ((to.n[at] ?? 0) + (from.n[index] ?? 1));
+    put(at, "steps", index, (_, step) => step);
+    put(at, "values", index, (_, last) => last);
+    put(at, "min", index, Math.min);
+    put(at, "max", index, Math.max);
+    put(at, "mean", index, (mean, later) => mean * (1 - share) + later * share);
+    put(at, "n", index, (n, later) => n + later);
+  }
+  return to;
+}
+
+/** The finer series, and the rows of the other one after it: the points that have arrived since it was fetched. */
+export function continued(finer: Series, by: Series): Series {
+  const from = indexAtOrBefore(by.steps, finer.steps.at(-1) ?? -Infinity) + 1;
+  if (from === by.steps.length) return finer;
+  const [before, after] = [allColumns(finer), allColumns(by)];
+  const join = (column: keyof typeof before) => [...before[column], ...after[column].slice(from)];
+  const steps = join("steps");
+  if (!finer.min) return { steps, values: join("mean"), min: null, max: null };
+  return { steps, values: join("values"), min: join("min"), max: join("max"), mean: join("mean"), n: join("n") };
+}
+
+const allColumns = ({ steps, values, min, max, mean, n }: Series) => ({
+  ...{ steps, values, min: min ?? values, max: max ?? values, mean: mean ?? values },
+  n: n ?? steps.map(() => 1),
+});
 
 /** Whether the points only continue the series. */
 export function isAppend({ steps }: Series, points: readonly Point[]): boolean {

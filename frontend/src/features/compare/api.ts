@@ -1,5 +1,5 @@
 import { queryOptions } from "@tanstack/react-query";
-import type { Series } from "@/charts/series";
+import { type Series, toSeries } from "@/charts/series";
 import { jobsKey } from "@/features/jobs/api";
 import { answer, api } from "@/lib/api/client";
 import type { Stage } from "@/lib/states";
@@ -14,13 +14,7 @@ export const curvesQuery = (id: string, stage: Stage, names: readonly string[], 
     queryFn: async () => {
       const query = { stage, names: names.join(","), max_points: POINTS };
       const found = await answer(api.GET("/v1/jobs/{job_id}/metrics", { params: { path: { job_id: id }, query } }));
-      // Buckets have a last value each, points a value.
-      return new Map<string, Series>(
-        found.series.map(({ name, steps, values, last, min, max }) => [
-          name,
-          { steps, values: values ?? last ?? [], min, max },
-        ]),
-      );
+      return new Map<string, Series>(found.series.map((one) => [one.name, toSeries(one)]));
     },
     staleTime: isRunning ? 5000 : Infinity,
     refetchInterval: isRunning ? 10_000 : false,

@@ -36,6 +36,8 @@ export const metricsBetween = (id: string, stage: Stage, names: readonly string[
       return answer(api.GET("/v1/jobs/{job_id}/metrics", { params: { path: { job_id: id }, query } }));
     },
     staleTime: 10_000,
+    // Each part that a user pans to is a query of its own.
+    gcTime: 20_000,
   });
 
 /** Every event after `seq`, page by page. */

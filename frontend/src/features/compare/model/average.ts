@@ -26,7 +26,8 @@ export function average(runs: readonly Series[]): Series {
   return { steps, values, min, max };
 }
 
-function at({ steps, values }: Series, step: number): number {
+function at({ steps, values: last, mean }: Series, step: number): number {
+  const values = mean ?? last;
   const index = indexAtOrBefore(steps, step);
   const [before = step, after = before] = [steps[index], steps[index + 1]];
   const low = values[index] ?? Number.NaN;

@@ -89,15 +89,6 @@ describe("a snapshot", () => {
     expect(run.log.map((entry) => entry.seq)).toEqual([1, 6]);
   });
 
-  test("is asked for anew after 3,000 added steps, however many points it had", () => {
-    const steps = Array.from({ length: 9000 }, (_, index) => index);
-    const before = fromSnapshot({ ...snapshot, series: [{ stage: "ppo", name: "kl", steps, values: steps }] });
-    const added = (count: number) => Array.from({ length: count }, (_, at) => metrics(6 + at, 9000 + at, { kl: 1 }));
-    expect(reduce(before, added(3000)).isStale).toBe(false);
-    expect(reduce(before, added(3001)).isStale).toBe(true);
-    expect(reduce(reduce(before, added(3000)), [metrics(3006, 12_000, { kl: 1 })]).isStale).toBe(true);
-  });
-
   test("with buckets is asked for anew when a step inside a bucket is run again, not when one is added", () => {
     const series = [{ stage: "ppo", name: "kl", steps: [10, 20], last: [1, 2], min: [0, 1], max: [3, 4] }];
     const before = fromSnapshot({ ...snapshot, series });

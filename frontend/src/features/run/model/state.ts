@@ -1,4 +1,13 @@
-import { emptySeries, isAppend, type Point, type Series, upsert } from "@/charts/series";
+import {
+  bounded,
+  emptySeries,
+  isAppend,
+  type Point,
+  type SentSeries,
+  type Series,
+  toSeries,
+  upsert,
+} from "@/charts/series";
 import type { EventOf, JobEvent, Sample } from "@/lib/api/types";
 
 type ByName = Readonly<Record<string, Series>>;
@@ -12,13 +21,8 @@ export interface RunState {
   readonly samples: Readonly<Record<string, readonly Sample[]>>;
   /** Every event but metrics and samples, ascending. */
   readonly log: readonly JobEvent[];
-  /**
-   * Whether to fetch the series anew. Either many steps were added to them, or a step inside a bucket was run again. Then the
-   * bucket's minimum and maximum may no longer hold.
-   */
+  /** Whether to fetch the series anew: a step inside a bucket was run again, so its least and greatest value may not hold. */
   readonly isStale: boolean;
-  /** Steps that were added to the series since they were fetched. */
-  readonly added: number;
 }
 
 export const emptyRun: RunState = {
@@ -28,13 +32,10 @@ export const emptyRun: RunState = {
   samples: {},
   log: [],
   isStale: false,
-  added: 0,
 };
 
 export const sampleKey = (stage: string, step: number): string => `${stage}/${step}`;
 
-/** Added steps after which the page asks the server for buckets again. */
-const MOST_ADDED = 3000;
 /** Steps whose completions are kept; older ones are fetched again when they are looked at. */
 const MAX_SAMPLE_STEPS = 30;
 
@@ -67,22 +68,21 @@ function inOrder(events: readonly JobEvent[], lastSeq: number): JobEvent[] {
 }
 
 function withMetrics(
-  { series, isStale, added }: RunState,
+  { series, isStale }: RunState,
   events: readonly EventOf<"metrics">[],
-): Pick<RunState, "series" | "isStale" | "added"> {
-  if (!events.length) return { series, isStale, added };
-  const total = added + events.length;
+): Pick<RunState, "series" | "isStale"> {
+  if (!events.length) return { series, isStale };
   const next: Record<string, Record<string, Series>> = {};
-  let stale = isStale || total > MOST_ADDED;
+  let stale = isStale;
   for (const [stage, points] of pointsByStage(events)) {
     next[stage] = { ...series[stage] };
     for (const [name, list] of points) {
       const before = series[stage]?.[name] ?? emptySeries;
       stale ||= before.min !== null && !isAppend(before, list);
-      next[stage][name] = upsert(before, list);
+      next[stage][name] = bounded(upsert(before, list));
     }
   }
-  return { series: { ...series, ...next }, isStale: stale, added: total };
+  return { series: { ...series, ...next }, isStale: stale };
 }
 
 function pointsByStage(events: readonly EventOf<"metrics">[]): Map<string, Map<string, Point[]>> {
@@ -131,21 +131,8 @@ function withLog(log: readonly JobEvent[], events: readonly JobEvent[]): readonl
   return [...bySeq.values()].sort((a, b) => a.seq - b.seq);
 }
 
-/** A series as the server sends it: points, or buckets with their last, least and greatest value. */
-interface SentSeries {
-  readonly stage: string;
-  readonly name: string;
-  readonly steps: readonly number[];
-  readonly values?: readonly number[] | null | undefined;
-  readonly last?: readonly number[] | null | undefined;
-  readonly min?: readonly number[] | null | undefined;
-  readonly max?: readonly number[] | null | undefined;
-  readonly mean?: readonly number[] | null | undefined;
-  readonly n?: readonly number[] | null | undefined;
-}
-
 export interface Snapshot {
-  readonly series: readonly SentSeries[];
+  readonly series: Parameters<typeof byStage>[0];
   readonly lastSeq: number;
   readonly log: readonly JobEvent[];
   readonly sampleSteps: Readonly<Record<string, readonly number[]>>;
@@ -154,12 +141,11 @@ export interface Snapshot {
 }
 
 /** The series by stage and name. */
-export function byStage(sent: readonly SentSeries[]): Record<string, Record<string, Series>> {
+export function byStage(
+  sent: readonly (SentSeries & { readonly stage: string; readonly name: string })[],
+): Record<string, Record<string, Series>> {
   const series: Record<string, Record<string, Series>> = {};
-  for (const { stage, name, steps, values, last, min, max, mean, n } of sent) {
-    const buckets = { min: min ?? null, max: max ?? null, ...(mean && { mean }), ...(n && { n }) };
-    (series[stage] ??= {})[name] = { steps, values: values ?? last ?? [], ...buckets };
-  }
+  for (const one of sent) (series[one.stage] ??= {})[one.name] = toSeries(one);
   return series;
 }
 
@@ -175,6 +161,5 @@ export function fromSnapshot(snapshot: Snapshot): RunState {
     samples: {},
     log: withLog([], snapshot.log),
     isStale: false,
-    added: 0,
   };
 }
