@@ -21,7 +21,8 @@ ABORT = "proximal.abort"
 DONE = ":done"
 """Follows the cursor of a job whose `done` was sent."""
 RETRY_MS = 2000
-KEEP_ALIVE_SECONDS = 15.0
+KEEP_ALIVE_SECONDS = 5.0
+"""Seconds of silence after which a comment is sent. The dashboard takes 12 s of silence for a lost connection."""
 SLOW_SECONDS = 10.0
 """Time that a client may take to accept a chunk. Then its connection is closed."""
 _CHUNK_BYTES = 64 * 1024

@@ -70,7 +70,7 @@ def test_from_an_upload_to_a_checkpoint(new_page: NewPage, submit: Submit, clien
 
 
 @pytest.mark.slow
-def test_dashboard_api_restart_loses_and_repeats_no_point(
+def test_api_freeze_and_restart_lose_and_repeat_no_point(
     new_page: NewPage, submit_ppo: Submit, client: Client, platform: Up
 ) -> None:
     (worker,) = client.list_workers()
@@ -87,6 +87,10 @@ def test_dashboard_api_restart_loses_and_repeats_no_point(
     client.uncordon_worker(worker["id"])
     page.wait_for_selector(SCORE, timeout=RUN_MS)
     before = parts(platform)["api"]
+    os.kill(before, signal.SIGSTOP)
+    expect(page.locator('[data-connection="reconnecting"]')).to_be_visible()
+    os.kill(before, signal.SIGCONT)
+    expect(page.locator('[data-connection="live"]')).to_be_visible()
     os.kill(before, signal.SIGKILL)
     eventually(lambda: parts(platform).get("api", before) != before, 20)
     for each in (page, *tabs):

@@ -89,15 +89,22 @@ describe("a lost connection", () => {
     expect([page.links.at(-1), stage.latest.jobs]).toEqual(["live", "job_a:7"]);
   });
 
-  test("is noticed by its silence", async () => {
+  test("is noticed by its silence, and shown at once", async () => {
     const stage = new Stage();
-    stage.page().follow("job_a", 7);
+    const page = stage.page();
+    page.follow("job_a", 7);
     const request = await stage.settle();
-    await vi.advanceTimersByTimeAsync(35_000);
-    await request.write(": keep-alive\n\n");
-    await vi.advanceTimersByTimeAsync(35_000);
+    const heard = async () => {
+      await vi.advanceTimersByTimeAsync(11_000);
+      await request.write(": keep-alive\n\n");
+      return Date.now();
+    };
+    await heard();
+    const heardAt = await heard();
     expect([request.isOpen, stage.requests.length]).toEqual([true, 1]);
-    await vi.advanceTimersByTimeAsync(7000);
+    await vi.advanceTimersByTimeAsync(12_001);
+    expect(page.of("link").at(-1)?.link).toEqual({ state: "reconnecting", since: heardAt });
+    await vi.advanceTimersByTimeAsync(1000);
     expect([request.isOpen, stage.requests.length]).toEqual([false, 2]);
   });
 });

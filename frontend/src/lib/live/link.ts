@@ -15,11 +15,11 @@ interface LinkOptions {
 }
 
 const FIRST_DELAY_MS = 500;
-const LONGEST_DELAY_MS = 15_000;
+const LONGEST_DELAY_MS = 5000;
 /** Streams end every few minutes by design; only an absence longer than this is worth showing. */
 const GRACE_MS = 2500;
 /** After a sleep, a connection that was silent for this long is not trusted. */
-const TRUSTED_MS = 16_000;
+const TRUSTED_MS = 6000;
 
 /** Keeps one event stream open: reconnects with growing pauses, and reports a loss that lasts. */
 export class LinkKeeper {
@@ -44,7 +44,7 @@ export class LinkKeeper {
     this.stream = new EventStream((signal) => this.options.open(signal), {
       onOpen: () => this.opened(),
       onMessages: this.options.onMessages,
-      onEnd: (refusal) => this.ended(refusal),
+      onEnd: (refusal, lostAt) => this.ended(refusal, lostAt),
     });
   }
 
@@ -78,9 +78,9 @@ export class LinkKeeper {
     if (wasLost) this.options.onBack();
   }
 
-  private ended(refusal: Refusal | null): void {
+  private ended(refusal: Refusal | null, lostAt: number): void {
     this.stream = null;
-    this.lostAt ??= Date.now();
+    this.lostAt ??= lostAt;
     if (refusal?.status === 401) this.signedOut();
     else if (refusal && this.options.onRefused(refusal.status, refusal.detail)) this.reopen();
     else this.tryLater(refusal);
@@ -95,7 +95,8 @@ export class LinkKeeper {
 
   private watchGrace(): void {
     const since = this.lostAt ?? Date.now();
-    this.grace ??= setTimeout(() => this.set(isOffline() ? "offline" : "reconnecting", since), GRACE_MS);
+    const wait = Math.max(0, since + GRACE_MS - Date.now());
+    this.grace ??= setTimeout(() => this.set(isOffline() ? "offline" : "reconnecting", since), wait);
   }
 
   private idle(): void {

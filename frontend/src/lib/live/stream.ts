@@ -5,8 +5,11 @@ export interface StreamHandlers {
   onOpen: () => void;
   /** The messages of one piece of the response. */
   onMessages: (messages: readonly SseMessage[]) => void;
-  /** The stream has ended, whatever the reason. `response` is null if there was none, or if it had begun. */
-  onEnd: (response: Refusal | null) => void;
+  /**
+   * The stream has ended, whatever the reason. `response` is null if there was none, or if it had begun. `lostAt`: when the
+   * last byte arrived, after a silence, or now.
+   */
+  onEnd: (response: Refusal | null, lostAt: number) => void;
 }
 
 export interface Refusal {
@@ -16,8 +19,8 @@ export interface Refusal {
   readonly detail: string;
 }
 
-/** The server sends a comment every 15 s, so a longer silence means that the connection is dead. */
-const SILENCE_MS = 40_000;
+/** The server sends a comment every 5 s, so a longer silence means that the connection, or the server, is dead. */
+const SILENCE_MS = 12_000;
 
 /** One HTTP response with server-sent events. It ends once, by `close` without a report, or with `onEnd`. */
 export class EventStream {
@@ -43,11 +46,11 @@ export class EventStream {
     this.abort.abort();
   }
 
-  private end(refusal: Refusal | null): void {
+  private end(refusal: Refusal | null, lostAt = Date.now()): void {
     clearTimeout(this.silence);
     if (this.closed) return;
     this.closed = true;
-    this.handlers.onEnd(refusal);
+    this.handlers.onEnd(refusal, lostAt);
   }
 
   private async read(open: (signal: AbortSignal) => Promise<Response>): Promise<Refusal | null> {
@@ -72,7 +75,7 @@ export class EventStream {
     clearTimeout(this.silence);
     this.silence = setTimeout(() => {
       this.abort.abort();
-      this.end(null);
+      this.end(null, this.heardAt);
     }, SILENCE_MS);
   }
 }
