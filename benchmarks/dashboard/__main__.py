@@ -18,6 +18,8 @@ import httpx
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from benchmarks.browser import OPTIONS, chromium
+from benchmarks.dashboard.heap import page_heap
+from benchmarks.dashboard.hour import STEPS, an_hour
 from benchmarks.places import cores, path, processor, say, write_json
 from benchmarks.platform_suite.local_platform import LocalPlatform, local_platform
 from benchmarks.platform_suite.reading import store_steps
@@ -55,12 +57,14 @@ _SHIFTS = """() => {
 }"""
 
 
-def measure(folder: Path, seconds: float) -> dict[str, Any]:
-    """All figures. Times are in milliseconds."""
+def measure(folder: Path, seconds: float, hour: bool) -> dict[str, Any]:
+    """All figures. Times are in milliseconds. `hour`: only the memory of an hour."""
     with local_platform(folder) as platform, platform.api() as client, sync_playwright() as playwright:
-        long_run, live_run = (_stored(platform, count) for count in (LONG_RUN, LIVE_RUN))
         browser = playwright.chromium.launch(executable_path=chromium(), args=OPTIONS)
         try:
+            if hour:
+                return _hour(browser, client, platform)
+            long_run, live_run = (_stored(platform, count) for count in (LONG_RUN, LIVE_RUN))
             return _long_run(browser, client, platform, long_run) | _live(browser, client, platform, live_run, seconds)
         finally:
             browser.close()
@@ -106,7 +110,7 @@ def _live(
         page.goto(f"/jobs/{claim.job_id}?stage=ppo")
         page.wait_for_function(_READY, polling="raf")
         page.wait_for_timeout(2000)
-        heap = _heap(page)
+        heap = page_heap(page)
         page.evaluate(_WATCH)
         page.wait_for_timeout(seconds * 1000)
         delays = delays_of(page.evaluate("window.seen"), dict(sent))
@@ -114,7 +118,7 @@ def _live(
         frames: list[float] = page.evaluate(_MOVE.read_text(), seconds)
         points = int(page.locator("[data-points]").first.get_attribute("data-points") or 0)
         shift = float(page.evaluate("window.shift"))
-        grown = _heap(page) - heap
+        grown = page_heap(page) - heap
     cuts, waits = quantiles(frames, n=100), quantiles(delays, n=100)
     say(f"{charts} charts, {points} points, {len(sent)} steps arrived, {len(delays)} of them timed")
     return {
@@ -134,6 +138,13 @@ def _live(
     }
 
 
+def _hour(browser: Browser, client: httpx.Client, platform: LocalPlatform) -> dict[str, Any]:
+    with session_scope() as session:
+        claim = running_job(session, platform.owner_id, STEPS)
+    with _page(browser, client, platform) as page:
+        return an_hour(browser, page, claim, NAMES)
+
+
 def delays_of(seen: Sequence[tuple[float, int]], sent: Mapping[int, float]) -> list[float]:
     """Milliseconds from the end of each step to the first drawing that contains it.
 
@@ -145,15 +156,6 @@ def delays_of(seen: Sequence[tuple[float, int]], sent: Mapping[int, float]) -> l
         if shown is not None and seen[0][1] <= step:
             delays.append(shown - ended)
     return delays
-
-
-def _heap(page: Page) -> float:
-    """Bytes of the page's JavaScript objects after a garbage collection."""
-    session = page.context.new_cdp_session(page)
-    session.send("HeapProfiler.collectGarbage")
-    used = float(session.send("Runtime.getHeapUsage")["usedSize"])
-    session.detach()
-    return used
 
 
 @contextmanager
@@ -185,9 +187,12 @@ def main() -> None:
     parser.add_argument(
         "--seconds", type=float, default=15.0, help="seconds of watching, and of pan and zoom (default 15)"
     )
+    parser.add_argument(
+        "--hour", action="store_true", help="measure only the memory of an hour of live steps (7 minutes)"
+    )
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="dashboard-") as folder:
-        figures = measure(Path(folder), arguments.seconds)
+        figures = measure(Path(folder), arguments.seconds, arguments.hour)
     figures["machine"] = {"cores": cores(), "processor": processor()}
     for name, value in figures.items():
         say(f"{name}: {value}")
