@@ -40,6 +40,21 @@ _UNSEEN = """async () => {
     return found;
 }"""
 
+_UNREAD = """() => {
+    const shown = (selector, root = document) => [...root.querySelectorAll(selector)].filter((one) => one.checkVisibility());
+    const name = (one) => one.getAttribute("aria-label") ?? one.textContent.trim();
+    const found = shown("h1 button, h1 a, h2 button, h2 a, h3 button").map((one) => `control in a heading: ${name(one)}`);
+    for (const row of shown("tbody tr")) if (row.cells.length > 1 && !row.querySelector("th")) found.push(`row without a header: ${row.textContent}`);
+    const title = (one) => one.closest("tr, li")?.querySelector("th a, b")?.textContent;
+    for (const list of shown("tbody, main ul, main ol")) {
+        const controls = shown("button, a[download]", list).filter((one) => one.closest("tbody, ul, ol") === list);
+        // Two rows may have the same title, and so may their controls.
+        const isRepeated = (one) => controls.some((other) => name(other) === name(one) && title(other) !== title(one));
+        found.push(...controls.filter(isRepeated).map((one) => `name of several controls: ${name(one)}`));
+    }
+    return found;
+}"""
+
 
 @cache
 def _source() -> str:
@@ -57,4 +72,10 @@ def violations(page: Page) -> list[str]:
 def unseen(page: Page) -> list[str]:
     """Elements beyond the sides of the window or of their box, except where the user can scroll to them."""
     found: list[str] = page.evaluate(_UNSEEN)
+    return found
+
+
+def unread(page: Page) -> list[str]:
+    """Names that a screen reader cannot tell apart, rows of tables without a name, and headings that hold controls."""
+    found: list[str] = page.evaluate(_UNREAD)
     return found

@@ -8,7 +8,7 @@ from playwright.sync_api import ConsoleMessage, Page, expect
 
 from client.sdk import Client
 from tests.client.conftest import Up
-from tests.e2e.axe import unseen, violations
+from tests.e2e.axe import unread, unseen, violations
 from tests.e2e.conftest import NewPage
 from tests.waiting import eventually
 
@@ -86,7 +86,7 @@ def test_every_page_is_in_order(new_page: NewPage, client: Client, finished_job:
     for number, path in enumerate(paths(client, finished_job, open_round)):
         page.set_viewport_size({"width": WIDTHS[0], "height": 844})
         opened(page, path)
-        found += [(path, *each) for each in faults(page, number)]
+        found += [(path, *each) for each in faults(page, number)] + [(path, each) for each in unread(page)]
     page.route(LISTS, lambda route: route.fulfill(json={"object": "list", "data": [], "has_more": False}))
     page.goto("/")
     for number, path in enumerate(("/", "/groups", "/datasets", "/annotate")):

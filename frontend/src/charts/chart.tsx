@@ -21,6 +21,8 @@ import "uplot/dist/uPlot.min.css";
 
 export interface ChartProps {
   title: string;
+  /** Level of the heading. */
+  level?: 2 | 3;
   lines: readonly ChartLine[];
   /** Unit of the values, shown beside the title. */
   unit?: string;
@@ -42,7 +44,7 @@ const FRAME = 60;
 
 /** One chart with its title and legend. Until it first comes near the screen, it is a title in an empty card. */
 export function Chart(props: ChartProps) {
-  const { title, height = PLOT_HEIGHT } = props;
+  const { title, level = 2, height = PLOT_HEIGHT } = props;
   const card = useRef<HTMLElement>(null);
   const visible = useVisible(card);
   const [seen, setSeen] = useState(false);
@@ -50,22 +52,28 @@ export function Chart(props: ChartProps) {
   return (
     <article className={styles.chart} ref={card} aria-label={title} style={{ minHeight: height + FRAME }}>
       {seen ? (
-        <Content {...props} height={height} visible={visible} />
+        <Content {...props} level={level} height={height} visible={visible} />
       ) : (
         <header>
-          <h2>{title}</h2>
+          <Title level={level} title={title} />
         </header>
       )}
     </article>
   );
 }
 
+function Title({ title, level }: { title: string; level: 2 | 3 }) {
+  const Heading = `h${level}` as const;
+  return <Heading className={styles.title}>{title}</Heading>;
+}
+
 interface ContentProps extends ChartProps {
+  level: 2 | 3;
   height: number;
   visible: boolean;
 }
 
-function Content({ title, lines, unit = "", healthy = null, height, visible, ...parts }: ContentProps) {
+function Content({ title, level, lines, unit = "", healthy = null, height, visible, ...parts }: ContentProps) {
   const { about, actions, onVisible, onDragStart } = parts;
   const shared = useCharts();
   const host = useRef<HTMLDivElement>(null);
@@ -84,20 +92,21 @@ function Content({ title, lines, unit = "", healthy = null, height, visible, ...
   });
   useWheel(host, shared.group);
   useTouch(host, shared.group);
+  // Made on demand, since a text for each new point would cost too much.
+  const say = (slider: HTMLElement) => {
+    const position = shared.group.getCursor();
+    slider.setAttribute("aria-valuenow", String(position ?? 0));
+    slider.setAttribute("aria-valuetext", legendText(plot.getDrawn(), lines, position, shared.settings.axis));
+  };
   const walk = (event: KeyboardEvent<HTMLDivElement>) => {
     if (!pressedKey(plot, shared.group, event)) return;
     event.preventDefault();
-    const position = shared.group.getCursor();
-    event.currentTarget.setAttribute("aria-valuenow", String(position ?? 0));
-    event.currentTarget.setAttribute(
-      "aria-valuetext",
-      legendText(plot.getDrawn(), lines, position, shared.settings.axis),
-    );
+    say(event.currentTarget);
   };
   return (
     <>
       <header draggable={onDragStart !== undefined} onDragStart={onDragStart}>
-        <h2>{title}</h2>
+        <Title level={level} title={title} />
         {unit && unit !== "bytes" && <span className={styles.unit}>{unit}</span>}
         {about}
         <Position plot={plot} visible={visible} />
@@ -111,7 +120,9 @@ function Content({ title, lines, unit = "", healthy = null, height, visible, ...
         tabIndex={0}
         role="slider"
         aria-valuenow={0}
+        aria-valuetext="newest point"
         aria-label={`${title}: arrow keys move the crosshair${shared.pointHint && `, Enter: ${shared.pointHint}`}`}
+        onFocus={(event) => say(event.currentTarget)}
         onKeyDown={walk}
       />
     </>

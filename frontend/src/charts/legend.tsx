@@ -5,7 +5,7 @@ import type { ChartLine } from "@/charts/columns";
 import { useCharts } from "@/charts/group";
 import { type Healthy, isHealthy } from "@/charts/healthy";
 import { lineSample } from "@/charts/palette";
-import { named, readout } from "@/charts/readout";
+import { courseOf, named, readout } from "@/charts/readout";
 import { count, measured } from "@/lib/format";
 import styles from "./charts.module.css";
 
@@ -65,7 +65,7 @@ function hint(raw: number | null, isOff: boolean): string | undefined {
   return parts.filter(Boolean).join(", ") || undefined;
 }
 
-/** The legend as one sentence, for a screen reader. */
+/** The values under the crosshair, for a screen reader. Without a crosshair, the course of each line. */
 export function legendText(
   { chart }: Drawn,
   lines: readonly ChartLine[],
@@ -73,8 +73,16 @@ export function legendText(
   axis: AxisKind,
 ): string {
   const values = lines.flatMap((line, index) => {
+    const text = (value: number) => valueText(value, line.unit ?? "", measured);
+    const name = line.title ?? line.label;
     const found = readout(chart, index, position);
-    return found ? [`${line.label} ${valueText(found.value, line.unit ?? "", measured)}`.trim()] : [];
+    if (!found) return [];
+    const course = position === null ? courseOf(chart, index) : null;
+    if (!course) return [`${name} ${text(found.value)}`.trim()];
+    const { first, last, low, high } = course;
+    return [`${name} from ${text(first)} to ${text(last)}, lowest ${text(low)}, highest ${text(high)}`.trim()];
   });
-  return [...(position === null ? [] : [positionText(axis, position)]), ...values].join(", ");
+  return [...(position === null ? [] : [positionText(axis, position)]), ...values].join(
+    position === null ? "; " : ", ",
+  );
 }

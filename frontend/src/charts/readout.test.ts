@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { toColumns } from "@/charts/columns";
-import { named, nearest, readout } from "@/charts/readout";
+import { courseOf, named, nearest, readout } from "@/charts/readout";
 
 const series = (steps: number[], values: number[]) => ({ steps, values, min: null, max: null });
 
@@ -12,6 +12,13 @@ test("nearest finds the closer neighbour, the earlier one in the middle", () => 
 test("a legend names every line, or of many the highest and the lowest", () => {
   expect(named([1, null, 3])).toEqual([0, 1, 2]);
   expect(named([4, null, 9, 2, 5, 6, 7, 8, 3])).toEqual([2, 3]);
+});
+
+test("a course is the first, the last, the lowest and the highest of the drawn values", () => {
+  const line = { key: "a", label: "a", series: series([1, 2, 3, 4], [2, 5, -1, 3]) };
+  const chart = toColumns([line, { ...line, series: series([], []) }], null, { weight: 0, extent: 3 });
+  expect(courseOf(chart, 0)).toEqual({ first: 2, last: 3, low: -1, high: 5 });
+  expect(courseOf(chart, 1)).toBeNull();
 });
 
 describe("readout", () => {

@@ -16,8 +16,15 @@ export function Button({ look = "plain", className = "", type = "button", busy =
   return busy ? <button {...own} aria-disabled onClick={(event) => event.preventDefault()} /> : <button {...own} />;
 }
 
+interface CopyButtonProps {
+  text: string;
+  label: string;
+  /** Ends the accessible name, where several buttons have the same label. */
+  of?: string;
+}
+
 /** Copies a text. Browsers offer the clipboard on https and localhost only; elsewhere a selection does it. */
-export function CopyButton({ text, label }: { text: string; label: string }) {
+export function CopyButton({ text, label, of }: CopyButtonProps) {
   const [result, setResult] = useState<string | null>(null);
   const copy = async () => {
     // A browser may refuse the clipboard, to a page in the background for example.
@@ -28,6 +35,7 @@ export function CopyButton({ text, label }: { text: string; label: string }) {
   return (
     <Button onClick={() => void copy()} aria-live="polite">
       {result ?? label}
+      {of && !result && <span className="visually-hidden"> of {of}</span>}
     </Button>
   );
 }

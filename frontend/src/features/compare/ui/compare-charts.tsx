@@ -75,7 +75,7 @@ function Curves({ groups, stage, metrics }: CurvesProps) {
       <ChartToolbar view={view} onChange={change} axes={["step"]} />
       <div className={styles.charts}>
         {shown.map(({ name, label, unit, lines }) => (
-          <Chart key={name} title={label} unit={unit} lines={lines} />
+          <Chart key={name} level={3} title={label} unit={unit} lines={lines} />
         ))}
       </div>
     </Charts>

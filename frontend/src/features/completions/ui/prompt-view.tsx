@@ -5,6 +5,7 @@ import { Card, Note } from "@/components/card";
 import { LongText } from "@/components/long-text";
 import { Notice } from "@/components/notice";
 import { Segmented } from "@/components/segmented";
+import { Prose } from "@/components/text";
 import { promptQuery, samplesQuery } from "@/features/completions/api/samples";
 import { addressOf } from "@/features/completions/model/place";
 import { Figures, LONG } from "@/features/completions/ui/completion-card";
@@ -36,9 +37,13 @@ function ChoosePrompt({ jobId, stage, steps, evaluated, live }: CompletionsTabPr
   return (
     <Card title="Choose a prompt to follow">
       <Note>
-        {heldOut.length
-          ? "These held-out prompts are answered at every evaluation. Any other completion has a link \u201cSame prompt\u201d."
-          : "This run logged no held-out prompts. `ppo.log_held_out` sets their number. A training prompt appears as often as it was sampled."}
+        <Prose
+          text={
+            heldOut.length
+              ? "These held-out prompts are answered at every evaluation. Any other completion has a link “Same prompt”."
+              : "This run logged no held-out prompts. `ppo.log_held_out` sets their number. A training prompt appears as often as it was sampled."
+          }
+        />
       </Note>
       <ul className={styles.prompts}>
         {(heldOut.length ? heldOut : rows).map(({ sample, index }) => (

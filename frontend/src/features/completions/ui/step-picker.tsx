@@ -30,7 +30,8 @@ export function StepPicker({ steps, step, chooser: { place, choose } }: StepPick
       <Button onClick={() => go(index + 1)} disabled={index >= last} aria-label="Later step">
         →
       </Button>
-      <output>step {step}</output>
+      {/* A run that goes on would announce each of its steps. */}
+      <output aria-live={place.step === null ? "off" : "polite"}>step {step}</output>
       {place.step !== null && place.step !== step && <span>(step {place.step} logged no completions)</span>}
       <label>
         <input

@@ -91,9 +91,9 @@ function GroupTable({ group }: { group: Group }) {
     <Table label="Jobs of the group" head={["Job", group.metric, ...parameters, "Status"]}>
       {group.jobs.map((job) => (
         <tr key={job.id}>
-          <td>
+          <th scope="row">
             <RowLink to={paths.job(job.id)}>{job.name || `Run ${job.number}`}</RowLink>
-          </td>
+          </th>
           <td data-label={group.metric}>{measured(job.objective)}</td>
           {parameters.map((name) => (
             <td key={name} data-label={name}>

@@ -35,9 +35,9 @@ export function GroupsPage() {
         <Table label="Groups" head={["Group", "Kind", "Objective", "Created"]}>
           {groups.map((group) => (
             <tr key={group.id}>
-              <td>
+              <th scope="row">
                 <RowLink to={paths.group(group.id)}>{group.name || group.id}</RowLink>
-              </td>
+              </th>
               <td>{group.sweep ? "sweep" : "by hand"}</td>
               <td>
                 <code>{group.metric}</code>

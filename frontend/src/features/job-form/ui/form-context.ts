@@ -27,3 +27,6 @@ export function useForm(): FormState {
 
 /** Id of a field's control, so that a finding can lead to it. */
 export const controlId = (path: string): string => `field-${path.replaceAll(".", "-")}`;
+
+/** Id of the texts below a field's control: its problems, or its description. */
+export const notesId = (path: string): string => `${controlId(path)}-notes`;

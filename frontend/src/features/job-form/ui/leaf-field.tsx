@@ -1,17 +1,18 @@
-import { type ReactNode, useState } from "react";
+import type { ReactNode } from "react";
 import { Button } from "@/components/button";
 import { InfoTip } from "@/components/popover";
 import { Prose } from "@/components/text";
-import { leafText, readLeaf, standardText } from "@/features/job-form/model/leaf";
+import { leafText, standardText } from "@/features/job-form/model/leaf";
 import { problemsAt } from "@/features/job-form/model/problems";
 import { firstSentence, type Leaf } from "@/features/job-form/model/schema";
 import { type Json, same, valueAt } from "@/features/job-form/model/spec";
-import { controlId, useForm } from "@/features/job-form/ui/form-context";
+import { controlId, notesId, useForm } from "@/features/job-form/ui/form-context";
+import { Control } from "@/features/job-form/ui/leaf-control";
 import styles from "./form.module.css";
 
 /** One value with its name, its description, its problems, and the way back to its default. */
 export function LeafField({ leaf }: { leaf: Leaf }) {
-  const { spec, set, base, variations, vary } = useForm();
+  const { spec, set, base, variations, variationProblems, vary } = useForm();
   const value = valueAt(spec, leaf.path);
   const variation = variations?.[leaf.path];
   const canVary = variations !== null && leaf.kind !== "json" && !/\.\d+\./.test(leaf.path);
@@ -20,6 +21,8 @@ export function LeafField({ leaf }: { leaf: Leaf }) {
       {variation !== undefined ? (
         <input
           id={controlId(leaf.path)}
+          aria-describedby={notesId(leaf.path)}
+          aria-invalid={variationProblems[leaf.path] !== undefined}
           type="text"
           value={variation}
           placeholder={leaf.kind === "choice" ? leaf.choices.join(", ") : "1e-6, 1e-5 or 1e-6 to 1e-4 log"}
@@ -85,112 +88,23 @@ function Frame({ leaf, value, before, compared, children }: FrameProps) {
         )}
       </div>
       {children}
-      {own.map((problem, index) => (
-        <small key={index} className={styles[problem.severity]}>
-          <Prose text={problem.advice ? `${problem.text} ${problem.advice}` : problem.text} />
-        </small>
-      ))}
-      {fault && <small className={styles.blocking}>{fault}</small>}
-      {compared && isChanged ? (
-        <small>Before: {before === undefined ? `${standardText(leaf)} (default)` : leafText(leaf, before)}</small>
-      ) : (
-        own.length === 0 && (
-          <small className={styles.help}>
-            <Prose text={first} />
+      <div id={notesId(leaf.path)} className={styles.notes}>
+        {own.map((problem, index) => (
+          <small key={index} className={styles[problem.severity]}>
+            <Prose text={problem.advice ? `${problem.text} ${problem.advice}` : problem.text} />
           </small>
-        )
-      )}
-    </div>
-  );
-}
-
-interface ControlProps {
-  leaf: Leaf;
-  value: Json | undefined;
-  onChange: (value: Json | undefined) => void;
-}
-
-function Control({ leaf, value, onChange }: ControlProps) {
-  const id = controlId(leaf.path);
-  if (leaf.kind === "boolean") {
-    const isOn = (value ?? leaf.standard) === true;
-    return (
-      <label className={styles.check}>
-        <input
-          id={id}
-          type="checkbox"
-          checked={isOn}
-          onChange={(event) => onChange(event.target.checked === leaf.standard ? undefined : event.target.checked)}
-        />
-        {isOn ? "on" : "off"}
-      </label>
-    );
-  }
-  if (leaf.kind === "choice") {
-    const shown = value ?? leaf.standard ?? null;
-    const options = leaf.nullable ? ["none", ...leaf.choices] : leaf.choices;
-    return (
-      <select
-        id={id}
-        value={leafText(leaf, shown)}
-        onChange={(event) => {
-          const chosen = readLeaf(leaf, event.target.value);
-          onChange(same(chosen, leaf.standard ?? null) ? undefined : chosen);
-        }}
-      >
-        {options.map((option) => (
-          <option key={option} value={option}>
-            {option}
-          </option>
         ))}
-      </select>
-    );
-  }
-  return <TextControl leaf={leaf} value={value} onChange={onChange} />;
-}
-
-/** A text that is read as a value. A text that cannot be read stays in the input with its fault, and changes nothing. */
-function TextControl({ leaf, value, onChange }: ControlProps) {
-  const [text, setText] = useState(() => leafText(leaf, value));
-  const [seen, setSeen] = useState(value);
-  const [fault, setFault] = useState("");
-  // Another part of the page has changed the value: a preset, an import or a reset.
-  if (!same(seen, value)) {
-    setSeen(value);
-    setText(leafText(leaf, value));
-    setFault("");
-  }
-  const change = (next: string) => {
-    setText(next);
-    try {
-      const read = readLeaf(leaf, next);
-      setFault("");
-      setSeen(read);
-      onChange(read);
-    } catch (error) {
-      setFault(error instanceof Error ? error.message : String(error));
-    }
-  };
-  const props = {
-    id: controlId(leaf.path),
-    value: text,
-    placeholder: standardText(leaf),
-    spellCheck: false,
-    autoComplete: "off",
-    "aria-invalid": fault !== "",
-  };
-  return (
-    <>
-      {leaf.kind === "json" ? (
-        <textarea rows={text.includes("\n") ? 8 : 2} {...props} onChange={(event) => change(event.target.value)} />
-      ) : (
-        <input type="text" {...props} onChange={(event) => change(event.target.value)} />
-      )}
-      {fault && (
-        <small className={styles.blocking} role="alert">
-          {fault}
-        </small>
-      )}
-    </>
+        {fault && <small className={styles.blocking}>{fault}</small>}
+        {compared && isChanged ? (
+          <small>Before: {before === undefined ? `${standardText(leaf)} (default)` : leafText(leaf, before)}</small>
+        ) : (
+          own.length === 0 && (
+            <small className={styles.help}>
+              <Prose text={first} />
+            </small>
+          )
+        )}
+      </div>
+    </div>
   );
 }

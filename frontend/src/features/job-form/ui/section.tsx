@@ -18,8 +18,13 @@ export function Section({ section, children }: { section: SectionData; children?
   );
   const isOpen = wanted ?? isFaulty;
   return (
-    <section className={styles.section} id={`section-${section.id}`}>
-      <h2>{section.title}</h2>
+    <section
+      className={styles.section}
+      id={`section-${section.id}`}
+      role="group"
+      aria-labelledby={`section-${section.id}-title`}
+    >
+      <h2 id={`section-${section.id}-title`}>{section.title}</h2>
       <Faults path={section.id} />
       {children}
       {section.main.length > 0 && <Fields fields={section.main} />}

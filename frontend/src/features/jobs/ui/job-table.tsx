@@ -57,14 +57,14 @@ export function JobTable({ jobs, columns, sort, onSort, selected, onSelect, onTa
               }
             />
           </td>
-          <td className={styles.name}>
+          <th scope="row" className={styles.name}>
             <RowLink to={paths.job(job.id)}>
               <span className={styles.words} title={jobName(job)}>
                 {jobName(job)}
               </span>
             </RowLink>
             <code>{job.id}</code>
-          </td>
+          </th>
           {chosen.map(({ id }) => (
             <JobCell key={id} job={job} column={id} onTag={onTag} />
           ))}

@@ -50,8 +50,8 @@ function Row({ checkpoint }: { checkpoint: Checkpoint }) {
     <li>
       <div className={styles.what}>
         <p>
-          <b>{stageLabel(checkpoint.stage)}</b>
-          {checkpoint.seed !== null && <span className={styles.interim}>seed {checkpoint.seed}</span>}
+          <b>{stageLabel(checkpoint.stage)}</b>{" "}
+          {checkpoint.seed !== null && <span className={styles.interim}>seed {checkpoint.seed} </span>}
           {checkpoint.best && <span className={styles.final}>best so far</span>}
           {checkpoint.final && <span className={styles.final}>final</span>}
           {!checkpoint.final && !checkpoint.best && <span className={styles.interim}>to resume from</span>}
@@ -79,7 +79,7 @@ function Row({ checkpoint }: { checkpoint: Checkpoint }) {
           </ul>
         </details>
       </div>
-      <CopyButton text={checkpoint.id} label="Copy id" />
+      <CopyButton text={checkpoint.id} label="Copy id" of={named(checkpoint)} />
       <a
         className={buttonClass()}
         href={checkpointDownload(checkpoint.id)}

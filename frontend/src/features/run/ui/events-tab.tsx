@@ -64,7 +64,7 @@ export function EventsTab({ log, stages }: EventsTabProps) {
           />
           warnings and errors only
         </label>
-        <span className={styles.count} role="status">
+        <span className={styles.count} role="status" aria-live={found.length < log.length ? "polite" : "off"}>
           {found.length < log.length ? `${found.length} of ${count(log.length, "event")}` : count(log.length, "event")}
         </span>
       </div>

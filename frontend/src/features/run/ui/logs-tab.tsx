@@ -49,7 +49,7 @@ export function LogsTab({ job }: { job: Job }) {
         {query.data && query.data.lines.length >= tail && tail < MOST_LOG_LINES && (
           <Button onClick={() => setTail(MOST_LOG_LINES)}>Load earlier lines</Button>
         )}
-        <span className={styles.count} role="status">
+        <span className={styles.count} role="status" aria-live={search ? "polite" : "off"}>
           {query.data && count(query.data.lines.length, "line")}
         </span>
         <a className={buttonClass()} href={`/v1/jobs/${job.id}/logs?${download}`} download={`${job.id}.log`}>

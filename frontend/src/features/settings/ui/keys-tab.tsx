@@ -85,8 +85,7 @@ function KeyRow({ item }: { item: Key }) {
   return (
     <tr data-key={item.id} className={item.revoked_at ? styles.revoked : ""}>
       <th scope="row">
-        {item.name}
-        {item.operator && <small className={styles.tag}>operator</small>}
+        {item.name} {item.operator && <small className={styles.tag}>operator</small>}
       </th>
       <td data-label="Begins with">
         <code>{item.prefix}</code>

@@ -33,10 +33,10 @@ export function RoundTable({ rounds }: { rounds: readonly Round[] }) {
 function Row({ round }: { round: Round }) {
   return (
     <tr>
-      <td className={styles.name}>
+      <th scope="row" className={styles.name}>
         <RowLink to={paths.round(round.id)}>{round.name}</RowLink>
         <span>{sourceInWords(round)}</span>
-      </td>
+      </th>
       <td>
         <StatusBadge status={round.status} />
       </td>

@@ -26,11 +26,11 @@ export function DatasetTable({ datasets }: { datasets: readonly Dataset[] }) {
     <Table label="Datasets" head={HEAD} className={styles.table}>
       {datasets.map((dataset) => (
         <tr key={dataset.id}>
-          <td className={styles.name}>
+          <th scope="row" className={styles.name}>
             <RowLink to={paths.dataset(dataset.id)}>{dataset.name}</RowLink>
             <code>{dataset.id}</code>
             {dataset.version > 1 && <small>version {dataset.version}</small>}
-          </td>
+          </th>
           <td>{kindLabel(dataset.kind)}</td>
           <td>
             <StatusBadge status={dataset.archived_at ? "archived" : dataset.status} />
@@ -47,7 +47,7 @@ export function DatasetTable({ datasets }: { datasets: readonly Dataset[] }) {
             <TimeAgo time={dataset.created_at} />
           </td>
           <td className={styles.copy}>
-            <CopyButton text={dataset.id} label="Copy id" />
+            <CopyButton text={dataset.id} label="Copy id" of={dataset.name} />
           </td>
         </tr>
       ))}

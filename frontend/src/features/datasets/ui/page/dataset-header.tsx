@@ -13,6 +13,7 @@ import { ArchiveButton, DeleteButton, ExportLinks } from "@/features/datasets/ui
 import { paths } from "@/lib/address";
 import type { Dataset, DatasetVersion } from "@/lib/api/types";
 import { bytes, count } from "@/lib/format";
+import { visible } from "@/lib/visible";
 import styles from "@/features/datasets/ui/datasets.module.css";
 
 interface DatasetHeaderProps {
@@ -107,12 +108,12 @@ function Name({ dataset }: { dataset: Dataset }) {
   };
   if (draft === null) {
     return (
-      <h1>
-        {dataset.name}
+      <>
+        <h1>{visible(dataset.name)}</h1>
         <Button look="quiet" aria-label="Rename" title="Rename" onClick={edit} autoFocus={wasEdited}>
           <PenIcon />
         </Button>
-      </h1>
+      </>
     );
   }
   const submit = (event: SyntheticEvent) => {

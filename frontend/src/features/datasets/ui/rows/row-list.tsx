@@ -105,10 +105,10 @@ function RowTable({ rows, place, current, onCurrent }: RowTableProps) {
             </tr>
           ) : (
             <tr>
-              <td className={styles.number}>
+              <th scope="row" className={styles.number}>
                 <RowNumber row={row} place={place} />
                 <Opener row={row} isOpen={false} onToggle={() => onCurrent(row.row_number)} />
-              </td>
+              </th>
               {columns.map((column) => (
                 <TextCell key={column.title} cell={column.cell(read[index])} />
               ))}
