@@ -38,6 +38,8 @@ export function readPalette(element: HTMLElement): Palette {
   const probe = document.createElement("span");
   // Where motion is reduced every change lasts a moment, and until then the colour before would be read.
   probe.style.transitionProperty = "none";
+  // The canvas keeps its colours where the system forces its own.
+  probe.style.setProperty("forced-color-adjust", "none");
   element.append(probe);
   const colour = (name: string): string => {
     probe.style.color = `var(--${name})`;
