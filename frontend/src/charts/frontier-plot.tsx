@@ -3,6 +3,7 @@ import {
   type Box,
   type FrontierLine,
   type FrontierPlace,
+  labelAt,
   labelled,
   nearestTo,
   type Placed,
@@ -81,7 +82,7 @@ export function FrontierPlot({ label, meaning, lines, format, at, onPoint }: Fro
           return (
             <g key={line.key} data-line={line.label} opacity={isChosen || !at ? 1 : 0.45}>
               <Line line={line} points={points} chosen={isChosen ? (at?.point ?? null) : null} />
-              {isChosen && <Labels points={points} width={width} />}
+              {isChosen && <Labels points={points} box={box} />}
             </g>
           );
         })}
@@ -137,18 +138,16 @@ function Mark({ x, y, saved, best, chosen = false, colour }: MarkProps) {
   );
 }
 
-function Labels({ points, width }: { points: readonly Placed[]; width: number }) {
-  return labelled(points).map((one) => (
-    <text
-      key={one.step}
-      className={one.best ? styles.bestLabel : styles.tick}
-      x={one.x > width - 90 ? one.x - 9 : one.x + 9}
-      y={one.y < MARGIN.top + 14 ? one.y + 18 : one.y - 8}
-      textAnchor={one.x > width - 90 ? "end" : "start"}
-    >
-      {one.best ? `best: step ${one.step}` : `step ${one.step}`}
-    </text>
-  ));
+function Labels({ points, box }: { points: readonly Placed[]; box: Box }) {
+  return labelled(points).map((one) => {
+    const text = one.best ? `best: step ${one.step}` : `step ${one.step}`;
+    const { x, y, anchor } = labelAt(text, one, points, box);
+    return (
+      <text key={one.step} className={one.best ? styles.bestLabel : styles.tick} x={x} y={y} textAnchor={anchor}>
+        {text}
+      </text>
+    );
+  });
 }
 
 function Key() {

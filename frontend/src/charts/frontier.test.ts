@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type FrontierLine, labelled, nearestTo, placedIn, ticksWithin } from "@/charts/frontier";
+import { type FrontierLine, labelAt, labelled, nearestTo, placedIn, ticksWithin } from "@/charts/frontier";
 
 const point = (step: number, x: number, y: number | null) => ({ step, x, y, saved: false });
 const line = (key: string, points: FrontierLine["points"], best: number | null = null): FrontierLine => ({
@@ -29,6 +29,16 @@ test("the best point is labelled, and others where there is room", () => {
   const wide = { left: 0, right: 424, top: 0, bottom: 100 };
   const { placed } = placedIn(wide, [line("a", [point(1, 0, 0), point(2, 1, 1), point(3, 4, 1)], 2)], { x: 4, y: 4 });
   expect(labelled(placed[0] ?? []).map(({ step }) => step)).toEqual([2, 1, 3]);
+});
+
+test("a label lies where no point is under its text", () => {
+  const place = { line: 0, point: 0, step: 1, saved: false, best: false };
+  const area = { left: 0, right: 400, top: 14, bottom: 180 };
+  const own = { ...place, x: 100, y: 100 };
+  expect(labelAt("step 1", own, [own], area)).toEqual({ x: 102, y: 90, anchor: "start" });
+  expect(labelAt("step 1", own, [own, { ...place, x: 120, y: 85 }], area)).toEqual({ x: 102, y: 120, anchor: "start" });
+  const last = { ...place, x: 390, y: 20 };
+  expect(labelAt("step 1", last, [last], area)).toEqual({ x: 388, y: 40, anchor: "end" });
 });
 
 test("ticks are round and within the range", () => {

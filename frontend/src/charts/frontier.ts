@@ -81,6 +81,22 @@ export function labelled(points: readonly Placed[]): Placed[] {
   return shown;
 }
 
+const LABEL = { height: 11, em: 6.2, gap: 10 };
+
+/** Where the label of a point begins or ends: above or below it, and where no other point lies under its text. */
+export function labelAt(text: string, own: Placed, points: readonly Placed[], { right, bottom }: Box) {
+  const width = text.length * LABEL.em;
+  const isEnd = own.x + LABEL.gap + width > right;
+  const [from, to] = isEnd ? [own.x - width - LABEL.gap, own.x] : [own.x, own.x + LABEL.gap + width];
+  const isFree = (y: number) =>
+    y - LABEL.height >= 0 &&
+    y <= bottom &&
+    points.every((one) => one.x < from - 6 || one.x > to + 6 || one.y < y - LABEL.height - 6 || one.y > y + 6);
+  const places = [-10, 20, -24, 34, -38, 48].map((away) => own.y + away);
+  const y = places.find(isFree) ?? own.y - 10;
+  return { x: isEnd ? own.x - 2 : own.x + 2, y, anchor: isEnd ? ("end" as const) : ("start" as const) };
+}
+
 function padded(low: number, high: number): readonly [number, number] {
   const gap = (high - low || Math.abs(high) || 1) * PADDING;
   return [low - gap, high + gap];
