@@ -35,12 +35,7 @@ export function Shell() {
             <MarkIcon />
             <span>Proximal</span>
           </Link>
-          <nav className={styles.nav} aria-label="Main">
-            <JobsLink />
-            <NavLink to={paths.datasets}>Datasets</NavLink>
-            <NavLink to={paths.rounds}>Annotate</NavLink>
-            <a href={paths.docs}>API</a>
-          </nav>
+          <Pages />
           <Workers />
           <Palette />
           <ThemeButton />
@@ -77,6 +72,23 @@ function useKeptFocus(main: RefObject<HTMLElement | null>, pathname: string): vo
   }, [main, pathname]);
 }
 
+/** Links to the main pages. Where they have no room, their row scrolls, and shows the present page. */
+function Pages() {
+  const row = useRef<HTMLElement>(null);
+  const { pathname } = useLocation();
+  useEffect(() => {
+    row.current?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
+  }, [pathname]);
+  return (
+    <nav ref={row} className={`${styles.nav} fading`} aria-label="Main">
+      <JobsLink />
+      <NavLink to={paths.datasets}>Datasets</NavLink>
+      <NavLink to={paths.rounds}>Annotate</NavLink>
+      <a href={paths.docs}>API</a>
+    </nav>
+  );
+}
+
 /** The list of jobs is at the root, so the address alone does not mark the pages below it. */
 function JobsLink() {
   const isHere = /^\/(jobs|groups|compare|templates)?(\/|$)/.test(useLocation().pathname);
@@ -88,8 +100,10 @@ function JobsLink() {
 }
 
 /** Pages that are as wide as the screen: beginnings of their addresses, and whole ones. */
-const WIDE = [paths.job("job_"), paths.compare(), paths.group("grp_"), paths.dataset("ds_"), paths.workers];
-const isWide = (path: string) => path === paths.datasets || WIDE.some((start) => path.startsWith(start));
+const WIDE = [paths.job("job_"), paths.compare(), paths.groups, paths.dataset("ds_"), paths.workers, paths.settings()];
+const isWide = (path: string) =>
+  [paths.jobs, paths.datasets, paths.rounds, paths.templates].includes(path) ||
+  WIDE.some((start) => path.startsWith(start));
 
 /** The place of a page whose code is on its way. A wide page is wide from the beginning, so that nothing moves. */
 function Loading() {
