@@ -17,7 +17,7 @@ export function GroupsPage() {
   const groups = query.data?.pages.flatMap((page) => page.data);
   return (
     <>
-      <PageHeader title="Groups" parent={{ to: paths.jobs, label: "Jobs" }} />
+      <PageHeader title="Groups" wide parent={{ to: paths.jobs, label: "Jobs" }} />
       {query.isError && groups && <StaleBanner since={query.dataUpdatedAt} />}
       {query.isPending && <Skeleton rows={4} height="2.5rem" label="Loading groups" />}
       {query.isError && !groups && (

@@ -21,6 +21,7 @@ export function TemplatesPage() {
     <>
       <PageHeader
         title="Templates"
+        wide
         parent={{ to: paths.jobs, label: "Jobs" }}
         actions={
           <Link className={buttonClass("primary")} to={paths.newJob()}>

@@ -9,6 +9,9 @@ import { duration, hours, measured, NO_VALUE, percent, secondsBetween } from "@/
 import { hasEnded, stageShort, statusTone } from "@/lib/states";
 import styles from "./jobs.module.css";
 
+/** Tags of a job that its row shows. Its page shows all of them. */
+const MOST_TAGS = 4;
+
 interface JobCellProps {
   job: JobSummary;
   column: ColumnId;
@@ -53,7 +56,7 @@ export function JobCell({ job, column, onTag }: JobCellProps) {
     case "tags":
       return (
         <td className={styles.tags}>
-          {job.tags.map((tag) => (
+          {job.tags.slice(0, MOST_TAGS).map((tag) => (
             <button
               key={tag}
               type="button"
@@ -64,6 +67,9 @@ export function JobCell({ job, column, onTag }: JobCellProps) {
               {tag}
             </button>
           ))}
+          {job.tags.length > MOST_TAGS && (
+            <small title={job.tags.slice(MOST_TAGS).join(", ")}>and {job.tags.length - MOST_TAGS} more</small>
+          )}
         </td>
       );
     case "group":

@@ -1,5 +1,7 @@
+import { Link } from "react-router";
 import { ProgressBar } from "@/components/status";
 import { TimeAgo, useNow } from "@/components/text";
+import { paths } from "@/lib/address";
 import type { Job } from "@/lib/api/types";
 import { absolute, clock, duration, percent } from "@/lib/format";
 import { hasEnded, stageLabel, statusTone } from "@/lib/states";
@@ -43,6 +45,7 @@ function QueuePlace({ job }: { job: Job }) {
       {queue && <b>{queue.position === 1 ? "Next in the queue" : `Number ${queue.position} in the queue`}</b>}
       {queue?.expected_start && <ExpectedStart time={queue.expected_start} />}
       <span>{queue?.reason ?? job.queue_reason ?? job.status_reason}</span>
+      <Link to={paths.workers}>Workers</Link>
     </>
   );
 }

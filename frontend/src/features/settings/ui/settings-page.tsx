@@ -31,7 +31,7 @@ export function SettingsPage() {
   const Panel = PANELS[tab];
   return (
     <>
-      <PageHeader title="Settings" />
+      <PageHeader title="Settings" wide />
       <Tabs tabs={TABS} value={tab} onChange={choose} label="Settings">
         <Panel />
       </Tabs>

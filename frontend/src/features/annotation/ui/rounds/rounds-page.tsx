@@ -18,6 +18,7 @@ export function RoundsPage() {
     <>
       <PageHeader
         title="Annotate"
+        wide
         actions={
           <Link className={buttonClass("primary")} to={paths.newRound()}>
             New round
