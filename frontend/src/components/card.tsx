@@ -3,13 +3,20 @@ import styles from "./card.module.css";
 
 interface CardProps extends Omit<ComponentProps<"section">, "title"> {
   title?: ReactNode;
+  /** A control beside the title. */
+  beside?: ReactNode;
 }
 
 /** A framed part of a page. */
-export function Card({ title, className = "", children, ...section }: CardProps) {
+export function Card({ title, beside, className = "", children, ...section }: CardProps) {
   return (
     <section className={`${styles.card} ${className}`} {...section}>
-      {title && <h2>{title}</h2>}
+      {title && (
+        <div className={styles.title}>
+          <h2>{title}</h2>
+          {beside}
+        </div>
+      )}
       {children}
     </section>
   );

@@ -79,13 +79,11 @@ function OverTime({ jobId, stage, of }: CompletionsTabProps & { of: string }) {
     <>
       <Card
         className={styles.asked}
-        title={
-          <>
-            The prompt
-            <Button look="quiet" onClick={() => choose({ of: null })}>
-              Choose another
-            </Button>
-          </>
+        title="The prompt"
+        beside={
+          <Button look="quiet" onClick={() => choose({ of: null })}>
+            Choose another
+          </Button>
         }
       >
         <LongText text={trimmedStart(first.prompt)} limit={LONG} />

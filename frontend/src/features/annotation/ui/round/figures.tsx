@@ -31,14 +31,7 @@ interface FigureCardProps {
 
 function FigureCard({ title, value, tip, children }: FigureCardProps) {
   return (
-    <Card
-      aria-label={title}
-      title={
-        <>
-          {title} <InfoTip label={`About: ${title}`}>{tip}</InfoTip>
-        </>
-      }
-    >
+    <Card aria-label={title} title={title} beside={<InfoTip label={`About: ${title}`}>{tip}</InfoTip>}>
       <p className={styles.figure}>{value}</p>
       <Note>{children}</Note>
     </Card>

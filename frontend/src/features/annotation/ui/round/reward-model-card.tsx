@@ -17,15 +17,13 @@ export function RewardModelCard({ round, progress }: { round: Round; progress: R
   return (
     <Card
       aria-label="Reward model"
-      title={
-        <>
-          Reward model{" "}
-          <InfoTip label="About: Reward model">
-            The share of answers, ties and skips aside, in which the reward model scores the preferred completion
-            higher. One half is chance. A much lower share than on its training data means that the policy has left the
-            range where the model is reliable. Fit it again with these answers.
-          </InfoTip>
-        </>
+      title="Reward model"
+      beside={
+        <InfoTip label="About: Reward model">
+          The share of answers, ties and skips aside, in which the reward model scores the preferred completion higher.
+          One half is chance. A much lower share than on its training data means that the policy has left the range
+          where the model is reliable. Fit it again with these answers.
+        </InfoTip>
       }
     >
       <Standing model={model} />

@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useParams } from "react-router";
 import { Card, Note } from "@/components/card";
 import { ErrorNotice, Notice, PageError, StaleBanner } from "@/components/notice";
-import { ProgressBar, Skeleton } from "@/components/status";
+import { Announce, ProgressBar, Skeleton } from "@/components/status";
 import { progressQuery, roundQuery } from "@/features/annotation/api";
 import { isMoving, shareAnswered } from "@/features/annotation/model/round";
 import { AnnotatorTable } from "@/features/annotation/ui/round/annotator-table";
@@ -73,7 +73,8 @@ function Body({ round }: { round: Round }) {
 /** The server's present work on the round, with its progress. */
 function Moving({ round, title }: { round: Round; title: string }) {
   return (
-    <Card role="status" title={title}>
+    <Card aria-label={title} title={title}>
+      <Announce text={title} />
       <Note>{round.progress?.note ?? "Waiting for the worker that handles data…"}</Note>
       <ProgressBar fraction={round.progress?.fraction ?? 0} label={title} />
     </Card>
