@@ -6,7 +6,6 @@ import { PageHeader } from "@/components/page-header";
 import { filteredJobsQuery, jobQuery } from "@/features/jobs/api";
 import { filterOf, readChoice } from "@/features/jobs/model/choice";
 import { metricReferenceQuery, metricsQuery } from "@/features/run/api";
-import { workersQuery } from "@/features/workers/api";
 import { paths } from "@/lib/address";
 import { queryClient } from "@/lib/api/client";
 
@@ -71,16 +70,17 @@ export function prefetchData({ pathname, search }: Location): void {
   const ignored = () => undefined; // The page asks again, and shows the error.
   const runs = params.get("runs")?.split(",") ?? [];
   const jobId = matchPath(paths.job(":jobId"), pathname)?.params.jobId;
-  queryClient.query(workersQuery).catch(ignored);
   if (pathname === paths.jobs)
     queryClient.infiniteQuery(filteredJobsQuery(filterOf(readChoice(params)))).catch(ignored);
   if (pathname === paths.compare()) for (const id of runs) queryClient.query(jobQuery(id)).catch(ignored);
-  if (jobId?.startsWith("job_")) {
-    // The head of the page comes from the job. The series are far larger, and would delay it.
-    const job = queryClient.query(jobQuery(jobId));
-    job.then(() => queryClient.query(metricsQuery(jobId))).catch(ignored);
-  }
-  if (jobId || runs.length) queryClient.query(metricReferenceQuery).catch(ignored);
+  // The head of the page comes from the job. The series are far larger, and would delay it.
+  const series = (id: string) =>
+    Promise.all([queryClient.query(metricsQuery(id)), queryClient.query(metricReferenceQuery)]);
+  if (jobId?.startsWith("job_"))
+    queryClient
+      .query(jobQuery(jobId))
+      .then(() => series(jobId))
+      .catch(ignored);
 }
 
 /** The pages by address. */

@@ -1,5 +1,6 @@
-import { type ComponentType, lazy, type LazyExoticComponent, useState } from "react";
+import { type ComponentType, lazy, type LazyExoticComponent, useEffect, useState } from "react";
 import { ApiError } from "@/lib/api/client";
+import { onFrame } from "@/lib/live/frame";
 import { isReplaced, reloadOnce } from "@/lib/version";
 
 const renewals = new Set<() => void>();
@@ -45,4 +46,22 @@ export function loadable<Props extends object>(load: () => Promise<ComponentType
       throw new ApiError(0, { title: "The code of this page could not be loaded." });
     }
   }
+}
+
+/** Fetches the code of a part when the page around it is painted. Returns whether the part can be shown without a fallback. */
+export function usePreloaded(part: Pick<Loadable<never>, "preload">): boolean {
+  const [isTried, setTried] = useState(false);
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout>;
+    const load = () => void part.preload().then(() => setTried(true));
+    // A frame begins before it is painted, a timer that is set in it ends after that.
+    const cancel = onFrame(() => {
+      timer = setTimeout(load);
+    });
+    return () => {
+      cancel();
+      clearTimeout(timer);
+    };
+  }, [part]);
+  return isTried;
 }

@@ -24,7 +24,11 @@ export function Tabs<Id extends string>({ tabs, value, onChange, label, children
     if (chosen && chosen.id !== value) onChange(chosen.id);
   };
   const row = useRef<HTMLDivElement>(null);
-  useEffect(() => showTab(row.current, idOf(value)), [value]);
+  useEffect(() => {
+    // In a frame of its own: it needs the layout, which the browser would else compute within the rendering.
+    const frame = requestAnimationFrame(() => showTab(row.current, idOf(value)));
+    return () => cancelAnimationFrame(frame);
+  }, [value]);
   return (
     <TabProvider selectedId={idOf(value)} setSelectedId={choose}>
       <TabList ref={row} className={`${styles.tabs} fading`} aria-label={label}>

@@ -1,9 +1,9 @@
 import { useQueries } from "@tanstack/react-query";
-import { Suspense, useMemo, useRef, useState } from "react";
+import { Suspense, useDeferredValue, useMemo, useRef, useState } from "react";
 import { Link } from "react-router";
 import { lineSample } from "@/charts/palette";
 import { Button } from "@/components/button";
-import { loadable } from "@/components/loadable";
+import { loadable, usePreloaded } from "@/components/loadable";
 import { ErrorNotice, Notice } from "@/components/notice";
 import { PageHeader } from "@/components/page-header";
 import { Segmented } from "@/components/segmented";
@@ -21,8 +21,6 @@ import styles from "./compare.module.css";
 
 const AddRun = loadable(async () => (await import("@/features/compare/ui/add-run")).AddRun);
 const CompareCharts = loadable(async () => (await import("@/features/compare/ui/compare-charts")).CompareCharts);
-// The figures come first, but the charts should be there with the curves.
-void CompareCharts.preload();
 
 /** Runs beside each other. The address names them, the stage, and the field that groups them. */
 export function ComparePage() {
@@ -39,6 +37,9 @@ export function ComparePage() {
   const jobs = queries.flatMap(({ data }) => data ?? []);
   const names = shortNames(ids.map((id, index) => ({ id, name: queries[index]?.data?.name ?? id })));
   const failed = queries.find(({ isError }) => isError);
+  // The head is shown before the sections are rendered, so that a phone can paint and react between the two.
+  const isLoaded = jobs.length > 0 && jobs.length === ids.length;
+  const isReady = useDeferredValue(isLoaded, false) && isLoaded;
   /** Whether the first runs have their names. Until then the row is invisible, because names change the widths in it. */
   const chips = useRef<HTMLDivElement>(null);
   const [adding, setAdding] = useState(false);
@@ -81,10 +82,8 @@ export function ComparePage() {
       </div>
       {failed?.error && <ErrorNotice error={failed.error} doing="load a run" onRetry={() => void failed.refetch()} />}
       {ids.length === 0 && <NoRuns />}
-      {jobs.length < ids.length && !failed && <Skeleton rows={6} height="2rem" label="Loading the runs" />}
-      {jobs.length > 0 && jobs.length === ids.length && (
-        <Comparison jobs={jobs} stage={asStage(params.get("stage"))} field={params.get("by")} set={set} />
-      )}
+      {ids.length > 0 && !isReady && !failed && <Skeleton rows={6} height="2rem" label="Loading the runs" />}
+      {isReady && <Comparison jobs={jobs} stage={asStage(params.get("stage"))} field={params.get("by")} set={set} />}
     </>
   );
 }
@@ -138,6 +137,8 @@ function Comparison({ jobs, stage, field, set }: ComparisonProps) {
   const groups = useMemo(() => grouped(jobs, by), [jobs, by]);
   const stages = STAGES.filter((one) => one !== "evaluation" && jobs.some(({ spec }) => spec.stages.includes(one)));
   const shown = stage && stages.includes(stage) ? stage : (stages.at(-1) ?? "ppo");
+  // The figures come first, but the charts should be there with the curves. Deferred, they are rendered in small steps.
+  const hasCharts = useDeferredValue(usePreloaded(CompareCharts), false);
   return (
     <div className={styles.sections}>
       <section aria-label="Final figures">
@@ -168,8 +169,8 @@ function Comparison({ jobs, stage, field, set }: ComparisonProps) {
         {by && (
           <p className={styles.note}>A line is the mean of the runs of a group, its band one standard deviation.</p>
         )}
-        <Suspense fallback={<Skeleton rows={4} height="25vh" label="Loading the curves" />}>
-          <CompareCharts key={shown} groups={groups} stage={shown} />
+        <Suspense fallback={<LoadingCurves />}>
+          {hasCharts ? <CompareCharts key={shown} groups={groups} stage={shown} /> : <LoadingCurves />}
         </Suspense>
       </section>
       <FrontierSection groups={groups} />
@@ -185,3 +186,6 @@ function Comparison({ jobs, stage, field, set }: ComparisonProps) {
     </div>
   );
 }
+
+/** It fills the screen. The sections below it then do not move on the screen when the charts come. */
+const LoadingCurves = () => <Skeleton rows={4} height="25vh" label="Loading the curves" />;

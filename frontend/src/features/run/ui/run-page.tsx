@@ -1,4 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
+import { useDeferredValue } from "react";
 import { useParams } from "react-router";
 import { Notice, PageError } from "@/components/notice";
 import { Skeleton } from "@/components/status";
@@ -37,6 +38,8 @@ function Run({ id }: { id: string }) {
   const job = query.data;
   const view = useRun(id, job !== undefined && hasEnded(job.status));
   const { stage, tab, chooseStage, chooseTab } = useChosen(job);
+  // The head is shown before the tabs are rendered, so that a phone can paint and react between the two.
+  const hasHead = useDeferredValue(job !== undefined, false);
 
   if (!job) {
     if (!query.isError) return <RunSkeleton />;
@@ -68,7 +71,7 @@ function Run({ id }: { id: string }) {
         <Findings job={job} log={view.run.log} loaded={view.loaded} />
       </div>
       <Seeds job={job} log={view.run.log} />
-      <RunTabs job={job} view={view} stages={stages} stage={stage} tab={tab} onTab={chooseTab} />
+      {hasHead && <RunTabs job={job} view={view} stages={stages} stage={stage} tab={tab} onTab={chooseTab} />}
     </>
   );
 }

@@ -1,5 +1,5 @@
-import { Suspense } from "react";
-import { loadable } from "@/components/loadable";
+import { Suspense, useDeferredValue } from "react";
+import { loadable, usePreloaded } from "@/components/loadable";
 import { ErrorNotice } from "@/components/notice";
 import { Skeleton } from "@/components/status";
 import { type Choice, Tabs } from "@/components/tabs";
@@ -14,8 +14,6 @@ import type { Job } from "@/lib/api/types";
 import { asStage, type Stage } from "@/lib/states";
 
 const ChartsTab = loadable(async () => (await import("@/features/run/ui/charts-tab")).ChartsTab);
-// The head of the page comes first, but the charts should be there with the data.
-void ChartsTab.preload();
 const EventsTab = loadable(async () => (await import("@/features/run/ui/events-tab")).EventsTab);
 const AboutTab = loadable(async () => (await import("@/features/run/ui/about-tab")).AboutTab);
 const CheckpointsTab = loadable(async () => (await import("@/features/run/ui/checkpoints-tab")).CheckpointsTab);
@@ -49,22 +47,25 @@ export function RunTabs(props: RunTabsProps) {
     { id: "about", label: "Notes" },
   ];
   const shown = tabs.some(({ id }) => id === tab) ? tab : "metrics";
+  // The head of the page comes first, but the charts should be there with the data. Deferred, they are rendered in small steps.
+  const hasCharts = usePreloaded(ChartsTab);
+  const isReady = useDeferredValue(props.view.loaded && (hasCharts || shown !== "metrics"));
   return (
     <Tabs tabs={tabs} value={shown} onChange={onTab} label="Views of this job">
       <Suspense fallback={<Skeleton rows={6} height="3rem" />}>
-        <Panel {...props} tab={shown} />
+        <Panel {...props} tab={shown} isReady={isReady} />
       </Suspense>
     </Tabs>
   );
 }
 
-function Panel({ job, view, stages, stage, tab }: RunTabsProps) {
+function Panel({ job, view, stages, stage, tab, isReady }: RunTabsProps & { isReady: boolean }) {
   if (tab === "spec") return <SpecTab job={job} />;
   if (tab === "logs") return <LogsTab job={job} />;
   if (tab === "machine") return <MachineTab job={job} />;
   if (tab === "about") return <AboutTab job={job} />;
   if (tab === "checkpoints") return <CheckpointsTab job={job} />;
-  if (!view.loaded) {
+  if (!isReady) {
     return view.error ? <ErrorNotice error={view.error} doing="load this run" /> : <Skeleton rows={6} height="3rem" />;
   }
   const { run } = view;
