@@ -1,4 +1,4 @@
-import { useSyncExternalStore } from "react";
+import { type PointerEvent, type ReactNode, useSyncExternalStore } from "react";
 import { CopyButton } from "@/components/button";
 import { absolute, ago } from "@/lib/format";
 import { visible } from "@/lib/visible";
@@ -32,13 +32,21 @@ export function CodeBlock({ code, label }: { code: string; label: string }) {
   );
 }
 
-export function TimeAgo({ time }: { time: string }) {
-  const now = useNow();
+/** A time in a few words. Its full date shows under the pointer, and is made then: the first one takes a phone 0.1 s. */
+export function Time({ at, children }: { at: string; children: ReactNode }) {
+  const name = ({ currentTarget }: PointerEvent<HTMLTimeElement>) => {
+    currentTarget.title = absolute(at);
+  };
   return (
-    <time dateTime={time} title={absolute(time)}>
-      {ago(time, now)}
+    <time dateTime={at} onPointerEnter={name}>
+      {children}
     </time>
   );
+}
+
+export function TimeAgo({ time }: { time: string }) {
+  const now = useNow();
+  return <Time at={time}>{ago(time, now)}</Time>;
 }
 
 let now = Date.now();

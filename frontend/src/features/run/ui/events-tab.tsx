@@ -1,6 +1,6 @@
 import { type ReactNode, useState } from "react";
 import { Button } from "@/components/button";
-import { Prose } from "@/components/text";
+import { Prose, Time } from "@/components/text";
 import { describe, figureNames, levelOf } from "@/features/run/model/describe";
 import {
   type EventFilter,
@@ -12,7 +12,7 @@ import {
 import { type LabelOf, useLabels } from "@/features/run/model/meanings";
 import { useAddress } from "@/lib/address";
 import type { JobEvent } from "@/lib/api/types";
-import { absolute, clock, count, day } from "@/lib/format";
+import { clock, count, day } from "@/lib/format";
 import { type Stage, stageLabel } from "@/lib/states";
 import styles from "./events.module.css";
 
@@ -103,9 +103,9 @@ function Select({ label, value, onChange, children }: SelectProps) {
 function Line({ event, labelOf }: { event: JobEvent; labelOf: LabelOf }) {
   return (
     <li className={styles[levelOf(event)]}>
-      <time dateTime={event.created_at} title={absolute(event.created_at)}>
+      <Time at={event.created_at}>
         {day(event.created_at)} {clock(event.created_at)}
-      </time>
+      </Time>
       <span className={styles.type}>{event.type.replaceAll("_", " ")}</span>
       <span className={styles.text} title={figureNames(event) || undefined}>
         <Prose text={describe(event, labelOf)} />

@@ -4,11 +4,12 @@ import { Button, buttonClass } from "@/components/button";
 import { Segmented } from "@/components/segmented";
 import { ErrorNotice } from "@/components/notice";
 import { Skeleton } from "@/components/status";
+import { Time } from "@/components/text";
 import { jobsKey } from "@/features/jobs/api";
 import { fetchLog, type LogFilter, type LogPage, MOST_LOG_LINES } from "@/features/run/api";
 import { useAddress } from "@/lib/address";
 import type { Job, LogLine } from "@/lib/api/types";
-import { absolute, bytes, clock, count, day } from "@/lib/format";
+import { bytes, clock, count, day } from "@/lib/format";
 import { visible } from "@/lib/visible";
 import styles from "./logs.module.css";
 
@@ -127,9 +128,7 @@ function Line({ line, before }: { line: LogLine; before: LogLine | undefined }) 
       )}
       {line.dropped_bytes > 0 && <p className={styles.heading}>{bytes(line.dropped_bytes)} of output are not stored</p>}
       <p className={`${styles.row} ${line.source === "worker" ? styles.worker : ""}`}>
-        <time dateTime={line.at} title={absolute(line.at)}>
-          {clock(line.at)}
-        </time>
+        <Time at={line.at}>{clock(line.at)}</Time>
         <span>{line.source === "worker" ? "worker" : line.rank ? `rank ${line.rank}` : ""}</span>
         <code>{visible(line.text)}</code>
       </p>

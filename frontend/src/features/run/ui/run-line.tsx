@@ -1,9 +1,9 @@
 import { Link } from "react-router";
 import { ProgressBar } from "@/components/status";
-import { TimeAgo, useNow } from "@/components/text";
+import { Time, TimeAgo, useNow } from "@/components/text";
 import { paths } from "@/lib/address";
 import type { Job } from "@/lib/api/types";
-import { absolute, clock, duration, percent } from "@/lib/format";
+import { clock, duration, percent } from "@/lib/format";
 import { hasEnded, stageLabel, statusTone } from "@/lib/states";
 import styles from "./run.module.css";
 
@@ -54,9 +54,9 @@ function ExpectedStart({ time }: { time: string }) {
   const seconds = (Date.parse(time) - useNow()) / 1000;
   if (seconds < 60) return <span>expected to start within a minute</span>;
   return (
-    <span title={absolute(time)}>
+    <Time at={time}>
       expected to start at {clock(time).slice(0, 5)}, in {duration(Math.round(seconds / 60) * 60)}
-    </span>
+    </Time>
   );
 }
 
