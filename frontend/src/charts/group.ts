@@ -95,7 +95,7 @@ function subscribe<Listener>(listeners: Set<Listener>, listener: Listener): () =
 }
 
 /** Time in a frame that may go into drawing. The charts that do not fit are drawn in the next frames. */
-const BUDGET_MS = 8;
+const BUDGET_MS = 4;
 
 /** Draws charts one after another, a few in each frame, so that no frame takes long however many charts there are. */
 class DrawQueue {

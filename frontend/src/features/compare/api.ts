@@ -4,8 +4,8 @@ import { jobsKey } from "@/features/jobs/api";
 import { answer, api } from "@/lib/api/client";
 import type { Stage } from "@/lib/states";
 
-/** Points of a line: a chart of this page is some hundred pixels wide. */
-const POINTS = 400;
+/** Points of a line, each with the extremes around it: a chart of this page is some hundred pixels wide. */
+const POINTS = 250;
 
 /** Metrics of one stage of a run, by name, in one request. They are fetched again while the run goes on. */
 export const curvesQuery = (id: string, stage: Stage, names: readonly string[], isRunning: boolean) =>
