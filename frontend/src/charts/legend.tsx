@@ -49,7 +49,11 @@ export function Legend({ plot, lines, unit, healthy, visible }: LegendProps) {
           </span>
         );
       })}
-      {shown.length < lines.length && <small>highest and lowest of {lines.length}</small>}
+      {shown.length < lines.length && (
+        <small title={`The highest and the lowest of ${lines.length} lines`}>
+          {shown.length} of {lines.length}
+        </small>
+      )}
       {drawn.outside > 0 && <small className={styles.note}>{count(drawn.outside, "point")} outside</small>}
       {drawn.scale !== settings.scale && (
         <small className={styles.note} title="Values at or below 0 have no logarithm.">

@@ -2,10 +2,26 @@ import { queryOptions } from "@tanstack/react-query";
 import { type Series, toSeries } from "@/charts/series";
 import { jobsKey } from "@/features/jobs/api";
 import { answer, api } from "@/lib/api/client";
+import type { MetricInfo } from "@/lib/api/types";
+import { EVALUATION_METRICS } from "@/lib/evaluations";
 import type { Stage } from "@/lib/states";
+
+type Metric = Pick<MetricInfo, "stage" | "name" | "label" | "unit" | "chart">;
 
 /** Points of a line, each with the extremes around it: a chart of this page is some hundred pixels wide. */
 const POINTS = 250;
+
+/** The metrics with a chart of their own, in the order of the charts. */
+export const chartedMetrics = (reference: readonly Metric[], stage: Stage): Metric[] =>
+  reference
+    .filter((one) => one.stage === stage && one.chart && !one.name.includes("<"))
+    .sort((a, b) => (a.chart?.order ?? 0) - (b.chart?.order ?? 0));
+
+/** The names of all that the page shows of a stage, so that its curves and its frontier are one request for each run. */
+export function curveNames(reference: readonly Metric[], stage: Stage): string[] {
+  const names = chartedMetrics(reference, stage).map(({ name }) => name);
+  return stage === "ppo" ? [...new Set([...names, ...EVALUATION_METRICS])] : names;
+}
 
 /** Metrics of one stage of a run, by name, in one request. They are fetched again while the run goes on. */
 export const curvesQuery = (id: string, stage: Stage, names: readonly string[], isRunning: boolean) =>

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { average } from "@/features/compare/model/average";
+import { average, withoutBand } from "@/features/compare/model/average";
 
 const series = (steps: number[], values: number[]) => ({ steps, values, min: null, max: null });
 
@@ -18,4 +18,10 @@ it("interpolates between the buckets of a long run", () =>
 it("is the run itself where there is one", () => {
   const one = series([1], [5]);
   expect(average([one, series([], [])])).toBe(one);
+});
+
+it("leaves out the band, as the same object each time", () => {
+  const one = { ...series([4], [5]), min: [1], max: [9], mean: [5], n: [4] };
+  expect(withoutBand(one)).toEqual({ steps: [4], values: [5], min: null, max: null, mean: [5], n: [4] });
+  expect(withoutBand(one)).toBe(withoutBand(one));
 });

@@ -26,6 +26,15 @@ export function average(runs: readonly Series[]): Series {
   return { steps, values, min, max };
 }
 
+const BARE = new WeakMap<Series, Series>();
+
+/** The same series without its band: the same object each time, so that its chart is not drawn again. */
+export function withoutBand(series: Series): Series {
+  const bare = BARE.get(series) ?? { ...series, min: null, max: null };
+  BARE.set(series, bare);
+  return bare;
+}
+
 function at({ steps, values: last, mean }: Series, step: number): number {
   const values = mean ?? last;
   const index = indexAtOrBefore(steps, step);

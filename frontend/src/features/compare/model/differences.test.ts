@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { differences, flattened, grouped } from "@/features/compare/model/differences";
+import { differences, flattened, grouped, looksOf } from "@/features/compare/model/differences";
 
 const run = (id: string, spec: object) => ({ id, name: id.toUpperCase(), spec });
 
@@ -30,6 +30,10 @@ describe("grouped", () => {
       ["lr 1", "ab"],
       ["lr 2", "c"],
     ]));
+  it("gives the runs of a group the colour of their line", () => {
+    const lookOf = looksOf(runs, grouped(runs, "lr"));
+    expect(runs.map(({ id }) => [lookOf(id).short, lookOf(id).colour])).toEqual([["A", 0], ["B", 0], ["C", 1]]); // prettier-ignore
+  });
   it("keeps each run alone without a field", () =>
     expect(grouped(runs, null).map(({ label }) => label)).toEqual(["A", "B", "C"]));
 });

@@ -1,4 +1,6 @@
+import { useMemo } from "react";
 import { shortNames } from "@/features/compare/model/names";
+import type { Job } from "@/lib/api/types";
 import { jobName } from "@/lib/states";
 
 /** A field in which the runs differ, with a text for each run. */
@@ -45,6 +47,29 @@ export interface Group<Run> {
   readonly runs: readonly Run[];
 }
 
+/** How a run appears beside the others. */
+export interface Look {
+  /** Its name in narrow places. */
+  readonly short: string;
+  /** Number of the colour of its line. */
+  readonly colour: number;
+}
+
+/** The look of each run, by its id: runs of a group have the colour of their line. */
+export function looksOf<Run extends { readonly id: string; readonly name: string }>(
+  runs: readonly Run[],
+  groups: readonly Group<Run>[],
+): (id: string) => Look {
+  const short = shortNames(runs);
+  const looks = new Map(
+    runs.map((run, index) => [
+      run.id,
+      { short: short[index] ?? run.id, colour: groups.findIndex((group) => group.runs.includes(run)) },
+    ]),
+  );
+  return (id) => looks.get(id) ?? { short: id, colour: 0 };
+}
+
 /** The runs with the same value of a field, by that value; without a field each run alone. */
 export function grouped<Run extends { readonly id: string; readonly name: string; readonly spec: object }>(
   runs: readonly Run[],
@@ -63,4 +88,14 @@ export function grouped<Run extends { readonly id: string; readonly name: string
     const label = `${field} ${value}`;
     return { key: value, label, short: `${field.split(".").at(-1) ?? field} ${value}`, runs: members };
   });
+}
+
+/** The fields in which the runs differ, and their groups by one of them, if it is one. */
+export function useComparison(jobs: readonly Job[], field: string | null) {
+  // The name of a run is the head of its column.
+  const found = useMemo(() => differences(jobs.map(({ spec }) => spec)).filter(({ path }) => path !== "name"), [jobs]);
+  const by = found.some(({ path }) => path === field) ? field : null;
+  const groups = useMemo(() => grouped(jobs, by), [jobs, by]);
+  const lookOf = useMemo(() => looksOf(jobs, groups), [jobs, groups]);
+  return { found, by, groups, lookOf };
 }

@@ -8,8 +8,8 @@ import { useChartView } from "@/charts/settings";
 import { ChartToolbar } from "@/charts/toolbar";
 import { ErrorNotice } from "@/components/notice";
 import { Skeleton } from "@/components/status";
-import { curvesQuery } from "@/features/compare/api";
-import { average } from "@/features/compare/model/average";
+import { chartedMetrics, curveNames, curvesQuery } from "@/features/compare/api";
+import { average, withoutBand } from "@/features/compare/model/average";
 import type { Group } from "@/features/compare/model/differences";
 import { metricReferenceQuery } from "@/features/run/api";
 import type { Job } from "@/lib/api/types";
@@ -24,12 +24,10 @@ interface CompareChartsProps {
 /** A chart for each metric of the stage that has one and that a run has measured, with a line for each group of runs. */
 export function CompareCharts({ groups, stage }: CompareChartsProps) {
   const { data } = useQuery(metricReferenceQuery);
-  const metrics = useMemo(() => {
-    const charted = (data ?? []).filter((one) => one.stage === stage && one.chart && !one.name.includes("<"));
-    return charted.sort((a, b) => (a.chart?.order ?? 0) - (b.chart?.order ?? 0));
-  }, [data, stage]);
+  const metrics = useMemo(() => chartedMetrics(data ?? [], stage), [data, stage]);
+  const names = useMemo(() => curveNames(data ?? [], stage), [data, stage]);
   if (!data) return <Loading />;
-  return <Curves groups={groups} stage={stage} metrics={metrics} />;
+  return <Curves groups={groups} stage={stage} metrics={metrics} names={names} />;
 }
 
 /** It fills the screen. The sections below it then do not move on the screen when the charts come. */
@@ -37,6 +35,8 @@ const Loading = () => <Skeleton rows={4} height="25vh" label="Loading the curves
 
 interface CurvesProps extends CompareChartsProps {
   metrics: readonly { readonly name: string; readonly label: string; readonly unit: string }[];
+  /** The metrics to fetch. */
+  names: readonly string[];
 }
 
 type Curve = UseQueryResult<ReadonlyMap<string, Series>>;
@@ -47,9 +47,8 @@ const combine = (results: readonly Curve[]) => ({
   isLoading: results.some((one) => one.isPending),
 });
 
-function Curves({ groups, stage, metrics }: CurvesProps) {
+function Curves({ groups, stage, metrics, names }: CurvesProps) {
   const [view, change] = useChartView();
-  const names = metrics.map(({ name }) => name);
   const runs = groups.flatMap((group) => group.runs);
   const { curves, error, isLoading } = useQueries({
     queries: runs.map((run) => curvesQuery(run.id, stage, names, !hasEnded(run.status))),
@@ -82,14 +81,18 @@ function Curves({ groups, stage, metrics }: CurvesProps) {
   );
 }
 
+/** The bands of more lines than these would hide the lines. */
+const MOST_BANDS = 8;
+
 /** A line for each group: the run itself, or the mean of several. `curves` are those of the runs of all groups, in order. */
 function linesOf(groups: readonly Group<Job>[], curves: readonly (Series | undefined)[]): ChartLine[] {
   let next = 0;
+  const shown = groups.length > MOST_BANDS ? withoutBand : (series: Series) => series;
   return groups.map((group, index) => ({
     key: group.key,
     label: group.short,
     title: group.label,
-    series: average(group.runs.map(() => curves[next++] ?? emptySeries)),
+    series: shown(average(group.runs.map(() => curves[next++] ?? emptySeries))),
     colour: index,
   }));
 }

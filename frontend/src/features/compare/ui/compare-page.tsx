@@ -1,4 +1,4 @@
-import { useQueries } from "@tanstack/react-query";
+import { useQueries, type UseQueryResult } from "@tanstack/react-query";
 import { Suspense, useDeferredValue, useMemo, useRef, useState } from "react";
 import { Link } from "react-router";
 import { lineSample } from "@/charts/palette";
@@ -8,7 +8,7 @@ import { ErrorNotice, Notice } from "@/components/notice";
 import { PageHeader } from "@/components/page-header";
 import { Segmented } from "@/components/segmented";
 import { Skeleton, StatusBadge } from "@/components/status";
-import { differences, grouped } from "@/features/compare/model/differences";
+import { useComparison } from "@/features/compare/model/differences";
 import { shortNames } from "@/features/compare/model/names";
 import { FrontierSection } from "@/features/compare/ui/frontier";
 import { DifferenceTable, FigureTable } from "@/features/compare/ui/tables";
@@ -26,7 +26,7 @@ const CompareCharts = loadable(async () => (await import("@/features/compare/ui/
 export function ComparePage() {
   const [params, setParams] = useAddress();
   const ids = [...new Set((params.get("runs") ?? "").split(",").filter(Boolean))];
-  const queries = useQueries({ queries: ids.map((id) => jobQuery(id)) });
+  const { found, failed, isLoading } = useQueries({ queries: ids.map((id) => jobQuery(id)), combine });
   const set = (name: string, value: string | null) =>
     setParams((before) => {
       const after = new URLSearchParams(before);
@@ -34,9 +34,9 @@ export function ComparePage() {
       else after.delete(name);
       return after;
     });
-  const jobs = queries.flatMap(({ data }) => data ?? []);
-  const names = shortNames(ids.map((id, index) => ({ id, name: queries[index]?.data?.name ?? id })));
-  const failed = queries.find(({ isError }) => isError);
+  const jobs = useMemo(() => found.filter((job) => job !== undefined), [found]);
+  const names = shortNames(ids.map((id, index) => ({ id, name: found[index]?.name ?? id })));
+  const comparison = useComparison(jobs, params.get("by"));
   // The head is shown before the sections are rendered, so that a phone can paint and react between the two.
   const isLoaded = jobs.length > 0 && jobs.length === ids.length;
   const isReady = useDeferredValue(isLoaded, false) && isLoaded;
@@ -44,7 +44,7 @@ export function ComparePage() {
   const chips = useRef<HTMLDivElement>(null);
   const [adding, setAdding] = useState(false);
   const [named, setNamed] = useState(false);
-  if (!named && !queries.some(({ isPending }) => isPending)) setNamed(true);
+  if (!named && !isLoading) setNamed(true);
   return (
     <>
       <PageHeader title="Compare runs" parent={{ to: paths.jobs, label: "Jobs" }} />
@@ -61,9 +61,9 @@ export function ComparePage() {
           <RunChip
             key={id}
             id={id}
-            job={queries[index]?.data}
+            job={found[index]}
             short={names[index] ?? id}
-            colour={index}
+            colour={isLoading ? index : comparison.lookOf(id).colour}
             onRemove={() => {
               chips.current?.focus(); // The button is about to go.
               set("runs", ids.filter((one) => one !== id).join(","));
@@ -83,10 +83,17 @@ export function ComparePage() {
       {failed?.error && <ErrorNotice error={failed.error} doing="load a run" onRetry={() => void failed.refetch()} />}
       {ids.length === 0 && <NoRuns />}
       {ids.length > 0 && !isReady && !failed && <Skeleton rows={6} height="2rem" label="Loading the runs" />}
-      {isReady && <Comparison jobs={jobs} stage={asStage(params.get("stage"))} field={params.get("by")} set={set} />}
+      {isReady && <Comparison {...comparison} jobs={jobs} stage={asStage(params.get("stage"))} set={set} />}
     </>
   );
 }
+
+const combine = (queries: readonly UseQueryResult<Job>[]) => ({
+  /** In the order of the ids. */
+  found: queries.map(({ data }) => data),
+  failed: queries.find(({ isError }) => isError),
+  isLoading: queries.some(({ isPending }) => isPending),
+});
 
 function NoRuns() {
   return (
@@ -122,19 +129,13 @@ function RunChip({ id, job, short, colour, onRemove }: RunChipProps) {
   );
 }
 
-interface ComparisonProps {
+interface ComparisonProps extends ReturnType<typeof useComparison> {
   jobs: readonly Job[];
   stage: Stage | undefined;
-  field: string | null;
   set: (name: string, value: string | null) => void;
 }
 
-function Comparison({ jobs, stage, field, set }: ComparisonProps) {
-  // The name of a run is the head of its column.
-  const found = useMemo(() => differences(jobs.map(({ spec }) => spec)).filter(({ path }) => path !== "name"), [jobs]);
-  const fields = found.map(({ path }) => path);
-  const by = fields.includes(field ?? "") ? field : null;
-  const groups = useMemo(() => grouped(jobs, by), [jobs, by]);
+function Comparison({ jobs, stage, found, by, groups, lookOf, set }: ComparisonProps) {
   const stages = STAGES.filter((one) => one !== "evaluation" && jobs.some(({ spec }) => spec.stages.includes(one)));
   const shown = stage && stages.includes(stage) ? stage : (stages.at(-1) ?? "ppo");
   // The figures come first, but the charts should be there with the curves. Deferred, they are rendered in small steps.
@@ -143,7 +144,7 @@ function Comparison({ jobs, stage, field, set }: ComparisonProps) {
     <div className={styles.sections}>
       <section aria-label="Final figures">
         <h2>Final figures</h2>
-        <FigureTable jobs={jobs} />
+        <FigureTable jobs={jobs} lookOf={lookOf} />
       </section>
       <section aria-label="Curves">
         <div className={styles.curves}>
@@ -160,7 +161,7 @@ function Comparison({ jobs, stage, field, set }: ComparisonProps) {
             Group by
             <select value={by ?? ""} onChange={(event) => set("by", event.target.value)}>
               <option value="">no field: one line per run</option>
-              {fields.map((path) => (
+              {found.map(({ path }) => (
                 <option key={path}>{path}</option>
               ))}
             </select>
@@ -173,12 +174,12 @@ function Comparison({ jobs, stage, field, set }: ComparisonProps) {
           {hasCharts ? <CompareCharts key={shown} groups={groups} stage={shown} /> : <LoadingCurves />}
         </Suspense>
       </section>
-      <FrontierSection groups={groups} />
-      <WinRateMatrix jobs={jobs} />
+      <FrontierSection groups={groups} stage={shown} />
+      <WinRateMatrix jobs={jobs} lookOf={lookOf} />
       <section aria-label="Differences of the specs">
         <h2>Differences of the specs</h2>
         {found.length ? (
-          <DifferenceTable found={found} jobs={jobs} />
+          <DifferenceTable found={found} jobs={jobs} lookOf={lookOf} />
         ) : (
           <p className={styles.note}>{jobs.length > 1 ? "The specs are the same." : "Add a second run."}</p>
         )}

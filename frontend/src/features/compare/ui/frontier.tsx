@@ -1,12 +1,13 @@
-import { useQueries } from "@tanstack/react-query";
+import { useQueries, useQuery } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
 import { Link } from "react-router";
 import type { FrontierPlace } from "@/charts/frontier";
 import { FrontierPlot } from "@/charts/frontier-plot";
 import { lineSample } from "@/charts/palette";
 import { Table } from "@/components/table";
-import { curvesQuery } from "@/features/compare/api";
+import { curveNames, curvesQuery } from "@/features/compare/api";
 import type { Group } from "@/features/compare/model/differences";
+import { metricReferenceQuery } from "@/features/run/api";
 import { paths } from "@/lib/address";
 import type { Job } from "@/lib/api/types";
 import {
@@ -18,7 +19,7 @@ import {
   panelsOf,
 } from "@/lib/evaluations";
 import { measured, percent } from "@/lib/format";
-import { hasEnded } from "@/lib/states";
+import { hasEnded, type Stage } from "@/lib/states";
 import styles from "./compare.module.css";
 
 interface Frontier {
@@ -29,13 +30,22 @@ interface Frontier {
   readonly best: Evaluation | null;
 }
 
+interface FrontierProps {
+  groups: readonly Group<Job>[];
+  /** The stage whose curves are shown. */
+  stage: Stage;
+}
+
 /** Score, judge and win rate of the runs over √KL to their start. Nothing is shown without two evaluations of PPO. */
-export function FrontierSection({ groups }: { groups: readonly Group<Job>[] }) {
+export function FrontierSection({ groups, stage }: FrontierProps) {
+  const { data: reference } = useQuery(metricReferenceQuery);
+  // The evaluations are among the curves of PPO, which are fetched where they are shown.
+  const names = stage === "ppo" ? curveNames(reference ?? [], stage) : EVALUATION_METRICS;
   const runs = useMemo(() => groups.flatMap((group) => group.runs), [groups]);
   const curves = useQueries({
     queries: runs.map((run) => ({
-      ...curvesQuery(run.id, "ppo", EVALUATION_METRICS, !hasEnded(run.status)),
-      enabled: run.spec.stages.includes("ppo"),
+      ...curvesQuery(run.id, "ppo", names, !hasEnded(run.status)),
+      enabled: reference !== undefined && run.spec.stages.includes("ppo"),
     })),
     combine: (results) => results.map(({ data }) => data),
   });
@@ -115,7 +125,7 @@ function ReadOut({ found, at, onPoint }: ReadOutProps) {
       >
         {found.map(({ group }, index) => (
           <option key={group.key} value={index}>
-            {group.label}
+            {group.short}
           </option>
         ))}
       </select>
@@ -157,8 +167,8 @@ function BestTable({ found, onLine }: { found: readonly Frontier[]; onLine: (lin
           <th scope="row">
             <span className={styles.name}>
               <i style={{ background: lineSample(colour) }} aria-hidden />
-              {group.runs.length === 1 ? (
-                <Link to={`${paths.job(group.key)}?stage=ppo&tab=over-optimisation`}>{group.label}</Link>
+              {group.runs[0] && group.runs.length === 1 ? (
+                <Link to={`${paths.job(group.runs[0].id)}?stage=ppo&tab=over-optimisation`}>{group.label}</Link>
               ) : (
                 group.label
               )}

@@ -1,7 +1,7 @@
 import { Link } from "react-router";
 import { lineSample } from "@/charts/palette";
 import { Table } from "@/components/table";
-import type { Difference } from "@/features/compare/model/differences";
+import type { Difference, Look } from "@/features/compare/model/differences";
 import { bestOf, FIGURES } from "@/features/compare/model/figures";
 import { paths } from "@/lib/address";
 import type { Job } from "@/lib/api/types";
@@ -9,8 +9,13 @@ import { NO_VALUE } from "@/lib/format";
 import { jobName } from "@/lib/states";
 import styles from "./compare.module.css";
 
+export interface RunsProps {
+  jobs: readonly Job[];
+  lookOf: (id: string) => Look;
+}
+
 /** The results of the runs, one line each; the best of each figure is marked. */
-export function FigureTable({ jobs }: { jobs: readonly Job[] }) {
+export function FigureTable({ jobs, lookOf }: RunsProps) {
   const figures = FIGURES.filter((figure) => jobs.some((job) => figure.value(job) !== null));
   if (!figures.length) return <p className={styles.note}>No run has ended with an evaluation yet.</p>;
   const best = figures.map((figure) => bestOf(figure, jobs));
@@ -25,7 +30,7 @@ export function FigureTable({ jobs }: { jobs: readonly Job[] }) {
       {jobs.map((job, index) => (
         <tr key={job.id}>
           <th scope="row">
-            <RunName job={job} colour={index} />
+            <RunName job={job} colour={lookOf(job.id).colour} />
           </th>
           {figures.map((figure, column) => {
             const value = figure.value(job);
@@ -43,22 +48,29 @@ export function FigureTable({ jobs }: { jobs: readonly Job[] }) {
   );
 }
 
-export function RunName({ job, colour }: { job: Job; colour: number }) {
+interface RunNameProps {
+  job: Job;
+  colour: number;
+  /** In place of the full name, which is the title then. */
+  short?: string;
+}
+
+export function RunName({ job, colour, short = jobName(job) }: RunNameProps) {
   return (
     <span className={styles.name}>
       <i style={{ background: lineSample(colour) }} aria-hidden />
       <Link to={paths.job(job.id)} title={jobName(job)}>
-        {jobName(job)}
+        {short}
       </Link>
     </span>
   );
 }
 
 /** The fields in which the specs differ. */
-export function DifferenceTable({ found, jobs }: { found: readonly Difference[]; jobs: readonly Job[] }) {
-  const heads = jobs.map((job, index) => (
+export function DifferenceTable({ found, jobs, lookOf }: RunsProps & { found: readonly Difference[] }) {
+  const heads = jobs.map((job) => (
     <th scope="col" key={job.id}>
-      <RunName job={job} colour={index} />
+      <RunName job={job} {...lookOf(job.id)} />
     </th>
   ));
   return (

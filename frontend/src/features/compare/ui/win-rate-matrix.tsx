@@ -1,23 +1,41 @@
 import { useQueries } from "@tanstack/react-query";
+import { useEffect, useRef, useState } from "react";
+import { useVisible } from "@/charts/group";
 import { Table } from "@/components/table";
 import { evaluationQuery } from "@/features/compare/api";
 import { winRates } from "@/features/compare/model/win-rates";
-import { RunName } from "@/features/compare/ui/tables";
-import type { Job } from "@/lib/api/types";
+import { RunName, type RunsProps } from "@/features/compare/ui/tables";
 import { NO_VALUE, percent } from "@/lib/format";
 import styles from "./compare.module.css";
 
 /** Judged runs against each other, on the prompts that they share. Nothing is shown without two of them. */
-export function WinRateMatrix({ jobs }: { jobs: readonly Job[] }) {
+export function WinRateMatrix({ jobs, lookOf }: RunsProps) {
   const judged = jobs.filter(({ summary }) => summary?.judge_after !== undefined);
+  const [near, setNear] = useState(false);
+  if (judged.length < 2) return null;
+  // The completions of each run are a request of their own.
+  return near ? <Matrix jobs={judged} lookOf={lookOf} /> : <NearScreen onNear={() => setNear(true)} />;
+}
+
+/** Calls back once, when it comes near the screen. */
+function NearScreen({ onNear }: { onNear: () => void }) {
+  const box = useRef<HTMLDivElement>(null);
+  const visible = useVisible(box);
+  useEffect(() => {
+    if (visible) onNear();
+  }, [visible, onNear]);
+  return <div ref={box} />;
+}
+
+function Matrix({ jobs: judged, lookOf }: RunsProps) {
   const queries = useQueries({ queries: judged.map(({ id }) => evaluationQuery(id)) });
-  if (judged.length < 2 || queries.some(({ data }) => !data)) return null;
+  if (queries.some(({ data }) => !data)) return null;
   const rates = winRates(queries.map(({ data }) => data ?? []));
   const prompts = Math.max(0, ...rates.flat().map((rate) => rate?.prompts ?? 0));
   if (!prompts) return null;
   const heads = judged.map((job) => (
     <th scope="col" key={job.id}>
-      <RunName job={job} colour={jobs.indexOf(job)} />
+      <RunName job={job} {...lookOf(job.id)} />
     </th>
   ));
   return (
@@ -31,7 +49,7 @@ export function WinRateMatrix({ jobs }: { jobs: readonly Job[] }) {
         {judged.map((job, row) => (
           <tr key={job.id}>
             <th scope="row">
-              <RunName job={job} colour={jobs.indexOf(job)} />
+              <RunName job={job} {...lookOf(job.id)} />
             </th>
             {rates[row]?.map((rate, column) => (
               <td
