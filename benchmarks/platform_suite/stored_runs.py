@@ -1,7 +1,8 @@
 """Jobs and runs in the database of a measurement, without a trainer."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from sqlalchemy.orm import Session
 
@@ -12,7 +13,8 @@ from core.jobs.events import append_events
 from core.jobs.state import write_first_status
 from core.models import Job
 from core.models.base import new_id
-from trainer.events import Metrics, RunStarted, StagePlan, StageStarted
+from core.models.jobs import JobStatus
+from trainer.events import Metrics, RunStarted, Sample, Samples, StagePlan, StageStarted
 from trainer.metrics import METRICS
 from trainer.spec import JobSpec
 
@@ -24,13 +26,13 @@ CHART_NAMES = (
 """Eight metrics of PPO: one screen of charts."""
 
 
-def queued_job(session: Session, owner_id: str) -> Job:
+def queued_job(session: Session, owner_id: str, given: Mapping[str, Any] = _SPEC) -> Job:
     """A queued job with a complete spec, stored without the checks of a submission."""
-    spec = JobSpec.model_validate(_SPEC).model_dump(mode="json")
+    spec = JobSpec.model_validate(given).model_dump(mode="json")
     job = Job(
         id=new_id("job"),
         owner_id=owner_id,
-        name="benchmark",
+        name=spec["name"] or "benchmark",
         spec=spec,
         priority=0,
         attempt=0,
@@ -43,13 +45,42 @@ def queued_job(session: Session, owner_id: str) -> Job:
 
 def running_job(session: Session, owner_id: str, total_steps: int) -> Claim:
     """A job that a worker has claimed and whose PPO stage has started. No other job may be queued."""
-    job = queued_job(session, owner_id)
+    return _started(session, queued_job(session, owner_id), total_steps)
+
+
+def _started(session: Session, job: Job, total_steps: int) -> Claim:
     claim = attempts.claim(session, "wrk_benchmark")
     assert claim is not None and claim.job_id == job.id
     plan = [StagePlan(stage="ppo", total_steps=total_steps)]
     started = RunStarted(stages=plan, device="cpu", threads=1, versions={})
     append_events(session, job.id, claim.attempt, [started, StageStarted(stage="ppo", total_steps=total_steps)])
     return claim
+
+
+EVALUATED_STEPS, PROMPTS = 3, 8
+
+
+def compared_run(session: Session, owner_id: str, kl: float, seed: int) -> str:
+    """The id of an ended run of PPO with three evaluations and judged completions. No other job may be queued.
+
+    Its name and spec contain the KL coefficient and the seed, and its figures follow from them.
+    """
+    name = f"Helpful assistant: KL coefficient {kl}, seed {seed}"
+    spec = _SPEC | {"name": name, "seed": seed, "ppo": {"kl": {"coef": kl}}}
+    job = queued_job(session, owner_id, spec)
+    claim = _started(session, job, EVALUATED_STEPS)
+    events = [_evaluated(step, math.sqrt(step) * (1 - kl) + seed / 10) for step in range(1, EVALUATED_STEPS + 1)]
+    rows = [Sample(prompt=f"Question {one}", response="", held_out=True, judge=seed - kl) for one in range(PROMPTS)]
+    append_events(session, job.id, claim.attempt, [*events, Samples(stage="evaluation", step=0, rows=rows)])
+    summary = {"win_rate": 0.9 - kl, "judge_after": seed - kl, "kl": 1 / (1 + kl)}
+    attempts.finish(session, job.id, claim.attempt, JobStatus.SUCCEEDED, "The run has ended.", summary=summary)
+    return job.id
+
+
+def _evaluated(step: int, sqrt_kl: float) -> Metrics:
+    evaluated = {"eval/sqrt_kl": sqrt_kl, "eval/score": 2 * sqrt_kl, "eval/win_rate": 0.5 + sqrt_kl / 10}
+    values = {"objective/scores": sqrt_kl, "objective/kl": sqrt_kl**2} | evaluated
+    return Metrics(stage="ppo", step=step, total_steps=EVALUATED_STEPS, values=values)
 
 
 def metric_names(count: int) -> list[str]:

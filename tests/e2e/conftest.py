@@ -8,10 +8,16 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect, sync_playwright
+from sqlalchemy import select
 
 from benchmarks.browser import chromium
+from benchmarks.platform_suite.stored_runs import compared_run
 from client.local.folder import DataFolder
+from client.local.services import postgres
 from client.sdk import Client
+from core.db import session_scope
+from core.models import ApiKey
+from core.settings import get_settings
 from tests.client.conftest import Up, running_up
 from tests.waiting import eventually
 
@@ -38,6 +44,8 @@ UNUSED_FEATURES = (
     "PreconnectToSearch",
 )
 
+KL_COEFFICIENTS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.8)
+
 NewPage = Callable[..., Page]
 Submit = Callable[..., str]
 
@@ -58,6 +66,23 @@ def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
 def client(platform: Up) -> Iterator[Client]:
     with platform.client() as client:
         yield client
+
+
+@pytest.fixture
+def stored_runs(platform: Up, client: Client, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """Ids of 40 ended runs: eight KL coefficients with five seeds each. No trainer made them."""
+    folder = DataFolder(platform.folder)
+    monkeypatch.setenv("DATABASE_URL", f"postgresql+psycopg://{postgres(folder).url.partition('://')[2]}")
+    monkeypatch.setenv("REDIS_URL", "redis://127.0.0.1:1")  # no page follows these runs
+    get_settings.cache_clear()
+    with session_scope() as session:
+        owner_id = session.scalars(select(ApiKey.owner_id)).first()
+        assert owner_id is not None
+        runs = [compared_run(session, owner_id, kl, seed) for kl in KL_COEFFICIENTS for seed in range(5)]
+    yield runs
+    for run in runs:
+        client.delete_job(run)
+    get_settings.cache_clear()
 
 
 @pytest.fixture(scope="package")

@@ -5,8 +5,8 @@ import re
 from playwright.sync_api import Page, expect
 
 from client.sdk import Client
-from tests.e2e.axe import violations
-from tests.e2e.conftest import NewPage, Submit
+from tests.e2e.axe import unseen, violations
+from tests.e2e.conftest import KL_COEFFICIENTS, NewPage, Submit
 from tests.waiting import eventually
 
 
@@ -73,7 +73,7 @@ def _press(page: Page, *keys: str) -> None:
 
 
 def test_compared_runs_show_figures_and_differences(
-    new_page: NewPage, client: Client, finished_job: str, submit_ppo: Submit
+    new_page: NewPage, client: Client, finished_job: str, submit_ppo: Submit, stored_runs: list[str]
 ) -> None:
     other = submit_ppo(steps=1)
     eventually(lambda: client.get_job(other)["status"] == "succeeded", 120)
@@ -91,3 +91,34 @@ def test_compared_runs_show_figures_and_differences(
     page.get_by_role("button", name="Remove").first.click()
     expect(figures.locator("tbody tr")).to_have_count(1)
     expect(page.get_by_role("group", name="Runs")).to_be_focused()
+    _compares_forty_runs(page, stored_runs)
+
+
+def _compares_forty_runs(page: Page, runs: list[str]) -> None:
+    """Each has a name in the tables and on the frontier, and the first column of a wide table stays in view."""
+    page.goto(f"/compare?runs={','.join(runs)}")
+    chart = page.get_by_role("article", name="Score", exact=True)
+    expect(chart.locator("b[data-value]")).to_have_count(2)  # the highest and the lowest
+    expect(chart).to_contain_text("…0.005, seed 4")
+    expect(chart).to_contain_text("2 of 40")
+    frontier = page.get_by_role("region", name="Frontier of score and KL")
+    expect(frontier.get_by_label("Run", exact=True).locator("option")).to_have_text(
+        [f"…{kl}, seed {seed}" for kl in KL_COEFFICIENTS for seed in range(5)]
+    )
+    expect(frontier.locator("figure").first.locator("g[data-line]")).to_have_count(40)
+    frontier.scroll_into_view_if_needed()
+    matrix = page.get_by_role("table", name="Win rates")
+    expect(matrix.locator("tbody tr")).to_have_count(40)
+    expect(matrix.get_by_role("row").nth(1)).to_contain_text("…0.005, seed 0")
+    differences = page.get_by_role("table", name="Differences of the specs")
+    expect(differences.locator("tbody tr")).to_have_count(2)
+    field = differences.get_by_role("rowheader", name="ppo.kl.coef")
+    differences.get_by_role("columnheader").last.scroll_into_view_if_needed()
+    expect(field).to_be_in_viewport(ratio=1)
+    page.get_by_label("Group by").select_option("ppo.kl.coef")
+    expect(chart.locator("b[data-value]")).to_have_count(8)
+    expect(chart).to_contain_text("coef 0.005")
+    assert violations(page) == []
+    for width in (390, 1280, 2560):
+        page.set_viewport_size({"width": width, "height": 844})
+        assert unseen(page) == [], width
