@@ -104,6 +104,18 @@ def test_the_read_out_is_the_drawn_point(new_page: NewPage, finished_job: str, c
     places = charts.evaluate_all(CROSSHAIRS)
     assert len(places) > 3 and places == pytest.approx([0.5] * len(places), abs=0.01)
 
+    page.mouse.move(0, 0)
+    slider = page.get_by_role("slider", name=re.compile("^Loss:"))
+    for key in ("Home", "ArrowRight", "+", "+", "ArrowRight"):
+        slider.press(key)
+    page.wait_for_url(re.compile("view="))
+    chosen = position.get_attribute("data-position") or ""
+    for key, view in (("Shift+ArrowRight", "view="), ("Escape", r"smooth=0\.9$")):
+        before = page.url
+        slider.press(key)
+        page.wait_for_url(lambda url, view=view, before=before: url != before and re.search(view, url) is not None)
+        expect(position).to_have_attribute("data-position", chosen)
+
 
 def test_a_user_arranges_and_saves_charts(new_page: NewPage, finished_job: str, client: Client) -> None:
     page = new_page()

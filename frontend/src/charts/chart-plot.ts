@@ -36,6 +36,7 @@ export class ChartPlot {
   private host: HTMLElement | null = null;
   private plot: uPlot | null = null;
   private built = "";
+  private isDrawing = false;
   private prepared: readonly unknown[] = [];
   private drawn = NOTHING;
   private release: (() => void) | null = null;
@@ -105,6 +106,7 @@ export class ChartPlot {
     if (!input || !host?.clientWidth) return;
     const { chart, scale } = this.prepare(input);
     const key = keyOf(input, chart, scale);
+    this.isDrawing = true;
     if (!this.plot || key !== this.built) {
       this.plot?.destroy();
       this.plot = this.create(input, host, chart, scale);
@@ -118,6 +120,7 @@ export class ChartPlot {
       if (plot.data !== chart.data) plot.setData(chart.data as AlignedData, false);
       plot.setScale("x", { min: from, max: to });
     });
+    this.isDrawing = false;
     this.follow();
     this.set({ chart, scale, outside: input.shared.settings.clip ? pointsOutside(plot, chart) : 0 });
   };
@@ -148,14 +151,17 @@ export class ChartPlot {
 
   /** The pointer is over this chart: the others follow. */
   private readonly lead = (plot: uPlot): void => {
+    if (this.isDrawing && !this.group.followsPointer()) return;
     const { left } = plot.cursor;
-    this.group.setCursor(left === undefined || left < 0 ? null : plot.posToVal(left, "x"));
+    this.group.setCursor(left === undefined || left < 0 ? null : plot.posToVal(left, "x"), true);
   };
 
   private readonly follow = (): void => {
     if (!this.plot) return;
     const position = this.group.getCursor();
-    const left = position === null ? -10 : this.plot.valToPos(position, "x");
+    const { from, to } = this.group.getRange();
+    const isShown = position !== null && position >= from && position <= to;
+    const left = isShown ? this.plot.valToPos(position, "x") : -10;
     if (Math.abs(left - (this.plot.cursor.left ?? -10)) < 0.5) return;
     this.plot.setCursor({ left, top: left < 0 ? -10 : 1 }, false);
   };

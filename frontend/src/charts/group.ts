@@ -10,6 +10,7 @@ import type { ScaleKind } from "@/charts/y-scale";
  */
 export class ChartGroup {
   private position: number | null = null;
+  private isPointed = false;
   private view: Range | null = null;
   private span: Range = { from: 0, to: 1 };
   private readonly cursorListeners = new Set<() => void>();
@@ -21,13 +22,17 @@ export class ChartGroup {
   /** The position under the pointer; null when it is over no chart. */
   getCursor = (): number | null => this.position;
 
-  setCursor = (position: number | null): void => {
+  /** Moves the crosshair. One under the pointer stays there when the shown part changes, any other at its position. */
+  setCursor = (position: number | null, isPointed = false): void => {
+    this.isPointed = isPointed;
     if (position === this.position) return;
     this.position = position;
     this.cursorListeners.forEach((listener) => listener());
   };
 
   onCursor = (listener: () => void): (() => void) => subscribe(this.cursorListeners, listener);
+
+  followsPointer = (): boolean => this.isPointed;
 
   getRange = (): Range => this.view ?? this.span;
 
