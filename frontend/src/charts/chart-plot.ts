@@ -1,24 +1,14 @@
 import uPlot, { type AlignedData } from "uplot";
-import { type ChartData, type ChartLine, shapeOf, toColumns } from "@/charts/columns";
+import { type ChartData, toColumns } from "@/charts/columns";
 import type { Exported } from "@/charts/export";
-import type { ChartGroup, ChartsShared } from "@/charts/group";
-import type { Healthy } from "@/charts/healthy";
+import type { ChartGroup } from "@/charts/group";
 import { markText } from "@/charts/marks";
 import { readPalette } from "@/charts/palette";
 import { pressed, selected } from "@/charts/pointer";
+import { inputsOf, keyOf, partsOf, type PlotInput, same } from "@/charts/plot-input";
 import { plotOptions } from "@/charts/plot-options";
 import { nearest } from "@/charts/readout";
 import { drawnScale, numbersOf, pointsOutside, type ScaleKind } from "@/charts/y-scale";
-
-export interface PlotInput {
-  readonly lines: readonly ChartLine[];
-  readonly unit: string;
-  readonly healthy: Healthy | null;
-  readonly height: number;
-  readonly shared: ChartsShared;
-  /** Changes when the colours do. */
-  readonly scheme: string;
-}
 
 /** The result of a drawing, for the legend. */
 export interface Drawn {
@@ -183,22 +173,6 @@ export class ChartPlot {
     this.drawn = drawn;
     this.listeners.forEach((listener) => listener());
   }
-}
-
-const same = (a: readonly unknown[], b: readonly unknown[]): boolean =>
-  a.length === b.length && a.every((one, index) => one === b[index]);
-
-const inputsOf = ({ lines, shared, unit, healthy, height, scheme }: PlotInput): unknown[] => [
-  ...[shared, unit, healthy?.join(), height, scheme],
-  ...lines.flatMap((line) => [...partsOf(line), line.right, line.colour, line.dashed]),
-];
-
-const partsOf = ({ key, series, along }: ChartLine) => [key, series, along];
-
-function keyOf({ lines, unit, healthy, shared, scheme }: PlotInput, chart: ChartData, scale: ScaleKind): string {
-  const looks = lines.map(({ key, right, colour, dashed }) => `${key} ${right} ${colour} ${dashed}`);
-  const { axis, clip } = shared.settings;
-  return [shapeOf(chart.columns), ...looks, unit, healthy?.join(), axis, clip, scheme, scale].join("\n");
 }
 
 function* valuesOn({ columns, data }: ChartData, wanted: ScaleKind): Iterable<number> {

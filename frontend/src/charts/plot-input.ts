@@ -1,0 +1,33 @@
+import { type ChartData, type ChartLine, shapeOf } from "@/charts/columns";
+import type { ChartsShared } from "@/charts/group";
+import type { Healthy } from "@/charts/healthy";
+import type { ScaleKind } from "@/charts/y-scale";
+
+/** What a plot shows. */
+export interface PlotInput {
+  readonly lines: readonly ChartLine[];
+  readonly unit: string;
+  readonly healthy: Healthy | null;
+  readonly height: number;
+  readonly shared: ChartsShared;
+  /** Changes when the colours do. */
+  readonly scheme: string;
+}
+
+export const same = (a: readonly unknown[], b: readonly unknown[]): boolean =>
+  a.length === b.length && a.every((one, index) => one === b[index]);
+
+/** What a drawing depends on. */
+export const inputsOf = ({ lines, shared, unit, healthy, height, scheme }: PlotInput): unknown[] => [
+  ...[shared, unit, healthy?.join(), height, scheme],
+  ...lines.flatMap((line) => [...partsOf(line), line.right, line.colour, line.dashed]),
+];
+
+export const partsOf = ({ key, series, along }: ChartLine) => [key, series, along];
+
+/** Names what the plot is built for. Another key needs a new plot; other data are only fed to it. */
+export function keyOf({ lines, unit, healthy, shared, scheme }: PlotInput, chart: ChartData, scale: ScaleKind): string {
+  const looks = lines.map(({ key, right, colour, dashed }) => `${key} ${right} ${colour} ${dashed}`);
+  const { axis, clip } = shared.settings;
+  return [shapeOf(chart.columns), ...looks, unit, healthy?.join(), axis, clip, scheme, scale].join("\n");
+}
