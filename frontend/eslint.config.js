@@ -18,11 +18,12 @@ const uses = {
   jobs: ["job-actions"],
   run: ["completions", "jobs", "job-actions"],
   compare: ["jobs", "run"],
+  groups: ["run"],
   workers: ["auth"],
 };
 
-// The primitive library stays replaceable: only components/ imports it.
-const PRIMITIVES = { group: ["@ariakit/*"], message: "Use a component of @/components." };
+// The libraries of the primitives and tables stay replaceable: only components/ imports them.
+const PRIMITIVES = { group: ["@ariakit/*", "@tanstack/react-table"], message: "Use a component of @/components." };
 
 const closed = (folder, forbidden) => ({
   files: [`src/${folder}/**/*.{ts,tsx}`],

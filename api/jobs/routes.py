@@ -59,8 +59,8 @@ from trainer.spec import JobSpec
 router = APIRouter(prefix="/jobs", tags=["Jobs"], route_class=StrictRoute)
 _SORT = (
     "Order of the list: a name, with `-` in front for descending. Jobs without a value come last, and equal ones newest "
-    "first. `status` follows the life of a job, `reward` is the score in PPO, and `duration` counts until now for a job "
-    "that has not ended. The values of running jobs change, so a later page may miss or repeat a job."
+    "first. `status` follows the life of a job. `reward` is the score in PPO, and `judge` is that of the held-out comparison. "
+    "`duration` counts until now for a job that has not ended. The values of running jobs change, so a later page may miss or repeat a job."
 )
 _TEXT = "Only jobs with these words. Each is the beginning of a word of the name, notes or tags, or of the id."
 

@@ -3,7 +3,20 @@
 from datetime import datetime
 from typing import Any, Literal
 
-from sqlalchemy import ColumnElement, Select, SQLColumnExpression, and_, case, func, or_, select, tuple_
+from sqlalchemy import (
+    ColumnElement,
+    Double,
+    Select,
+    SQLColumnExpression,
+    Text,
+    and_,
+    case,
+    cast,
+    func,
+    or_,
+    select,
+    tuple_,
+)
 from sqlalchemy.orm import Session
 
 from core.models import Job, JobAttempt, JobGroup, JobGroupMember
@@ -18,8 +31,10 @@ JobSort = Literal[
     "reward", "-reward",
     "kl", "-kl",
     "win_rate", "-win_rate",
+    "judge", "-judge",
     "group", "-group",
     "created", "-created",
+    "ended", "-ended",
     "duration", "-duration",
     "gpu_hours", "-gpu_hours",
     "submitted_by", "-submitted_by",
@@ -28,8 +43,9 @@ JobSort = Literal[
 
 
 def _group() -> SQLColumnExpression[Any]:
-    """The name of the group in lower case, with the id, so that groups of one name stay apart."""
-    group = select(func.lower(JobGroup.name) + " " + JobGroup.id).join(JobGroupMember)
+    """The name of the group in lower case, its id, so that groups of one name stay apart, and the job's number."""
+    number = func.lpad(cast(JobGroupMember.number, Text), 9, "0")
+    group = select(func.lower(JobGroup.name) + " " + JobGroup.id + " " + number).join(JobGroupMember)
     return group.where(JobGroupMember.job_id == Job.id).scalar_subquery()
 
 
@@ -44,8 +60,10 @@ _VALUES: dict[str, SQLColumnExpression[Any]] = {
     "reward": Job.reward,
     "kl": Job.kl,
     "win_rate": Job.win_rate,
+    "judge": cast(Job.summary["judge_after"].astext, Double),
     "group": _group(),
     "created": Job.created_at,
+    "ended": Job.finished_at,
     "duration": func.coalesce(Job.finished_at, func.now()) - Job.started_at,
     "gpu_hours": func.coalesce(select(GPU_HOURS).where(JobAttempt.job_id == Job.id).scalar_subquery(), 0),
     "submitted_by": func.lower(Job.submitted_by),

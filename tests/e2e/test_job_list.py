@@ -31,7 +31,31 @@ def test_job_list_filters_tags_and_selects(new_page: NewPage, client: Client, fi
     _archives_and_deletes(page, client, finished_job)
     _keeps_views(page, client)
     _shows_groups(page, client, finished_job)
+    _sorts_and_moves_columns(page, client)
     _shows_templates(page, client)
+
+
+def _sorts_and_moves_columns(page: Page, client: Client) -> None:
+    """The server sorts. A shift-click selects a range. The columns are moved by keyboard."""
+    names = [job["name"] for job in client.list_jobs(sort="-name")]
+    page.goto("/?sort=-name")
+    head = page.get_by_role("columnheader", name="Job", exact=True)
+    expect(head).to_have_attribute("aria-sort", "descending")
+    links = page.locator("tbody a[href^='/jobs/']")
+    expect(links).to_have_text(names)
+    head.get_by_role("button").click()
+    expect(page).to_have_url(f"{client.url}/")
+    expect(links).to_have_text([job["name"] for job in client.list_jobs()])
+    boxes = page.locator("tbody").get_by_role("checkbox")
+    boxes.first.check()
+    boxes.last.click(modifiers=["Shift"])
+    expect(page.get_by_role("status").filter(has_text=f"{len(names)} job")).to_be_visible()
+    page.get_by_role("button", name="Select none").click()
+    page.get_by_role("button", name="Columns").click()
+    page.get_by_role("button", name="Move Status down").press("Enter")
+    expect(page.get_by_role("button", name="Move Status down")).to_be_focused()
+    page.keyboard.press("Escape")
+    assert page.locator("thead th").all_inner_texts().index("Status") == 3
 
 
 def _keeps_views(page: Page, client: Client) -> None:
@@ -40,9 +64,13 @@ def _keeps_views(page: Page, client: Client) -> None:
     page.get_by_label("Name of the view").fill("Firsts")
     page.get_by_role("button", name="Save").click()
     page.goto("/")
-    page.get_by_role("button", name="Views").click()
+    views = page.get_by_role("button", name="Views")
+    views.click()
     page.get_by_role("button", name="Firsts", exact=True).click()
     expect(page).to_have_url(f"{client.url}/?tag=first")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    expect(views).to_be_focused()
+    views.click()
     page.get_by_role("button", name="Delete the view Firsts").press("Enter")
     expect(page.get_by_label("Name of the view")).to_be_focused()
 

@@ -15,7 +15,8 @@ interface PopoverProps {
   className?: string | undefined;
   /** For lists and longer texts. */
   wide?: boolean;
-  children: ReactNode;
+  /** The content, which may close the box. */
+  children: ReactNode | ((close: () => void) => ReactNode);
 }
 
 /** A button that opens a box beside it. Escape and a click elsewhere close the box. */
@@ -31,7 +32,7 @@ export function Popover({
     <OverlayButton button={button} label={buttonLabel} popup="dialog" className={className}>
       {(state) => (
         <PopoverBox {...state} label={label} wide={wide}>
-          {children}
+          {typeof children === "function" ? children(() => state.setOpen(false)) : children}
         </PopoverBox>
       )}
     </OverlayButton>

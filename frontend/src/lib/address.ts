@@ -65,3 +65,15 @@ export function useAddress(): [URLSearchParams, (change: Change, push?: boolean)
   );
   return [params, change];
 }
+
+/** One parameter of the address. Null removes it. */
+export function useParameter(name: string): [string | null, (value: string | null) => void] {
+  const [params, change] = useAddress();
+  const set = (value: string | null) =>
+    change((before) => {
+      if (value === null) before.delete(name);
+      else before.set(name, value);
+      return before;
+    });
+  return [params.get(name), set];
+}

@@ -9,10 +9,10 @@ export const jobsKey = ["jobs"] as const;
 
 export type JobFilter = Pick<
   NonNullable<operations["list_jobs"]["parameters"]["query"]>,
-  "text" | "status" | "tag" | "archived"
+  "text" | "status" | "tag" | "archived" | "sort"
 >;
 
-/** The jobs that match, newest first, a page at a time. */
+/** The jobs that match, newest first unless sorted otherwise, a page at a time. */
 export const filteredJobsQuery = (filter: JobFilter) =>
   infiniteQueryOptions({
     queryKey: [...jobsKey, "list", filter],

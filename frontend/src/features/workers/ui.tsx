@@ -2,16 +2,16 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { Link } from "react-router";
 import { Button } from "@/components/button";
+import { type Column, columnsOf, DataTable } from "@/components/data-table";
 import { ConfirmDialog } from "@/components/dialog";
 import { ErrorNotice, Notice, StaleBanner } from "@/components/notice";
 import { PageHeader } from "@/components/page-header";
 import { Skeleton } from "@/components/status";
-import { Table } from "@/components/table";
 import { TimeAgo } from "@/components/text";
 import { sessionQuery } from "@/features/auth/api";
 import { changeWorker, type Worker, type WorkerChange, workersQuery } from "@/features/workers/api";
 import { changesOf, hardware, memory, stateText, withChange } from "@/features/workers/model";
-import { paths } from "@/lib/address";
+import { paths, useParameter } from "@/lib/address";
 import styles from "./workers.module.css";
 
 export function WorkersPage() {
@@ -52,43 +52,71 @@ function NoWorker() {
   );
 }
 
+const of = columnsOf<Worker>();
+const COLUMNS = of.columns([
+  of.accessor("hostname", {
+    header: "Machine",
+    cell: ({ row }) => (
+      <>
+        {row.original.hostname}
+        <small className={styles.id}>{row.original.id}</small>
+      </>
+    ),
+    meta: { isRowHead: true },
+  }),
+  of.accessor(stateText, {
+    id: "state",
+    header: "State",
+    cell: ({ row: { original: worker } }) =>
+      worker.job_id ? <Link to={paths.job(worker.job_id)}>{stateText(worker)}</Link> : stateText(worker),
+    meta: { label: "State" },
+  }),
+  of.accessor(hardware, { id: "hardware", header: "Hardware", meta: { label: "Hardware" } }),
+  of.accessor(({ memory_bytes: size }) => size || undefined, {
+    id: "memory",
+    header: "Memory",
+    cell: ({ row }) => memory(row.original) ?? "unknown",
+    meta: { label: "Memory" },
+  }),
+  of.accessor(({ labels }) => labels.join(", "), {
+    id: "labels",
+    header: "Labels",
+    cell: ({ getValue }) => getValue() || "none",
+    meta: { label: "Labels" },
+  }),
+  of.accessor("version", {
+    header: "Version",
+    cell: ({ getValue }) => getValue() || "unknown",
+    meta: { label: "Version" },
+  }),
+  of.accessor("last_seen_at", {
+    id: "heartbeat",
+    header: "Last heartbeat",
+    sortDescFirst: true,
+    cell: ({ getValue }) => <TimeAgo time={getValue()} />,
+    meta: { label: "Last heartbeat" },
+  }),
+]);
+const OPERATOR_COLUMNS: readonly Column<Worker>[] = [
+  ...COLUMNS,
+  { id: "change", header: "Change", cell: ({ row }) => <Changes worker={row.original} /> },
+];
+
 function WorkerTable({ workers, isOperator }: { workers: readonly Worker[]; isOperator: boolean }) {
-  const head = ["Machine", "State", "Hardware", "Memory", "Labels", "Version", "Last heartbeat"];
+  const [sort, setSort] = useParameter("sort");
   return (
     <>
-      <Table label="Workers" head={isOperator ? [...head, "Change"] : head}>
-        {workers.map((worker) => (
-          <WorkerRow key={worker.id} worker={worker} isOperator={isOperator} />
-        ))}
-      </Table>
+      <DataTable
+        label="Workers"
+        rows={workers}
+        rowId={(worker) => worker.id}
+        rowProps={(worker) => ({ "data-worker": worker.id, "data-state": worker.state })}
+        columns={isOperator ? OPERATOR_COLUMNS : COLUMNS}
+        sort={sort}
+        onSort={setSort}
+      />
       {!isOperator && <p className={styles.note}>An operator&apos;s key can cordon and drain workers. Yours cannot.</p>}
     </>
-  );
-}
-
-function WorkerRow({ worker, isOperator }: { worker: Worker; isOperator: boolean }) {
-  return (
-    <tr data-worker={worker.id} data-state={worker.state}>
-      <th scope="row">
-        {worker.hostname}
-        <small className={styles.id}>{worker.id}</small>
-      </th>
-      <td data-label="State">
-        {worker.job_id ? <Link to={paths.job(worker.job_id)}>{stateText(worker)}</Link> : stateText(worker)}
-      </td>
-      <td data-label="Hardware">{hardware(worker)}</td>
-      <td data-label="Memory">{memory(worker) ?? "unknown"}</td>
-      <td data-label="Labels">{worker.labels.join(", ") || "none"}</td>
-      <td data-label="Version">{worker.version || "unknown"}</td>
-      <td data-label="Last heartbeat">
-        <TimeAgo time={worker.last_seen_at} />
-      </td>
-      {isOperator && (
-        <td>
-          <Changes worker={worker} />
-        </td>
-      )}
-    </tr>
   );
 }
 

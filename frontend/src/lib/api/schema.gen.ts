@@ -17574,8 +17574,8 @@ export interface operations {
                 text?: string | null;
                 /** @description `desc`: newest first; `asc`: oldest first. */
                 order?: "asc" | "desc";
-                /** @description Order of the list: a name, with `-` in front for descending. Jobs without a value come last, and equal ones newest first. `status` follows the life of a job, `reward` is the score in PPO, and `duration` counts until now for a job that has not ended. The values of running jobs change, so a later page may miss or repeat a job. */
-                sort?: "name" | "-name" | "status" | "-status" | "model" | "-model" | "progress" | "-progress" | "reward" | "-reward" | "kl" | "-kl" | "win_rate" | "-win_rate" | "group" | "-group" | "created" | "-created" | "duration" | "-duration" | "gpu_hours" | "-gpu_hours" | "submitted_by" | "-submitted_by";
+                /** @description Order of the list: a name, with `-` in front for descending. Jobs without a value come last, and equal ones newest first. `status` follows the life of a job. `reward` is the score in PPO, and `judge` is that of the held-out comparison. `duration` counts until now for a job that has not ended. The values of running jobs change, so a later page may miss or repeat a job. */
+                sort?: "name" | "-name" | "status" | "-status" | "model" | "-model" | "progress" | "-progress" | "reward" | "-reward" | "kl" | "-kl" | "win_rate" | "-win_rate" | "judge" | "-judge" | "group" | "-group" | "created" | "-created" | "ended" | "-ended" | "duration" | "-duration" | "gpu_hours" | "-gpu_hours" | "submitted_by" | "-submitted_by";
             };
             header?: never;
             path?: never;

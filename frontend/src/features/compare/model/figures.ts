@@ -8,6 +8,7 @@ export interface Ended {
 }
 
 export interface Figure {
+  readonly id: string;
   readonly label: string;
   /** Null where the run has no such figure. */
   readonly value: (job: Ended) => number | null;
@@ -17,6 +18,7 @@ export interface Figure {
 }
 
 const figure = (label: string, name: string, text: Figure["text"], better: Figure["better"] = null): Figure => ({
+  id: name,
   label,
   value: (job) => job.summary?.[name] ?? null,
   text,
@@ -32,7 +34,7 @@ export const FIGURES: readonly Figure[] = [
   figure("Finished share", "eos_rate_after", (value) => percent(value, 1)),
   figure("Reward model accuracy", "reward_model_accuracy", (value) => percent(value, 1), "high"),
   figure("Best step", "best_step", (value) => number(value)),
-  { label: "Time", value: seconds, text: (value) => duration(value), better: "low" },
+  { id: "time", label: "Time", value: seconds, text: (value) => duration(value), better: "low" },
 ];
 
 function withInterval(rate: number, { summary }: Ended): string {

@@ -1,12 +1,14 @@
+import { useMemo } from "react";
 import { Link } from "react-router";
 import { lineSample } from "@/charts/palette";
+import { type Column, columnsOf, DataTable } from "@/components/data-table";
 import { Table } from "@/components/table";
 import type { Difference, Look } from "@/features/compare/model/differences";
-import { bestOf, FIGURES } from "@/features/compare/model/figures";
-import { paths } from "@/lib/address";
+import { bestOf, type Figure, FIGURES } from "@/features/compare/model/figures";
+import { paths, useParameter } from "@/lib/address";
 import type { Job } from "@/lib/api/types";
 import { NO_VALUE } from "@/lib/format";
-import { jobName } from "@/lib/states";
+import { jobName, sweepName } from "@/lib/states";
 import styles from "./compare.module.css";
 
 export interface RunsProps {
@@ -16,35 +18,62 @@ export interface RunsProps {
 
 /** The results of the runs, one line each; the best of each figure is marked. */
 export function FigureTable({ jobs, lookOf }: RunsProps) {
-  const figures = FIGURES.filter((figure) => jobs.some((job) => figure.value(job) !== null));
-  if (!figures.length) return <p className={styles.note}>No run has ended with an evaluation yet.</p>;
-  const best = figures.map((figure) => bestOf(figure, jobs));
+  const [sort, setSort] = useParameter("sort");
+  const columns = useMemo(() => figureColumns(jobs, lookOf), [jobs, lookOf]);
+  if (columns.length < 2) return <p className={styles.note}>No run has ended with an evaluation yet.</p>;
   return (
-    <Table
+    <DataTable
       label="Final figures"
       look="plain"
       sticky
-      head={["Run", ...figures.map(({ label }) => label)]}
       className={styles.figures}
-    >
-      {jobs.map((job, index) => (
-        <tr key={job.id}>
-          <th scope="row">
-            <RunName job={job} colour={lookOf(job.id).colour} />
-          </th>
-          {figures.map((figure, column) => {
-            const value = figure.value(job);
-            const isBest = best[column]?.has(index) ?? false;
-            return (
-              <td key={figure.label} className={isBest ? styles.best : ""}>
-                {value === null ? NO_VALUE : figure.text(value, job)}
-                {isBest && <span className="visually-hidden"> (best)</span>}
-              </td>
-            );
-          })}
-        </tr>
-      ))}
-    </Table>
+      rows={jobs}
+      rowId={(job) => job.id}
+      columns={columns}
+      sort={sort}
+      onSort={setSort}
+    />
+  );
+}
+
+function figureColumns(jobs: readonly Job[], lookOf: RunsProps["lookOf"]): readonly Column<Job>[] {
+  const of = columnsOf<Job>();
+  const figures = FIGURES.filter((figure) => jobs.some((job) => figure.value(job) !== null));
+  return [
+    of.accessor(jobName, {
+      id: "name",
+      header: "Run",
+      cell: ({ row }) => <RunName job={row.original} colour={lookOf(row.original.id).colour} />,
+      meta: { isRowHead: true },
+    }),
+    ...figures.map((figure) => {
+      const best = bestOf(figure, jobs);
+      return of.accessor((job) => figure.value(job) ?? undefined, {
+        id: figure.id,
+        header: figure.label,
+        cell: ({ getValue, row }) => (
+          <FigureValue figure={figure} job={row.original} value={getValue()} isBest={best.has(row.index)} />
+        ),
+      });
+    }),
+  ];
+}
+
+interface FigureValueProps {
+  figure: Figure;
+  job: Job;
+  value: number | undefined;
+  isBest: boolean;
+}
+
+function FigureValue({ figure, job, value, isBest }: FigureValueProps) {
+  if (value === undefined) return NO_VALUE;
+  if (!isBest) return figure.text(value, job);
+  return (
+    <span className={styles.best}>
+      {figure.text(value, job)}
+      <span className="visually-hidden"> (best)</span>
+    </span>
   );
 }
 
@@ -55,12 +84,14 @@ interface RunNameProps {
   short?: string;
 }
 
-export function RunName({ job, colour, short = jobName(job) }: RunNameProps) {
+export function RunName({ job, colour, short }: RunNameProps) {
+  const { name, values } = sweepName(job, job.group?.values);
   return (
     <span className={styles.name}>
       <i style={{ background: lineSample(colour) }} aria-hidden />
       <Link to={paths.job(job.id)} title={jobName(job)}>
-        {short}
+        {short ?? name}
+        {short === undefined && values.length > 0 && <small>{values.join(", ")}</small>}
       </Link>
     </span>
   );

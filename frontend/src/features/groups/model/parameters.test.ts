@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { openCount, parametersOf, valueText } from "@/features/groups/model/parameters";
+import { openCount, parametersOf, sortValue, valueText } from "@/features/groups/model/parameters";
 
 test("each parameter of the jobs is a column once", () => {
   const jobs = [{ values: { "ppo.kl.coef": 0.1 } }, { values: { "ppo.kl.coef": 0.2, seed: 3 } }, { values: {} }];
@@ -13,6 +13,16 @@ test("a value is shown as in the spec, a missing one as a dash", () => {
     "[1,2]",
     "null",
     "\u2013",
+  ]);
+});
+
+test("numbers sort by size, other values by their text", () => {
+  expect([1e-7, "linear", [1, 2], null, undefined].map(sortValue)).toEqual([
+    1e-7,
+    "linear",
+    "[1,2]",
+    "null",
+    undefined,
   ]);
 });
 

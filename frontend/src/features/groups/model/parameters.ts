@@ -13,6 +13,10 @@ export function valueText(value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
+/** The value by which a column of the field sorts: numbers by size, anything else by its text. Undefined comes last. */
+export const sortValue = (value: unknown): number | string | undefined =>
+  typeof value === "number" || value === undefined ? value : valueText(value);
+
 /** How many jobs have not ended. */
 export const openCount = (statuses: Readonly<Record<string, number>>): number =>
   Object.entries(statuses).reduce((sum, [status, jobs]) => sum + (hasEnded(status) ? 0 : jobs), 0);

@@ -1,16 +1,20 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useMemo } from "react";
 import { Link, useParams } from "react-router";
 import { buttonClass } from "@/components/button";
 import { ConfirmButton } from "@/components/confirm-button";
+import { columnsOf, DataTable } from "@/components/data-table";
 import { Notice, PageError, StaleBanner } from "@/components/notice";
 import { Fact, Facts, PageHeader } from "@/components/page-header";
 import { Skeleton, StatusBadge } from "@/components/status";
-import { RowLink, Table } from "@/components/table";
+import { RowLink } from "@/components/table";
 import { TimeAgo } from "@/components/text";
-import { cancelGroup, type Group, groupQuery } from "@/features/groups/api";
-import { openCount, parametersOf, valueText } from "@/features/groups/model/parameters";
-import { paths } from "@/lib/address";
+import { cancelGroup, type Group, type GroupJob, groupQuery } from "@/features/groups/api";
+import { openCount, parametersOf, sortValue, valueText } from "@/features/groups/model/parameters";
+import { useLabels } from "@/features/run/ui";
+import { paths, useParameter } from "@/lib/address";
 import { count, measured } from "@/lib/format";
+import { sweepName } from "@/lib/states";
 
 const POLL_MS = 5000;
 
@@ -21,6 +25,7 @@ export function GroupPage() {
     ...groupQuery(groupId),
     refetchInterval: ({ state }) => (state.data && !openCount(state.data.statuses) ? false : POLL_MS),
   });
+  const labelOf = useLabels();
   const group = query.data;
   const parent = { to: paths.groups, label: "Groups" };
   if (!group && query.isError) {
@@ -57,7 +62,7 @@ export function GroupPage() {
               .join(", ") || "none"}
           </Fact>
           <Fact name="Objective">
-            <code>{group.metric}</code>
+            <span title={group.metric}>{labelOf("ppo", group.metric)}</span>
           </Fact>
           {group.max_parallel !== null && <Fact name="At once">at most {count(group.max_parallel, "job")}</Fact>}
           <Fact name="Created">
@@ -86,27 +91,58 @@ function NoJobs({ group }: { group: Group }) {
 }
 
 function GroupTable({ group }: { group: Group }) {
-  const parameters = parametersOf(group.jobs);
-  return (
-    <Table label="Jobs of the group" head={["Job", group.metric, ...parameters, "Status"]}>
-      {group.jobs.map((job) => (
-        <tr key={job.id}>
-          <th scope="row">
-            <RowLink to={paths.job(job.id)}>{job.name || `Run ${job.number}`}</RowLink>
-          </th>
-          <td data-label={group.metric}>{measured(job.objective)}</td>
-          {parameters.map((name) => (
-            <td key={name} data-label={name}>
-              {valueText(job.values[name])}
-            </td>
-          ))}
-          <td>
-            <StatusBadge status={job.status} />
-          </td>
-        </tr>
-      ))}
-    </Table>
+  const [sort, setSort] = useParameter("sort");
+  const label = useLabels()("ppo", group.metric);
+  const parameters = parametersOf(group.jobs).join("\n");
+  const columns = useMemo(
+    () => columnsFor(group.metric, label, parameters.split("\n")),
+    [group.metric, label, parameters],
   );
+  return (
+    <DataTable
+      label="Jobs of the group"
+      rows={group.jobs}
+      rowId={(job) => job.id}
+      columns={columns}
+      sort={sort}
+      onSort={setSort}
+    />
+  );
+}
+
+/** `label`: that of the objective. */
+function columnsFor(metric: string, label: string, parameters: readonly string[]) {
+  const of = columnsOf<GroupJob>();
+  return of.columns([
+    of.accessor(({ name, number }) => name || `Run ${number}`, {
+      id: "name",
+      header: "Job",
+      cell: ({ getValue, row: { original: job } }) => (
+        <RowLink to={paths.job(job.id)}>
+          <span title={job.name}>{sweepName({ name: getValue() }, job.values).name}</span>
+        </RowLink>
+      ),
+      meta: { isRowHead: true },
+    }),
+    of.accessor((job) => job.objective ?? undefined, {
+      id: "objective",
+      header: label,
+      cell: ({ getValue }) => measured(getValue()),
+      meta: { label, title: metric },
+    }),
+    ...parameters.filter(Boolean).map((path) =>
+      of.accessor(({ values }) => sortValue(values[path]), {
+        id: path,
+        header: path,
+        cell: ({ row }) => valueText(row.original.values[path]),
+        meta: { label: path },
+      }),
+    ),
+    of.accessor("status", {
+      header: "Status",
+      cell: ({ getValue }) => <StatusBadge status={getValue()} />,
+    }),
+  ]);
 }
 
 function CancelAll({ group }: { group: Group }) {

@@ -7,12 +7,14 @@ import { Skeleton } from "@/components/status";
 import { RowLink, Table } from "@/components/table";
 import { TimeAgo } from "@/components/text";
 import { groupsQuery } from "@/features/groups/api";
+import { useLabels } from "@/features/run/ui";
 import { paths } from "@/lib/address";
 
 const POLL_MS = 20_000;
 
 /** The groups of jobs: sweeps, and those made by hand. */
 export function GroupsPage() {
+  const labelOf = useLabels();
   const query = useInfiniteQuery({ ...groupsQuery, refetchInterval: POLL_MS });
   const groups = query.data?.pages.flatMap((page) => page.data);
   return (
@@ -39,9 +41,7 @@ export function GroupsPage() {
                 <RowLink to={paths.group(group.id)}>{group.name || group.id}</RowLink>
               </th>
               <td>{group.sweep ? "sweep" : "by hand"}</td>
-              <td>
-                <code>{group.metric}</code>
-              </td>
+              <td title={group.metric}>{labelOf("ppo", group.metric)}</td>
               <td>
                 <TimeAgo time={group.created_at} />
               </td>

@@ -1,102 +1,68 @@
+import type { operations } from "@/lib/api/schema.gen";
 import type { JobSummary } from "@/lib/api/types";
 
-/** The columns that can be shown beside the name of a job. Those that sort have one value for a job. */
+/** The columns that can be shown beside the name of a job. The server sorts by those that sort: texts from A on, at first. */
 export const COLUMNS = [
-  { id: "status", label: "Status", sorts: true },
-  { id: "model", label: "Model", sorts: true },
-  { id: "progress", label: "Progress", sorts: true },
-  { id: "reward", label: "PPO reward", sorts: true },
-  { id: "kl", label: "KL", sorts: true },
-  { id: "win_rate", label: "Win rate", sorts: true },
-  { id: "tags", label: "Tags", sorts: false },
-  { id: "group", label: "Group", sorts: true },
-  { id: "created", label: "Created", sorts: true },
-  { id: "duration", label: "Duration", sorts: true },
-  { id: "gpu_hours", label: "GPU-hours", sorts: true },
-  { id: "submitted_by", label: "Submitted by", sorts: true },
+  { id: "status", label: "Status", sorts: "up" },
+  { id: "model", label: "Model", sorts: "up" },
+  { id: "progress", label: "Progress", sorts: "down" },
+  { id: "reward", label: "PPO reward", sorts: "down" },
+  { id: "kl", label: "KL", sorts: "down" },
+  { id: "win_rate", label: "Win rate", sorts: "down" },
+  { id: "judge", label: "Judge", sorts: "down" },
+  { id: "tags", label: "Tags", sorts: null },
+  { id: "group", label: "Group", sorts: "up" },
+  { id: "created", label: "Created", sorts: "down" },
+  { id: "ended", label: "Ended", sorts: "down" },
+  { id: "duration", label: "Duration", sorts: "down" },
+  { id: "gpu_hours", label: "GPU-hours", sorts: "down" },
+  { id: "submitted_by", label: "Submitted by", sorts: "up" },
 ] as const;
 export type ColumnId = (typeof COLUMNS)[number]["id"];
+const IDS: readonly ColumnId[] = COLUMNS.map(({ id }) => id);
+
+/** The order of the list: a name of the server, with "-" in front for descending. */
+export type JobSort = NonNullable<NonNullable<operations["list_jobs"]["parameters"]["query"]>["sort"]>;
+
+/** The columns that sort the list, each with its first order. */
+export const SORTS: readonly { readonly id: string; readonly label: string; readonly first: JobSort }[] = [
+  { id: "name", label: "Name", first: "name" },
+  ...COLUMNS.flatMap(({ id, label, sorts }) =>
+    sorts ? [{ id, label, first: sorts === "down" ? (`-${id}` as const) : id }] : [],
+  ),
+];
+
+/** The order as an address names it; null for an unknown one. */
+export const asSort = (text: string | null): JobSort | null =>
+  SORTS.some(({ id }) => id === text?.replace(/^-/, "")) ? (text as JobSort) : null;
+
+export const reversed = (sort: JobSort): JobSort => (sort.startsWith("-") ? sort.slice(1) : `-${sort}`) as JobSort;
 
 const START: readonly ColumnId[] = ["status", "progress", "reward", "tags", "created", "duration"];
 /** Shown at first on a wide screen, in addition. */
 const WIDE_START: readonly ColumnId[] = [...START, "model", "kl", "win_rate", "gpu_hours"];
 
-/** Reads the chosen columns from a stored text such as "status,kl". Unknown ones are left out. */
+/** Reads the chosen columns from a stored text such as "status,kl", in its order. Unknown ones are left out. */
 export function readColumns(text: string | null, isWide = false): readonly ColumnId[] {
-  if (text === null) return isWide ? COLUMNS.map(({ id }) => id).filter((id) => WIDE_START.includes(id)) : START;
-  const wanted = text.split(",");
-  return COLUMNS.map((column) => column.id).filter((id) => wanted.includes(id));
+  if (text === null) return isWide ? IDS.filter((id) => WIDE_START.includes(id)) : START;
+  return [...new Set(text.split(","))].flatMap((name) => IDS.find((id) => id === name) ?? []);
 }
 
-type Listed = Pick<
-  JobSummary,
-  | "name"
-  | "model"
-  | "submitted_by"
-  | "gpu_hours"
-  | "status"
-  | "progress"
-  | "reward_sparkline"
-  | "summary"
-  | "latest_metrics"
-  | "group"
-  | "created_at"
-  | "started_at"
-  | "finished_at"
->;
+/** All columns for a menu: the chosen ones in their order, each of the others after the one that it follows at first. */
+export function orderedColumns(chosen: readonly ColumnId[]): readonly ColumnId[] {
+  const order = [...chosen];
+  for (const [at, id] of IDS.entries())
+    if (!chosen.includes(id)) order.splice(at === 0 ? 0 : order.indexOf(IDS[at - 1] ?? id) + 1, 0, id);
+  return order;
+}
+
+/** The order with one column moved by a number of places. */
+export function withMoved(order: readonly ColumnId[], id: ColumnId, by: number): readonly ColumnId[] {
+  const rest = order.filter((one) => one !== id);
+  const to = Math.max(0, order.indexOf(id) + by);
+  return [...rest.slice(0, to), id, ...rest.slice(to)];
+}
 
 /** KL of the result; while a job runs, of its newest step. */
-export const klOf = (job: Pick<Listed, "summary" | "latest_metrics">): number | undefined =>
+export const klOf = (job: Pick<JobSummary, "summary" | "latest_metrics">): number | undefined =>
   job.summary?.kl ?? job.latest_metrics["objective/kl"];
-
-/** The value that a column sorts by; undefined where a job has none. */
-function valueOf(job: Listed, by: ColumnId | "name", now: number): string | number | undefined {
-  switch (by) {
-    case "name":
-      return job.name.toLowerCase();
-    case "status":
-      return job.status;
-    case "model":
-      return job.model?.toLowerCase();
-    case "submitted_by":
-      return job.submitted_by?.toLowerCase();
-    case "gpu_hours":
-      return job.gpu_hours;
-    case "progress":
-      return job.progress?.fraction;
-    case "reward":
-      return job.reward_sparkline.at(-1);
-    case "kl":
-      return klOf(job);
-    case "win_rate":
-      return job.summary?.win_rate;
-    case "group":
-      return job.group?.group_id;
-    case "created":
-      return Date.parse(job.created_at);
-    case "duration":
-      return job.started_at
-        ? Date.parse(job.finished_at ?? new Date(now).toISOString()) - Date.parse(job.started_at)
-        : undefined;
-    case "tags":
-      return undefined;
-  }
-}
-
-/** The jobs in order of a column. Jobs without a value come last in both directions. */
-export function sorted<Job extends Listed>(
-  jobs: readonly Job[],
-  sort: { by: ColumnId | "name"; isDescending: boolean } | null,
-  now: number,
-): readonly Job[] {
-  if (!sort) return jobs;
-  const sign = sort.isDescending ? -1 : 1;
-  return jobs
-    .map((job) => ({ job, value: valueOf(job, sort.by, now) }))
-    .sort((a, b) => {
-      if (a.value === undefined || b.value === undefined)
-        return Number(a.value === undefined) - Number(b.value === undefined);
-      return a.value < b.value ? -sign : a.value > b.value ? sign : 0;
-    })
-    .map(({ job }) => job);
-}

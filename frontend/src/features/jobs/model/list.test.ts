@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { forEach } from "@/features/jobs/model/bulk";
-import { filterOf, nextSort, readChoice, writeChoice } from "@/features/jobs/model/choice";
-import { readColumns, sorted } from "@/features/jobs/model/columns";
+import { filterOf, isFiltered, readChoice, writeChoice } from "@/features/jobs/model/choice";
+import { orderedColumns, readColumns, withMoved } from "@/features/jobs/model/columns";
 import { readViews, withView } from "@/features/jobs/model/views";
 
 test("an address says which jobs are listed, and comes back the same", () => {
@@ -12,7 +12,7 @@ test("an address says which jobs are listed, and comes back the same", () => {
     statuses: ["running", "failed"],
     tags: ["a", "b"],
     archived: true,
-    sort: { by: "kl", isDescending: true },
+    sort: "-kl",
   });
   expect(writeChoice(choice).toString()).toBe(address);
   expect(filterOf(choice)).toEqual({
@@ -20,7 +20,9 @@ test("an address says which jobs are listed, and comes back the same", () => {
     status: ["running", "failed"],
     tag: ["a", "b"],
     archived: true,
+    sort: "-kl",
   });
+  expect(isFiltered(readChoice(new URLSearchParams("sort=-kl")))).toBe(false);
 });
 
 test("invalid parameters of an address count as absent", () => {
@@ -29,50 +31,24 @@ test("invalid parameters of an address count as absent", () => {
   expect(filterOf(choice)).toEqual({});
 });
 
-test("a column's head sorts down, up and not at all; the name starts with A", () => {
-  expect(nextSort(null, "kl")).toEqual({ by: "kl", isDescending: true });
-  expect(nextSort({ by: "kl", isDescending: true }, "kl")).toEqual({ by: "kl", isDescending: false });
-  expect(nextSort({ by: "kl", isDescending: false }, "kl")).toBeNull();
-  expect(nextSort({ by: "kl", isDescending: false }, "name")).toEqual({ by: "name", isDescending: false });
-});
-
-const job = (name: string, kl: number | null, started: string | null = null) => ({
-  name,
-  model: null,
-  submitted_by: null,
-  gpu_hours: kl ?? 0,
-  status: "running" as const,
-  progress: null,
-  reward_sparkline: [],
-  summary: kl === null ? null : { kl },
-  latest_metrics: {},
-  group: null,
-  created_at: "2026-01-01T00:00:00Z",
-  started_at: started,
-  finished_at: null,
-});
-const names = (jobs: readonly { name: string }[]) => jobs.map(({ name }) => name);
-
-test("jobs without a value come last in both directions", () => {
-  const jobs = [job("none", null), job("low", 1.5), job("high", 20)];
-  expect(names(sorted(jobs, { by: "kl", isDescending: true }, 0))).toEqual(["high", "low", "none"]);
-  expect(names(sorted(jobs, { by: "kl", isDescending: false }, 0))).toEqual(["low", "high", "none"]);
-  expect(names(sorted(jobs, { by: "gpu_hours", isDescending: false }, 0))).toEqual(["none", "low", "high"]);
-  expect(names(sorted(jobs, null, 0))).toEqual(["none", "low", "high"]);
-});
-
-test("a running job has lasted since its start", () => {
-  const jobs = [job("new", 1, "2026-01-01T00:00:50Z"), job("old", 1, "2026-01-01T00:00:10Z"), job("waits", 1)];
-  const now = Date.parse("2026-01-01T00:01:00Z");
-  expect(names(sorted(jobs, { by: "duration", isDescending: true }, now))).toEqual(["old", "new", "waits"]);
-});
-
-test("stored columns keep the order of the table, and unknown ones are left out", () => {
-  expect(readColumns("kl,status,odd")).toEqual(["status", "kl"]);
+test("stored columns keep their order, and unknown ones are left out", () => {
+  expect(readColumns("kl,status,odd,kl")).toEqual(["kl", "status"]);
   expect(readColumns("")).toEqual([]);
   expect(readColumns(null)).toEqual(["status", "progress", "reward", "tags", "created", "duration"]);
   expect(readColumns(null, true)).toContain("gpu_hours");
   expect(readColumns("kl", true)).toEqual(["kl"]);
+});
+
+test("a column that is chosen follows the one that it follows at first", () => {
+  expect(orderedColumns(["kl", "status"]).slice(0, 6)).toEqual(["kl", "win_rate", "judge", "tags", "group", "created"]);
+  expect(orderedColumns(["kl", "status"]).slice(-4)).toEqual(["status", "model", "progress", "reward"]);
+  expect(orderedColumns([]).slice(0, 2)).toEqual(["status", "model"]);
+});
+
+test("a column moves, and stays within the row", () => {
+  expect(withMoved(["status", "kl", "tags"], "tags", -1)).toEqual(["status", "tags", "kl"]);
+  expect(withMoved(["status", "kl", "tags"], "status", 1)).toEqual(["kl", "status", "tags"]);
+  expect(withMoved(["status", "kl"], "status", -1)).toEqual(["status", "kl"]);
 });
 
 test("a stored text that holds no views gives none", () => {

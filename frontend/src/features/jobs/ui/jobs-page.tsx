@@ -1,5 +1,5 @@
 import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
-import { useState } from "react";
+import { useMemo, useState } from "react";
 import { Link } from "react-router";
 import { Button, buttonClass } from "@/components/button";
 import { ErrorNotice, Notice, StaleBanner } from "@/components/notice";
@@ -8,13 +8,13 @@ import { Skeleton } from "@/components/status";
 import { CodeBlock } from "@/components/text";
 import { filteredJobsQuery } from "@/features/jobs/api";
 import { type Choice, filterOf, isFiltered, readChoice, UNFILTERED, writeChoice } from "@/features/jobs/model/choice";
-import { sorted } from "@/features/jobs/model/columns";
 import { useRefreshedJobs } from "@/features/jobs/refreshed";
 import { BulkBar } from "@/features/jobs/ui/bulk-bar";
 import { JobTable } from "@/features/jobs/ui/job-table";
 import { ListFilters } from "@/features/jobs/ui/list-filters";
 import { ListViews, useColumns } from "@/features/jobs/ui/list-views";
 import { paths, useAddress } from "@/lib/address";
+import type { JobSummary } from "@/lib/api/types";
 import { useLink } from "@/lib/live/use-live";
 import styles from "./jobs.module.css";
 
@@ -35,9 +35,8 @@ export function JobsPage() {
     placeholderData: keepPreviousData,
     refetchInterval: isLive ? SLOW_POLL_MS : POLL_MS,
   });
-  const loaded = query.data?.pages.flatMap((page) => page.data);
-  useRefreshedJobs(loaded ?? []);
-  const jobs = loaded && sorted(loaded, choice.sort, query.dataUpdatedAt);
+  const jobs = useMemo(() => query.data && distinct(query.data.pages.flatMap((page) => page.data)), [query.data]);
+  useRefreshedJobs(jobs ?? []);
   const selected = jobs?.filter((job) => picked.includes(job.id)) ?? [];
   const isAll = !isFiltered(choice);
   return (
@@ -58,7 +57,7 @@ export function JobsPage() {
       {query.isError && jobs && <StaleBanner since={query.dataUpdatedAt} />}
       {!(isAll && jobs?.length === 0) && (
         <div className={styles.tools}>
-          <ListFilters choice={choice} onChange={change} />
+          <ListFilters choice={choice} columns={columns} onChange={change} />
           <ListViews columns={columns} onColumns={setColumns} query={writeChoice(choice).toString()} />
         </div>
       )}
@@ -81,20 +80,21 @@ export function JobsPage() {
           onSort={(sort) => change({ sort })}
           selected={selected.map((job) => job.id)}
           onSelect={setPicked}
-          onTag={(tag) => change({ tags: [...new Set([...choice.tags, tag])] })}
         />
       )}
       {query.hasNextPage && (
         <p className={styles.more}>
           <Button onClick={() => void query.fetchNextPage()} disabled={query.isFetchingNextPage}>
-            Show older jobs
+            {choice.sort ? "Show more jobs" : "Show older jobs"}
           </Button>
-          {choice.sort && <span>Older jobs are not loaded yet, so the order holds for the jobs shown.</span>}
         </p>
       )}
     </div>
   );
 }
+
+/** Each job once: a job whose value changes between two pages may be on both. */
+const distinct = (jobs: readonly JobSummary[]): JobSummary[] => [...new Map(jobs.map((job) => [job.id, job])).values()];
 
 const submit = (origin: string) => `curl ${origin}/v1/jobs \\
   -H "Authorization: Bearer $PROXIMAL_API_KEY" \\

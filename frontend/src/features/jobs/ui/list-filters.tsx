@@ -4,16 +4,18 @@ import { Popover } from "@/components/popover";
 import { SearchBox } from "@/components/search-box";
 import { tagsQuery } from "@/features/jobs/api";
 import { type Choice, isFiltered, STATUSES, UNFILTERED } from "@/features/jobs/model/choice";
-import { COLUMNS } from "@/features/jobs/model/columns";
+import { type ColumnId, reversed, SORTS } from "@/features/jobs/model/columns";
 import styles from "./jobs.module.css";
 
 interface ListFiltersProps {
   choice: Choice;
+  /** The columns of the table. */
+  columns: readonly ColumnId[];
   onChange: (change: Partial<Choice>) => void;
 }
 
 /** Which jobs are listed: by words, state and tags. */
-export function ListFilters({ choice, onChange }: ListFiltersProps) {
+export function ListFilters({ choice, columns, onChange }: ListFiltersProps) {
   const { statuses, tags, archived } = choice;
   const known = useQuery(tagsQuery).data ?? [];
   return (
@@ -25,11 +27,22 @@ export function ListFilters({ choice, onChange }: ListFiltersProps) {
         placeholder="Name, notes, tag or id"
       />
       <Popover button={statuses.length ? `Status (${statuses.length})` : "Status"} label="Status of the jobs">
-        <Checks
-          options={STATUSES.map((id) => ({ id, label: id }))}
-          chosen={statuses}
-          onChange={(chosen) => onChange({ statuses: STATUSES.filter((status) => chosen.includes(status)) })}
-        />
+        <div className={styles.checks}>
+          {STATUSES.map((one) => (
+            <label key={one} className={styles.check}>
+              <input
+                type="checkbox"
+                checked={statuses.includes(one)}
+                onChange={({ target }) =>
+                  onChange({
+                    statuses: STATUSES.filter((other) => (other === one ? target.checked : statuses.includes(other))),
+                  })
+                }
+              />
+              {one}
+            </label>
+          ))}
+        </div>
       </Popover>
       {known.length > 0 && (
         <select
@@ -51,7 +64,7 @@ export function ListFilters({ choice, onChange }: ListFiltersProps) {
         <input type="checkbox" checked={archived} onChange={(event) => onChange({ archived: event.target.checked })} />
         Archived
       </label>
-      <SortSelect choice={choice} onChange={onChange} />
+      <SortSelect choice={choice} columns={columns} onChange={onChange} />
       {tags.map((tag) => (
         <button
           key={tag}
@@ -72,50 +85,28 @@ export function ListFilters({ choice, onChange }: ListFiltersProps) {
   );
 }
 
-/** The order on a narrow screen, where the table has no head. */
-function SortSelect({ choice: { sort }, onChange }: ListFiltersProps) {
-  const sorting = COLUMNS.filter((column) => column.sorts);
+/** The order, where no head shows it: on a narrow screen, and for a column that is not shown. */
+function SortSelect({ choice: { sort }, columns, onChange }: ListFiltersProps) {
+  const by = sort?.replace(/^-/, "") ?? "";
   return (
-    <select
-      className={styles.order}
-      aria-label="Order of the jobs"
-      value={sort?.by ?? ""}
-      onChange={({ target }) => {
-        const by = target.value === "name" ? "name" : sorting.find((column) => column.id === target.value)?.id;
-        onChange({ sort: by ? { by, isDescending: by !== "name" } : null });
-      }}
-    >
-      <option value="">Newest first</option>
-      <option value="name">By name</option>
-      {sorting.map(({ id, label }) => (
-        <option key={id} value={id}>
-          By {label}
-        </option>
-      ))}
-    </select>
-  );
-}
-
-interface ChecksProps<Id extends string> {
-  options: readonly { readonly id: Id; readonly label: string }[];
-  chosen: readonly Id[];
-  onChange: (chosen: readonly Id[]) => void;
-}
-
-/** Check boxes in a column. */
-export function Checks<Id extends string>({ options, chosen, onChange }: ChecksProps<Id>) {
-  return (
-    <div className={styles.checks}>
-      {options.map(({ id, label }) => (
-        <label key={id} className={styles.check}>
-          <input
-            type="checkbox"
-            checked={chosen.includes(id)}
-            onChange={(event) => onChange(event.target.checked ? [...chosen, id] : chosen.filter((one) => one !== id))}
-          />
-          {label}
-        </label>
-      ))}
-    </div>
+    <span className={styles.order} data-headless={!["", "name", ...columns].includes(by) || undefined}>
+      <select
+        aria-label="Order of the jobs"
+        value={by}
+        onChange={({ target }) => onChange({ sort: SORTS.find(({ id }) => id === target.value)?.first ?? null })}
+      >
+        <option value="">Newest first</option>
+        {SORTS.map(({ id, label }) => (
+          <option key={id} value={id}>
+            By {label}
+          </option>
+        ))}
+      </select>
+      {sort && (
+        <Button aria-label="Reverse the order" onClick={() => onChange({ sort: reversed(sort) })}>
+          {sort.startsWith("-") ? "↓" : "↑"}
+        </Button>
+      )}
+    </span>
   );
 }

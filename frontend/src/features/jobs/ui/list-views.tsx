@@ -1,10 +1,10 @@
 import { useState } from "react";
+import { flushSync } from "react-dom";
 import { useNavigate } from "react-router";
 import { Button } from "@/components/button";
 import { Popover } from "@/components/popover";
-import { COLUMNS, type ColumnId, readColumns } from "@/features/jobs/model/columns";
+import { COLUMNS, type ColumnId, orderedColumns, readColumns, withMoved } from "@/features/jobs/model/columns";
 import { readViews, type View, withView } from "@/features/jobs/model/views";
-import { Checks } from "@/features/jobs/ui/list-filters";
 import { paths } from "@/lib/address";
 import { readText, writeText } from "@/lib/stored";
 import styles from "./jobs.module.css";
@@ -36,16 +36,76 @@ export function ListViews({ columns, onColumns, query }: ListViewsProps) {
   return (
     <div className={styles.views}>
       <Popover button="Columns" label="Columns of the table">
-        <Checks options={COLUMNS} chosen={columns} onChange={onColumns} />
+        <ColumnChoice chosen={columns} onChange={onColumns} />
       </Popover>
       <Popover button="Views" label="Saved views">
-        <SavedViews columns={columns} onColumns={onColumns} query={query} />
+        {(close) => <SavedViews columns={columns} onColumns={onColumns} query={query} onShow={close} />}
       </Popover>
     </div>
   );
 }
 
-function SavedViews({ columns, onColumns, query }: ListViewsProps) {
+interface ColumnChoiceProps {
+  chosen: readonly ColumnId[];
+  onChange: (columns: readonly ColumnId[]) => void;
+}
+
+/** Which columns are shown, and their order. */
+function ColumnChoice({ chosen, onChange }: ColumnChoiceProps) {
+  const order = orderedColumns(chosen);
+  const move = (id: ColumnId, by: number, button: HTMLElement) => {
+    flushSync(() => onChange(withMoved(chosen, id, by)));
+    button.focus(); // The browser takes the focus from an element that moves.
+  };
+  return (
+    <ul className={styles.columns}>
+      {order.map((id) => {
+        const label = COLUMNS.find((column) => column.id === id)?.label ?? id;
+        const place = chosen.indexOf(id);
+        return (
+          <li key={id}>
+            <label className={styles.check}>
+              <input
+                type="checkbox"
+                checked={place >= 0}
+                onChange={({ target }) =>
+                  onChange(order.filter((one) => (one === id ? target.checked : chosen.includes(one))))
+                }
+              />
+              {label}
+            </label>
+            {place >= 0 && (
+              <span>
+                <Button
+                  look="quiet"
+                  busy={place === 0}
+                  aria-label={`Move ${label} up`}
+                  onClick={({ currentTarget }) => move(id, -1, currentTarget)}
+                >
+                  ↑
+                </Button>
+                <Button
+                  look="quiet"
+                  busy={place === chosen.length - 1}
+                  aria-label={`Move ${label} down`}
+                  onClick={({ currentTarget }) => move(id, 1, currentTarget)}
+                >
+                  ↓
+                </Button>
+              </span>
+            )}
+          </li>
+        );
+      })}
+    </ul>
+  );
+}
+
+interface SavedViewsProps extends ListViewsProps {
+  onShow: () => void;
+}
+
+function SavedViews({ columns, onColumns, query, onShow }: SavedViewsProps) {
   const navigate = useNavigate();
   const [views, setViews] = useState(() => readViews(readText(VIEWS_KEY)));
   const [name, setName] = useState("");
@@ -56,6 +116,7 @@ function SavedViews({ columns, onColumns, query }: ListViewsProps) {
   const show = (view: View) => {
     onColumns(view.columns);
     void navigate(`${paths.jobs}${view.query && `?${view.query}`}`);
+    onShow();
   };
   return (
     <div className={styles.saved}>

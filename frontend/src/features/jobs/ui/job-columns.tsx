@@ -1,0 +1,169 @@
+import { type ReactNode } from "react";
+import { Link } from "react-router";
+import { Sparkline } from "@/charts/sparkline";
+import { type Column, selectionColumn } from "@/components/data-table";
+import { ProgressBar, StatusBadge } from "@/components/status";
+import { RowLink } from "@/components/table";
+import { TimeAgo, useNow } from "@/components/text";
+import { JobActions } from "@/features/job-actions/ui";
+import { readChoice, writeChoice } from "@/features/jobs/model/choice";
+import { COLUMNS, type ColumnId, klOf } from "@/features/jobs/model/columns";
+import { paths, useAddress } from "@/lib/address";
+import type { JobSummary } from "@/lib/api/types";
+import { duration, hours, measured, NO_VALUE, percent, secondsBetween } from "@/lib/format";
+import { hasEnded, jobName, stageShort, statusTone, sweepName } from "@/lib/states";
+import styles from "./jobs.module.css";
+
+/** Tags of a job that its row shows. Its page shows all of them. */
+const MOST_TAGS = 4;
+
+type Cell = (job: JobSummary) => ReactNode;
+
+const CELLS: Record<ColumnId, { cell: Cell; className?: string | undefined; label?: string }> = {
+  status: { cell: (job) => <StatusBadge status={job.status} /> },
+  model: { cell: (job) => <Model path={job.model} />, className: styles.model, label: "Model" },
+  progress: { cell: (job) => <JobProgress job={job} />, className: styles.progress },
+  reward: {
+    cell: (job) => <Sparkline values={job.reward_sparkline} label="Reward in PPO" />,
+    className: styles.reward,
+  },
+  kl: { cell: (job) => measured(klOf(job)), label: "KL" },
+  win_rate: { cell: (job) => percent(job.summary?.win_rate), label: "Win rate" },
+  judge: { cell: (job) => measured(job.summary?.judge_after), label: "Judge" },
+  tags: { cell: (job) => (job.tags.length ? <Tags tags={job.tags} /> : null), className: styles.tags },
+  group: { cell: (job) => <Group group={job.group} />, className: styles.above },
+  created: { cell: (job) => <TimeAgo time={job.created_at} />, className: styles.time },
+  ended: {
+    cell: (job) => (job.finished_at ? <TimeAgo time={job.finished_at} /> : NO_VALUE),
+    className: styles.time,
+    label: "Ended",
+  },
+  duration: { cell: (job) => <Duration job={job} />, className: styles.time },
+  gpu_hours: { cell: (job) => hours(job.gpu_hours), label: "GPU-hours" },
+  submitted_by: { cell: (job) => job.submitted_by ?? NO_VALUE, label: "By" },
+};
+
+/** The server sorts, so the value of an accessor is not read. */
+const sortable = { accessorFn: (job: JobSummary) => job.id };
+
+export const JOB_COLUMNS: readonly Column<JobSummary>[] = [
+  selectionColumn("Select all jobs shown", (job) => job.name || job.id),
+  {
+    ...sortable,
+    id: "name",
+    header: "Job",
+    sortDescFirst: false,
+    cell: ({ row }) => <Name job={row.original} />,
+    meta: { className: styles.name, isRowHead: true },
+  },
+  ...COLUMNS.map(({ id, label, sorts }) => {
+    const { cell, ...meta } = CELLS[id];
+    return {
+      ...(sorts && sortable),
+      id,
+      header: label,
+      sortDescFirst: sorts === "down",
+      cell: ({ row }: { row: { original: JobSummary } }) => cell(row.original),
+      meta,
+    };
+  }),
+  {
+    id: "actions",
+    header: () => <span className="visually-hidden">Actions</span>,
+    cell: ({ row }) => <JobActions job={row.original} look="row" />,
+    meta: { className: styles.menu },
+  },
+];
+
+function Name({ job }: { job: JobSummary }) {
+  const { name, values } = sweepName(job, job.group?.values);
+  return (
+    <>
+      <RowLink to={paths.job(job.id)}>
+        <span className={styles.words} title={jobName(job)}>
+          {name}
+        </span>
+        {values.length > 0 && (
+          <span className={styles.values}>
+            {values.map((value) => (
+              <span key={value}>{value}</span>
+            ))}
+          </span>
+        )}
+      </RowLink>
+      <code>{job.id}</code>
+    </>
+  );
+}
+
+/** The last part of a path, and the name of a model of the hub without its owner. */
+function Model({ path }: { path: string | null }) {
+  if (!path) return "new model";
+  return <span title={path}>{path.replace(/\/+$/, "").split("/").at(-1) || path}</span>;
+}
+
+function Tags({ tags }: { tags: readonly string[] }) {
+  const rest = tags.slice(MOST_TAGS);
+  return (
+    <>
+      {tags.slice(0, MOST_TAGS).map((tag) => (
+        <Tag key={tag} tag={tag} />
+      ))}
+      {rest.length > 0 && <small title={rest.join(", ")}>and {rest.length} more</small>}
+    </>
+  );
+}
+
+function Tag({ tag }: { tag: string }) {
+  const [, change] = useAddress();
+  const add = (before: URLSearchParams) => {
+    const choice = readChoice(before);
+    return writeChoice({ ...choice, tags: [...new Set([...choice.tags, tag])] });
+  };
+  return (
+    <button type="button" className={styles.chip} title="Show the jobs with this tag" onClick={() => change(add)}>
+      {tag}
+    </button>
+  );
+}
+
+function Group({ group }: Pick<JobSummary, "group">) {
+  return group ? <Link to={paths.group(group.group_id)}>{`Run ${group.number}`}</Link> : NO_VALUE;
+}
+
+function Duration({ job }: { job: JobSummary }) {
+  const now = useNow();
+  if (!job.started_at) return NO_VALUE;
+  const end = job.finished_at ? Date.parse(job.finished_at) : now;
+  return duration(secondsBetween(job.started_at, end));
+}
+
+/** How far a job is; or why it waits, or why it failed. */
+function JobProgress({ job }: { job: JobSummary }) {
+  if (job.status === "queued") return <span className={styles.why}>{job.queue_reason ?? job.status_reason}</span>;
+  if (job.status === "failed") return <span className={styles.why}>{job.error?.message ?? job.status_reason}</span>;
+  const { progress } = job;
+  if (!progress) return <span className={styles.why}>{job.status_reason}</span>;
+  return (
+    <div className={styles.bar}>
+      <span>
+        {job.status === "succeeded" ? <Outcome job={job} /> : <Where progress={progress} />}
+        {!hasEnded(job.status) && progress.eta_seconds !== null && (
+          <span className={styles.eta}>{duration(progress.eta_seconds)} left in this stage</span>
+        )}
+      </span>
+      <ProgressBar fraction={progress.fraction} label={`Progress of ${job.name}`} tone={statusTone(job.status)} />
+    </div>
+  );
+}
+
+function Where({ progress }: { progress: NonNullable<JobSummary["progress"]> }) {
+  const { seeds_done: done, seed_count: seeds } = progress;
+  if (done > 0) return <>{`${done} / ${seeds} seeds`}</>;
+  return <>{`${stageShort(progress.stage)} ${progress.step} / ${progress.total_steps}`}</>;
+}
+
+function Outcome({ job }: { job: JobSummary }) {
+  const rate = job.summary?.win_rate;
+  return typeof rate === "number" ? <>win rate {percent(rate)}</> : <>finished</>;
+}
