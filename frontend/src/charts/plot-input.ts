@@ -3,7 +3,7 @@ import type { ChartsShared } from "@/charts/group";
 import type { Healthy } from "@/charts/healthy";
 import type { ScaleKind } from "@/charts/y-scale";
 
-/** What a plot shows. */
+/** The contents and the look of a plot. */
 export interface PlotInput {
   readonly lines: readonly ChartLine[];
   readonly unit: string;
@@ -17,7 +17,7 @@ export interface PlotInput {
 export const same = (a: readonly unknown[], b: readonly unknown[]): boolean =>
   a.length === b.length && a.every((one, index) => one === b[index]);
 
-/** What a drawing depends on. */
+/** Two drawings of equal values look the same. */
 export const inputsOf = ({ lines, shared, unit, healthy, height, scheme }: PlotInput): unknown[] => [
   ...[shared, unit, healthy?.join(), height, scheme],
   ...lines.flatMap((line) => [...partsOf(line), line.right, line.colour, line.dashed]),
