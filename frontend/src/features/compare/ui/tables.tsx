@@ -19,7 +19,7 @@ export interface RunsProps {
 /** The results of the runs, one line each; the best of each figure is marked. */
 export function FigureTable({ jobs, lookOf }: RunsProps) {
   const [sort, setSort] = useParameter("sort");
-  const columns = useMemo(() => figureColumns(jobs, lookOf), [jobs, lookOf]);
+  const columns = useMemo(() => figureColumns({ jobs, lookOf }), [jobs, lookOf]);
   if (columns.length < 2) return <p className={styles.note}>No run has ended with an evaluation yet.</p>;
   return (
     <DataTable
@@ -36,14 +36,14 @@ export function FigureTable({ jobs, lookOf }: RunsProps) {
   );
 }
 
-function figureColumns(jobs: readonly Job[], lookOf: RunsProps["lookOf"]): readonly Column<Job>[] {
+function figureColumns({ jobs, lookOf }: RunsProps): readonly Column<Job>[] {
   const of = columnsOf<Job>();
   const figures = FIGURES.filter((figure) => jobs.some((job) => figure.value(job) !== null));
   return [
     of.accessor(jobName, {
       id: "name",
       header: "Run",
-      cell: ({ row }) => <RunName job={row.original} colour={lookOf(row.original.id).colour} />,
+      cell: ({ row }) => <RunName job={row.original} colour={lookOf(row.id).colour} />,
       meta: { isRowHead: true },
     }),
     ...figures.map((figure) => {
@@ -84,6 +84,7 @@ interface RunNameProps {
   short?: string;
 }
 
+/** The name of a run. Without a short one, a run of a sweep is named by what differs. */
 export function RunName({ job, colour, short }: RunNameProps) {
   const { name, values } = sweepName(job, job.group?.values);
   return (
