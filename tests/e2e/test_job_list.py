@@ -37,7 +37,7 @@ def test_job_list_filters_tags_and_selects(new_page: NewPage, client: Client, fi
 
 def _sorts_and_moves_columns(page: Page, client: Client) -> None:
     """The server sorts. A shift-click selects a range. The columns are moved by keyboard."""
-    names = [job["name"] for job in client.list_jobs(sort="-name")]
+    names = [job["name"] or "Unnamed job" for job in client.list_jobs(sort="-name")]
     page.goto("/?sort=-name")
     head = page.get_by_role("columnheader", name="Job", exact=True)
     expect(head).to_have_attribute("aria-sort", "descending")
@@ -45,7 +45,7 @@ def _sorts_and_moves_columns(page: Page, client: Client) -> None:
     expect(links).to_have_text(names)
     head.get_by_role("button").click()
     expect(page).to_have_url(f"{client.url}/")
-    expect(links).to_have_text([job["name"] for job in client.list_jobs()])
+    expect(links).to_have_text([job["name"] or "Unnamed job" for job in client.list_jobs()])
     boxes = page.locator("tbody").get_by_role("checkbox")
     boxes.first.check()
     boxes.last.click(modifiers=["Shift"])
