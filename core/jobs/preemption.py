@@ -10,7 +10,8 @@ from core.jobs.actors import PLATFORM
 from core.jobs.state import change_status
 from core.jobs.workers import online_workers
 from core.models import Job, JobAttempt, Owner
-from core.models.jobs import ACTIVE, JobStatus, WorkerState
+from core.models.jobs import ACTIVE, JobStatus
+from core.models.workers import WorkerState
 from core.quotas import owner_quotas
 from core.scheduling.claim import policy_of
 from core.scheduling.lines import read_lines

@@ -14,7 +14,8 @@ from sqlalchemy.orm import Session
 
 from core.jobs.workers import online_workers
 from core.models import Job, JobAttempt, Owner, Worker
-from core.models.jobs import ACTIVE, JobStatus, Outcome, WorkerState
+from core.models.jobs import ACTIVE, JobStatus, Outcome
+from core.models.workers import WorkerState
 from core.quotas import QuotaName, owner_quotas
 from core.scheduling.claim import policy_of
 from core.scheduling.forecast import Cluster, RunningJob, Start, forecast

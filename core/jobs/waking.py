@@ -8,7 +8,7 @@ from core.broker import job_queue, waiting_wakeups, wake_worker
 from core.db import after_commit
 from core.jobs.workers import online_workers
 from core.models import Job
-from core.models.jobs import WorkerState
+from core.models.workers import WorkerState
 from core.scheduling.matching import Capacity, Requirement
 
 

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from core.errors import NotFound
 from core.models import Worker, WorkerCordon
-from core.models.jobs import WorkerState
+from core.models.workers import WorkerState
 from core.scheduling.matching import Capacity
 from core.settings import get_settings
 

@@ -16,13 +16,12 @@ from core.models.jobs import (
     JobEvent,
     JobMetricChunk,
     JobMetrics,
-    Worker,
-    WorkerCordon,
     queue_lines,
 )
 from core.models.tasks import DataTask
 from core.models.templates import JobTemplate, Validation
 from core.models.uploads import Upload, UploadPart
+from core.models.workers import Worker, WorkerCordon
 
 __all__ = [
     "Annotation",

@@ -1,4 +1,4 @@
-"""Jobs: rows, attempts, events, metrics, datasets and checkpoints; and the workers that run them."""
+"""Jobs: rows, attempts, events, metrics, datasets and checkpoints."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -353,57 +353,3 @@ class CheckpointPin(Base):
     field: Mapped[str] = mapped_column(primary_key=True)
     """JSON pointer of the field of the spec that names it, such as `#/model/path`. For the start of a branch: the folder within the run folder."""
     checkpoint_id: Mapped[str] = mapped_column(ForeignKey("checkpoints.id", ondelete="RESTRICT"), index=True)
-
-
-class WorkerState(StrEnum):
-    """Whether a worker takes jobs. An operator sets it."""
-
-    ONLINE = "online"
-    """It takes jobs."""
-    CORDONED = "cordoned"
-    """It finishes its job and takes no other."""
-    DRAINING = "draining"
-    """It saves its job, gives it back and takes no other."""
-
-
-class Worker(Base):
-    """A process that runs jobs. It deletes its row when it stops; the sweeper deletes the row when the heartbeat is missing.
-
-    The row of a worker that an operator has cordoned or drained stays, so that the operator can see and remove that state.
-    """
-
-    __tablename__ = "workers"
-    __table_args__ = (CheckConstraint(one_of("state", WorkerState), name="state"),)
-
-    id: Mapped[str] = mapped_column(primary_key=True)
-    name: Mapped[str] = mapped_column(default="", server_default="")
-    """Its name, which stays when the process restarts. Empty: a worker of an older release."""
-    hostname: Mapped[str]
-    job_id: Mapped[str | None]
-    """The job that it runs. No foreign key, since a heartbeat must never be refused."""
-    started_at: Mapped[CreatedAt]
-    last_seen_at: Mapped[datetime]
-    stopped_at: Mapped[datetime | None]
-    """When it stopped, or was found silent; null while it runs."""
-    state: Mapped[str] = mapped_column(default="online", server_default="online")
-    worker_class: Mapped[str] = mapped_column(default="", server_default="")
-    """Name of the workers that can run the same jobs. It is part of the name of their Celery queue."""
-    capacity: Mapped[dict[str, Any]] = mapped_column(default=dict, server_default=text("'{}'"))
-    """The fields of `core.scheduling.matching.Capacity`."""
-    gpus: Mapped[list[dict[str, Any]]] = mapped_column(default=list, server_default=text("'[]'"))
-    """`[{model, memory_gib}]`."""
-    cores: Mapped[int] = mapped_column(default=0, server_default="0")
-    memory_bytes: Mapped[int] = mapped_column(default=0, server_default="0")
-    version: Mapped[str] = mapped_column(default="", server_default="")
-    """Version of the platform that it runs."""
-
-
-class WorkerCordon(Base):
-    """The state that an operator gave to a worker, by the worker's name. It outlasts the worker's process."""
-
-    __tablename__ = "worker_cordons"
-    __table_args__ = (CheckConstraint("state IN ('cordoned', 'draining')", name="state"),)
-
-    name: Mapped[str] = mapped_column(primary_key=True)
-    state: Mapped[str]
-    set_at: Mapped[CreatedAt]

@@ -15,7 +15,7 @@ from core.jobs.workers import (
     sign_off,
 )
 from core.models import ApiKey
-from core.models.jobs import WorkerState
+from core.models.workers import WorkerState
 from core.scheduling.matching import Capacity
 from tests.api.problem_checks import problem
 

@@ -9,7 +9,8 @@ interface ButtonProps extends ComponentProps<"button"> {
   busy?: boolean;
 }
 
-export const buttonClass = (look: Look = "plain"): string => `${styles.button} ${styles[look]}`;
+export const buttonClass = (look: Look = "plain"): string =>
+  `${styles.button} ${look === "plain" ? "" : styles[look]}`.trimEnd();
 
 export function Button({ look = "plain", className = "", type = "button", busy = false, ...rest }: ButtonProps) {
   const own = { ...rest, type, className: `${buttonClass(look)} ${className}` };

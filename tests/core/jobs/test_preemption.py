@@ -11,7 +11,8 @@ from core.jobs.state import request_cancel
 from core.jobs.submit import Queueing
 from core.jobs.workers import report_worker, set_worker_state
 from core.models import Job
-from core.models.jobs import JobStatus, WorkerState
+from core.models.jobs import JobStatus
+from core.models.workers import WorkerState
 from core.scheduling.policy import Priority
 from core.settings import Settings
 from tests.core.factories import make_job, running

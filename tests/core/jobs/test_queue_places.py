@@ -12,7 +12,7 @@ from core.jobs.queue_places import QueuePlace, describe, queue_places
 from core.jobs.waking import wake_for, wake_idle_workers
 from core.jobs.workers import MachineReport, online_workers, report_worker, set_worker_state, sign_off
 from core.models import Job, Owner
-from core.models.jobs import WorkerState
+from core.models.workers import WorkerState
 from core.scheduling.lines import repair_lines
 from core.scheduling.matching import Capacity, Requirement
 from core.settings import Settings

@@ -13,7 +13,7 @@ from core import child
 from core.broker import wake_worker
 from core.db import session_scope
 from core.jobs.workers import online_workers, set_worker_state
-from core.models.jobs import WorkerState
+from core.models.workers import WorkerState
 from core.settings import Settings, get_settings
 from tests.processes import alive
 from tests.waiting import eventually
