@@ -134,7 +134,9 @@ def test_a_running_job_is_tuned_paused_and_cancelled(new_page: NewPage, submit_p
     )
 
 
-def test_a_job_is_submitted_from_the_form_and_cloned(new_page: NewPage, client: Client, finished_job: str) -> None:
+def test_a_job_is_submitted_from_the_form_cloned_and_branched(
+    new_page: NewPage, client: Client, finished_job: str
+) -> None:
     stored = client.get_job(finished_job)["spec"]
     text = (TINY.parent / "tiny.toml").read_text()
     for kind in ("sft", "preferences"):
@@ -179,6 +181,10 @@ def test_a_job_is_submitted_from_the_form_and_cloned(new_page: NewPage, client: 
     assert clone["name"].endswith(" (copy)")
     for job_id in (clone["id"], made):
         client.cancel_job(job_id)
+
+    page.goto(f"/jobs/{finished_job}?tab=checkpoints")
+    page.get_by_role("link", name=re.compile("Branch from the final PPO checkpoint")).click()
+    expect(page.get_by_text(re.compile("It continues .* from PPO result"))).to_be_visible()
 
 
 def test_a_bad_upload_is_explained_line_by_line(new_page: NewPage, tmp_path: Path) -> None:

@@ -1,11 +1,13 @@
 import { useQuery } from "@tanstack/react-query";
+import { Link } from "react-router";
 import { buttonClass, CopyButton } from "@/components/button";
 import { DownloadIcon } from "@/components/icons";
 import { ErrorNotice, Notice } from "@/components/notice";
 import { Skeleton } from "@/components/status";
 import { TimeAgo } from "@/components/text";
-import { checkpointDownload, checkpointFile, checkpointsQuery } from "@/features/jobs/api";
+import { canBranch, checkpointDownload, checkpointFile, checkpointsQuery } from "@/features/jobs/api";
 import { useLabels } from "@/features/run/model/meanings";
+import { paths } from "@/lib/address";
 import type { Checkpoint, Job } from "@/lib/api/types";
 import { bytes, number } from "@/lib/format";
 import { hasEnded, stageLabel } from "@/lib/states";
@@ -32,18 +34,19 @@ export function CheckpointsTab({ job }: { job: Job }) {
     <>
       <p className={styles.intro}>
         Each is a folder that <code>from_pretrained</code> loads: safetensors weights, configuration, tokenizer. A new
-        job starts from one that it names by its id, for example as <code>model.path</code>.
+        job starts from one that it names by its id, for example as <code>model.path</code>. A branch continues the run
+        from one, with settings that you may change.
       </p>
       <ul className={styles.list}>
         {query.data.map((checkpoint) => (
-          <Row key={checkpoint.id} checkpoint={checkpoint} />
+          <Row key={checkpoint.id} job={job.id} checkpoint={checkpoint} />
         ))}
       </ul>
     </>
   );
 }
 
-function Row({ checkpoint }: { checkpoint: Checkpoint }) {
+function Row({ job, checkpoint }: { job: string; checkpoint: Checkpoint }) {
   const labelOf = useLabels();
   const metrics = Object.entries(checkpoint.metrics);
   return (
@@ -79,6 +82,15 @@ function Row({ checkpoint }: { checkpoint: Checkpoint }) {
           </ul>
         </details>
       </div>
+      {canBranch(checkpoint) && (
+        <Link
+          className={buttonClass()}
+          to={paths.newJob({ branch: job, checkpoint: checkpoint.id })}
+          aria-label={`Branch from ${named(checkpoint)}`}
+        >
+          Branch
+        </Link>
+      )}
       <CopyButton text={checkpoint.id} label="Copy id" of={named(checkpoint)} />
       <a
         className={buttonClass()}
