@@ -5,6 +5,8 @@ import { logTicks } from "@/charts/y-scale";
 import { number } from "@/lib/format";
 
 const FONT = '11px system-ui, "Segoe UI", sans-serif';
+/** Pixels between a label and the plot. */
+const GAP = 4;
 
 /** The horizontal axis, the one on the left, and the one on the right where a line has it. */
 export function plotAxes(look: PlotLook, colourOf: (line: number) => string): uPlot.Axis[] {
@@ -13,23 +15,32 @@ export function plotAxes(look: PlotLook, colourOf: (line: number) => string): uP
   const values: uPlot.Axis.Values = (_, splits) => splits.map((value) => valueText(value, unit, number));
   const positions: uPlot.Axis.Values = (_plot, splits, _axis, _space, increment) =>
     splits.map((value) => tickText(kind, value, increment));
-  const common = { font: FONT, ticks: { show: false }, gap: 4 };
+  const common = { font: FONT, ticks: { show: false }, gap: GAP };
   const grid = { stroke: palette.grid, width: 1 };
   const ticks = look.scale === "linear" ? {} : { splits: roomyTicks, filter: (_: uPlot, splits: number[]) => splits };
   const incrs = kind === "time" ? {} : { incrs: increments(kind) };
   const axes: uPlot.Axis[] = [
     { ...common, ...incrs, stroke: palette.text, grid, size: 22, space: 64, values: positions },
-    { ...common, ...ticks, scale: "y", stroke: palette.text, grid, size: 46, space: SPACE, values },
+    { ...common, ...ticks, scale: "y", stroke: palette.text, grid, size: widthOf(46), space: SPACE, values },
   ];
   const right = look.lines.findIndex((line) => line.right);
   if (right >= 0) {
     const stroke = colourOf(right);
-    const side = { ...common, ...ticks, stroke, grid: { show: false }, size: 40, space: SPACE, values };
+    const side = { ...common, ...ticks, stroke, grid: { show: false }, size: widthOf(40), space: SPACE, values };
     // eslint-disable-next-line @typescript-eslint/no-unsafe-enum-assignment -- the enum exists in the types only
     axes.push({ ...side, scale: "right", side: 1 });
   }
   return axes;
 }
+
+/** The width of a vertical axis: `usual` pixels, more where a label is longer. */
+const widthOf =
+  (usual: number): uPlot.Axis.Size =>
+  (plot: uPlot, labels: string[] | null) => {
+    const longest = (labels ?? []).reduce((long, label) => (label.length > long.length ? label : long), "");
+    plot.ctx.font = FONT;
+    return Math.max(usual, Math.ceil(plot.ctx.measureText(longest).width) + 2 * GAP);
+  };
 
 /** Pixels between two ticks of a vertical axis. */
 const SPACE = 28;
