@@ -37,6 +37,8 @@ test("a label lies where no point is under its text", () => {
   const own = { ...place, x: 100, y: 100 };
   expect(labelAt("step 1", own, [own], area)).toEqual({ x: 102, y: 90, anchor: "start" });
   expect(labelAt("step 1", own, [own, { ...place, x: 120, y: 85 }], area)).toEqual({ x: 102, y: 120, anchor: "start" });
+  // A line to the upper right passes the text above the point.
+  expect(labelAt("step 1", own, [own, { ...place, x: 180, y: 40 }], area)).toEqual({ x: 102, y: 120, anchor: "start" });
   const last = { ...place, x: 390, y: 20 };
   expect(labelAt("step 1", last, [last], area)).toEqual({ x: 388, y: 40, anchor: "end" });
 });

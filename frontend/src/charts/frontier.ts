@@ -83,7 +83,10 @@ export function labelled(points: readonly Placed[]): Placed[] {
 
 const LABEL = { height: 11, em: 6.2, gap: 10 };
 
-/** Where the label of a point begins or ends: above or below it, and where no other point lies under its text. */
+/**
+ * Where the label of a point begins or ends: above or below it. No other point lies under its text, and none of the lines
+ * that join the points, where there is such a place.
+ */
 export function labelAt(text: string, own: Placed, points: readonly Placed[], { right, bottom }: Box) {
   const width = text.length * LABEL.em;
   const isEnd = own.x + LABEL.gap + width > right;
@@ -92,9 +95,29 @@ export function labelAt(text: string, own: Placed, points: readonly Placed[], { 
     y - LABEL.height >= 0 &&
     y <= bottom &&
     points.every((one) => one.x < from - 6 || one.x > to + 6 || one.y < y - LABEL.height - 6 || one.y > y + 6);
-  const places = [-10, 20, -24, 34, -38, 48].map((away) => own.y + away);
-  const y = places.find(isFree) ?? own.y - 10;
+  const isOffLine = (y: number) =>
+    points.every(
+      (one, index) => !crosses(one, points[index + 1] ?? one, { from, to, top: y - LABEL.height, bottom: y }),
+    );
+  const places = [-10, 20, -24, 34, -38, 48].map((away) => own.y + away).filter(isFree);
+  const y = places.find(isOffLine) ?? places[0] ?? own.y - 10;
   return { x: isEnd ? own.x - 2 : own.x + 2, y, anchor: isEnd ? ("end" as const) : ("start" as const) };
+}
+
+interface Area {
+  readonly from: number;
+  readonly to: number;
+  readonly top: number;
+  readonly bottom: number;
+}
+
+/** Whether the line between two points has a part within the area. */
+function crosses(a: Placed, b: Placed, { from, to, top, bottom }: Area): boolean {
+  const [first, last] = a.x <= b.x ? [a, b] : [b, a];
+  if (last.x < from || first.x > to) return false;
+  const at = (x: number) => first.y + ((x - first.x) / (last.x - first.x)) * (last.y - first.y);
+  const ys = last.x === first.x ? [first.y, last.y] : [at(Math.max(from, first.x)), at(Math.min(to, last.x))];
+  return Math.max(...ys) >= top && Math.min(...ys) <= bottom;
 }
 
 function padded(low: number, high: number): readonly [number, number] {
