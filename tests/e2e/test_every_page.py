@@ -87,6 +87,7 @@ def test_every_page_is_in_order(new_page: NewPage, client: Client, finished_job:
         page.set_viewport_size({"width": WIDTHS[0], "height": 844})
         opened(page, path)
         found += [(path, *each) for each in faults(page, number)] + [(path, each) for each in unread(page)]
+        found += [(path, "class undefined")] * page.locator(".undefined").count()
     page.route(LISTS, lambda route: route.fulfill(json={"object": "list", "data": [], "has_more": False}))
     page.goto("/")
     for number, path in enumerate(("/", "/groups", "/datasets", "/annotate")):
