@@ -1,5 +1,5 @@
 import { useQueries, useQuery, type UseQueryResult } from "@tanstack/react-query";
-import { useMemo } from "react";
+import { type ReactNode, useMemo } from "react";
 import { Chart } from "@/charts/chart";
 import { Charts, spanOf } from "@/charts/charts";
 import type { ChartLine } from "@/charts/columns";
@@ -7,7 +7,6 @@ import { emptySeries, type Series } from "@/charts/series";
 import { useChartView } from "@/charts/settings";
 import { ChartToolbar } from "@/charts/toolbar";
 import { ErrorNotice } from "@/components/notice";
-import { Skeleton } from "@/components/status";
 import { chartedMetrics, curveNames, curvesQuery } from "@/features/compare/api";
 import { average, withoutBand } from "@/features/compare/model/average";
 import type { Group } from "@/features/compare/model/differences";
@@ -19,19 +18,18 @@ import styles from "./compare.module.css";
 interface CompareChartsProps {
   groups: readonly Group<Job>[];
   stage: Stage;
+  /** In place of the charts until they are there. */
+  loading: ReactNode;
 }
 
 /** A chart for each metric of the stage that has one and that a run has measured, with a line for each group of runs. */
-export function CompareCharts({ groups, stage }: CompareChartsProps) {
+export function CompareCharts({ loading, ...shown }: CompareChartsProps) {
   const { data } = useQuery(metricReferenceQuery);
-  const metrics = useMemo(() => chartedMetrics(data ?? [], stage), [data, stage]);
-  const names = useMemo(() => curveNames(data ?? [], stage), [data, stage]);
-  if (!data) return <Loading />;
-  return <Curves groups={groups} stage={stage} metrics={metrics} names={names} />;
+  const metrics = useMemo(() => chartedMetrics(data ?? [], shown.stage), [data, shown.stage]);
+  const names = useMemo(() => curveNames(data ?? [], shown.stage), [data, shown.stage]);
+  if (!data) return loading;
+  return <Curves {...shown} loading={loading} metrics={metrics} names={names} />;
 }
-
-/** It fills the screen. The sections below it then do not move on the screen when the charts come. */
-const Loading = () => <Skeleton rows={4} height="25vh" label="Loading the curves" />;
 
 interface CurvesProps extends CompareChartsProps {
   metrics: readonly { readonly name: string; readonly label: string; readonly unit: string }[];
@@ -47,7 +45,7 @@ const combine = (results: readonly Curve[]) => ({
   isLoading: results.some((one) => one.isPending),
 });
 
-function Curves({ groups, stage, metrics, names }: CurvesProps) {
+function Curves({ groups, stage, loading, metrics, names }: CurvesProps) {
   const [view, change] = useChartView();
   const runs = groups.flatMap((group) => group.runs);
   const { curves, error, isLoading } = useQueries({
@@ -67,7 +65,7 @@ function Curves({ groups, stage, metrics, names }: CurvesProps) {
     });
   }, [metrics, groups, curves]);
   if (error) return <ErrorNotice error={error} doing="load the curves" />;
-  if (!shown.length && isLoading) return <Loading />;
+  if (!shown.length && isLoading) return loading;
   if (!shown.length) return <p className={styles.note}>No run has measured this stage yet.</p>;
   return (
     <Charts view={view} onView={change} span={span}>

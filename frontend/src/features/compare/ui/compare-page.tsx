@@ -170,8 +170,12 @@ function Comparison({ jobs, stage, found, by, groups, lookOf, set }: ComparisonP
         {by && (
           <p className={styles.note}>A line is the mean of the runs of a group, its band one standard deviation.</p>
         )}
-        <Suspense fallback={<LoadingCurves />}>
-          {hasCharts ? <CompareCharts key={shown} groups={groups} stage={shown} /> : <LoadingCurves />}
+        <Suspense fallback={LOADING_CURVES}>
+          {hasCharts ? (
+            <CompareCharts key={shown} groups={groups} stage={shown} loading={LOADING_CURVES} />
+          ) : (
+            LOADING_CURVES
+          )}
         </Suspense>
       </section>
       <FrontierSection groups={groups} stage={shown} />
@@ -189,4 +193,4 @@ function Comparison({ jobs, stage, found, by, groups, lookOf, set }: ComparisonP
 }
 
 /** It fills the screen. The sections below it then do not move on the screen when the charts come. */
-const LoadingCurves = () => <Skeleton rows={4} height="25vh" label="Loading the curves" />;
+const LOADING_CURVES = <Skeleton rows={4} height="25vh" label="Loading the curves" />;
