@@ -6,7 +6,7 @@ import { answer, api, queryClient } from "@/lib/api/client";
 import type { JobSummary } from "@/lib/api/types";
 import { useNews } from "@/lib/live/use-live";
 import { useNotifications } from "@/lib/notifications";
-import { jobName } from "@/lib/states";
+import { jobName } from "@/lib/names";
 
 const OPEN: JobSummary["status"][] = ["queued", "starting", "running", "pausing", "cancelling"];
 /** Jobs whose end is announced: the newest ones, as many as a stream may have. */

@@ -1,4 +1,4 @@
-import { type PointerEvent, type ReactNode, useSyncExternalStore } from "react";
+import { Fragment, type PointerEvent, type ReactNode, useSyncExternalStore } from "react";
 import { CopyButton } from "@/components/button";
 import { absolute, ago } from "@/lib/format";
 import { visible } from "@/lib/visible";
@@ -17,6 +17,24 @@ export function Prose({ text }: { text: string }) {
         .split(QUOTED)
         .map((part, index) => (index % 2 ? <code key={index}>{part}</code> : part))}
     </>
+  );
+}
+
+/** The fields in which a run of a sweep differs from the others. Lines break between two of them. */
+export function NameValues({ values }: { values: readonly string[] }) {
+  if (!values.length) return null;
+  return (
+    <small className={styles.values}>
+      {values.map((value, index) => (
+        <Fragment key={value}>
+          {" "}
+          <span>
+            {value}
+            {index < values.length - 1 && ","}
+          </span>
+        </Fragment>
+      ))}
+    </small>
   );
 }
 

@@ -32,7 +32,7 @@ describe("grouped", () => {
     ]));
   it("gives the runs of a group the colour of their line", () => {
     const lookOf = looksOf(runs, grouped(runs, "lr"));
-    expect(runs.map(({ id }) => [lookOf(id).short, lookOf(id).colour])).toEqual([["A", 0], ["B", 0], ["C", 1]]); // prettier-ignore
+    expect(runs.map(({ id }) => [lookOf(id).short.name, lookOf(id).colour])).toEqual([["A", 0], ["B", 0], ["C", 1]]); // prettier-ignore
   });
   it("keeps each run alone without a field", () =>
     expect(grouped(runs, null).map(({ label }) => label)).toEqual(["A", "B", "C"]));

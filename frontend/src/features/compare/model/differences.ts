@@ -1,7 +1,6 @@
 import { useMemo } from "react";
-import { shortNames } from "@/features/compare/model/names";
 import type { Job } from "@/lib/api/types";
-import { jobName } from "@/lib/states";
+import { fieldName, jobName, type Named, type ShortName, shortNames } from "@/lib/names";
 
 /** A field in which the runs differ, with a text for each run. */
 export interface Difference {
@@ -50,34 +49,34 @@ export interface Group<Run> {
 /** How a run appears beside the others. */
 export interface Look {
   /** Its name in narrow places. */
-  readonly short: string;
+  readonly short: ShortName;
   /** Number of the colour of its line. */
   readonly colour: number;
 }
 
 /** The look of each run, by its id: runs of a group have the colour of their line. */
-export function looksOf<Run extends { readonly id: string; readonly name: string }>(
-  runs: readonly Run[],
-  groups: readonly Group<Run>[],
-): (id: string) => Look {
-  const short = shortNames(runs);
-  const looks = new Map(
-    runs.map((run, index) => [
-      run.id,
-      { short: short[index] ?? run.id, colour: groups.findIndex((group) => group.runs.includes(run)) },
-    ]),
-  );
-  return (id) => looks.get(id) ?? { short: id, colour: 0 };
+export function looksOf<Run extends Named>(runs: readonly Run[], groups: readonly Group<Run>[]): (id: string) => Look {
+  const looks = new Map<string, Look>();
+  for (const [index, short] of shortNames(runs).entries()) {
+    const run = runs[index];
+    if (run) looks.set(run.id, { short, colour: groups.findIndex((group) => group.runs.includes(run)) });
+  }
+  return (id) => looks.get(id) ?? { short: { name: id, values: [], brief: id }, colour: 0 };
 }
 
 /** The runs with the same value of a field, by that value; without a field each run alone. */
-export function grouped<Run extends { readonly id: string; readonly name: string; readonly spec: object }>(
+export function grouped<Run extends Named & { readonly spec: object }>(
   runs: readonly Run[],
   field: string | null,
 ): Group<Run>[] {
   if (field === null) {
     const short = shortNames(runs);
-    return runs.map((run, index) => ({ key: run.id, label: jobName(run), short: short[index] ?? run.id, runs: [run] }));
+    return runs.map((run, index) => ({
+      key: run.id,
+      label: jobName(run),
+      short: short[index]?.brief ?? run.id,
+      runs: [run],
+    }));
   }
   const groups = new Map<string, Run[]>();
   for (const run of runs) {
@@ -86,7 +85,7 @@ export function grouped<Run extends { readonly id: string; readonly name: string
   }
   return [...groups].map(([value, members]) => {
     const label = `${field} ${value}`;
-    return { key: value, label, short: `${field.split(".").at(-1) ?? field} ${value}`, runs: members };
+    return { key: value, label, short: `${fieldName(field)} ${value}`, runs: members };
   });
 }
 

@@ -1,7 +1,7 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Combobox } from "@/components/combobox";
 import { jobsQuery } from "@/features/jobs/api";
-import { jobName } from "@/lib/states";
+import { jobName } from "@/lib/names";
 
 interface AddRunProps {
   taken: readonly string[];

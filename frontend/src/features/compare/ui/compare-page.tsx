@@ -8,15 +8,16 @@ import { ErrorNotice, Notice } from "@/components/notice";
 import { PageHeader } from "@/components/page-header";
 import { Segmented } from "@/components/segmented";
 import { Skeleton, StatusBadge } from "@/components/status";
+import { NameValues } from "@/components/text";
 import { useComparison } from "@/features/compare/model/differences";
-import { shortNames } from "@/features/compare/model/names";
 import { FrontierSection } from "@/features/compare/ui/frontier";
 import { DifferenceTable, FigureTable } from "@/features/compare/ui/tables";
 import { WinRateMatrix } from "@/features/compare/ui/win-rate-matrix";
 import { jobQuery } from "@/features/jobs/api";
 import { paths, useAddress } from "@/lib/address";
 import type { Job } from "@/lib/api/types";
-import { asStage, jobName, type Stage, STAGES, stageShort } from "@/lib/states";
+import { jobName, type ShortName, shortNames } from "@/lib/names";
+import { asStage, type Stage, STAGES, stageShort } from "@/lib/states";
 import styles from "./compare.module.css";
 
 const AddRun = loadable(async () => (await import("@/features/compare/ui/add-run")).AddRun);
@@ -35,7 +36,7 @@ export function ComparePage() {
       return after;
     });
   const jobs = useMemo(() => found.filter((job) => job !== undefined), [found]);
-  const names = shortNames(ids.map((id, index) => ({ id, name: found[index]?.name ?? id })));
+  const names = shortNames(ids.map((id, index) => found[index] ?? { id, name: id }));
   const comparison = useComparison(jobs, params.get("by"));
   // The head is shown before the sections are rendered, so that a phone can paint and react between the two.
   const isLoaded = jobs.length > 0 && jobs.length === ids.length;
@@ -62,7 +63,7 @@ export function ComparePage() {
             key={id}
             id={id}
             job={found[index]}
-            short={names[index] ?? id}
+            short={names[index]}
             colour={isLoading ? index : comparison.lookOf(id).colour}
             onRemove={() => {
               chips.current?.focus(); // The button is about to go.
@@ -108,7 +109,7 @@ function NoRuns() {
 interface RunChipProps {
   id: string;
   job: Job | undefined;
-  short: string;
+  short: ShortName | undefined;
   colour: number;
   onRemove: () => void;
 }
@@ -119,7 +120,8 @@ function RunChip({ id, job, short, colour, onRemove }: RunChipProps) {
     <span className={styles.chip}>
       <i style={{ background: lineSample(colour) }} aria-hidden />
       <Link to={paths.job(id)} title={name}>
-        {short}
+        {short?.name}
+        {short && <NameValues values={short.values} />}
       </Link>
       {job && job.status !== "succeeded" && <StatusBadge status={job.status} />}
       <button type="button" onClick={onRemove} aria-label={`Remove ${name}`} title="Remove from the comparison">

@@ -7,6 +7,7 @@ import { lineSample } from "@/charts/palette";
 import { Table } from "@/components/table";
 import { curveNames, curvesQuery } from "@/features/compare/api";
 import type { Group } from "@/features/compare/model/differences";
+import { RunName } from "@/features/compare/ui/tables";
 import { metricReferenceQuery } from "@/features/run/api";
 import { paths } from "@/lib/address";
 import type { Job } from "@/lib/api/types";
@@ -165,14 +166,7 @@ function BestTable({ found, onLine }: { found: readonly Frontier[]; onLine: (lin
       {found.map(({ group, colour, best }, index) => (
         <tr key={group.key} onPointerEnter={() => onLine(index)}>
           <th scope="row">
-            <span className={styles.name}>
-              <i style={{ background: lineSample(colour) }} aria-hidden />
-              {group.runs[0] && group.runs.length === 1 ? (
-                <Link to={`${paths.job(group.runs[0].id)}?stage=ppo&tab=over-optimisation`}>{group.label}</Link>
-              ) : (
-                group.label
-              )}
-            </span>
+            <LineName group={group} colour={colour} />
           </th>
           <td>{measured(best?.step)}</td>
           <td>{measured(best?.sqrtKl)}</td>
@@ -182,5 +176,17 @@ function BestTable({ found, onLine }: { found: readonly Frontier[]; onLine: (lin
         </tr>
       ))}
     </Table>
+  );
+}
+
+function LineName({ group: { runs, label }, colour }: Pick<Frontier, "group" | "colour">) {
+  const [run, other] = runs;
+  if (run && !other)
+    return <RunName job={run} colour={colour} to={`${paths.job(run.id)}?stage=ppo&tab=over-optimisation`} />;
+  return (
+    <span className={styles.name}>
+      <i style={{ background: lineSample(colour) }} aria-hidden />
+      {label}
+    </span>
   );
 }

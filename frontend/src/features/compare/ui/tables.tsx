@@ -3,12 +3,13 @@ import { Link } from "react-router";
 import { lineSample } from "@/charts/palette";
 import { type Column, columnsOf, DataTable } from "@/components/data-table";
 import { Table } from "@/components/table";
+import { NameValues } from "@/components/text";
 import type { Difference, Look } from "@/features/compare/model/differences";
 import { bestOf, type Figure, FIGURES } from "@/features/compare/model/figures";
 import { paths, useParameter } from "@/lib/address";
 import type { Job } from "@/lib/api/types";
 import { NO_VALUE } from "@/lib/format";
-import { jobName, sweepName } from "@/lib/states";
+import { jobName, type ShortName, sweepName } from "@/lib/names";
 import styles from "./compare.module.css";
 
 export interface RunsProps {
@@ -80,19 +81,21 @@ function FigureValue({ figure, job, value, isBest }: FigureValueProps) {
 interface RunNameProps {
   job: Job;
   colour: number;
-  /** In place of the full name, which is the title then. */
-  short?: string;
+  /** In place of the full name, which is the title. */
+  short?: ShortName;
+  /** The page behind the name; that of the run by default. */
+  to?: string;
 }
 
-/** The name of a run. Without a short one, a run of a sweep is named by what differs. */
-export function RunName({ job, colour, short }: RunNameProps) {
-  const { name, values } = sweepName(job, job.group?.values);
+/** The name of a run. A run of a sweep is named by the fields in which it differs. */
+export function RunName({ job, colour, short, to = paths.job(job.id) }: RunNameProps) {
+  const { name, values } = short ?? sweepName(job, job.group?.values);
   return (
     <span className={styles.name}>
       <i style={{ background: lineSample(colour) }} aria-hidden />
-      <Link to={paths.job(job.id)} title={jobName(job)}>
-        {short ?? name}
-        {short === undefined && values.length > 0 && <small>{values.join(", ")}</small>}
+      <Link to={to} title={jobName(job)}>
+        {name}
+        <NameValues values={values} />
       </Link>
     </span>
   );

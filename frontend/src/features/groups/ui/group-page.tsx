@@ -14,7 +14,7 @@ import { openCount, parametersOf, sortValue, valueText } from "@/features/groups
 import { useLabels } from "@/features/run/ui";
 import { paths, useParameter } from "@/lib/address";
 import { count, measured } from "@/lib/format";
-import { sweepName } from "@/lib/states";
+import { sweepName } from "@/lib/names";
 
 const POLL_MS = 5000;
 

@@ -4,14 +4,15 @@ import { Sparkline } from "@/charts/sparkline";
 import { type Column, selectionColumn } from "@/components/data-table";
 import { ProgressBar, StatusBadge } from "@/components/status";
 import { RowLink } from "@/components/table";
-import { TimeAgo, useNow } from "@/components/text";
+import { NameValues, TimeAgo, useNow } from "@/components/text";
 import { JobActions } from "@/features/job-actions/ui";
 import { readChoice, writeChoice } from "@/features/jobs/model/choice";
 import { COLUMNS, type ColumnId, klOf } from "@/features/jobs/model/columns";
 import { paths, useAddress } from "@/lib/address";
 import type { JobSummary } from "@/lib/api/types";
 import { duration, hours, measured, NO_VALUE, percent, secondsBetween } from "@/lib/format";
-import { hasEnded, jobName, stageShort, statusTone, sweepName } from "@/lib/states";
+import { jobName, sweepName } from "@/lib/names";
+import { hasEnded, stageShort, statusTone } from "@/lib/states";
 import styles from "./jobs.module.css";
 
 /** Tags of a job that its row shows. Its page shows all of them. */
@@ -83,13 +84,7 @@ function Name({ job }: { job: JobSummary }) {
         <span className={styles.words} title={jobName(job)}>
           {name}
         </span>
-        {values.length > 0 && (
-          <span className={styles.values}>
-            {values.map((value) => (
-              <span key={value}>{value}</span>
-            ))}
-          </span>
-        )}
+        <NameValues values={values} />
       </RowLink>
       <code>{job.id}</code>
     </>

@@ -4,7 +4,7 @@ import { type CommandGroup, CommandList } from "@/components/command-list";
 import { searchQuery } from "@/features/palette/api";
 import { placesFor, spoken } from "@/features/palette/model";
 import { paths } from "@/lib/address";
-import { jobName } from "@/lib/states";
+import { jobName } from "@/lib/names";
 
 interface SearchProps {
   text: string;

@@ -5,7 +5,8 @@ import { jobQuery } from "@/features/jobs/api";
 import { paths } from "@/lib/address";
 import type { Job, JobSummary } from "@/lib/api/types";
 import { count } from "@/lib/format";
-import { jobName, stageShort } from "@/lib/states";
+import { jobName } from "@/lib/names";
+import { stageShort } from "@/lib/states";
 import styles from "./about.module.css";
 
 const MOST_ANCESTORS = 8;

@@ -9,7 +9,7 @@ import { processesOf, seedsOf } from "@/features/run/model/spec";
 import { paths } from "@/lib/address";
 import type { Job, JobEvent } from "@/lib/api/types";
 import { duration, secondsBetween } from "@/lib/format";
-import { jobName } from "@/lib/states";
+import { jobName } from "@/lib/names";
 import styles from "./run.module.css";
 
 interface RunHeaderProps {

@@ -10,7 +10,7 @@ import { defaultsOf, pruned, type SpecNode, specTree } from "@/features/run/mode
 import { useAddress } from "@/lib/address";
 import type { Job } from "@/lib/api/types";
 import { count } from "@/lib/format";
-import { jobName } from "@/lib/states";
+import { jobName } from "@/lib/names";
 import styles from "./spec.module.css";
 
 const DEFAULTS = "defaults";
