@@ -3,6 +3,7 @@ import {
   type KeyboardEvent,
   type ReactNode,
   useEffect,
+  useMemo,
   useRef,
   useState,
   useSyncExternalStore,
@@ -10,12 +11,13 @@ import {
 import { positionText } from "@/charts/axis";
 import { ChartPlot } from "@/charts/chart-plot";
 import type { ChartLine } from "@/charts/columns";
-import { useCharts, useVisible } from "@/charts/group";
+import { ChartGroupContext, useCharts, useVisible } from "@/charts/group";
 import type { Healthy } from "@/charts/healthy";
 import { Legend, legendText } from "@/charts/legend";
 import { useScheme } from "@/charts/palette";
 import { pressedKey, useWheel } from "@/charts/pointer";
 import { useTouch } from "@/charts/touch";
+import type { ScaleKind } from "@/charts/y-scale";
 import styles from "./charts.module.css";
 import "uplot/dist/uPlot.min.css";
 
@@ -27,6 +29,10 @@ export interface ChartProps {
   /** Unit of the values, shown beside the title. */
   unit?: string;
   healthy?: Healthy | null;
+  /** Scale of the values, in place of the group's. */
+  scale?: ScaleKind | undefined;
+  /** A line of text under the names of the lines. */
+  note?: string | undefined;
   /** Height of the plot in pixels. */
   height?: number;
   /** Beside the title: what the chart shows. */
@@ -44,7 +50,7 @@ const FRAME = 60;
 
 /** One chart with its title and legend. Until it first comes near the screen, it is a title in an empty card. */
 export function Chart(props: ChartProps) {
-  const { title, level = 2, height = PLOT_HEIGHT } = props;
+  const { title, level = 2, height = PLOT_HEIGHT, scale } = props;
   const card = useRef<HTMLElement>(null);
   const visible = useVisible(card);
   const [seen, setSeen] = useState(false);
@@ -52,7 +58,9 @@ export function Chart(props: ChartProps) {
   return (
     <article className={styles.chart} ref={card} aria-label={title} style={{ minHeight: height + FRAME }}>
       {seen ? (
-        <Content {...props} level={level} height={height} visible={visible} />
+        <OnScale scale={scale}>
+          <Content {...props} level={level} height={height} visible={visible} />
+        </OnScale>
       ) : (
         <header>
           <Title level={level} title={title} />
@@ -60,6 +68,13 @@ export function Chart(props: ChartProps) {
       )}
     </article>
   );
+}
+
+/** A chart may have a scale of its own. */
+function OnScale({ scale, children }: { scale: ScaleKind | undefined; children: ReactNode }) {
+  const shared = useCharts();
+  const own = useMemo(() => (scale ? { ...shared, settings: { ...shared.settings, scale } } : shared), [shared, scale]);
+  return <ChartGroupContext value={own}>{children}</ChartGroupContext>;
 }
 
 function Title({ title, level }: { title: string; level: 2 | 3 }) {
@@ -74,7 +89,7 @@ interface ContentProps extends ChartProps {
 }
 
 function Content({ title, level, lines, unit = "", healthy = null, height, visible, ...parts }: ContentProps) {
-  const { about, actions, onVisible, onDragStart } = parts;
+  const { note, about, actions, onVisible, onDragStart } = parts;
   const shared = useCharts();
   const host = useRef<HTMLDivElement>(null);
   const scheme = useScheme();
@@ -113,6 +128,7 @@ function Content({ title, level, lines, unit = "", healthy = null, height, visib
         {actions?.(plot)}
       </header>
       <Legend plot={plot} lines={lines} unit={unit} healthy={healthy} visible={visible} />
+      {note && <p className={styles.remark}>{note}</p>}
       <div
         ref={host}
         className={styles.plot}

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { csv } from "@/charts/export";
+import { legendPlaces } from "@/charts/export-legend";
 
 test("csv has a row for each step and a column for each line", () => {
   const lines = [
@@ -9,4 +10,14 @@ test("csv has a row for each step and a column for each line", () => {
   expect(csv(lines)).toBe(
     ["step,objective/kl,eval/kl,eval/kl min,eval/kl max", "1,0.5,,,", "2,0.25,3,1,5", "4,,4,2,6", ""].join("\n"),
   );
+});
+
+test("the names of many lines need several rows of a picture", () => {
+  // Each name takes 31 pixels beside its text: 8 + 3 · 131 = 401 is more than 400.
+  expect(legendPlaces([100, 100, 100, 300], 400)).toEqual([
+    { x: 8, y: 31 },
+    { x: 139, y: 31 },
+    { x: 8, y: 47 },
+    { x: 8, y: 63 },
+  ]);
 });

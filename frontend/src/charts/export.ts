@@ -1,5 +1,6 @@
 import type uPlot from "uplot";
 import type { ChartLine, Column } from "@/charts/columns";
+import { colourOf, dashesOf, EDGE, FONT, legendOf, SAMPLE } from "@/charts/export-legend";
 import { faint, type Palette } from "@/charts/palette";
 
 /** A chart that is drawn, as far as a file of it needs. */
@@ -35,71 +36,71 @@ export function csv(lines: readonly ChartLine[]): string {
   return `${[head, ...body].map((row) => row.map(quoted).join(",")).join("\n")}\n`;
 }
 
-const TITLE_HEIGHT = 44;
-const FONT = 'system-ui, "Segoe UI", sans-serif';
-
 /** The chart as a picture, with its title and the names of its lines. */
-export async function png({ title, unit, lines, plot, palette }: Exported): Promise<Blob> {
+export async function png(chart: Exported): Promise<Blob> {
+  const { title, unit, plot, palette } = chart;
   const source = plot.ctx.canvas;
   const pixel = source.width / plot.width;
+  const { entries, height } = legendOf(chart);
   const canvas = document.createElement("canvas");
   canvas.width = source.width;
-  canvas.height = source.height + TITLE_HEIGHT * pixel;
+  canvas.height = source.height + height * pixel;
   const ctx = canvas.getContext("2d");
   if (!ctx) throw new Error("This browser cannot draw a picture.");
   ctx.fillStyle = palette.surface;
   ctx.fillRect(0, 0, canvas.width, canvas.height);
-  ctx.drawImage(source, 0, TITLE_HEIGHT * pixel);
+  ctx.drawImage(source, 0, height * pixel);
   ctx.scale(pixel, pixel);
   ctx.fillStyle = palette.ink;
   ctx.font = `600 13px ${FONT}`;
-  ctx.fillText(unit ? `${title} (${unit})` : title, 8, 17);
+  ctx.fillText(unit ? `${title} (${unit})` : title, EDGE, 17);
   ctx.font = `11px ${FONT}`;
-  let left = 8;
-  for (const [index, line] of named(lines)) {
-    ctx.fillStyle = colourOf(line, index, palette);
-    ctx.fillRect(left, 30, 12, 2);
-    ctx.fillStyle = palette.text;
-    ctx.fillText(line.label, left + 17, 34);
-    left += 31 + ctx.measureText(line.label).width;
+  ctx.lineWidth = 2;
+  ctx.fillStyle = palette.text;
+  for (const { label, x, y, colour, dash } of entries) {
+    ctx.strokeStyle = colour;
+    ctx.setLineDash(dash.map((length) => length / 2));
+    ctx.beginPath();
+    ctx.moveTo(x, y);
+    ctx.lineTo(x + SAMPLE, y);
+    ctx.stroke();
+    ctx.fillText(label, x + SAMPLE + 5, y + 3);
   }
   return new Promise((done, fail) =>
     canvas.toBlob((blob) => (blob ? done(blob) : fail(new Error("The picture could not be made."))), "image/png"),
   );
 }
 
-const named = (lines: readonly ChartLine[]) => [...lines.entries()].filter(([, line]) => line.label);
-
-const colourOf = ({ colour }: ChartLine, index: number, { lines, text }: Palette): string =>
-  lines[(colour ?? index) % lines.length] ?? text;
-
 const escaped = (text: string): string => text.replace(/[&<>"]/g, (letter) => `&#${letter.charCodeAt(0)};`);
 
 /** The shown part of the chart as vectors. */
-export function svg({ title, unit, lines, columns, plot, palette }: Exported): string {
+export function svg(chart: Exported): string {
+  const { title, unit, lines, columns, plot, palette } = chart;
+  const legend = legendOf(chart);
   const { left, top, width, height } = inPixels(plot);
   const text = (x: number, y: number, content: string, rest = "") =>
     `<text x="${x.toFixed(1)}" y="${y.toFixed(1)}" fill="${palette.text}" ${rest}>${escaped(content)}</text>`;
   const parts = [
     text(8, 17, unit ? `${title} (${unit})` : title, `font-size="13" font-weight="600"`),
-    ...named(lines).map(([index, line], place) => {
-      const x = 8 + place * 120;
-      const mark = `<rect x="${x}" y="30" width="12" height="2" fill="${colourOf(line, index, palette)}"/>`;
-      return mark + text(x + 17, 34, line.label);
-    }),
-    `<g transform="translate(0 ${TITLE_HEIGHT})">`,
+    ...legend.entries.map(
+      ({ label, x, y, colour, dash }) =>
+        `<path d="M${x.toFixed(1)} ${y}h${SAMPLE}" stroke="${colour}" stroke-width="2"${dashes(dash, 0.5)}/>` +
+        text(x + SAMPLE + 5, y + 3, label),
+    ),
+    `<g transform="translate(0 ${legend.height})">`,
     ...ticks(plot, 0).map(({ at, label }) => text(at + left, top + height + 16, label, `text-anchor="middle"`)),
     ...ticks(plot, 1).map(
       ({ at, label }) =>
         `<path d="M${left} ${at + top}h${width}" stroke="${palette.grid}"/>` +
         text(left - 5, at + top + 4, label, `text-anchor="end"`),
     ),
+    ...ticks(plot, 2).map(({ at, label }) => text(left + width + 5, at + top + 4, label)),
     `<svg x="${left}" y="${top}" width="${width}" height="${height}" overflow="hidden">`,
     ...columns.map((column, index) => path(plot, index + 1, column, lines, palette)),
     "</svg></g>",
   ];
   return (
-    `<svg xmlns="http://www.w3.org/2000/svg" width="${plot.width}" height="${plot.height + TITLE_HEIGHT}" ` +
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${plot.width}" height="${plot.height + legend.height}" ` +
     `font-family="${FONT.replaceAll('"', "'")}" font-size="11"><rect width="100%" height="100%" fill="${palette.surface}"/>` +
     `${parts.join("")}</svg>\n`
   );
@@ -111,11 +112,16 @@ function inPixels({ bbox }: uPlot): { left: number; top: number; width: number; 
   return { left: left / pixel, top: top / pixel, width: width / pixel, height: height / pixel };
 }
 
+interface Placed {
+  readonly _splits?: number[];
+  readonly _values?: string[];
+}
+
 /** The ticks of an axis as uPlot has placed them. Its types leave these fields out. */
-function ticks(plot: uPlot, axis: number): { at: number; label: string }[] {
-  const { _splits: splits = [], _values: values = [] } = plot.axes[axis] as { _splits?: number[]; _values?: string[] };
+function ticks(plot: uPlot, axis: 0 | 1 | 2): { at: number; label: string }[] {
+  const { _splits: splits = [], _values: values = [] } = (plot.axes[axis] ?? {}) as Placed;
   return splits.map((value, index) => ({
-    at: plot.valToPos(value, axis === 0 ? "x" : "y"),
+    at: plot.valToPos(value, (["x", "y", "right"] as const)[axis]),
     label: values[index] ?? "",
   }));
 }
@@ -139,8 +145,12 @@ function path(plot: uPlot, series: number, column: Column, lines: readonly Chart
     command = "L";
   }
   const colour = faint(colourOf(line, column.line, palette), ALPHAS[column.role]);
-  return `<path d="${d}" fill="none" stroke="${colour}" stroke-width="${STROKES[column.role]}"/>`;
+  const dash = column.role === "line" ? dashes(dashesOf(line, column.line)) : "";
+  return `<path d="${d}" fill="none" stroke="${colour}" stroke-width="${STROKES[column.role]}"${dash}/>`;
 }
+
+const dashes = (lengths: readonly number[], factor = 1): string =>
+  lengths.length ? ` stroke-dasharray="${lengths.map((length) => length * factor).join(" ")}"` : "";
 
 /** Offers a file for download. */
 export function save(content: Blob, name: string): void {

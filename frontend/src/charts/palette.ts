@@ -68,6 +68,9 @@ export const dashOf = (number: number): readonly number[] =>
 
 const DASHES = [[], [6, 3], [2, 2], [8, 3, 2, 3], [14, 4]] as const;
 
+/** The number of a line whose colour and dashes both differ from those of the lines around it. */
+export const dashedNumber = (index: number): number => index + LINE_COLOURS * (index % DASHES.length);
+
 /** The background of a small sample of a line: its colour, in stripes for a dashed one. */
 export function lineSample(number: number): string {
   const [on, off] = dashOf(number);

@@ -26,7 +26,9 @@ export function plotAxes(look: PlotLook, colourOf: (line: number) => string): uP
   const right = look.lines.findIndex((line) => line.right);
   if (right >= 0) {
     const stroke = colourOf(right);
-    const side = { ...common, ...ticks, stroke, grid: { show: false }, size: widthOf(40), space: SPACE, values };
+    const rightUnit = look.lines[right]?.unit ?? unit;
+    const texts: uPlot.Axis.Values = (_, splits) => splits.map((value) => valueText(value, rightUnit, number));
+    const side = { ...common, ...ticks, stroke, grid: { show: false }, size: widthOf(40), space: SPACE, values: texts };
     // eslint-disable-next-line @typescript-eslint/no-unsafe-enum-assignment -- the enum exists in the types only
     axes.push({ ...side, scale: "right", side: 1 });
   }

@@ -104,19 +104,30 @@ export function MenuBox({ button, label, entries, open, setOpen }: MenuBoxProps)
       onClick={(event) => event.stopPropagation()}
     >
       {entries.map((entry, index) => (
-        <Entry key={entry.label} entry={entry} first={index === 0} />
+        <Entry key={entry.label} entry={entry} first={index === 0} button={button} />
       ))}
     </Menu>
   );
 }
 
-function Entry({ entry, first }: { entry: MenuEntry; first: boolean }) {
+interface EntryProps {
+  entry: MenuEntry;
+  first: boolean;
+  button: MenuBoxProps["button"];
+}
+
+function Entry({ entry, first, button }: EntryProps) {
+  const select = () => {
+    // A dialog that the action opens returns the focus to what has it now, and the entry is about to go.
+    button.current?.focus();
+    entry.onSelect?.();
+  };
   const className = `${styles.option} ${entry.danger ? styles.danger : ""}`;
   return (
     <>
       {entry.group && !first && <MenuSeparator className={styles.separator} />}
       {entry.to === undefined ? (
-        <MenuItem className={className} onClick={entry.onSelect}>
+        <MenuItem className={className} onClick={select}>
           {entry.label}
         </MenuItem>
       ) : (

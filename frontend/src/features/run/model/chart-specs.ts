@@ -1,4 +1,5 @@
 import type { Meaning } from "@/features/run/model/meanings";
+import type { OwnChart } from "@/features/run/model/own-charts";
 
 export interface Line {
   readonly name: string;
@@ -11,6 +12,8 @@ export interface Line {
 export interface ChartSpec {
   readonly title: string;
   readonly lines: readonly Line[];
+  /** The chart that the user has made, if this is one. */
+  readonly own?: OwnChart;
 }
 
 type Charted = Pick<Meaning, "name" | "chart">;

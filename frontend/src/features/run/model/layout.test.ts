@@ -1,8 +1,22 @@
 import { expect, test } from "vitest";
-import { arranged, hiddenOrNot, moved, pinnedOrNot, readLayout, USUAL_LAYOUT } from "@/features/run/model/layout";
+import {
+  arrange,
+  arranged,
+  hiddenOrNot,
+  type Layout,
+  layoutOf,
+  moved,
+  parseLayout,
+  pinnedOrNot,
+  reset,
+  USUAL_LAYOUT,
+  withOwn,
+  withoutOwn,
+  withRestored,
+} from "@/features/run/model/layout";
 
 const CHARTS = ["Reward", "KL", "Entropy", "Loss"].map((title) => ({ title }));
-const titles = (layout: typeof USUAL_LAYOUT) => arranged(CHARTS, layout).map(({ title }) => title);
+const titles = (layout: Layout) => arranged(CHARTS, layout).map(({ title }) => title);
 
 test("without a layout the order is that of the metric table", () => {
   expect(titles(USUAL_LAYOUT)).toEqual(["Reward", "KL", "Entropy", "Loss"]);
@@ -36,6 +50,46 @@ test("a chart that a later version adds follows the ordered ones", () => {
   expect(titles({ ...USUAL_LAYOUT, order: ["Loss", "KL"] })).toEqual(["Loss", "KL", "Reward", "Entropy"]);
 });
 
-test("without storage the layout is the usual one", () => {
-  expect(readLayout("ppo")).toEqual(USUAL_LAYOUT);
+test("a stored layout is read, and text of another version is the usual one", () => {
+  const own = [{ title: "Two", metrics: ["loss", "lr"], log: true }];
+  const layout = { order: ["Loss"], pinned: [], hidden: ["KL"], own };
+  expect(parseLayout(JSON.stringify(layout))).toEqual(layout);
+  expect(parseLayout('{"order": ["Loss", 3], "pinned": "KL"}')).toEqual({ ...USUAL_LAYOUT, order: ["Loss"] });
+  expect([null, "", "[", "7", "null"].map(parseLayout)).toEqual(Array.from({ length: 5 }, () => USUAL_LAYOUT));
+});
+
+test("without storage a change lasts until the page is left", () => {
+  expect(layoutOf("ppo")).toEqual(USUAL_LAYOUT);
+  arrange("ppo", (before) => pinnedOrNot(before, "KL"));
+  expect([layoutOf("ppo").pinned, layoutOf("sft").pinned]).toEqual([["KL"], []]);
+});
+
+const TWO = { title: "Two", metrics: ["loss", "lr"], log: false };
+
+test("a new chart comes before the others", () => {
+  const ordered = { ...USUAL_LAYOUT, order: ["Loss", "KL"] };
+  expect(withOwn(USUAL_LAYOUT, TWO, null)).toEqual({ ...USUAL_LAYOUT, own: [TWO] });
+  expect(withOwn(ordered, TWO, null).order).toEqual(["Two", "Loss", "KL"]);
+});
+
+test("a changed chart keeps its place and its pin under a new title", () => {
+  const before = { order: ["Loss", "Two"], pinned: ["Two"], hidden: [], own: [TWO] };
+  const pair = { ...TWO, title: "Pair", log: true };
+  expect(withOwn(before, pair, TWO)).toEqual({ order: ["Loss", "Pair"], pinned: ["Pair"], hidden: [], own: [pair] });
+});
+
+test("a deleted chart returns to its place, and changes since then stay", () => {
+  const before = { order: ["Loss", "Two", "KL"], pinned: ["Two"], hidden: [], own: [TWO] };
+  const without = withoutOwn(before, TWO);
+  expect(without).toEqual({ order: ["Loss", "KL"], pinned: [], hidden: [], own: [] });
+  const later = hiddenOrNot(without, "KL");
+  expect(withRestored(later, before, TWO)).toEqual({ ...before, hidden: ["KL"] });
+  expect(withRestored(before, before, TWO)).toBe(before);
+});
+
+test("a reset keeps the charts of the user", () => {
+  expect(reset({ order: ["KL"], pinned: ["KL"], hidden: ["Loss"], own: [TWO] })).toEqual({
+    ...USUAL_LAYOUT,
+    own: [TWO],
+  });
 });

@@ -1,3 +1,5 @@
+import { useSyncExternalStore } from "react";
+import { type OwnChart, readOwn } from "@/features/run/model/own-charts";
 import { readText, writeText } from "@/lib/stored";
 
 /** A user's arrangement of the charts of a stage, by title. It is kept in this browser. */
@@ -6,9 +8,17 @@ export interface Layout {
   readonly order: readonly string[];
   readonly pinned: readonly string[];
   readonly hidden: readonly string[];
+  /** Charts that the user has made. */
+  readonly own: readonly OwnChart[];
 }
 
-export const USUAL_LAYOUT: Layout = { order: [], pinned: [], hidden: [] };
+export const USUAL_LAYOUT: Layout = { order: [], pinned: [], hidden: [], own: [] };
+
+/** The usual order with every chart shown. The user's own charts stay. */
+export const reset = ({ own }: Layout): Layout => ({ ...USUAL_LAYOUT, own });
+
+export const isReset = ({ order, pinned, hidden }: Layout): boolean =>
+  !order.length && !pinned.length && !hidden.length;
 
 interface Titled {
   readonly title: string;
@@ -47,20 +57,92 @@ export const hiddenOrNot = (layout: Layout, title: string): Layout => ({
 const toggled = (titles: readonly string[], title: string): string[] =>
   titles.includes(title) ? titles.filter((one) => one !== title) : [...titles, title];
 
-const key = (stage: string): string => `proximal-charts-${stage}`;
+/** Adds a chart before the ordered ones, or puts it in the place of `before`. */
+export function withOwn(layout: Layout, chart: OwnChart, before: OwnChart | null): Layout {
+  const at = before ? layout.own.findIndex(({ title }) => title === before.title) : -1;
+  if (!before || at < 0) {
+    const order = layout.order.length ? [chart.title, ...layout.order] : [];
+    return { ...layout, order, own: [chart, ...layout.own] };
+  }
+  const renamed = (titles: readonly string[]) => titles.map((one) => (one === before.title ? chart.title : one));
+  const { order, pinned, hidden, own } = layout;
+  return {
+    order: renamed(order),
+    pinned: renamed(pinned),
+    hidden: renamed(hidden),
+    own: own.with(at, chart),
+  };
+}
 
-export function readLayout(stage: string): Layout {
+export function withoutOwn(layout: Layout, chart: OwnChart): Layout {
+  const without = (titles: readonly string[]) => titles.filter((one) => one !== chart.title);
+  const { order, pinned, hidden, own } = layout;
+  return {
+    order: without(order),
+    pinned: without(pinned),
+    hidden: without(hidden),
+    own: own.filter(({ title }) => title !== chart.title),
+  };
+}
+
+/** Undoes `withoutOwn`: the chart is again where it was in the layout `before`. Later changes stay. */
+export function withRestored(layout: Layout, before: Layout, chart: OwnChart): Layout {
+  if (layout.own.some(({ title }) => title === chart.title)) return layout;
+  const back = <Item>(now: readonly Item[], was: readonly Item[], item: Item): readonly Item[] =>
+    was.includes(item) ? now.toSpliced(was.indexOf(item), 0, item) : now;
+  return {
+    order: back(layout.order, before.order, chart.title),
+    pinned: back(layout.pinned, before.pinned, chart.title),
+    hidden: back(layout.hidden, before.hidden, chart.title),
+    own: back(layout.own, before.own, chart),
+  };
+}
+
+export function parseLayout(text: string | null): Layout {
   try {
-    const stored: unknown = JSON.parse(readText(key(stage)) ?? "");
+    const stored: unknown = JSON.parse(text ?? "");
     if (typeof stored !== "object" || stored === null) return USUAL_LAYOUT;
     const list = (name: string): string[] => {
       const value: unknown = Reflect.get(stored, name);
       return Array.isArray(value) ? value.filter((one) => typeof one === "string") : [];
     };
-    return { order: list("order"), pinned: list("pinned"), hidden: list("hidden") };
+    const own = readOwn(Reflect.get(stored, "own"));
+    return { order: list("order"), pinned: list("pinned"), hidden: list("hidden"), own };
   } catch {
     return USUAL_LAYOUT; // nothing stored, or text of another version
   }
 }
 
-export const writeLayout = (stage: string, layout: Layout): void => writeText(key(stage), JSON.stringify(layout));
+const KEY = "proximal-charts-";
+const layouts = new Map<string, Layout>();
+const listeners = new Set<() => void>();
+
+export function layoutOf(stage: string): Layout {
+  const layout = layouts.get(stage) ?? parseLayout(readText(KEY + stage));
+  layouts.set(stage, layout);
+  return layout;
+}
+
+/** Changes the layout of a stage, also when its page has been left: an undo may come later. */
+export function arrange(stage: string, change: (before: Layout) => Layout): void {
+  const after = change(layoutOf(stage));
+  layouts.set(stage, after);
+  writeText(KEY + stage, JSON.stringify(after));
+  listeners.forEach((listener) => listener());
+}
+
+/** The layout of a stage. A change in another tab arrives, too. */
+export const useLayout = (stage: string): Layout => useSyncExternalStore(subscribe, () => layoutOf(stage));
+
+function subscribe(listener: () => void): () => void {
+  const onStored = ({ key }: StorageEvent) => {
+    if (key?.startsWith(KEY)) layouts.delete(key.slice(KEY.length));
+    listener();
+  };
+  listeners.add(listener);
+  window.addEventListener("storage", onStored);
+  return () => {
+    listeners.delete(listener);
+    window.removeEventListener("storage", onStored);
+  };
+}

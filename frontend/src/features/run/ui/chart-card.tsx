@@ -1,7 +1,8 @@
 import { type DragEvent, useMemo, useState, useSyncExternalStore } from "react";
 import type { Range } from "@/charts/axis";
 import { Chart, type ChartProps } from "@/charts/chart";
-import type { Series } from "@/charts/series";
+import { dashedNumber } from "@/charts/palette";
+import { emptySeries, type Series } from "@/charts/series";
 import { Dialog } from "@/components/dialog";
 import type { ChartSpec } from "@/features/run/model/chart-specs";
 import type { Meaning } from "@/features/run/model/meanings";
@@ -22,27 +23,15 @@ export interface ChartCardProps {
   onDragStart?: (event: DragEvent<HTMLElement>) => void;
 }
 
-/** One chart of a stage, of up to three metrics. */
+/** One chart of a stage. */
 export function ChartCard({ place = null, onDragStart, ...card }: ChartCardProps) {
   const { jobId, stage, spec, series, meanings, steps } = card;
   const [visible, setVisible] = useState(false);
   const [enlarged, setEnlarged] = useState(false);
   const names = useMemo(() => spec.lines.map((line) => line.name), [spec]);
   const detail = useDetail({ jobId, stage, names, series, steps, visible });
-  const measured = spec.lines.filter((line) => series[line.name]);
-  const notes = measured.flatMap((line) => meanings.get(line.name) ?? []);
-  const unit = notes[0]?.unit ?? "";
-  const lines = measured.map(({ name, short, right }, index) => ({
-    key: name,
-    label: short,
-    series: detail[name] ?? series[name] ?? NO_POINTS,
-    colour: index,
-    // A second axis only beside a first one.
-    right: right && measured.length > 1,
-    unit: meanings.get(name)?.unit ?? unit,
-  }));
-  const healthy = notes.find((note) => note.healthy)?.healthy ?? null;
-  const chart: ChartProps = { title: spec.title, unit, lines, healthy };
+  const chart = drawn(spec, (name) => detail[name] ?? series[name], meanings);
+  const notes = spec.lines.flatMap((line) => (series[line.name] ? (meanings.get(line.name) ?? []) : []));
   return (
     <>
       <Chart
@@ -61,7 +50,37 @@ export function ChartCard({ place = null, onDragStart, ...card }: ChartCardProps
   );
 }
 
-const NO_POINTS: Series = { steps: [], values: [], min: null, max: null };
+/** The chart with the lines that the run has measured. */
+function drawn(
+  { title, lines: wanted, own }: ChartSpec,
+  seriesOf: (name: string) => Series | undefined,
+  meanings: ReadonlyMap<string, Meaning>,
+): ChartProps {
+  const measured = wanted.filter((line) => seriesOf(line.name));
+  const missing = wanted.filter((line) => !measured.includes(line)).map((line) => line.short);
+  // A second axis only beside a first one.
+  const hasLeft = measured.some((line) => !line.right);
+  const lines = measured.map(({ name, short, right }, index) => ({
+    key: name,
+    label: short,
+    series: seriesOf(name) ?? emptySeries,
+    colour: own ? dashedNumber(own.metrics.indexOf(name)) : index,
+    right: right && hasLeft,
+    unit: meanings.get(name)?.unit ?? "",
+  }));
+  const onLeft = lines.filter((line) => !line.right);
+  const [unit = "", ...others] = new Set(onLeft.map((line) => line.unit));
+  const healthy = measured.map((line) => meanings.get(line.name)?.healthy).find(Boolean) ?? null;
+  return {
+    title,
+    unit: others.length ? "" : unit,
+    lines,
+    // The range of one metric means nothing for the others that a user has put beside it.
+    healthy: own && measured.length > 1 ? null : healthy,
+    scale: own?.log ? "log" : undefined,
+    note: own && missing.length ? `Not measured in this run: ${missing.join(", ")}.` : undefined,
+  };
+}
 
 /** Pixels of the window that the frame of a dialog and the title of a chart take. */
 const FRAME = 190;

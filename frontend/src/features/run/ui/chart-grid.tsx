@@ -2,16 +2,18 @@ import { type DragEvent, useState } from "react";
 import { Button } from "@/components/button";
 import type { ChartSpec } from "@/features/run/model/chart-specs";
 import {
+  arrange,
   arranged,
   hiddenOrNot,
-  type Layout,
+  isReset,
   moved,
   pinnedOrNot,
-  readLayout,
-  USUAL_LAYOUT,
-  writeLayout,
+  reset,
+  useLayout,
 } from "@/features/run/model/layout";
+import type { OwnChart } from "@/features/run/model/own-charts";
 import { ChartCard, type ChartCardProps } from "@/features/run/ui/chart-card";
+import { ChartEditor, deleteChart } from "@/features/run/ui/chart-editor";
 import styles from "./charts.module.css";
 
 interface ChartGridProps extends Omit<ChartCardProps, "spec" | "place" | "onDragStart"> {
@@ -25,10 +27,12 @@ const DRAGGED = "application/x-proximal-chart";
 /** The charts of a stage in the user's arrangement. */
 export function ChartGrid({ charts, find, ...card }: ChartGridProps) {
   const { stage } = card;
-  const [layout, setLayout] = useState(() => readLayout(stage));
-  const arrange = (to: Layout) => {
-    setLayout(to);
-    writeLayout(stage, to);
+  const layout = useLayout(stage);
+  const [edited, setEdited] = useState<OwnChart | null>(null);
+  const [editing, setEditing] = useState(false);
+  const edit = (own: OwnChart) => {
+    setEdited(own);
+    setEditing(true);
   };
   const shown = arranged(charts, layout);
   const titles = shown.map(({ title }) => title);
@@ -37,7 +41,7 @@ export function ChartGrid({ charts, find, ...card }: ChartGridProps) {
     const title = event.dataTransfer.getData(DRAGGED);
     if (!title) return;
     event.preventDefault();
-    arrange(moved(layout, titles, title, to));
+    arrange(stage, (now) => moved(now, titles, title, to));
   };
   const isFound = ({ title, lines }: ChartSpec) =>
     [title, ...lines.map((line) => line.name)].some((text) => text.toLowerCase().includes(find));
@@ -45,19 +49,21 @@ export function ChartGrid({ charts, find, ...card }: ChartGridProps) {
     <>
       <div className={styles.grid}>
         {shown.filter(isFound).map((spec) => {
-          const { title } = spec;
+          const { title, own } = spec;
           const at = titles.indexOf(title);
           const place = {
             pinned: layout.pinned.includes(title),
             isFirst: at === 0,
             isLast: at === titles.length - 1,
-            onPin: () => arrange(pinnedOrNot(layout, title)),
-            onHide: () => arrange(hiddenOrNot(layout, title)),
-            onMove: (by: number) => arrange(moved(layout, titles, title, titles[at + by] ?? title)),
+            onPin: () => arrange(stage, (now) => pinnedOrNot(now, title)),
+            onHide: () => arrange(stage, (now) => hiddenOrNot(now, title)),
+            onMove: (by: number) => arrange(stage, (now) => moved(now, titles, title, titles[at + by] ?? title)),
+            ...(own && { onEdit: () => edit(own), onDelete: () => deleteChart(stage, own) }),
           };
           return (
             <div
-              key={title}
+              // Under a new title it is the same chart, so that its menu keeps the focus.
+              key={own ? layout.own.length - layout.own.indexOf(own) : title}
               className={place.pinned ? styles.pinned : ""}
               onDragOver={(event) => event.dataTransfer.types.includes(DRAGGED) && event.preventDefault()}
               onDrop={(event) => drop(event, title)}
@@ -72,18 +78,28 @@ export function ChartGrid({ charts, find, ...card }: ChartGridProps) {
           );
         })}
       </div>
-      {layout !== USUAL_LAYOUT && hidden.length + layout.order.length + layout.pinned.length > 0 && (
+      {!isReset(layout) && (
         <p className={styles.arranged}>
           {hidden.map(({ title }) => (
-            <Button key={title} onClick={() => arrange(hiddenOrNot(layout, title))}>
+            <Button key={title} onClick={() => arrange(stage, (now) => hiddenOrNot(now, title))}>
               Show {title}
             </Button>
           ))}
-          <Button look="quiet" onClick={() => arrange(USUAL_LAYOUT)}>
+          <Button look="quiet" onClick={() => arrange(stage, reset)}>
             Reset the arrangement
           </Button>
         </p>
       )}
+      <ChartEditor
+        key={edited?.title}
+        chart={edited}
+        open={editing}
+        stage={stage}
+        charts={charts}
+        names={Object.keys(card.series)}
+        meanings={card.meanings}
+        onClose={() => setEditing(false)}
+      />
     </>
   );
 }

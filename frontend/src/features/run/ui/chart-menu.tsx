@@ -11,6 +11,9 @@ export interface ChartPlace {
   readonly onHide: () => void;
   /** Moves it by a number of places. */
   readonly onMove: (by: number) => void;
+  /** Only for a chart that the user has made. */
+  readonly onEdit?: (() => void) | undefined;
+  readonly onDelete?: (() => void) | undefined;
 }
 
 interface ChartMenuProps {
@@ -29,6 +32,8 @@ export function ChartMenu({ title, plot, place, onEnlarge }: ChartMenuProps) {
     if (!place.isFirst) entries.push({ label: "Move earlier", onSelect: () => place.onMove(-1) });
     if (!place.isLast) entries.push({ label: "Move later", onSelect: () => place.onMove(1) });
     entries.push({ label: "Hide", onSelect: place.onHide });
+    if (place.onEdit) entries.push({ label: "Edit", onSelect: place.onEdit });
+    if (place.onDelete) entries.push({ label: "Delete", onSelect: place.onDelete });
   }
   (["csv", "png", "svg"] as const).forEach((kind, index) => {
     const onSelect = () => void saveAs(kind, title, plot);

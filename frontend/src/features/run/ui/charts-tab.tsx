@@ -6,9 +6,12 @@ import { ChartToolbar } from "@/charts/toolbar";
 import { Notice } from "@/components/notice";
 import { alongOf, axesOf, positionsOn, stepsOf } from "@/features/run/model/axes";
 import { chartSpecs } from "@/features/run/model/chart-specs";
+import { useLayout } from "@/features/run/model/layout";
 import { evaluatedSteps, marksOf } from "@/features/run/model/marks";
 import { useMeanings } from "@/features/run/model/meanings";
+import { ownSpecs } from "@/features/run/model/own-charts";
 import { ChartCard, type ChartCardProps } from "@/features/run/ui/chart-card";
+import { AddChart } from "@/features/run/ui/chart-editor";
 import { ChartGrid } from "@/features/run/ui/chart-grid";
 import { useAddress } from "@/lib/address";
 import type { JobEvent } from "@/lib/api/types";
@@ -32,7 +35,12 @@ export function ChartsTab({ jobId, stage, live: series, log, waiting, hasSamples
   const [params, setParams] = useAddress();
   const names = Object.keys(series).join("\n"); // by value: a new point is no new name
   const meanings = useMeanings(stage, names);
-  const charts = useMemo(() => chartSpecs(meanings, names.split("\n")), [meanings, names]);
+  const { own } = useLayout(stage);
+  const charts = useMemo(() => {
+    const usual = chartSpecs(meanings, names.split("\n"));
+    const titles = usual.map(({ title }) => title);
+    return [...ownSpecs(own, meanings, titles), ...usual];
+  }, [own, meanings, names]);
   const evaluated = evaluatedSteps(series).join("\n"); // by value, too
   const marks = useMemo(
     () => marksOf(log, stage, evaluated.split("\n").filter(Boolean).map(Number)),
@@ -82,6 +90,7 @@ export function ChartsTab({ jobId, stage, live: series, log, waiting, hasSamples
           value={found}
           onChange={(event) => search(event.target.value)}
         />
+        <AddChart stage={stage} charts={charts} names={names.split("\n")} meanings={meanings} />
       </ChartToolbar>
       <ChartGrid charts={charts} find={find} {...card} />
       <AllMetrics find={find} {...card} />

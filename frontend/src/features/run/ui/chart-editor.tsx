@@ -1,0 +1,72 @@
+import { Suspense, useState } from "react";
+import { Button } from "@/components/button";
+import { Dialog } from "@/components/dialog";
+import { loadable } from "@/components/loadable";
+import { toast } from "@/components/toast";
+import type { ChartSpec } from "@/features/run/model/chart-specs";
+import { arrange, layoutOf, withOwn, withoutOwn, withRestored } from "@/features/run/model/layout";
+import type { Meaning } from "@/features/run/model/meanings";
+import type { Metric, OwnChart } from "@/features/run/model/own-charts";
+
+const ChartForm = loadable(async () => (await import("@/features/run/ui/chart-form")).ChartForm);
+
+interface ChartEditorProps {
+  /** The chart to change; null for a new one. */
+  chart: OwnChart | null;
+  open: boolean;
+  stage: string;
+  /** All charts of the stage. */
+  charts: readonly ChartSpec[];
+  /** Names of the metrics that the run has. */
+  names: readonly string[];
+  meanings: ReadonlyMap<string, Meaning>;
+  onClose: () => void;
+}
+
+/** A dialog for a chart of chosen metrics. */
+export function ChartEditor({ chart, open, stage, charts, names, meanings, onClose }: ChartEditorProps) {
+  const save = (made: OwnChart) => {
+    arrange(stage, (before) => withOwn(before, made, chart));
+    onClose();
+    if (chart) toast("The chart is changed.", { undo: () => arrange(stage, (now) => withOwn(now, chart, made)) });
+  };
+  return (
+    <Dialog open={open} title={chart ? "Edit the chart" : "Add a chart"} onClose={onClose}>
+      <Suspense fallback={null}>
+        <ChartForm
+          chart={chart}
+          metrics={metricsOf([...names, ...(chart?.metrics ?? [])], meanings)}
+          taken={charts.flatMap(({ title, own }) => (chart && own === chart ? [] : [title]))}
+          onSave={save}
+          onClose={onClose}
+        />
+      </Suspense>
+    </Dialog>
+  );
+}
+
+const metricsOf = (names: readonly string[], meanings: ReadonlyMap<string, Meaning>): Metric[] =>
+  [...new Set(names)]
+    .map((name) => ({ name, label: meanings.get(name)?.label ?? name, unit: meanings.get(name)?.unit ?? "" }))
+    .sort((a, b) => a.label.localeCompare(b.label));
+
+/** Deletes a chart of the user, and offers to take that back. */
+export function deleteChart(stage: string, chart: OwnChart): void {
+  const before = layoutOf(stage);
+  arrange(stage, (now) => withoutOwn(now, chart));
+  toast(`The chart “${chart.title}” is deleted.`, {
+    undo: () => arrange(stage, (now) => withRestored(now, before, chart)),
+  });
+}
+
+type AddChartProps = Omit<ChartEditorProps, "chart" | "open" | "onClose">;
+
+export function AddChart(props: AddChartProps) {
+  const [open, setOpen] = useState(false);
+  return (
+    <>
+      <Button onClick={() => setOpen(true)}>Add a chart</Button>
+      <ChartEditor {...props} chart={null} open={open} onClose={() => setOpen(false)} />
+    </>
+  );
+}
