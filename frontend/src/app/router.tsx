@@ -5,9 +5,10 @@ import { Notice } from "@/components/notice";
 import { PageHeader } from "@/components/page-header";
 import { filteredJobsQuery, jobQuery } from "@/features/jobs/api";
 import { filterOf, readChoice } from "@/features/jobs/model/choice";
-import { metricReferenceQuery, metricsQuery } from "@/features/run/api";
+import { metricsQuery } from "@/features/run/api";
 import { paths } from "@/lib/address";
 import { queryClient } from "@/lib/api/client";
+import { metricReferenceQuery } from "@/lib/labels";
 
 /** The pages. The code of one is loaded when it is first opened. */
 const PAGES = [

@@ -69,13 +69,6 @@ export async function fetchEventTime(id: string, seq: number): Promise<string | 
   return page.data[0]?.created_at ?? null;
 }
 
-/** Reference of the metrics. It changes with the software only. */
-export const metricReferenceQuery = queryOptions({
-  queryKey: ["reference", "metrics"],
-  queryFn: async () => (await answer(api.GET("/v1/reference/metrics"))).data,
-  staleTime: Infinity,
-});
-
 export interface LogFilter {
   readonly search: string;
   readonly source: "" | LogLine["source"];

@@ -10,8 +10,8 @@ import { ErrorNotice } from "@/components/notice";
 import { chartedMetrics, curveNames, curvesQuery } from "@/features/compare/api";
 import { average, withoutBand } from "@/features/compare/model/average";
 import type { Group } from "@/features/compare/model/differences";
-import { metricReferenceQuery } from "@/features/run/api";
 import type { Job } from "@/lib/api/types";
+import { metricReferenceQuery } from "@/lib/labels";
 import { hasEnded, type Stage } from "@/lib/states";
 import styles from "./compare.module.css";
 

@@ -8,7 +8,6 @@ import { Table } from "@/components/table";
 import { curveNames, curvesQuery } from "@/features/compare/api";
 import type { Group } from "@/features/compare/model/differences";
 import { RunName } from "@/features/compare/ui/tables";
-import { metricReferenceQuery } from "@/features/run/api";
 import { paths } from "@/lib/address";
 import type { Job } from "@/lib/api/types";
 import {
@@ -20,6 +19,7 @@ import {
   panelsOf,
 } from "@/lib/evaluations";
 import { measured, percent } from "@/lib/format";
+import { metricReferenceQuery } from "@/lib/labels";
 import { hasEnded, type Stage } from "@/lib/states";
 import styles from "./compare.module.css";
 

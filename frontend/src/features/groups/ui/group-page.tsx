@@ -11,9 +11,9 @@ import { RowLink } from "@/components/table";
 import { TimeAgo } from "@/components/text";
 import { cancelGroup, type Group, type GroupJob, groupQuery } from "@/features/groups/api";
 import { openCount, parametersOf, sortValue, valueText } from "@/features/groups/model/parameters";
-import { useLabels } from "@/features/run/ui";
 import { paths, useParameter } from "@/lib/address";
 import { count, measured } from "@/lib/format";
+import { useLabels } from "@/lib/labels";
 import { sweepName } from "@/lib/names";
 
 const POLL_MS = 5000;

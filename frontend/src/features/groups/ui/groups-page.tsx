@@ -7,8 +7,8 @@ import { Skeleton } from "@/components/status";
 import { RowLink, Table } from "@/components/table";
 import { TimeAgo } from "@/components/text";
 import { groupsQuery } from "@/features/groups/api";
-import { useLabels } from "@/features/run/ui";
 import { paths } from "@/lib/address";
+import { useLabels } from "@/lib/labels";
 
 const POLL_MS = 20_000;
 

@@ -4,24 +4,12 @@ import { number } from "@/lib/format";
 
 type KnobName = JobKnob["name"];
 
-export const KNOB_LABELS: Record<KnobName, string> = {
-  kl_coef: "KL coefficient",
-  kl_target: "KL target",
-  learning_rate: "Learning rate",
-  critic_learning_rate: "Learning rate of the critic",
-};
-
 export const KNOB_UNITS: Record<KnobName, string> = {
   kl_coef: "β",
   kl_target: "nats per response",
   learning_rate: "peak, per step",
   critic_learning_rate: "peak, per step",
 };
-
-const ACTION_LABELS = { evaluate: "Evaluation", checkpoint: "Checkpoint" } as const;
-
-export const commandLabel = ({ name }: Pick<JobCommand, "name">): string =>
-  name === "evaluate" || name === "checkpoint" ? ACTION_LABELS[name] : KNOB_LABELS[name];
 
 type Bounds = Pick<JobKnob, "minimum" | "exclusive_minimum" | "maximum" | "exclusive_maximum">;
 

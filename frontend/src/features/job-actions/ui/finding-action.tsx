@@ -5,12 +5,12 @@ import { Button, buttonClass } from "@/components/button";
 import { ConfirmDialog } from "@/components/dialog";
 import { toast } from "@/components/toast";
 import { knobsQuery, sendCommands } from "@/features/job-actions/api";
-import { KNOB_LABELS } from "@/features/job-actions/model/knobs";
 import { changeParameter, changeText, liveChange } from "@/features/job-actions/model/knobs";
 import { jobsKey } from "@/features/jobs/api";
 import { paths } from "@/lib/address";
 import type { JobSummary, SuggestedChange } from "@/lib/api/types";
 import { number } from "@/lib/format";
+import { KNOB_LABELS } from "@/lib/labels";
 import styles from "./actions.module.css";
 
 interface FindingActionProps {

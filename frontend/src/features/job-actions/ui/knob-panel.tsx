@@ -5,19 +5,12 @@ import { Note } from "@/components/card";
 import { Skeleton } from "@/components/status";
 import { Prose, TimeAgo } from "@/components/text";
 import { type Commands, commandsQuery, knobsQuery, sendCommands } from "@/features/job-actions/api";
-import {
-  commandLabel,
-  type Draft,
-  KNOB_LABELS,
-  KNOB_UNITS,
-  outcome,
-  rangeText,
-  readDraft,
-} from "@/features/job-actions/model/knobs";
+import { type Draft, KNOB_UNITS, outcome, rangeText, readDraft } from "@/features/job-actions/model/knobs";
 import { Refusal } from "@/features/job-actions/ui/dialogs";
 import { jobsKey } from "@/features/jobs/api";
 import type { JobCommand, JobKnob } from "@/lib/api/types";
 import { number } from "@/lib/format";
+import { commandLabel, KNOB_LABELS } from "@/lib/labels";
 import { stageLabel } from "@/lib/states";
 import styles from "./actions.module.css";
 
@@ -141,7 +134,7 @@ function History({ commands }: { commands: readonly JobCommand[] }) {
       <ul className={styles.history} tabIndex={0}>
         {commands.map((command) => (
           <li key={command.id} data-status={command.status}>
-            {commandLabel(command)}
+            {commandLabel(command.name)}
             {command.value !== null &&
               `${command.value_before === null ? "" : ` ${number(command.value_before)}`} → ${number(command.value)}`}
             . {outcome(command)}. <TimeAgo time={command.created_at} />

@@ -28,7 +28,7 @@ test.each([
   [
     "health",
     { stage: "ppo", step: 7, rule: "kl_blow_up", cause: "Too far.", suggestion: "Raise it." },
-    "kl blow up at step 7: Too far. Raise it.",
+    "KL blow up at step 7: Too far. Raise it.",
   ],
   [
     "rolled_back",
@@ -38,19 +38,19 @@ test.each([
   [
     "command_requested",
     { stage: "ppo", name: "kl_coef", value: 0.1, actor: { kind: "api_key", name: "Ada" } },
-    "Ada requested kl_coef = 0.1",
+    "Ada requested: KL coefficient = 0.1",
   ],
-  ["command_requested", { stage: "ppo", name: "evaluate", actor: { name: null } }, "A key requested evaluate"],
+  ["command_requested", { stage: "ppo", name: "evaluate", actor: { name: null } }, "A key requested: Evaluation"],
   [
     "knob_changed",
     { stage: "ppo", step: 7, name: "kl_coef", from: 0.05, to: 0.1, command: "cmd_a" },
-    "kl_coef 0.05 → 0.1 after PPO step 7",
+    "KL coefficient 0.05 → 0.1 after PPO step 7",
   ],
   ["command_done", { stage: "ppo", step: 7, name: "evaluate" }, "Evaluation as requested, after PPO step 7"],
   [
     "command_refused",
     { stage: "sft", step: 3, name: "kl_coef", reason: "Only PPO has it." },
-    "kl_coef was refused after SFT step 3: Only PPO has it.",
+    "KL coefficient was refused after SFT step 3: Only PPO has it.",
   ],
   ["curve", { stage: "ppo", points: [{}, {}] }, "Over-optimisation curve of 2 evaluations"],
   ["report_card", { stage: "reward_model" }, "Reward model: report card on the held-out rows"],

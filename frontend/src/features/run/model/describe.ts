@@ -1,15 +1,18 @@
 import type { EventOf, JobEvent } from "@/lib/api/types";
 import { count, duration, number, NO_VALUE } from "@/lib/format";
-import type { LabelOf } from "@/features/run/model/meanings";
+import { commandLabel, KNOB_LABELS, type LabelOf, ruleLabel, withLabels } from "@/lib/labels";
 import { stageShort } from "@/lib/states";
 
 type Figures = Readonly<Record<string, number>>;
 type Level = "info" | "warning" | "error";
 
-const asNamed: LabelOf = (_stage, name) => name;
+const asNamed: LabelOf = (_stage, name, otherwise = name) => otherwise;
 
 /** An event as a sentence, for the log. */
-export function describe(event: JobEvent, labelOf: LabelOf = asNamed): string {
+export const describe = (event: JobEvent, labelOf: LabelOf = asNamed): string =>
+  withLabels(sentence(event, labelOf), event.stage, labelOf);
+
+function sentence(event: JobEvent, labelOf: LabelOf): string {
   const stage = stageShort(event.stage ?? "");
   const step = event.step ?? NO_VALUE;
   switch (event.type) {
@@ -22,17 +25,17 @@ export function describe(event: JobEvent, labelOf: LabelOf = asNamed): string {
     case "checkpoint_saved":
       return `${seed(event.data.seed)}${stage} step ${step} saved${saved(event.data)}`;
     case "health":
-      return `${event.data.rule.replaceAll("_", " ")} at step ${step}: ${event.data.cause} ${event.data.suggestion}`;
+      return `${ruleLabel(event.data.rule)} at step ${step}: ${event.data.cause} ${event.data.suggestion}`;
     case "rolled_back":
       return `${stage} continues from the weights of step ${event.data.to_step}, learning rates × ${number(event.data.learning_rate_factor)}`;
     case "command_requested":
-      return `${event.data.actor.name ?? "A key"} requested ${event.data.name}${typeof event.data.value === "number" ? ` = ${number(event.data.value)}` : ""}`;
+      return `${event.data.actor.name ?? "A key"} requested: ${commandLabel(event.data.name)}${typeof event.data.value === "number" ? ` = ${number(event.data.value)}` : ""}`;
     case "knob_changed":
-      return `${event.data.name} ${number(event.data.from)} → ${number(event.data.to)} after ${stage} step ${step}`;
+      return `${KNOB_LABELS[event.data.name]} ${number(event.data.from)} → ${number(event.data.to)} after ${stage} step ${step}`;
     case "command_done":
       return `${event.data.name === "evaluate" ? "Evaluation" : "Checkpoint"} as requested, after ${stage} step ${step}`;
     case "command_refused":
-      return `${event.data.name} was refused after ${stage} step ${step}: ${event.data.reason}`;
+      return `${commandLabel(event.data.name)} was refused after ${stage} step ${step}: ${event.data.reason}`;
     case "curve":
       return `Over-optimisation curve of ${count(event.data.points.length, "evaluation")}`;
     case "report_card":
@@ -92,9 +95,27 @@ function figures(summary: Figures, stage: string | null, labelOf: LabelOf): stri
     : "";
 }
 
-/** Names of the figures in the sentence, as programs use them. */
-export const figureNames = (event: JobEvent): string =>
-  event.type === "stage_finished" || event.type === "seed_finished" ? Object.keys(event.data.summary).join(", ") : "";
+/** What the sentence gives a label to, as programs name it. */
+export function programNames(event: JobEvent): string {
+  switch (event.type) {
+    case "stage_finished":
+    case "seed_finished":
+      return Object.keys(event.data.summary).join(", ");
+    case "health":
+      return metricsOf(event.data.evidence);
+    case "command_requested":
+    case "command_done":
+    case "command_refused":
+    case "knob_changed":
+      return event.data.name;
+    default:
+      return "";
+  }
+}
+
+/** The names of the metrics of a finding. */
+export const metricsOf = (evidence: readonly { readonly metric: string }[]): string =>
+  [...new Set(evidence.map(({ metric }) => metric))].join(", ");
 
 export function levelOf(event: JobEvent): Level {
   switch (event.type) {

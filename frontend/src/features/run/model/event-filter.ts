@@ -1,6 +1,6 @@
-import { describe, figureNames, levelOf } from "@/features/run/model/describe";
-import type { LabelOf } from "@/features/run/model/meanings";
+import { describe, levelOf, programNames } from "@/features/run/model/describe";
 import type { JobEvent } from "@/lib/api/types";
+import type { LabelOf } from "@/lib/labels";
 
 export interface EventFilter {
   /** Words that the line of an event contains, in any case. */
@@ -41,7 +41,7 @@ export function filterEvents(
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   const has = (event: JobEvent) => {
     const type = event.type.replaceAll("_", " ");
-    const line = `${type} ${describe(event, labelOf)} ${figureNames(event)} #${event.seq}`.toLowerCase();
+    const line = `${type} ${describe(event, labelOf)} ${programNames(event)} #${event.seq}`.toLowerCase();
     return words.every((word) => line.includes(word));
   };
   return log

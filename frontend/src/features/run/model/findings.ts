@@ -1,4 +1,5 @@
 import type { EventOf, JobEvent, SuggestedChange } from "@/lib/api/types";
+import { ruleLabel } from "@/lib/labels";
 
 /** The latest finding of a health rule, and its number of occurrences. */
 export interface Finding {
@@ -50,7 +51,7 @@ export function remarks(log: readonly JobEvent[]): Remark[] {
 function read(event: EventOf<"health">, times: number): Finding {
   const { action, cause, suggestion, changes, evidence } = event.data;
   return {
-    rule: event.data.rule.replaceAll("_", " ").replace(/\bkl\b/, "KL"),
+    rule: ruleLabel(event.data.rule),
     action,
     stage: event.stage,
     step: event.step,

@@ -22,7 +22,7 @@ test("events of the stage are marked at their steps, each once", () => {
   ];
   expect(marksOf(log, "ppo")).toEqual([
     { step: 3, kind: "finding", text: "Finding: KL high" },
-    { step: 5, kind: "knob", text: "kl_coef: 0.05 → 0.1" },
+    { step: 5, kind: "knob", text: "KL coefficient: 0.05 → 0.1" },
     { step: 6, kind: "evaluation", text: "Evaluation on request" },
     { step: 8, kind: "checkpoint", text: "Best checkpoint" },
     { step: 8, kind: "pause", text: "Paused" },

@@ -1,6 +1,7 @@
 import type { Mark, MarkKind } from "@/charts/marks";
 import type { JobEvent } from "@/lib/api/types";
 import { number } from "@/lib/format";
+import { KNOB_LABELS, ruleLabel } from "@/lib/labels";
 
 /**
  * The events of a stage that its charts mark, each once, and its evaluations. A pause names no step, so it belongs to the last
@@ -39,9 +40,9 @@ function markOf(event: JobEvent): [MarkKind, string] | null {
     case "checkpoint_saved":
       return ["checkpoint", event.data.best ? "Best checkpoint" : "Checkpoint"];
     case "health":
-      return ["finding", `Finding: ${event.data.rule.replaceAll("_", " ").replace(/\bkl\b/, "KL")}`];
+      return ["finding", `Finding: ${ruleLabel(event.data.rule)}`];
     case "knob_changed":
-      return ["knob", `${event.data.name}: ${number(event.data.from)} → ${number(event.data.to)}`];
+      return ["knob", `${KNOB_LABELS[event.data.name]}: ${number(event.data.from)} → ${number(event.data.to)}`];
     case "command_done":
       return event.data.name === "evaluate" ? ["evaluation", "Evaluation on request"] : null;
     case "rolled_back":

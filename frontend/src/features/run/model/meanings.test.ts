@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { byName, labelsOf } from "@/features/run/model/meanings";
+import { byName } from "@/features/run/model/meanings";
 
 const METRICS = [
   { name: "lr", label: "Learning rate", chart: null },
@@ -14,19 +14,3 @@ test("one description stands for every reward", () => {
   expect(found.get("reward/length")?.chart?.title).toBe("Reward: length");
   expect(["unknown", "reward/", "reward/a/b"].filter((name) => found.has(name))).toEqual([]);
 });
-
-test.each([
-  ["ppo", "objective/kl", "KL to the reference"],
-  ["ppo", "kl", "Held-out KL"],
-  ["ppo", "win_rate", "Win rate"],
-  ["ppo", "best_step", "Best step"],
-  [null, "win_rate", "Win rate"],
-])("stage %s calls %s %s", (stage, name, label) =>
-  expect(
-    labelsOf([
-      { stage: "ppo", name: "objective/kl", label: "KL to the reference" },
-      { stage: "ppo", name: "eval/kl", label: "Held-out KL" },
-      { stage: "evaluation", name: "win_rate", label: "Win rate" },
-    ])(stage, name),
-  ).toBe(label),
-);

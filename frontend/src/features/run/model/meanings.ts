@@ -1,8 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import type { Healthy } from "@/charts/healthy";
-import { metricReferenceQuery } from "@/features/run/api";
 import type { MetricInfo } from "@/lib/api/types";
+import { inPlace, metricReferenceQuery, PLACE } from "@/lib/labels";
 
 /** The parts of a metric's description that may hold `<name>`. */
 interface Described {
@@ -10,8 +10,6 @@ interface Described {
   readonly label: string;
   readonly chart: { readonly title: string } | null;
 }
-
-const PLACE = "<name>";
 
 /**
  * The descriptions by the names that a run has. One whose own name holds `<name>` stands for many: `reward/<name>`
@@ -33,34 +31,6 @@ export function byName<Metric extends Described>(
     }
   }
   return found;
-}
-
-/** The part of `name` that fills the placeholder of the pattern; null where they do not match. */
-function inPlace(pattern: string, name: string): string | null {
-  const [before = "", after = ""] = pattern.split(PLACE);
-  if (!name.startsWith(before) || !name.endsWith(after)) return null;
-  const inner = name.slice(before.length, name.length - after.length);
-  return inner && !inner.includes("/") ? inner : null;
-}
-
-type Labelled = Pick<MetricInfo, "stage" | "name" | "label">;
-
-/** The label of a figure of a stage. A checkpoint names figures of its evaluation without `eval/`. */
-export type LabelOf = (stage: string | null, name: string) => string;
-
-export function labelsOf(metrics: readonly Labelled[]): LabelOf {
-  const labels = new Map(metrics.map(({ stage, name, label }) => [`${stage} ${name}`, label]));
-  return (stage, name) =>
-    labels.get(`${stage} ${name}`) ??
-    labels.get(`${stage} eval/${name}`) ??
-    labels.get(`evaluation ${name}`) ??
-    name.replace(/^./, (first) => first.toUpperCase()).replaceAll("_", " ");
-}
-
-/** The labels that the trainer documents. */
-export function useLabels(): LabelOf {
-  const { data } = useQuery(metricReferenceQuery);
-  return useMemo(() => labelsOf(data ?? []), [data]);
 }
 
 export interface Meaning extends Omit<MetricInfo, "healthy"> {

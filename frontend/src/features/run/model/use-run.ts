@@ -1,11 +1,12 @@
 import { type QueryClient, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useMemo, useSyncExternalStore } from "react";
 import { checkpointsQuery, jobQuery } from "@/features/jobs/api";
-import { fetchEvents, fetchEventTime, fetchSampleSteps, metricReferenceQuery, takeMetrics } from "@/features/run/api";
+import { fetchEvents, fetchEventTime, fetchSampleSteps, takeMetrics } from "@/features/run/api";
 import { isKnown, LOG_TYPES } from "@/features/run/model/event";
 import type { Snapshot } from "@/features/run/model/state";
 import { type RunServer, RunStore, type RunView } from "@/features/run/model/store";
 import type { JobEvent } from "@/lib/api/types";
+import { metricReferenceQuery } from "@/lib/labels";
 import { live } from "@/lib/live/client";
 import { onFrame } from "@/lib/live/frame";
 

@@ -6,10 +6,10 @@ import { ErrorNotice, Notice } from "@/components/notice";
 import { Skeleton } from "@/components/status";
 import { TimeAgo } from "@/components/text";
 import { canBranch, checkpointDownload, checkpointFile, checkpointsQuery } from "@/features/jobs/api";
-import { useLabels } from "@/features/run/model/meanings";
 import { paths } from "@/lib/address";
 import type { Checkpoint, Job } from "@/lib/api/types";
 import { bytes, number } from "@/lib/format";
+import { useLabels } from "@/lib/labels";
 import { hasEnded, stageLabel } from "@/lib/states";
 import styles from "./checkpoints.module.css";
 

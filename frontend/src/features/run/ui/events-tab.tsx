@@ -1,7 +1,7 @@
 import { type ReactNode, useState } from "react";
 import { Button } from "@/components/button";
 import { Prose, Time } from "@/components/text";
-import { describe, figureNames, levelOf } from "@/features/run/model/describe";
+import { describe, levelOf, programNames } from "@/features/run/model/describe";
 import {
   type EventFilter,
   filterEvents,
@@ -9,10 +9,10 @@ import {
   typesOf,
   writeEventFilter,
 } from "@/features/run/model/event-filter";
-import { type LabelOf, useLabels } from "@/features/run/model/meanings";
 import { useAddress } from "@/lib/address";
 import type { JobEvent } from "@/lib/api/types";
 import { clock, count, day } from "@/lib/format";
+import { type LabelOf, useLabels } from "@/lib/labels";
 import { type Stage, stageLabel } from "@/lib/states";
 import styles from "./events.module.css";
 
@@ -107,7 +107,7 @@ function Line({ event, labelOf }: { event: JobEvent; labelOf: LabelOf }) {
         {day(event.created_at)} {clock(event.created_at)}
       </Time>
       <span className={styles.type}>{event.type.replaceAll("_", " ")}</span>
-      <span className={styles.text} title={figureNames(event) || undefined}>
+      <span className={styles.text} title={programNames(event) || undefined}>
         <Prose text={describe(event, labelOf)} />
       </span>
       <span className={styles.attempt} title={`Event ${event.seq} of attempt ${event.attempt}`}>

@@ -1,9 +1,11 @@
 import { Popover } from "@/components/popover";
 import { Prose } from "@/components/text";
 import { FindingAction } from "@/features/job-actions/ui";
+import { metricsOf } from "@/features/run/model/describe";
 import { type Finding, findings, type Remark, remarks } from "@/features/run/model/findings";
 import type { JobEvent, JobSummary } from "@/lib/api/types";
 import { count, measured } from "@/lib/format";
+import { useLabels, withLabels } from "@/lib/labels";
 import { stageShort } from "@/lib/states";
 import { visible } from "@/lib/visible";
 import styles from "./findings.module.css";
@@ -73,6 +75,8 @@ const DONE: Record<string, string> = {
 
 function Rule({ job, finding }: { job: JobSummary; finding: Finding }) {
   const { rule, action, stage, step, cause, suggestion, changes, evidence, times } = finding;
+  const labelOf = useLabels();
+  const metrics = metricsOf(evidence);
   return (
     <li className={action === "warn" ? styles.warning : styles.error}>
       <p className={styles.head}>
@@ -83,20 +87,20 @@ function Rule({ job, finding }: { job: JobSummary; finding: Finding }) {
           {DONE[action] && `: ${DONE[action]}`}
         </small>
       </p>
-      <p className={styles.text}>
-        <Prose text={cause} />
+      <p className={styles.text} title={metrics || undefined}>
+        <Prose text={withLabels(cause, stage, labelOf)} />
       </p>
       {evidence.length > 0 && (
         <p className={styles.evidence}>
           {evidence.slice(-MOST_EVIDENCE).map((one, index) => (
             <span key={index}>
-              <code>{one.metric}</code> {measured(one.value)} at step {one.step}
+              <b title={one.metric}>{labelOf(stage, one.metric)}</b> {measured(one.value)} at step {one.step}
             </span>
           ))}
         </p>
       )}
       <p className={styles.text}>
-        <Prose text={suggestion} />
+        <Prose text={withLabels(suggestion, stage, labelOf)} />
       </p>
       <FindingAction job={job} changes={changes} />
     </li>

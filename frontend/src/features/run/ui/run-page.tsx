@@ -17,6 +17,7 @@ import { Seeds } from "@/features/run/ui/seeds";
 import { StageStepper } from "@/features/run/ui/stage-stepper";
 import { paths } from "@/lib/address";
 import type { Job } from "@/lib/api/types";
+import { useLabels, withLabels } from "@/lib/labels";
 import type { Link } from "@/lib/live/protocol";
 import { useLink } from "@/lib/live/use-live";
 import { hasEnded, stageShort } from "@/lib/states";
@@ -95,11 +96,12 @@ function pollEvery(status: string | undefined, link: Link): number | false {
 function Failure({ job }: { job: Job }) {
   const checkpoints = useQuery(checkpointsQuery(job.id));
   const last = checkpoints.data?.[0];
+  const labelOf = useLabels();
   return (
     <div style={{ marginBottom: "1rem" }}>
       <Notice tone="bad" title={job.stage ? `Failed in ${stageShort(job.stage)}` : "Failed"}>
         <p style={{ whiteSpace: "pre-wrap" }}>
-          <Prose text={job.error?.message ?? job.status_reason} />
+          <Prose text={withLabels(job.error?.message ?? job.status_reason, job.stage, labelOf)} />
         </p>
         {last && (
           <p>
