@@ -95,7 +95,7 @@ function figures(summary: Figures, stage: string | null, labelOf: LabelOf): stri
     : "";
 }
 
-/** What the sentence gives a label to, as programs name it. */
+/** The names that programs use for the metrics and settings in the sentence. */
 export function programNames(event: JobEvent): string {
   switch (event.type) {
     case "stage_finished":
