@@ -167,8 +167,20 @@ def test_a_user_arranges_and_saves_charts(new_page: NewPage, finished_job: str, 
     expect(titles).to_have_count(0)
     page.get_by_label("Find a metric").fill("")
     choose(first, "Full screen")
-    expect(page.get_by_role("dialog").locator("canvas")).to_be_visible()
+    dialog = page.get_by_role("dialog", name=first)
+    expect(dialog.locator("canvas")).to_be_visible()
+    expect(dialog.locator("output")).to_contain_text(re.compile(r"1 of \d+$"))
+    page.keyboard.press("ArrowRight")
+    dialog = page.get_by_role("dialog", name=second)
+    dialog.get_by_role("button", name="Next").click()
+    expect(page.get_by_role("dialog").locator("output")).to_contain_text("3 of")
+    page.get_by_role("dialog").get_by_role("slider").focus()
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("[")
+    expect(dialog.get_by_role("slider")).to_be_focused()
+    assert violations(page) == []
     page.keyboard.press("Escape")
+    expect(page.get_by_role("button", name=f"Actions: {first}", exact=True)).to_be_focused()
     with page.expect_download() as download:
         choose("Loss", "Save as CSV")
     (series,) = client.get_job_metrics(finished_job, stage="sft", names=["loss"])["series"]

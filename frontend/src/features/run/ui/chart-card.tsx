@@ -1,9 +1,8 @@
-import { type DragEvent, useMemo, useState, useSyncExternalStore } from "react";
+import { type DragEvent, useMemo, useState } from "react";
 import type { Range } from "@/charts/axis";
 import { Chart, type ChartProps } from "@/charts/chart";
 import { dashedNumber } from "@/charts/palette";
 import { emptySeries, type Series } from "@/charts/series";
-import { Dialog } from "@/components/dialog";
 import type { ChartSpec } from "@/features/run/model/chart-specs";
 import type { Meaning } from "@/features/run/model/meanings";
 import { useDetail } from "@/features/run/model/use-detail";
@@ -11,7 +10,8 @@ import { ChartMenu, type ChartPlace } from "@/features/run/ui/chart-menu";
 import { MetricNotes } from "@/features/run/ui/metric-notes";
 import type { Stage } from "@/lib/states";
 
-export interface ChartCardProps {
+/** A chart of a stage with the data of the run. */
+export interface ChartData {
   jobId: string;
   stage: Stage;
   spec: ChartSpec;
@@ -19,35 +19,37 @@ export interface ChartCardProps {
   meanings: ReadonlyMap<string, Meaning>;
   /** The shown steps; null for all. */
   steps: Range | null;
+}
+
+interface ChartCardProps extends ChartData {
   place?: ChartPlace | null;
+  onEnlarge: () => void;
   onDragStart?: (event: DragEvent<HTMLElement>) => void;
 }
 
 /** One chart of a stage. */
-export function ChartCard({ place = null, onDragStart, ...card }: ChartCardProps) {
-  const { jobId, stage, spec, series, meanings, steps } = card;
+export function ChartCard({ place = null, onEnlarge, onDragStart, ...data }: ChartCardProps) {
   const [visible, setVisible] = useState(false);
-  const [enlarged, setEnlarged] = useState(false);
+  const { chart, notes } = useChart(data, visible);
+  const { title } = chart;
+  return (
+    <Chart
+      {...chart}
+      about={<MetricNotes title={title} notes={notes} />}
+      actions={(plot) => <ChartMenu title={title} plot={plot} place={place} onEnlarge={onEnlarge} />}
+      onVisible={setVisible}
+      {...(onDragStart && { onDragStart })}
+    />
+  );
+}
+
+/** The lines of a chart, and the descriptions of its metrics. A visible chart fetches finer points of a zoomed part. */
+export function useChart({ jobId, stage, spec, series, meanings, steps }: ChartData, visible: boolean) {
   const names = useMemo(() => spec.lines.map((line) => line.name), [spec]);
   const detail = useDetail({ jobId, stage, names, series, steps, visible });
   const chart = drawn(spec, (name) => detail[name] ?? series[name], meanings);
-  const notes = spec.lines.flatMap((line) => (series[line.name] ? (meanings.get(line.name) ?? []) : []));
-  return (
-    <>
-      <Chart
-        {...chart}
-        about={<MetricNotes title={spec.title} notes={notes} />}
-        actions={(plot) => (
-          <ChartMenu title={spec.title} plot={plot} place={place} onEnlarge={() => setEnlarged(true)} />
-        )}
-        onVisible={setVisible}
-        {...(onDragStart && { onDragStart })}
-      />
-      <Dialog open={enlarged} title={spec.title} full onClose={() => setEnlarged(false)}>
-        <Enlarged {...chart} />
-      </Dialog>
-    </>
-  );
+  const notes = names.flatMap((name) => (series[name] ? (meanings.get(name) ?? []) : []));
+  return { chart, notes };
 }
 
 /** The chart with the lines that the run has measured. */
@@ -80,17 +82,4 @@ function drawn(
     scale: own?.log ? "log" : undefined,
     note: own && missing.length ? `Not measured in this run: ${missing.join(", ")}.` : undefined,
   };
-}
-
-/** Pixels of the window that the frame of a dialog and the title of a chart take. */
-const FRAME = 190;
-
-function Enlarged(chart: ChartProps) {
-  const height = useSyncExternalStore(onResize, () => window.innerHeight);
-  return <Chart {...chart} height={Math.max(160, height - FRAME)} />;
-}
-
-function onResize(listener: () => void): () => void {
-  window.addEventListener("resize", listener);
-  return () => window.removeEventListener("resize", listener);
 }

@@ -12,11 +12,12 @@ import {
   useLayout,
 } from "@/features/run/model/layout";
 import type { OwnChart } from "@/features/run/model/own-charts";
-import { ChartCard, type ChartCardProps } from "@/features/run/ui/chart-card";
+import { ChartCard, type ChartData } from "@/features/run/ui/chart-card";
 import { ChartEditor, deleteChart } from "@/features/run/ui/chart-editor";
+import { FullScreen } from "@/features/run/ui/full-screen";
 import styles from "./charts.module.css";
 
-interface ChartGridProps extends Omit<ChartCardProps, "spec" | "place" | "onDragStart"> {
+interface ChartGridProps extends Omit<ChartData, "spec"> {
   charts: readonly ChartSpec[];
   /** Only charts whose title or metrics hold this text; empty for all. */
   find: string;
@@ -29,6 +30,7 @@ export function ChartGrid({ charts, find, ...card }: ChartGridProps) {
   const { stage } = card;
   const layout = useLayout(stage);
   const [edited, setEdited] = useState<OwnChart | null>(null);
+  const [enlarged, setEnlarged] = useState<string | null>(null);
   const [editing, setEditing] = useState(false);
   const edit = (own: OwnChart) => {
     setEdited(own);
@@ -45,10 +47,11 @@ export function ChartGrid({ charts, find, ...card }: ChartGridProps) {
   };
   const isFound = ({ title, lines }: ChartSpec) =>
     [title, ...lines.map((line) => line.name)].some((text) => text.toLowerCase().includes(find));
+  const found = shown.filter(isFound);
   return (
     <>
       <div className={styles.grid}>
-        {shown.filter(isFound).map((spec) => {
+        {found.map((spec) => {
           const { title, own } = spec;
           const at = titles.indexOf(title);
           const place = {
@@ -72,6 +75,7 @@ export function ChartGrid({ charts, find, ...card }: ChartGridProps) {
                 {...card}
                 spec={spec}
                 place={place}
+                onEnlarge={() => setEnlarged(title)}
                 onDragStart={(event) => event.dataTransfer.setData(DRAGGED, title)}
               />
             </div>
@@ -90,6 +94,7 @@ export function ChartGrid({ charts, find, ...card }: ChartGridProps) {
           </Button>
         </p>
       )}
+      <FullScreen {...card} charts={found} title={enlarged} onTitle={setEnlarged} />
       <ChartEditor
         key={edited?.title}
         chart={edited}

@@ -10,9 +10,10 @@ import { useLayout } from "@/features/run/model/layout";
 import { evaluatedSteps, marksOf } from "@/features/run/model/marks";
 import { useMeanings } from "@/features/run/model/meanings";
 import { ownSpecs } from "@/features/run/model/own-charts";
-import { ChartCard, type ChartCardProps } from "@/features/run/ui/chart-card";
+import { ChartCard, type ChartData } from "@/features/run/ui/chart-card";
 import { AddChart } from "@/features/run/ui/chart-editor";
 import { ChartGrid } from "@/features/run/ui/chart-grid";
+import { FullScreen } from "@/features/run/ui/full-screen";
 import { useAddress } from "@/lib/address";
 import type { JobEvent } from "@/lib/api/types";
 import { type Stage, stageShort } from "@/lib/states";
@@ -110,16 +111,18 @@ function NoPoints({ stage, waiting }: { stage: string; waiting: boolean }) {
   );
 }
 
-interface AllMetricsProps extends Omit<ChartCardProps, "spec"> {
+interface AllMetricsProps extends Omit<ChartData, "spec"> {
   find: string;
 }
 
 /** Every metric of the stage, each with a chart of its own. Drawn only when opened or searched. */
 function AllMetrics({ find, ...card }: AllMetricsProps) {
   const [open, setOpen] = useState(false);
+  const [enlarged, setEnlarged] = useState<string | null>(null);
   const names = Object.keys(card.series).sort();
   const label = (name: string) => card.meanings.get(name)?.label ?? name;
   const shown = names.filter((name) => `${name} ${label(name)}`.toLowerCase().includes(find));
+  const charts = shown.map((name) => ({ title: label(name), lines: [{ name, short: "", right: false }] }));
   const count = find ? `${shown.length} of ${names.length}` : names.length;
   return (
     <details
@@ -131,11 +134,12 @@ function AllMetrics({ find, ...card }: AllMetricsProps) {
       {find !== "" && shown.length === 0 && <p className={styles.hint}>No metric has “{find}” in its name.</p>}
       {(open || find !== "") && (
         <div className={styles.grid}>
-          {shown.map((name) => (
-            <ChartCard key={name} spec={{ title: label(name), lines: [{ name, short: "", right: false }] }} {...card} />
+          {charts.map((spec) => (
+            <ChartCard key={spec.lines[0]?.name} spec={spec} onEnlarge={() => setEnlarged(spec.title)} {...card} />
           ))}
         </div>
       )}
+      <FullScreen {...card} charts={charts} title={enlarged} onTitle={setEnlarged} />
     </details>
   );
 }
