@@ -181,6 +181,17 @@ def test_a_user_arranges_and_saves_charts(new_page: NewPage, finished_job: str, 
     assert violations(page) == []
     page.keyboard.press("Escape")
     expect(page.get_by_role("button", name=f"Actions: {first}", exact=True)).to_be_focused()
+    slider = page.get_by_role("slider", name=re.compile(f"^{first}:"))
+    slider.press("f")
+    expect(page.get_by_role("dialog", name=first)).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(slider).to_be_focused()
+    page.keyboard.press("?")
+    keys = page.get_by_role("dialog", name="Keyboard shortcuts").get_by_role("group", name="Keys")
+    expect(keys).to_contain_text("Move the crosshair by ten points")
+    expect(keys).not_to_contain_text("earlier or the later step")
+    expect(keys).to_be_focused()
+    page.keyboard.press("Escape")
     with page.expect_download() as download:
         choose("Loss", "Save as CSV")
     (series,) = client.get_job_metrics(finished_job, stage="sft", names=["loss"])["series"]

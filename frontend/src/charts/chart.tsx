@@ -40,6 +40,8 @@ export interface ChartProps {
   /** At the end of the title: what can be done with the chart. It gets the plot, for an export. */
   actions?: (plot: ChartPlot) => ReactNode;
   onVisible?: (visible: boolean) => void;
+  /** Called by the key F. */
+  onEnlarge?: () => void;
   /** Makes the title a handle to drag the chart by. */
   onDragStart?: (event: DragEvent<HTMLElement>) => void;
 }
@@ -89,7 +91,7 @@ interface ContentProps extends ChartProps {
 }
 
 function Content({ title, level, lines, unit = "", healthy = null, height, visible, ...parts }: ContentProps) {
-  const { note, about, actions, onVisible, onDragStart } = parts;
+  const { note, about, actions, onVisible, onEnlarge, onDragStart } = parts;
   const shared = useCharts();
   const host = useRef<HTMLDivElement>(null);
   const scheme = useScheme();
@@ -114,7 +116,7 @@ function Content({ title, level, lines, unit = "", healthy = null, height, visib
     slider.setAttribute("aria-valuetext", legendText(plot.getDrawn(), lines, position, shared.settings.axis));
   };
   const walk = (event: KeyboardEvent<HTMLDivElement>) => {
-    if (!pressedKey(plot, shared.group, event)) return;
+    if (!pressedKey(plot, shared.group, event, onEnlarge)) return;
     event.preventDefault();
     say(event.currentTarget);
   };

@@ -23,6 +23,7 @@ import { ChartGroup, ChartGroupContext } from "@/charts/group";
 import type { Mark } from "@/charts/marks";
 import type { Series } from "@/charts/series";
 import type { ChartView } from "@/charts/settings";
+import { type KeyGroup, useListedKeys } from "@/lib/shortcuts";
 
 interface ChartsProps {
   view: ChartView;
@@ -60,12 +61,32 @@ export function Charts({ view, onView, span, along = null, marks = NO_MARKS, ...
     () => marks.map((mark) => ({ ...mark, at: along ? along(mark.step) : mark.step })),
     [marks, along],
   );
+  useListedKeys(useMemo(() => keysOf(pointHint), [pointHint]));
   const shared = useMemo(
     () => ({ group, settings: { axis, smoothing, scale, clip }, along, marks: placed, onPoint, pointHint }),
     [group, axis, smoothing, scale, clip, along, placed, onPoint, pointHint],
   );
   return <ChartGroupContext value={shared}>{children}</ChartGroupContext>;
 }
+
+export const FOCUSED = "On a chart that has the focus";
+
+/** The keys of `pressedKey` (pointer.ts), and what the pointer does. */
+const keysOf = (pointHint: string): KeyGroup => ({
+  heading: FOCUSED,
+  rows: [
+    ["← →", "Move the crosshair by a point"],
+    ["Page Up, Page Down", "Move the crosshair by ten points"],
+    ["Home, End", "Move the crosshair to the first or the last shown point"],
+    ...(pointHint ? [["Enter", pointHint.replace(/^./, (first) => first.toUpperCase())] as const] : []),
+    ["+ −", "Zoom in and out, around the crosshair"],
+    ["Shift ← →", "Move the shown part"],
+    ["Escape", "Show the whole axis"],
+    ["Drag", "Zoom to a part; with Shift, move the shown part"],
+    ["Ctrl wheel", "Zoom in and out"],
+    ["Double click", "Show the whole axis"],
+  ],
+});
 
 /** The extent of series on an axis. */
 export function spanOf(series: Iterable<Series>, along: Along | null = null): Range | null {

@@ -53,11 +53,12 @@ const ZOOM = 1.5;
 const ZOOMS: Record<string, number> = { "+": 1 / ZOOM, "=": 1 / ZOOM, "-": ZOOM };
 const PAN = 0.2;
 
-/** Moves the crosshair or the shown part. False for a key without a meaning here. */
+/** Moves the crosshair or the shown part. False for a key without a meaning here. The list of keys names them (charts.tsx). */
 export function pressedKey(
   plot: ChartPlot,
   group: ChartGroup,
   { key, shiftKey, ctrlKey, metaKey, altKey }: KeyboardEvent,
+  onEnlarge?: () => void,
 ): boolean {
   if (ctrlKey || metaKey || altKey) return false;
   const by = STEPS[key];
@@ -68,6 +69,7 @@ export function pressedKey(
   else if (key === "Enter") plot.choose(group.getCursor());
   else if (key === "Home") group.setCursor(from);
   else if (key === "End") group.setCursor(to);
+  else if (key.toLowerCase() === "f" && onEnlarge) onEnlarge();
   else if (key === "Escape" && group.isZoomed()) group.setView(null);
   else return false;
   return true;

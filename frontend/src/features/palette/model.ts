@@ -37,10 +37,3 @@ export const spoken = (keys: string): string =>
     .split(" ")
     .map((key) => key.toUpperCase())
     .join(" then ");
-
-/** Whether keys that are typed here belong to a field, a dialog or a page with keys of its own. */
-export function isTaken(target: EventTarget | null, path: string): boolean {
-  if (/^\/annotate\/[^/]+\/queue$/.test(path)) return true;
-  if (!(target instanceof Element)) return false;
-  return target.closest("input, textarea, select, [contenteditable], [role=dialog]") !== null;
-}

@@ -1,6 +1,13 @@
 import { Button } from "@/components/button";
 import type { Chooser } from "@/features/completions/ui/use-place";
+import { useListedKeys, useSingleKeys } from "@/lib/shortcuts";
 import styles from "./completions.module.css";
+
+const BY: Readonly<Record<string, number>> = { BracketLeft: -1, BracketRight: 1 };
+const KEYS = {
+  heading: "Completions of one step",
+  rows: [["[ ]", "Show the earlier or the later step: the two keys beside P"]],
+} as const;
 
 interface StepPickerProps {
   steps: readonly number[];
@@ -13,9 +20,11 @@ export function StepPicker({ steps, step, chooser: { place, choose } }: StepPick
   const last = steps.length - 1;
   const index = steps.indexOf(step);
   const go = (to: number) => choose({ step: steps[Math.min(last, Math.max(0, to))] ?? null, row: null });
+  useListedKeys(KEYS);
+  useSingleKeys(BY, (by) => go(index + by));
   return (
     <div className={styles.picker}>
-      <Button onClick={() => go(index - 1)} disabled={index <= 0} aria-label="Earlier step">
+      <Button onClick={() => go(index - 1)} disabled={index <= 0} aria-label="Earlier step" title="Earlier step ([)">
         ←
       </Button>
       <input
@@ -27,7 +36,7 @@ export function StepPicker({ steps, step, chooser: { place, choose } }: StepPick
         aria-valuetext={`step ${step}`}
         onChange={(event) => go(event.target.valueAsNumber)}
       />
-      <Button onClick={() => go(index + 1)} disabled={index >= last} aria-label="Later step">
+      <Button onClick={() => go(index + 1)} disabled={index >= last} aria-label="Later step" title="Later step (])">
         →
       </Button>
       {/* A run that goes on would announce each of its steps. */}

@@ -1,24 +1,31 @@
-import { Suspense, useEffect, useEffectEvent, useState } from "react";
+import { type RefObject, Suspense, useEffect, useEffectEvent, useRef, useState } from "react";
 import { useNavigate } from "react-router";
 import { tinykeys } from "tinykeys";
 import { Button } from "@/components/button";
 import { Dialog } from "@/components/dialog";
 import { SearchIcon } from "@/components/icons";
-import { isTaken, PLACES, spoken } from "@/features/palette/model";
+import { PLACES, spoken } from "@/features/palette/model";
 import { paths } from "@/lib/address";
-import { readText, writeText } from "@/lib/stored";
+import { hasSingleKeys, type KeyGroup, listedKeys, setSingleKeys, useSingleKeys } from "@/lib/shortcuts";
 import styles from "./palette.module.css";
 import { loadable } from "@/components/loadable";
 
 const Search = loadable(async () => (await import("@/features/palette/ui/search")).Search);
 
-const SINGLE_KEYS = "proximal-single-keys";
+/** Keys and the page that they open; null for the list of keys. */
+const SINGLE_KEYS: Readonly<Record<string, string | null>> = {
+  "?": null,
+  // Some keyboards need Shift for the question mark.
+  "Shift+?": null,
+  ...Object.fromEntries(PLACES.flatMap(({ keys, to }) => (keys ? [[keys, to]] : []))),
+};
 
 /** The search of Ctrl-K with its button, the list of keys of "?", and the keys that open pages. */
 export function Palette() {
   const [shown, setShown] = useState<"search" | "keys" | null>(null);
   const [text, setText] = useState("");
-  const [singleKeys, setSingleKeys] = useState(() => readText(SINGLE_KEYS) !== "off");
+  const [singleKeys, switchKeys] = useState(hasSingleKeys);
+  const keys = useRef<HTMLDivElement>(null);
   const close = () => setShown(null);
   const navigate = useNavigate();
   const go = (to: string) => {
@@ -32,10 +39,11 @@ export function Palette() {
     setShown("search");
   };
   useEarlyText(shown === "search", (typed) => setText((before) => before + typed));
-  useKeys(singleKeys, { search, help: () => setShown("keys"), go });
+  useSearchKey(search);
+  useSingleKeys(SINGLE_KEYS, (to) => (to === null ? setShown("keys") : go(to)));
   const switchSingleKeys = (on: boolean) => {
-    writeText(SINGLE_KEYS, on ? "on" : "off");
     setSingleKeys(on);
+    switchKeys(on);
   };
   return (
     <>
@@ -47,8 +55,8 @@ export function Palette() {
           <Search text={text} onText={setText} onGo={go} />
         </Suspense>
       </Dialog>
-      <Dialog open={shown === "keys"} title="Keyboard shortcuts" onClose={close}>
-        <Keys singleKeys={singleKeys} onSingleKeys={switchSingleKeys} onClose={close} />
+      <Dialog open={shown === "keys"} title="Keyboard shortcuts" onClose={close} initialFocus={keys}>
+        <Keys list={keys} singleKeys={singleKeys} onSingleKeys={switchSingleKeys} onClose={close} />
       </Dialog>
     </>
   );
@@ -70,66 +78,59 @@ function useEarlyText(isOpen: boolean, onText: (typed: string) => void): void {
   }, [isOpen]);
 }
 
-interface Actions {
-  search: () => void;
-  help: () => void;
-  go: (to: string) => void;
-}
-
-function useKeys(singleKeys: boolean, actions: Actions): void {
-  const search = useEffectEvent((event: KeyboardEvent) => {
+function useSearchKey(search: () => void): void {
+  const press = useEffectEvent((event: KeyboardEvent) => {
     event.preventDefault();
-    actions.search();
+    search();
   });
-  const single = useEffectEvent((event: KeyboardEvent, run: (actions: Actions) => void) => {
-    if (!singleKeys || event.defaultPrevented || isTaken(event.target, window.location.pathname)) return;
-    event.preventDefault();
-    run(actions);
-  });
-  useEffect(() => {
-    const places = PLACES.flatMap(({ keys, to }) =>
-      keys ? [[keys, (event: KeyboardEvent) => single(event, ({ go }) => go(to))] as const] : [],
-    );
-    return tinykeys(window, {
-      "$mod+KeyK": (event) => search(event),
-      // Some keyboards need Shift for the question mark.
-      "?": (event) => single(event, ({ help }) => help()),
-      "Shift+?": (event) => single(event, ({ help }) => help()),
-      ...Object.fromEntries(places),
-    });
-  }, []);
+  useEffect(() => tinykeys(window, { "$mod+KeyK": (event) => press(event) }), []);
 }
 
 interface KeysProps {
+  /** Gets the focus, so that the dialog shows its beginning and the arrow keys scroll it. */
+  list: RefObject<HTMLDivElement | null>;
   singleKeys: boolean;
   onSingleKeys: (on: boolean) => void;
   onClose: () => void;
 }
 
-function Keys({ singleKeys, onSingleKeys, onClose }: KeysProps) {
+function Keys({ list, singleKeys, onSingleKeys, onClose }: KeysProps) {
   const places = PLACES.flatMap(({ keys, label }) => (keys ? [[spoken(keys), label] as const] : []));
-  const rows = [
+  const everywhere = [
     ["Ctrl K or ⌘ K", "Go to a page, a job or a dataset"],
     ["?", "Show these shortcuts"],
     ...places,
   ] as const;
   return (
     <>
-      <dl className={styles.keys}>
-        {rows.map(([keys, meaning]) => (
-          <div key={keys}>
-            <dt>
-              <kbd>{keys}</kbd>
-            </dt>
-            <dd>{meaning}</dd>
-          </div>
+      <div ref={list} className={styles.list} tabIndex={0} role="group" aria-label="Keys">
+        {[...listedKeys(), { heading: "On every page", rows: everywhere }].map((group) => (
+          <Group key={group.heading} {...group} />
         ))}
-      </dl>
+      </div>
       <label className={styles.switch}>
         <input type="checkbox" checked={singleKeys} onChange={(event) => onSingleKeys(event.target.checked)} />
         Use keys without Ctrl. Turn this off if you dictate to the browser.
       </label>
       <Button onClick={onClose}>Close</Button>
     </>
+  );
+}
+
+function Group({ heading, rows }: KeyGroup) {
+  return (
+    <section className={styles.group} aria-label={heading}>
+      <h3>{heading}</h3>
+      <dl className={styles.keys}>
+        {rows.map(([keys, effect]) => (
+          <div key={keys}>
+            <dt>
+              <kbd>{keys}</kbd>
+            </dt>
+            <dd>{effect}</dd>
+          </div>
+        ))}
+      </dl>
+    </section>
   );
 }

@@ -38,6 +38,7 @@ export function ChartCard({ place = null, onEnlarge, onDragStart, ...data }: Cha
       about={<MetricNotes title={title} notes={notes} />}
       actions={(plot) => <ChartMenu title={title} plot={plot} place={place} onEnlarge={onEnlarge} />}
       onVisible={setVisible}
+      onEnlarge={onEnlarge}
       {...(onDragStart && { onDragStart })}
     />
   );

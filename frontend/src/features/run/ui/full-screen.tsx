@@ -1,10 +1,12 @@
 import { useEffect, useEffectEvent, useSyncExternalStore } from "react";
 import { tinykeys } from "tinykeys";
 import { Chart } from "@/charts/chart";
+import { FOCUSED } from "@/charts/charts";
 import { Button } from "@/components/button";
 import { Dialog } from "@/components/dialog";
 import type { ChartSpec } from "@/features/run/model/chart-specs";
 import { type ChartData, useChart } from "@/features/run/ui/chart-card";
+import { hasSingleKeys, useListedKeys } from "@/lib/shortcuts";
 import styles from "./charts.module.css";
 
 interface FullScreenProps extends Omit<ChartData, "spec"> {
@@ -15,8 +17,19 @@ interface FullScreenProps extends Omit<ChartData, "spec"> {
   onTitle: (title: string | null) => void;
 }
 
+const FULL = {
+  heading: "In full screen",
+  rows: [
+    ["← →", "Show the chart before or after"],
+    ["[ ]", "The same, also while the chart has the focus: the two keys beside P"],
+  ],
+} as const;
+const ENLARGE = { heading: FOCUSED, rows: [["F", "Full screen"]] } as const;
+
 /** One chart of a section in a dialog that fills the window. Keys and buttons lead to its neighbours. */
 export function FullScreen({ charts, title, onTitle, ...data }: FullScreenProps) {
+  useListedKeys(ENLARGE);
+  useListedKeys(FULL);
   const at = charts.findIndex((chart) => chart.title === title);
   const spec = charts[at];
   const go = (to: number) => onTitle(charts[to]?.title ?? title);
@@ -65,7 +78,7 @@ function Enlarged({ at, count, onGo, ...data }: EnlargedProps) {
 /** In a chart that has the focus, the arrow and page keys move the crosshair, so the brackets lead to the neighbours. */
 function useNeighbourKeys(go: (by: number) => void): void {
   const press = useEffectEvent((event: KeyboardEvent, by: number) => {
-    if (event.defaultPrevented) return;
+    if (event.defaultPrevented || (event.code.startsWith("Bracket") && !hasSingleKeys())) return;
     event.preventDefault();
     go(by);
   });
