@@ -4,7 +4,7 @@ from fastapi import APIRouter, Depends, FastAPI
 from fastapi.routing import APIRoute
 from starlette.middleware import Middleware
 
-from api import health, idempotency, keys, platform, problems, reference, session, usage, workers
+from api import health, idempotency, keys, platform, problems, reference, session, usage, view_settings, workers
 from api.annotation import routes as annotation
 from api.compression import Compression
 from api.dashboard import Dashboard
@@ -58,6 +58,7 @@ ROUTERS = (
     platform.router,
     usage.router,
     keys.router,
+    view_settings.router,
     workers.router,
 )
 

@@ -59,6 +59,8 @@ class Session(Schema):
     """Always `session`."""
     key: KeyRef
     """The API key behind the call."""
+    owner: str
+    """Id of the owner of all that the key sees."""
     expires_at: Timestamp | None
     """When the browser session ends; null for a call with the key itself."""
 
@@ -87,7 +89,7 @@ def sign_in(body: SignIn, request: Request, response: Response, session: Session
         samesite="strict",
         secure=request.url.scheme == "https",
     )
-    return Session(key=_key(principal), expires_at=expires_at)
+    return Session(key=_key(principal), owner=principal.owner_id, expires_at=expires_at)
 
 
 @router.post("/codes", status_code=201, responses=documented(NotSignedIn, InvalidRequest))
@@ -102,7 +104,7 @@ def create_sign_in_code(principal: PrincipalDep, session: SessionDep, settings: 
 @router.get("", responses=documented(NotSignedIn))
 def who_am_i(principal: PrincipalDep) -> Session:
     """Return the API key of the caller."""
-    return Session(key=_key(principal), expires_at=principal.expires_at)
+    return Session(key=_key(principal), owner=principal.owner_id, expires_at=principal.expires_at)
 
 
 @router.delete("", status_code=204, responses=documented(NotSignedIn, CrossOrigin))

@@ -51,6 +51,7 @@ from client.sdk.types import (
     UploadPreview,
     Usage,
     Validation,
+    ViewSetting,
     Worker,
 )
 
@@ -1272,6 +1273,28 @@ class Operations(Connection):
         """
         found: Key = self._json("POST", f"/v1/keys/{escaped(key_id)}/revoke")
         return found
+
+    def list_view_settings(self) -> list[ViewSetting]:
+        """List what the dashboard keeps for you: layouts of charts, saved views, columns.
+
+        `GET /v1/view-settings`
+        """
+        return list((self._json("GET", "/v1/view-settings"))["data"])
+
+    def store_view_setting(self, name: str, value: Any) -> ViewSetting:
+        """The value takes the place of the one that the name had.
+
+        `PUT /v1/view-settings/{name}`
+        """
+        found: ViewSetting = self._json("PUT", f"/v1/view-settings/{escaped(name)}", body=given({"value": value}))
+        return found
+
+    def delete_view_setting(self, name: str) -> None:
+        """The dashboard then shows its usual view.
+
+        `DELETE /v1/view-settings/{name}`
+        """
+        self._json("DELETE", f"/v1/view-settings/{escaped(name)}")
 
     def list_workers(self) -> list[Worker]:
         """List the workers that are online, and those that have stopped and stay cordoned.

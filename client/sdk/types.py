@@ -1551,6 +1551,13 @@ class NewTemplate(TypedDict, closed=True):
     """Any fields of a job spec. Their values must be valid. Other fields that a job needs may come at its submission."""
 
 
+class NewViewSetting(TypedDict, closed=True):
+    """The value of a setting."""
+
+    value: Any
+    """Any JSON, at most 64 KiB. The platform does not read it."""
+
+
 class NextItems(TypedDict, closed=True):
     """A request for items."""
 
@@ -2347,6 +2354,8 @@ class Session(TypedDict):
     """Always `session`."""
     key: KeyRef
     """The API key behind the call."""
+    owner: str
+    """Id of the owner of all that the key sees."""
     expires_at: str | None
     """When the browser session ends; null for a call with the key itself."""
 
@@ -2908,6 +2917,34 @@ class Used(TypedDict):
 
 VersionStatus: TypeAlias = Literal["importing", "ready", "blocked", "failed"]
 """The state of a version."""
+
+
+class ViewSetting(TypedDict):
+    """One setting of the dashboard."""
+
+    object: Literal["view_setting"]
+    """Always `view_setting`."""
+    name: str
+    """Unique among your settings."""
+    value: Any
+    """Any JSON."""
+    updated_at: str
+    """When it was stored last."""
+
+
+class ViewSettingList(TypedDict):
+    """Your settings of the dashboard, by name."""
+
+    object: Literal["list"]
+    """Always `list`."""
+    data: list[ViewSetting]
+    """The items of this page."""
+    has_more: bool
+    """Whether more follow."""
+    first_id: str | None
+    """Cursor of the first item."""
+    last_id: str | None
+    """Cursor of the last item: the next page's `after`."""
 
 
 Tag: TypeAlias = str

@@ -1,6 +1,6 @@
 """The tables, one a file."""
 
-from core.models.access import ApiKey, BrowserSession, Owner, SignInCode, StoredResponse
+from core.models.access import ApiKey, BrowserSession, Owner, SignInCode, StoredResponse, ViewSetting
 from core.models.annotation import Annotation, AnnotationItem, AnnotationPin, AnnotationRound
 from core.models.base import Base
 from core.models.commands import JobCommand
@@ -58,6 +58,7 @@ __all__ = [
     "Upload",
     "UploadPart",
     "Validation",
+    "ViewSetting",
     "Worker",
     "WorkerCordon",
     "queue_lines",

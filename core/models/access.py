@@ -1,9 +1,10 @@
-"""Owners, their API keys, browser sessions, and the responses of requests that may be repeated."""
+"""Owners, their API keys, browser sessions and view settings, and the responses of requests that may be repeated."""
 
 from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Double, ForeignKey, func, text
+from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.orm import Mapped, mapped_column
 
 from core.models.base import Base, CreatedAt
@@ -77,6 +78,17 @@ class BrowserSession(Base):
     key_id: Mapped[str] = mapped_column(ForeignKey("api_keys.id", ondelete="CASCADE"))
     created_at: Mapped[CreatedAt]
     expires_at: Mapped[datetime] = mapped_column(index=True)
+
+
+class ViewSetting(Base):
+    """How a page of the dashboard looks for an owner. Only the dashboard reads its value."""
+
+    __tablename__ = "view_settings"
+
+    owner_id: Mapped[str] = mapped_column(ForeignKey("owners.id", ondelete="CASCADE"), primary_key=True)
+    name: Mapped[str] = mapped_column(primary_key=True)
+    value: Mapped[Any] = mapped_column(JSONB)
+    updated_at: Mapped[CreatedAt]
 
 
 class StoredResponse(Base):

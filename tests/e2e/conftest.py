@@ -131,6 +131,9 @@ def new_page(platform: Up, profile: BrowserContext) -> Iterator[NewPage]:
     for context in contexts[1:]:
         context.close()
     _forget(profile, platform.url)
+    with platform.client() as client:
+        for setting in client.list_view_settings():
+            client.delete_view_setting(setting["name"])
     assert crashes == []
 
 

@@ -133,6 +133,10 @@ def test_a_user_arranges_and_saves_charts(new_page: NewPage, finished_job: str, 
     expect(titles.first).to_have_text("Gradient norm")
     choose(second, "Hide")
     expect(titles.get_by_text(second, exact=True)).to_have_count(0)
+    elsewhere = new_page()  # another browser of the same user
+    open_charts(elsewhere, finished_job, "stage=sft")
+    expect(elsewhere.locator("article h2").first).to_have_text("Gradient norm")
+    elsewhere.context.close()
     page.reload()
     expect(titles.first).to_have_text("Gradient norm")
     assert violations(page) == []

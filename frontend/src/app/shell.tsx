@@ -9,7 +9,7 @@ import { keepFocus } from "@/components/keep-focus";
 import { Button, buttonClass } from "@/components/button";
 import { GearIcon, LeaveIcon, MarkIcon } from "@/components/icons";
 import { Skeleton } from "@/components/status";
-import { Toasts } from "@/components/toast";
+import { toast, Toasts } from "@/components/toast";
 import { signOut } from "@/features/auth/api";
 import { Palette } from "@/features/palette/ui/palette";
 import { workersQuery } from "@/features/workers/api";
@@ -17,6 +17,7 @@ import { paths } from "@/lib/address";
 import { sessionKey } from "@/lib/api/client";
 import { count } from "@/lib/format";
 import { useLink } from "@/lib/live/use-live";
+import { onRefusedSetting, viewSettingsQuery } from "@/lib/view-settings";
 import styles from "./shell.module.css";
 
 export function Shell() {
@@ -47,6 +48,7 @@ export function Shell() {
       </header>
       <NewVersion />
       <Notifier />
+      <ViewSettings />
       <main id="main" ref={main} className={styles.main} tabIndex={-1}>
         {/* The code of the first page may be on its way; later, the page before stays until the next one is there. */}
         <Boundary address={pathname}>
@@ -164,4 +166,13 @@ function SignOut() {
       <LeaveIcon />
     </Button>
   );
+}
+
+/** Keeps the layouts and views of the user the same in all browsers. */
+function ViewSettings() {
+  useQuery(viewSettingsQuery);
+  useEffect(() => {
+    onRefusedSetting(({ message }) => toast(`The view is kept in this browser only: ${message}`, { tone: "bad" }));
+  }, []);
+  return null;
 }

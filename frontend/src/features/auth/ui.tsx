@@ -5,6 +5,7 @@ import { MarkIcon } from "@/components/icons";
 import { ErrorNotice } from "@/components/notice";
 import { sessionQuery, signIn, signInByCode } from "@/features/auth/api";
 import { ApiError, isPassing, refusedCredential, sessionKey } from "@/lib/api/client";
+import { openViewSettings } from "@/lib/view-settings";
 import styles from "./sign-in.module.css";
 
 /** Shows the pages to a signed-in user, and otherwise the sign-in page. */
@@ -33,7 +34,10 @@ export function SessionGate({ linkCode, children }: { linkCode: string | null; c
     refetchInterval: (query) => (query.state.error ? 3000 : false),
   });
 
-  if (session.data) return children;
+  if (session.data) {
+    openViewSettings(session.data.owner); // before a page reads one
+    return children;
+  }
   const error = waiting ? link.failureReason : session.error;
   if (error && isPassing(error)) {
     return (

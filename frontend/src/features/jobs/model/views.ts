@@ -8,14 +8,8 @@ export interface View {
   readonly columns: readonly ColumnId[];
 }
 
-/** Reads the views from a stored text. Other entries are left out. */
-export function readViews(text: string | null): readonly View[] {
-  let stored: unknown;
-  try {
-    stored = JSON.parse(text ?? "[]");
-  } catch {
-    return [];
-  }
+/** Reads stored views. Other entries are left out. */
+export function readViews(stored: unknown): readonly View[] {
   if (!Array.isArray(stored)) return [];
   return stored.flatMap((one: unknown) => {
     if (typeof one !== "object" || one === null) return [];

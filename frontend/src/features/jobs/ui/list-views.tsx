@@ -1,4 +1,4 @@
-import { useState } from "react";
+import { useMemo, useState } from "react";
 import { flushSync } from "react-dom";
 import { useNavigate } from "react-router";
 import { Button } from "@/components/button";
@@ -6,22 +6,22 @@ import { Popover } from "@/components/popover";
 import { COLUMNS, type ColumnId, orderedColumns, readColumns, withMoved } from "@/features/jobs/model/columns";
 import { readViews, type View, withView } from "@/features/jobs/model/views";
 import { paths } from "@/lib/address";
-import { readText, writeText } from "@/lib/stored";
+import { useViewSetting, viewSetting } from "@/lib/view-settings";
 import styles from "./jobs.module.css";
 
-const COLUMNS_KEY = "jobs.columns";
-const VIEWS_KEY = "jobs.views";
+const columnsSetting = viewSetting("jobs.columns", (stored): readonly unknown[] | null =>
+  Array.isArray(stored) ? stored : null,
+);
+const viewsSetting = viewSetting("jobs.views", readViews);
 
-/** The chosen columns, kept in this browser. */
+/** The chosen columns. */
 export function useColumns(): [readonly ColumnId[], (columns: readonly ColumnId[]) => void] {
-  const [columns, setColumns] = useState(() =>
-    readColumns(readText(COLUMNS_KEY), window.matchMedia("(width >= 106rem)").matches),
+  const stored = useViewSetting(columnsSetting);
+  const columns = useMemo(
+    () => readColumns(stored?.join(",") ?? null, window.matchMedia("(width >= 106rem)").matches),
+    [stored],
   );
-  const choose = (chosen: readonly ColumnId[]) => {
-    writeText(COLUMNS_KEY, chosen.join(","));
-    setColumns(readColumns(chosen.join(",")));
-  };
-  return [columns, choose];
+  return [columns, (chosen) => columnsSetting.change(() => chosen)];
 }
 
 interface ListViewsProps {
@@ -107,12 +107,8 @@ interface SavedViewsProps extends ListViewsProps {
 
 function SavedViews({ columns, onColumns, query, onShow }: SavedViewsProps) {
   const navigate = useNavigate();
-  const [views, setViews] = useState(() => readViews(readText(VIEWS_KEY)));
+  const views = useViewSetting(viewsSetting);
   const [name, setName] = useState("");
-  const keep = (kept: readonly View[]) => {
-    writeText(VIEWS_KEY, JSON.stringify(kept));
-    setViews(kept);
-  };
   const show = (view: View) => {
     onColumns(view.columns);
     void navigate(`${paths.jobs}${view.query && `?${view.query}`}`);
@@ -120,7 +116,7 @@ function SavedViews({ columns, onColumns, query, onShow }: SavedViewsProps) {
   };
   return (
     <div className={styles.saved}>
-      {views.length === 0 && <p>A view keeps the filters, the order and the columns in this browser.</p>}
+      {views.length === 0 && <p>A view keeps the filters, the order and the columns of this list.</p>}
       {views.map((view) => (
         <div key={view.name}>
           <Button look="quiet" onClick={() => show(view)}>
@@ -133,7 +129,7 @@ function SavedViews({ columns, onColumns, query, onShow }: SavedViewsProps) {
               // The button is about to go: the next view, or the name of a new one, gets the focus.
               const next = currentTarget.parentElement?.nextElementSibling;
               next?.querySelector<HTMLElement>("input, button:last-of-type")?.focus();
-              keep(views.filter((one) => one !== view));
+              viewsSetting.change((kept) => kept.filter((one) => one !== view));
             }}
           >
             ×
@@ -143,7 +139,7 @@ function SavedViews({ columns, onColumns, query, onShow }: SavedViewsProps) {
       <form
         onSubmit={(event) => {
           event.preventDefault();
-          keep(withView(views, { name: name.trim(), query, columns }));
+          viewsSetting.change((kept) => withView(kept, { name: name.trim(), query, columns }));
           setName("");
         }}
       >

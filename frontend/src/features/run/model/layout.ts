@@ -1,8 +1,7 @@
-import { useSyncExternalStore } from "react";
 import { type OwnChart, readOwn } from "@/features/run/model/own-charts";
-import { readText, writeText } from "@/lib/stored";
+import { useViewSetting, type ViewSetting, viewSetting } from "@/lib/view-settings";
 
-/** A user's arrangement of the charts of a stage, by title. It is kept in this browser. */
+/** A user's arrangement of the charts of a stage, by title. */
 export interface Layout {
   /** Charts in their order; charts that are not in it follow in the order of the metric table. */
   readonly order: readonly string[];
@@ -98,51 +97,24 @@ export function withRestored(layout: Layout, before: Layout, chart: OwnChart): L
   };
 }
 
-export function parseLayout(text: string | null): Layout {
-  try {
-    const stored: unknown = JSON.parse(text ?? "");
-    if (typeof stored !== "object" || stored === null) return USUAL_LAYOUT;
-    const list = (name: string): string[] => {
-      const value: unknown = Reflect.get(stored, name);
-      return Array.isArray(value) ? value.filter((one) => typeof one === "string") : [];
-    };
-    const own = readOwn(Reflect.get(stored, "own"));
-    return { order: list("order"), pinned: list("pinned"), hidden: list("hidden"), own };
-  } catch {
-    return USUAL_LAYOUT; // nothing stored, or text of another version
-  }
-}
-
-const KEY = "proximal-charts-";
-const layouts = new Map<string, Layout>();
-const listeners = new Set<() => void>();
-
-export function layoutOf(stage: string): Layout {
-  const layout = layouts.get(stage) ?? parseLayout(readText(KEY + stage));
-  layouts.set(stage, layout);
-  return layout;
-}
-
-/** Changes the layout of a stage, also when its page has been left: an undo may come later. */
-export function arrange(stage: string, change: (before: Layout) => Layout): void {
-  const after = change(layoutOf(stage));
-  layouts.set(stage, after);
-  writeText(KEY + stage, JSON.stringify(after));
-  listeners.forEach((listener) => listener());
-}
-
-/** The layout of a stage. A change in another tab arrives, too. */
-export const useLayout = (stage: string): Layout => useSyncExternalStore(subscribe, () => layoutOf(stage));
-
-function subscribe(listener: () => void): () => void {
-  const onStored = ({ key }: StorageEvent) => {
-    if (key?.startsWith(KEY)) layouts.delete(key.slice(KEY.length));
-    listener();
+export function readLayout(stored: unknown): Layout {
+  if (typeof stored !== "object" || stored === null) return USUAL_LAYOUT;
+  const list = (name: string): string[] => {
+    const value: unknown = Reflect.get(stored, name);
+    return Array.isArray(value) ? value.filter((one) => typeof one === "string") : [];
   };
-  listeners.add(listener);
-  window.addEventListener("storage", onStored);
-  return () => {
-    listeners.delete(listener);
-    window.removeEventListener("storage", onStored);
-  };
+  const own = readOwn(Reflect.get(stored, "own"));
+  return { order: list("order"), pinned: list("pinned"), hidden: list("hidden"), own };
 }
+
+const layouts = new Map<string, ViewSetting<Layout>>();
+
+function settingOf(stage: string): ViewSetting<Layout> {
+  const setting = layouts.get(stage) ?? viewSetting(`charts.${stage}`, readLayout);
+  layouts.set(stage, setting);
+  return setting;
+}
+
+export const layoutOf = (stage: string): Layout => settingOf(stage).get();
+export const arrange = (stage: string, change: (before: Layout) => Layout): void => settingOf(stage).change(change);
+export const useLayout = (stage: string): Layout => useViewSetting(settingOf(stage));
