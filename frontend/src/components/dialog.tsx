@@ -1,4 +1,4 @@
-import { type ReactNode, type RefObject, Suspense, useRef, useState } from "react";
+import { type ReactNode, type RefObject, Suspense, useId, useRef, useState } from "react";
 import { Button } from "@/components/button";
 import { loadable } from "@/components/loadable";
 import styles from "./overlay.module.css";
@@ -13,6 +13,8 @@ interface DialogProps {
   initialFocus?: RefObject<HTMLElement | null>;
   /** Whether it fills the window. */
   full?: boolean;
+  /** Id of the element that a screen reader reads after the title. */
+  describedBy?: string;
   children: ReactNode;
 }
 
@@ -39,13 +41,16 @@ interface ConfirmDialogProps extends DialogProps {
   onConfirm: () => void;
 }
 
-/** A question with two buttons. The focus starts on the one that changes nothing. */
+/** A question with two buttons. The focus starts on the one that changes nothing, unless `initialFocus` names an input. */
 export function ConfirmDialog(props: ConfirmDialogProps) {
   const { confirm, keep, look = "danger", disabled = false, onConfirm, children, ...dialog } = props;
   const safe = useRef<HTMLButtonElement>(null);
+  const question = useId();
   return (
-    <Dialog {...dialog} initialFocus={safe}>
-      {children}
+    <Dialog initialFocus={safe} {...dialog} describedBy={question}>
+      <div id={question} className={styles.question}>
+        {children}
+      </div>
       <div className={styles.actions}>
         <Button ref={safe} onClick={dialog.onClose}>
           {keep}

@@ -21,14 +21,16 @@ interface ModalProps {
   initialFocus?: RefObject<HTMLElement | null>;
   /** Whether it fills the window. */
   full?: boolean;
+  describedBy?: string;
   children: ReactNode;
 }
 
 /** The content of a dialog. It is loaded when the first dialog opens. */
-export function Modal({ title, full = false, children, ...options }: ModalProps) {
+export function Modal({ title, full = false, describedBy, children, ...options }: ModalProps) {
   return (
     <Dialog
       {...options}
+      aria-describedby={describedBy}
       unmountOnHide
       className={full ? `${styles.dialog} ${styles.full}` : styles.dialog}
       backdrop={<div className={styles.backdrop} />}

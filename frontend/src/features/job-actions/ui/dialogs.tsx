@@ -1,5 +1,5 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { useState } from "react";
+import { useRef, useState } from "react";
 import { Link, useNavigate } from "react-router";
 import { Note } from "@/components/card";
 import { ConfirmDialog, Dialog } from "@/components/dialog";
@@ -93,6 +93,7 @@ function CancelDialog({ job, onClose }: ActionDialogProps) {
 
 function DeleteDialog({ job, onClose, onDeleted }: ActionDialogProps) {
   const [typed, setTyped] = useState("");
+  const input = useRef<HTMLInputElement>(null);
   const checkpoints = useQuery(checkpointsQuery(job.id));
   const client = useQueryClient();
   const navigate = useNavigate();
@@ -117,6 +118,7 @@ function DeleteDialog({ job, onClose, onDeleted }: ActionDialogProps) {
       confirm="Delete it"
       keep="Keep it"
       disabled={typed.trim() !== wanted || remove.isPending}
+      initialFocus={input}
       onConfirm={() => remove.mutate()}
       onClose={onClose}
     >
@@ -131,6 +133,7 @@ function DeleteDialog({ job, onClose, onDeleted }: ActionDialogProps) {
             Type <b>{wanted}</b> to confirm
           </span>
           <input
+            ref={input}
             type="text"
             value={typed}
             autoComplete="off"

@@ -2,7 +2,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { Button } from "@/components/button";
 import { Note } from "@/components/card";
-import { Skeleton } from "@/components/status";
+import { Announce, Skeleton } from "@/components/status";
 import { Prose, TimeAgo } from "@/components/text";
 import { type Commands, commandsQuery, knobsQuery, sendCommands } from "@/features/job-actions/api";
 import { type Draft, KNOB_UNITS, outcome, rangeText, readDraft } from "@/features/job-actions/model/knobs";
@@ -35,6 +35,7 @@ export function KnobPanel({ jobId }: { jobId: string }) {
   const { commands: changes, problems } = readDraft(draft, all);
   const available = all.filter((knob) => knob.available);
   const missing = all.filter((knob) => !knob.available);
+  const newest = commands.data?.[0];
   const isReady = Object.keys(changes).length > 0 && Object.keys(problems).length === 0;
   return (
     <form
@@ -79,6 +80,7 @@ export function KnobPanel({ jobId }: { jobId: string }) {
           Apply
         </Button>
       </div>
+      <Announce text={newest ? `${commandLabel(newest)}. ${outcome(newest)}.` : ""} />
       {commands.data && commands.data.length > 0 && <History commands={commands.data} />}
     </form>
   );
