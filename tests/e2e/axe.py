@@ -28,11 +28,18 @@ _UNSEEN = """async () => {
         return (left < -1 || right > innerWidth + 1) && !inScroller(one);
     };
     const isCut = (one) => {
-        if (one.scrollWidth <= one.clientWidth + 1 || one.closest(".uplot")) return false;
+        if (one.scrollWidth <= one.clientWidth + 1 || one.closest(".uplot, :has(> .uplot)")) return false;  // drawn again after a moment
         const { overflowX, textOverflow, display } = getComputedStyle(one);
         return ["hidden", "clip"].includes(overflowX) && textOverflow !== "ellipsis" && display !== "inline";
     };
+    // A finger needs 24 px. Axe skips buttons that only the arrow keys reach.
+    const isTight = (one) => {
+        const { width, left, top } = one.getBoundingClientRect();
+        const next = one.nextElementSibling?.getBoundingClientRect();
+        return one.matches("button") && width < 23.5 && next !== undefined && next.top === top && next.left - left < 23.5;
+    };
     const found = [
+        ...shown.filter(isTight).map((one) => ["narrow target", one]),
         ...shown.filter(isOutside).map((one) => ["outside", one]),
         ...shown.filter(isCut).map((one) => ["cut off", one]),
     ].map(([what, one]) => `${what}: ${one.outerHTML.slice(0, 120)}`);

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import ConsoleMessage, Page, expect
+from playwright.sync_api import CDPSession, ConsoleMessage, Page, expect
 
 from client.sdk import Client
 from tests.client.conftest import Up
@@ -12,12 +12,21 @@ from tests.e2e.axe import unread, unseen, violations
 from tests.e2e.conftest import NewPage
 from tests.waiting import eventually
 
-WIDTHS = (360, 800, 1280, 2560)
+WIDTHS = (320, 800, 1280, 2560)
+"""320 is what remains of 1280 at a zoom of 400 %."""
+FONT_PX = {"usual": 16, "twice": 32}
 RUN_TABS = ("metrics", "completions", "over-optimisation", "events", "logs", "machine", "checkpoints", "spec", "about")
 ABSENT = "job_aaaaaaaaaaaaaaaaaaaaaaaa"
 EXPECTED = "status of 404"
 """The browser reports such responses. The absent job causes one."""
 LISTS = re.compile(r"/v1/(jobs|groups|datasets|annotation/rounds)(\?|$)")
+# Spaces as in WCAG 1.4.12. The policy of the page refuses <style>, but not a constructed style sheet.
+SPACE = """isOn => {
+    window.spaced ??= new CSSStyleSheet();
+    const wide = "line-height: 1.5 !important; letter-spacing: 0.12em !important; word-spacing: 0.16em !important";
+    window.spaced.replaceSync(isOn ? `* { ${wide} }` : "");
+    document.adoptedStyleSheets = [window.spaced];
+}"""
 # The router follows the address, so the code of the dashboard is loaded once.
 GO = """path => {
     history.pushState(null, "", path);
@@ -66,9 +75,25 @@ def faults(page: Page, number: int) -> Iterator[tuple[object, ...]]:
         page.set_viewport_size({"width": width, "height": 844})
         yield from ((width, each) for each in unseen(page))
         if theme := themes.get(width):
+            page.evaluate("scrollTo(0, 0)")  # Axe counts a control that the header covers in part as a small one.
             page.emulate_media(color_scheme="dark" if theme == "dark" else "light", reduced_motion="reduce")
             yield from ((width, theme, each) for each in violations(page))
     page.emulate_media(color_scheme="light", reduced_motion="reduce")
+
+
+def faults_of_larger_text(page: Page, letters: CDPSession) -> Iterator[tuple[object, ...]]:
+    """Those at the width of 1280 with letters of twice their size, and with wide spaces."""
+    page.set_viewport_size({"width": 1280, "height": 844})
+    page.evaluate(SPACE, True)
+    yield from (("wide spaces", each) for each in unseen(page))
+    page.evaluate(SPACE, False)
+    _resize(letters, "twice")
+    yield from (("letters of 200 %", each) for each in unseen(page))
+    _resize(letters, "usual")
+
+
+def _resize(letters: CDPSession, size: str) -> None:
+    letters.send("Page.setFontSizes", {"fontSizes": {"standard": FONT_PX[size]}})
 
 
 def test_every_page_is_in_order(new_page: NewPage, client: Client, finished_job: str, open_round: str) -> None:
@@ -82,12 +107,14 @@ def test_every_page_is_in_order(new_page: NewPage, client: Client, finished_job:
     page.on("console", note)
     page.add_init_script("localStorage.setItem('proximal-annotator', 'Ada')")
     page.goto("/")
+    letters = page.context.new_cdp_session(page)
     found: list[tuple[object, ...]] = []
     for number, path in enumerate(paths(client, finished_job, open_round)):
         page.set_viewport_size({"width": WIDTHS[0], "height": 844})
         opened(page, path)
         found += [(path, *each) for each in faults(page, number)] + [(path, each) for each in unread(page)]
         found += [(path, "class undefined")] * page.locator(".undefined").count()
+        found += [(path, *each) for each in faults_of_larger_text(page, letters)]
     page.route(LISTS, lambda route: route.fulfill(json={"object": "list", "data": [], "has_more": False}))
     page.goto("/")
     for number, path in enumerate(("/", "/groups", "/datasets", "/annotate")):

@@ -51,6 +51,10 @@ test("bins have equal widths, and the last one its upper edge", () => {
   const bins = binsOf(histogram);
   expect(bins[0]).toEqual({ from: 0, to: 1, count: 2, height: 1 });
   expect(bins[19]).toEqual({ from: 19, to: 20, count: 1, height: 0.5 });
+  const wide = binsOf(histogram, 2);
+  expect(wide).toHaveLength(10);
+  expect(wide[0]).toEqual({ from: 0, to: 2, count: 3, height: 1 });
+  expect(wide[9]).toEqual({ from: 18, to: 20, count: 1, height: 1 / 3 });
 });
 
 test("equal figures make one bin, and none make none", () => {

@@ -64,8 +64,12 @@ export interface Bin {
   readonly height: number;
 }
 
-export function binsOf({ low, high, counts }: FigureHistogram): Bin[] {
+/** The bins of a histogram, of which each joins `joined` of the server's. */
+export function binsOf({ low, high, counts: parts }: FigureHistogram, joined = 1): Bin[] {
   if (low === null || high === null) return [];
+  const counts = parts.flatMap((_, bin) =>
+    bin % joined ? [] : [parts.slice(bin, bin + joined).reduce((sum, count) => sum + count, 0)],
+  );
   const most = Math.max(1, ...counts);
   const width = (high - low) / counts.length;
   const shown = low === high ? counts.slice(0, 1) : counts;

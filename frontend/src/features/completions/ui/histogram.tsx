@@ -1,4 +1,4 @@
-import { type KeyboardEvent, useRef, useState } from "react";
+import { type KeyboardEvent, useRef, useState, useSyncExternalStore } from "react";
 import { type Bin, binsOf } from "@/features/completions/model/rows";
 import type { FigureHistogram } from "@/lib/api/types";
 import { count, measured } from "@/lib/format";
@@ -18,7 +18,7 @@ interface HistogramProps {
 export function Histogram({ histogram, label, min, max, onChoose }: HistogramProps) {
   const bars = useRef<HTMLDivElement>(null);
   const [current, setCurrent] = useState(0);
-  const bins = binsOf(histogram);
+  const bins = binsOf(histogram, useIsNarrow() ? 2 : 1);
   if (bins.length < 2) return null;
   const isChosen = (bin: Bin) =>
     (min !== null || max !== null) && bin.from >= (min ?? -Infinity) && bin.to <= (max ?? Infinity);
@@ -61,3 +61,13 @@ export function Histogram({ histogram, label, min, max, onChoose }: HistogramPro
     </div>
   );
 }
+
+const narrow = window.matchMedia("(width <= 43.75em)");
+
+function subscribe(listener: () => void): () => void {
+  narrow.addEventListener("change", listener);
+  return () => narrow.removeEventListener("change", listener);
+}
+
+/** Whether twenty bars would be narrower than a finger's target of 24 px. */
+const useIsNarrow = (): boolean => useSyncExternalStore(subscribe, () => narrow.matches);

@@ -80,7 +80,7 @@ export function KnobPanel({ jobId }: { jobId: string }) {
           Apply
         </Button>
       </div>
-      <Announce text={newest ? `${commandLabel(newest)}. ${outcome(newest)}.` : ""} />
+      <Announce text={newest ? `${commandLabel(newest.name)}. ${outcome(newest)}.` : ""} />
       {commands.data && commands.data.length > 0 && <History commands={commands.data} />}
     </form>
   );

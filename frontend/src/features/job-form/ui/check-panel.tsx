@@ -18,7 +18,7 @@ export function CheckPanel({ check, children }: { check: Check; children: ReactN
   const headline = titleOf(check);
   const state = isChecking ? "checking" : problems.length ? "problems" : missing.length ? "incomplete" : "ready";
   return (
-    <aside className={styles.panel} id={PANEL_ID} aria-label="Check of the job">
+    <aside className={styles.panel} id={PANEL_ID} tabIndex={-1} aria-label="Check of the job">
       <Card title={headline} data-state={state}>
         <Announce text={isChecking ? "" : headline} />
         {isChecking && validation?.progress && <Note>{validation.progress.note}</Note>}
@@ -48,7 +48,13 @@ export function CheckBar({ check }: { check: Check }) {
   return (
     <div className={styles.dock}>
       <b>{titleOf(check)}</b>
-      <Button onClick={() => document.getElementById(PANEL_ID)?.scrollIntoView({ block: "start" })}>
+      <Button
+        onClick={() => {
+          const panel = document.getElementById(PANEL_ID);
+          panel?.scrollIntoView({ block: "start" });
+          panel?.focus({ preventScroll: true });
+        }}
+      >
         Check and submit
       </Button>
     </div>

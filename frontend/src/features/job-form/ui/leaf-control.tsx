@@ -92,6 +92,7 @@ function TextControl({ leaf, value, onChange, own }: ControlProps & { own: OwnPr
     placeholder: standardText(leaf),
     spellCheck: false,
     autoComplete: "off",
+    "aria-describedby": fault ? `${own["aria-describedby"]} ${own.id}-fault` : own["aria-describedby"],
     "aria-invalid": fault !== "" || own["aria-invalid"],
   };
   return (
@@ -102,7 +103,7 @@ function TextControl({ leaf, value, onChange, own }: ControlProps & { own: OwnPr
         <input type="text" {...props} onChange={(event) => change(event.target.value)} />
       )}
       {fault && (
-        <small className={styles.blocking} role="alert">
+        <small id={`${own.id}-fault`} className={styles.blocking} role="alert">
           {fault}
         </small>
       )}

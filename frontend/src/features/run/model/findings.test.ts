@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { findings, remarks } from "@/features/run/model/findings";
+import { announcement, findings, remarks } from "@/features/run/model/findings";
 import type { JobEvent } from "@/lib/api/types";
 
 let seq = 0;
@@ -34,6 +34,15 @@ test("a rule that fires again is shown once, as it stands now, the newest first"
     suggestion: "lower the rate",
     evidence: [{ metric: "objective/kl", step: 9, value: 61.5 }],
   });
+});
+
+test("only a rule that is new changes the announcement", () => {
+  const log = [health("kl_blow_up", 3), health("truncation", 4)];
+  const both = announcement(findings(log), []);
+  expect(both).toBe("2 health findings: KL blow up, truncation");
+  expect(announcement(findings([...log, health("kl_blow_up", 9)]), [])).toBe(both);
+  expect(announcement([], remarks([event("message", { text: "slow disk", level: "warning" })]))).toBe("1 warning");
+  expect(announcement([], [])).toBe("");
 });
 
 test("warnings and errors among the messages are kept, information is not", () => {

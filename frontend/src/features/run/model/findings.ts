@@ -1,4 +1,5 @@
 import type { EventOf, JobEvent, SuggestedChange } from "@/lib/api/types";
+import { count } from "@/lib/format";
 import { ruleLabel } from "@/lib/labels";
 
 /** The latest finding of a health rule, and its number of occurrences. */
@@ -20,6 +21,16 @@ export interface Remark {
   readonly text: string;
   readonly level: "warning" | "error";
   readonly times: number;
+}
+
+/** What a screen reader announces. It changes when a rule fires for the first time, and with the number of warnings. */
+export function announcement(found: readonly Finding[], warnings: readonly Remark[]): string {
+  const rules = found.map(({ rule }) => rule).sort();
+  const text = [
+    rules.length ? `${count(rules.length, "health finding")}: ${rules.join(", ")}` : "",
+    warnings.length ? count(warnings.length, "warning") : "",
+  ];
+  return text.filter(Boolean).join("; ");
 }
 
 /** Each rule once, the one that fired last first. */

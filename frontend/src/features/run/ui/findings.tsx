@@ -1,8 +1,9 @@
 import { Popover } from "@/components/popover";
+import { Announce } from "@/components/status";
 import { Prose } from "@/components/text";
 import { FindingAction } from "@/features/job-actions/ui";
 import { metricsOf } from "@/features/run/model/describe";
-import { type Finding, findings, type Remark, remarks } from "@/features/run/model/findings";
+import { announcement, type Finding, findings, type Remark, remarks } from "@/features/run/model/findings";
 import type { JobEvent, JobSummary } from "@/lib/api/types";
 import { count, measured } from "@/lib/format";
 import { useLabels, withLabels } from "@/lib/labels";
@@ -21,6 +22,22 @@ interface FindingsProps {
 export function Findings({ job, log, loaded }: FindingsProps) {
   const found = findings(log);
   const messages = remarks(log);
+  return (
+    <>
+      <Announce text={announcement(found, messages)} />
+      <Health job={job} found={found} messages={messages} loaded={loaded} />
+    </>
+  );
+}
+
+interface HealthProps {
+  job: JobSummary;
+  found: readonly Finding[];
+  messages: readonly Remark[];
+  loaded: boolean;
+}
+
+function Health({ job, found, messages, loaded }: HealthProps) {
   if (!found.length && !messages.length) return <p className={styles.none}>{loaded && "No health findings"}</p>;
   const worst = found.some(({ action }) => action !== "warn") || messages.some(({ level }) => level === "error");
   const newest = found[0];
