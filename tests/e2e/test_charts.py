@@ -19,6 +19,12 @@ CROSSHAIRS = """charts => charts.map(chart => {
     return (line.getBoundingClientRect().left - over.getBoundingClientRect().left) / over.clientWidth;
 })"""
 
+COLOURED_PIXELS = """canvas => {
+    const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+    const isColoured = (at) => data[at + 3] > 200 && Math.max(...data.slice(at, at + 3)) - Math.min(...data.slice(at, at + 3)) > 50;
+    return Array.from({ length: data.length / 4 }, (_, index) => isColoured(4 * index)).filter(Boolean).length;
+}"""
+
 
 def open_charts(page: Page, job_id: str, query: str) -> None:
     page.goto(f"/jobs/{job_id}?{query}")
@@ -61,6 +67,25 @@ def test_every_charted_metric_has_a_chart(new_page: NewPage, finished_job: str, 
         expect(box).to_have_count(0)
     if stage == "ppo":
         _opens_completions(page)
+    if stage == "sft":
+        _is_seen_in_forced_colours(page)
+
+
+def _is_seen_in_forced_colours(page: Page) -> None:
+    """The lines keep their colours, the badge of the state has a frame, and what has the focus has a ring."""
+    page.emulate_media(forced_colors="active")
+    chart = page.locator("article [role=slider]").first
+    page.get_by_label("Smoothing").focus()
+    while not chart.evaluate("chart => chart === document.activeElement"):
+        page.keyboard.press("Tab")
+    clear = "rgba(0, 0, 0, 0)"
+    ring = chart.evaluate(
+        "chart => { const { outlineStyle, outlineColor } = getComputedStyle(chart); return [outlineStyle, outlineColor] }"
+    )
+    assert ring[0] == "solid" and ring[1] != clear
+    badge = page.get_by_role("status", name="State of the job").locator("span").first
+    assert badge.evaluate("badge => getComputedStyle(badge).borderTopColor") != clear
+    assert chart.locator("canvas").evaluate(COLOURED_PIXELS) > 100
 
 
 def _opens_completions(page: Page) -> None:

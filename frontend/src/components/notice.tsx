@@ -15,7 +15,10 @@ interface NoticeProps {
 /** A framed message, shown where a page has no content or an error. */
 export function Notice({ title, tone = "neutral", children }: NoticeProps) {
   return (
-    <section className={`${styles.notice} ${styles[tone]}`} role={tone === "neutral" ? undefined : "alert"}>
+    <section
+      className={`${styles.notice} ${tone === "neutral" ? "" : styles[tone]}`}
+      role={tone === "neutral" ? undefined : "alert"}
+    >
       <h2>{title}</h2>
       {children}
     </section>

@@ -43,7 +43,7 @@ export function Toasts() {
   return (
     <div className={styles.toasts} role="status" aria-live="polite">
       {shown.map(({ id, text, tone, undo }) => (
-        <div key={id} className={`${styles.toast} ${styles[tone]}`}>
+        <div key={id} className={`${styles.toast} ${tone === "neutral" ? "" : styles[tone]}`}>
           <span>{text}</span>
           {undo && (
             <Button

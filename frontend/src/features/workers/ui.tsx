@@ -8,6 +8,7 @@ import { ErrorNotice, Notice, StaleBanner } from "@/components/notice";
 import { PageHeader } from "@/components/page-header";
 import { Skeleton } from "@/components/status";
 import { TimeAgo } from "@/components/text";
+import { toast } from "@/components/toast";
 import { sessionQuery } from "@/features/auth/api";
 import { changeWorker, type Worker, type WorkerChange, workersQuery } from "@/features/workers/api";
 import { changesOf, hardware, memory, stateText, withChange } from "@/features/workers/model";
@@ -120,12 +121,22 @@ function WorkerTable({ workers, isOperator }: { workers: readonly Worker[]; isOp
   );
 }
 
+const DONE: Record<WorkerChange, string> = {
+  cordon: "takes no new job",
+  uncordon: "takes jobs again",
+  drain: "gives its job back to the queue, and takes no new one",
+};
+
 function Changes({ worker }: { worker: Worker }) {
   const client = useQueryClient();
   const [asked, setAsked] = useState(false);
   const change = useMutation({
     mutationFn: (wanted: WorkerChange) => changeWorker(worker.id, wanted),
-    onSuccess: (changed) => client.setQueryData(workersQuery.queryKey, (before) => withChange(before, changed)),
+    onSuccess: (changed, wanted) => {
+      client.setQueryData(workersQuery.queryKey, (before) => withChange(before, changed));
+      const undo = wanted === "uncordon" ? {} : { undo: () => change.mutate("uncordon") };
+      toast(`${worker.hostname} ${DONE[wanted]}.`, undo);
+    },
   });
   const start = (wanted: WorkerChange) => {
     if (wanted === "drain" && worker.busy) setAsked(true);

@@ -23,7 +23,7 @@ export interface Remark {
   readonly times: number;
 }
 
-/** What a screen reader announces. It changes when a rule fires for the first time, and with the number of warnings. */
+/** The text that a screen reader announces. It changes when a rule fires for the first time, and with the number of warnings. */
 export function announcement(found: readonly Finding[], warnings: readonly Remark[]): string {
   const rules = found.map(({ rule }) => rule).sort();
   const text = [

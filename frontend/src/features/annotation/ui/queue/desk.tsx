@@ -90,7 +90,11 @@ function Progress({ view, waiting }: { view: QueueView; waiting: number }) {
     <div className={styles.progress}>
       <p>
         <span data-waiting={waiting}>{total > 0 && `${done} of ${total} answered`}</span>
-        <span role="status">{bounced ? TOO_SOON : said}</span>
+        <span role="status">
+          {bounced ? TOO_SOON : said}
+          {/* Two equal answers would be announced as one. */}
+          {!bounced && said && <span className="visually-hidden">, {done} answered</span>}
+        </span>
       </p>
       <ProgressBar
         fraction={total ? done / total : 0}
