@@ -5,6 +5,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Response
 from pydantic import AwareDatetime
+from sqlalchemy import select
 
 from api.deps import (
     After,
@@ -23,7 +24,7 @@ from api.etags import ETAG, IfMatch, set_etag
 from api.idempotency import IDEMPOTENT
 from api.jobs import views
 from api.jobs.request_schemas import ChangeJob
-from api.jobs.schemas import Job, JobList, JobTag, JobTagList
+from api.jobs.schemas import Job, JobBatch, JobList, JobTag, JobTagList
 from api.problems import BadRequest, documented
 from api.validation import StrictRoute
 from core import models
@@ -57,6 +58,7 @@ from data.parse import bad_text
 from trainer.spec import JobSpec
 
 router = APIRouter(prefix="/jobs", tags=["Jobs"], route_class=StrictRoute)
+MOST_IN_BATCH = 100
 _SORT = (
     "Order of the list: a name, with `-` in front for descending. Jobs without a value come last, and equal ones newest "
     "first. `status` follows the life of a job. `reward` is the score in PPO, and `judge` is that of the held-out comparison. "
@@ -186,6 +188,24 @@ def list_job_tags(principal: PrincipalDep, session: SessionDep) -> JobTagList:
     """The tags of your jobs, most frequent first. At most 1,000 are listed; then `has_more` is true."""
     counts, has_more = listing.tag_counts(session, principal.owner_id)
     return JobTagList.from_items([JobTag(tag=tag, jobs=jobs) for tag, jobs in counts], has_more, key="tag")
+
+
+@router.get("/batch", responses=documented(NotSignedIn, InvalidRequest))
+def get_jobs(
+    principal: PrincipalDep,
+    session: SessionDep,
+    ids: Annotated[str, Query(min_length=1, description=f"Ids of at most {MOST_IN_BATCH} jobs, separated by commas.")],
+) -> JobBatch:
+    """Several jobs with their specs, in the order of `ids`. `missing` names the ids of which there is no job."""
+    if bad_text(ids):
+        raise _invalid("ids", "holds a NUL character or half of a surrogate pair")
+    wanted = list(dict.fromkeys(one for one in ids.split(",") if one))
+    if not 0 < len(wanted) <= MOST_IN_BATCH:
+        raise _invalid("ids", f"must name 1 to {MOST_IN_BATCH} jobs")
+    query = select(models.Job).where(models.Job.owner_id == principal.owner_id, models.Job.id.in_(wanted))
+    found = {row.id: row for row in session.scalars(query)}
+    jobs = views.job_views(session, [found[one] for one in wanted if one in found])
+    return JobBatch(data=jobs, missing=[one for one in wanted if one not in found])
 
 
 @router.get("/{job_id}", responses=ETAG | documented(NotSignedIn, NotFound, InvalidRequest))

@@ -155,6 +155,17 @@ class JobList(ListOf[JobSummary]):
     """Jobs, newest first unless asked otherwise."""
 
 
+class JobBatch(Schema):
+    """Jobs that a request names."""
+
+    object: Literal["job.batch"] = "job.batch"
+    """Always `job.batch`."""
+    data: list[Job]
+    """The jobs, in the order of the request."""
+    missing: list[str]
+    """The ids of which there is no job."""
+
+
 class JobTag(Schema):
     """A tag in use."""
 

@@ -22,8 +22,15 @@ from trainer.spec import JobSpec
 
 def job_view(session: Session, row: models.Job) -> Job:
     """The response for a job."""
-    (summary,) = job_summaries(session, [row])
-    return Job.model_validate({**summary.model_dump(), "notes": row.notes, "spec": in_order(row.spec)})
+    (view,) = job_views(session, [row])
+    return view
+
+
+def job_views(session: Session, rows: Sequence[models.Job]) -> list[Job]:
+    return [
+        Job.model_validate({**summary.model_dump(), "notes": row.notes, "spec": in_order(row.spec)})
+        for row, summary in zip(rows, job_summaries(session, rows), strict=True)
+    ]
 
 
 def job_summaries(session: Session, rows: Sequence[models.Job]) -> list[JobSummary]:

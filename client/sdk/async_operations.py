@@ -25,6 +25,7 @@ from client.sdk.types import (
     GroupSummary,
     Health,
     Job,
+    JobBatch,
     JobCommand,
     JobEvent,
     JobKnobs,
@@ -700,6 +701,14 @@ class AsyncOperations(AsyncConnection):
         `GET /v1/jobs/tags`
         """
         return list((await self._json("GET", "/v1/jobs/tags"))["data"])
+
+    async def get_jobs(self, *, ids: Sequence[str]) -> JobBatch:
+        """Several jobs with their specs, in the order of `ids`. `missing` names the ids of which there is no job.
+
+        `GET /v1/jobs/batch`
+        """
+        found: JobBatch = await self._json("GET", "/v1/jobs/batch", params={"ids": commas(ids)})
+        return found
 
     async def get_job(self, job_id: str) -> Job:
         """One job, with its spec.

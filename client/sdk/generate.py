@@ -27,7 +27,7 @@ RENAMED = {"upload_dataset": "import_upload"}
 """`upload_dataset` takes a form or JSON. The form is written by hand; with JSON, it makes a dataset of an upload."""
 SLOW = {"complete_upload", "preview_upload"}
 """Operations that read a whole file. They have no timeout."""
-COMMA_SEPARATED = {"names", "types"}
+COMMA_SEPARATED = {"names", "types", "ids"}
 """Parameters that take several names, which the request joins."""
 MOST_FIELDS = 8
 """A body with more fields is passed as a whole."""

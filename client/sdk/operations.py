@@ -25,6 +25,7 @@ from client.sdk.types import (
     GroupSummary,
     Health,
     Job,
+    JobBatch,
     JobCommand,
     JobEvent,
     JobKnobs,
@@ -696,6 +697,14 @@ class Operations(Connection):
         `GET /v1/jobs/tags`
         """
         return list((self._json("GET", "/v1/jobs/tags"))["data"])
+
+    def get_jobs(self, *, ids: Sequence[str]) -> JobBatch:
+        """Several jobs with their specs, in the order of `ids`. `missing` names the ids of which there is no job.
+
+        `GET /v1/jobs/batch`
+        """
+        found: JobBatch = self._json("GET", "/v1/jobs/batch", params={"ids": commas(ids)})
+        return found
 
     def get_job(self, job_id: str) -> Job:
         """One job, with its spec.

@@ -4797,3 +4797,14 @@ class Job(TypedDict):
     """Text for people."""
     spec: JobSpec
     """The spec with all defaults filled in."""
+
+
+class JobBatch(TypedDict):
+    """Jobs that a request names."""
+
+    object: Literal["job.batch"]
+    """Always `job.batch`."""
+    data: list[Job]
+    """The jobs, in the order of the request."""
+    missing: list[str]
+    """The ids of which there is no job."""

@@ -176,6 +176,19 @@ def test_jobs_are_listed_newest_first_by_cursor_and_state(
     assert len(client.get("/v1/jobs?status=cancelled&status=queued").json()["data"]) == 3
 
 
+def test_batch_has_jobs_in_order_and_names_missing_ones(client: TestClient, body: Body, session: Session) -> None:
+    first, second = (client.post("/v1/jobs", json=body).json() for _ in range(2))
+    foreign = make_job(session).id
+    found = client.get("/v1/jobs/batch", params={"ids": f"{second['id']},job_absent,{foreign},{first['id']}"}).json()
+    assert found["data"] == [client.get(f"/v1/jobs/{one['id']}").json() for one in (second, first)]
+    assert found["missing"] == ["job_absent", foreign]
+
+
+@pytest.mark.parametrize("ids", [",", "\0", ",".join(f"job_{number}" for number in range(101))])
+def test_batch_of_no_or_too_many_jobs_is_refused(client: TestClient, ids: str) -> None:
+    assert problem(client.get("/v1/jobs/batch", params={"ids": ids}), 422, "invalid_request")["param"] == "ids"
+
+
 def test_job_list_is_sorted_by_pages(client: TestClient, body: Body) -> None:
     for name in ("b", "a", "c"):
         client.post("/v1/jobs", json=body | {"name": name})

@@ -96,7 +96,11 @@ def test_compared_runs_show_figures_and_differences(
 
 def _compares_forty_runs(page: Page, runs: list[str]) -> None:
     """Each has a name in the tables and on the frontier, and the first column of a wide table stays in view."""
-    page.goto(f"/compare?runs={','.join(runs)}")
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url) if "/v1/jobs" in request.url else None)
+    page.goto(f"/compare?runs={','.join(runs)},job_absent")
+    page.get_by_role("alert").get_by_role("button", name="Remove").click()
+    expect(page.get_by_role("alert")).to_have_count(0)
     chart = page.get_by_role("article", name="Score", exact=True)
     expect(chart.locator("b[data-value]")).to_have_count(2)  # the highest and the lowest
     expect(chart).to_contain_text("…0.005, seed 4")
@@ -106,6 +110,7 @@ def _compares_forty_runs(page: Page, runs: list[str]) -> None:
         [f"…{kl}, seed {seed}" for kl in KL_COEFFICIENTS for seed in range(5)]
     )
     expect(frontier.locator("figure").first.locator("g[data-line]")).to_have_count(40)
+    assert len(asked) <= 45  # the curves of each run, and the jobs in one request
     frontier.scroll_into_view_if_needed()
     matrix = page.get_by_role("table", name="Win rates")
     expect(matrix.locator("tbody tr")).to_have_count(40)

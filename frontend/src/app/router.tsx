@@ -3,10 +3,10 @@ import { Shell } from "@/app/shell";
 import { loadable } from "@/components/loadable";
 import { Notice } from "@/components/notice";
 import { PageHeader } from "@/components/page-header";
-import { filteredJobsQuery, jobQuery } from "@/features/jobs/api";
+import { filteredJobsQuery, jobBatchQuery, jobQuery } from "@/features/jobs/api";
 import { filterOf, readChoice } from "@/features/jobs/model/choice";
 import { metricsQuery } from "@/features/run/api";
-import { paths } from "@/lib/address";
+import { comparedRuns, paths } from "@/lib/address";
 import { queryClient } from "@/lib/api/client";
 import { metricReferenceQuery } from "@/lib/labels";
 
@@ -69,11 +69,10 @@ export async function preloadPage({ pathname }: Location): Promise<void> {
 export function prefetchData({ pathname, search }: Location): void {
   const params = new URLSearchParams(search);
   const ignored = () => undefined; // The page asks again, and shows the error.
-  const runs = params.get("runs")?.split(",") ?? [];
   const jobId = matchPath(paths.job(":jobId"), pathname)?.params.jobId;
   if (pathname === paths.jobs)
     queryClient.infiniteQuery(filteredJobsQuery(filterOf(readChoice(params)))).catch(ignored);
-  if (pathname === paths.compare()) for (const id of runs) queryClient.query(jobQuery(id)).catch(ignored);
+  if (pathname === paths.compare()) queryClient.query(jobBatchQuery(comparedRuns(params))).catch(ignored);
   // The head of the page comes from the job. The series are far larger, and would delay it.
   const series = (id: string) =>
     Promise.all([queryClient.query(metricsQuery(id)), queryClient.query(metricReferenceQuery)]);

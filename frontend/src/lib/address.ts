@@ -50,6 +50,11 @@ export const paths = {
   docs: "/docs",
 };
 
+/** The ids of the runs that an address of the compare page names, each once. */
+export const comparedRuns = (params: URLSearchParams): string[] => [
+  ...new Set((params.get("runs") ?? "").split(",").filter(Boolean)),
+];
+
 type Change = (before: URLSearchParams) => URLSearchParams;
 
 /**

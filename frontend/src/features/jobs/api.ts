@@ -42,6 +42,21 @@ export const jobQuery = (id: string) =>
     queryFn: () => answer(api.GET("/v1/jobs/{job_id}", { params: { path: { job_id: id } } })),
   });
 
+/** Most jobs of one request. */
+const MOST_IN_BATCH = 100;
+
+/** Several jobs in one request, in the order of the ids, and the ids of which there is no job. */
+export const jobBatchQuery = (ids: readonly string[]) =>
+  queryOptions({
+    queryKey: [...jobsKey, "batch", ids],
+    queryFn: async () => {
+      const wanted = ids.slice(0, MOST_IN_BATCH).join(",");
+      if (!wanted) return { jobs: [], missing: [] };
+      const { data, missing } = await answer(api.GET("/v1/jobs/batch", { params: { query: { ids: wanted } } }));
+      return { jobs: data, missing: [...missing, ...ids.slice(MOST_IN_BATCH)] };
+    },
+  });
+
 export const checkpointsQuery = (id: string) =>
   queryOptions({
     queryKey: [...jobsKey, id, "checkpoints"],

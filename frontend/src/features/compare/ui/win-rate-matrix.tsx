@@ -1,6 +1,4 @@
 import { useQueries } from "@tanstack/react-query";
-import { useEffect, useRef, useState } from "react";
-import { useVisible } from "@/charts/group";
 import { Table } from "@/components/table";
 import { evaluationQuery } from "@/features/compare/api";
 import { winRates } from "@/features/compare/model/win-rates";
@@ -10,26 +8,10 @@ import styles from "./compare.module.css";
 
 /** Judged runs against each other, on the prompts that they share. Nothing is shown without two of them. */
 export function WinRateMatrix({ jobs, lookOf }: RunsProps) {
-  const judged = jobs.filter(({ summary }) => summary?.judge_after !== undefined);
-  const [near, setNear] = useState(false);
-  if (judged.length < 2) return null;
-  // The completions of each run are a request of their own.
-  return near ? <Matrix jobs={judged} lookOf={lookOf} /> : <NearScreen onNear={() => setNear(true)} />;
-}
-
-/** Calls back once, when it comes near the screen. */
-function NearScreen({ onNear }: { onNear: () => void }) {
-  const box = useRef<HTMLDivElement>(null);
-  const visible = useVisible(box);
-  useEffect(() => {
-    if (visible) onNear();
-  }, [visible, onNear]);
-  return <div ref={box} />;
-}
-
-function Matrix({ jobs: judged, lookOf }: RunsProps) {
+  const found = jobs.filter(({ summary }) => summary?.judge_after !== undefined);
+  const judged = found.length < 2 ? [] : found;
   const queries = useQueries({ queries: judged.map(({ id }) => evaluationQuery(id)) });
-  if (queries.some(({ data }) => !data)) return null;
+  if (!judged.length || queries.some(({ data }) => !data)) return null;
   const rates = winRates(queries.map(({ data }) => data ?? []));
   const prompts = Math.max(0, ...rates.flat().map((rate) => rate?.prompts ?? 0));
   if (!prompts) return null;
