@@ -163,5 +163,13 @@ def age(timestamp: str, now: datetime | None = None) -> str:
     return timestamp[:10]
 
 
+def with_sorted(
+    columns: Mapping[str, Callable[[Any], object]], others: Mapping[str, Callable[[Any], object]], sort: str
+) -> dict[str, Callable[[Any], object]]:
+    """The columns, and the one of `others` that the list is sorted by, if it is one of them."""
+    name = sort.removeprefix("-")
+    return {**columns, name: others[name]} if name in others else dict(columns)
+
+
 def _shown(value: object) -> Text:
     return plain("" if value is None else value)

@@ -1,7 +1,7 @@
 """`proximal jobs …`"""
 
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import Annotated, Any
 
@@ -16,7 +16,7 @@ from client.errors import JobNotSucceeded
 from client.sdk import Client
 from client.sdk.job_logs import LogFilter
 from client.sdk.types import JobEvent, JobLogLine, JobSummary
-from client.terminal import Printer, age, facts, moment, plain
+from client.terminal import Printer, age, facts, moment, plain, with_sorted
 
 app = CommandGroup(help="Submit, follow and control jobs.", no_args_is_help=True)
 CHANGES = (
@@ -42,6 +42,19 @@ COLUMNS: dict[str, Any] = {
     "progress": lambda job: _progress(job),
     "created": lambda job: age(job["created_at"]),
 }
+SORTED_COLUMNS: dict[str, Any] = {
+    "model": lambda job: job["model"],
+    "reward": lambda job: _figure(next(iter(job["reward_sparkline"][-1:]), None)),
+    "kl": lambda job: _figure((job["summary"] or {}).get("kl", job["latest_metrics"].get("objective/kl"))),
+    "win_rate": lambda job: _figure((job["summary"] or {}).get("win_rate")),
+    "judge": lambda job: _figure((job["summary"] or {}).get("judge_after")),
+    "group": lambda job: job["group"] and f"{job['group']['group_id']} run {job['group']['number']}",
+    "ended": lambda job: job["finished_at"] and age(job["finished_at"]),
+    "duration": lambda job: job["started_at"] and _duration(job["started_at"], job["finished_at"]),
+    "gpu_hours": lambda job: _figure(job["gpu_hours"]),
+    "submitted_by": lambda job: job["submitted_by"],
+}
+"""Columns that are printed where the list is sorted by them."""
 
 
 @app.command()
@@ -112,7 +125,7 @@ def list_(  # noqa: PLR0913  # one for each filter
             created_after=since,
             sort=sort,
         )
-        context.obj.printer.items(islice(found, limit), COLUMNS)
+        context.obj.printer.items(islice(found, limit), with_sorted(COLUMNS, SORTED_COLUMNS, sort))
 
 
 @app.command()
@@ -179,6 +192,16 @@ def logs(
         for line in client.logs(job_id, LogFilter(attempt, None, rank, grep), tail=tail, follow=follow):
             dropped = f"[{line['dropped_bytes']} bytes of output are not stored]\n" if line["dropped_bytes"] else ""
             context.obj.printer.line(line, f"{dropped}{_origin(line)}{line['text']}")
+
+
+def _figure(value: float | None) -> str | None:
+    return None if value is None else f"{value:.4g}"
+
+
+def _duration(start: str, end: str | None) -> str:
+    """In hours, minutes and seconds; until now without an end."""
+    until = datetime.fromisoformat(end) if end else datetime.now(UTC)
+    return str(timedelta(seconds=int((until - datetime.fromisoformat(start)).total_seconds())))
 
 
 def _origin(line: JobLogLine) -> str:

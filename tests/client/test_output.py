@@ -13,6 +13,7 @@ from click.testing import Result
 from typer.testing import CliRunner
 
 from client import cli
+from client.commands import jobs
 from client.errors import ApiError, JobNotSucceeded
 from client.local.folder import DataFolder
 from client.local.services import postgres
@@ -91,6 +92,9 @@ def test_list_quiet_prints_ids_only(run: Run, job: str) -> None:
 def test_list_is_sorted_by_a_column(run: Run, client: Client, job: str) -> None:
     other = client.create_job(client.get_job(job)["spec"] | {"name": "zebra"})["id"]
     assert run("jobs", "list", "-q", "--sort", "-name", "--limit", "1").output == f"{other}\n"
+    assert "gpu_hours" not in run("jobs", "list", "--sort", "-name").output
+    for column in jobs.SORTED_COLUMNS:
+        assert column in run("jobs", "list", "--sort", f"-{column}").output
 
 
 def test_output_before_the_command_counts_too(run: Run, job: str) -> None:
