@@ -211,6 +211,14 @@ After = Annotated[str | None, Query(description="Only items after this one: the 
 OrderBy = Annotated[Order, Query(description="`desc`: newest first; `asc`: oldest first.")]
 
 
+def oldest_first(order: Order, sort: str) -> bool:
+    """Whether `order` asks for the oldest ones first, in a list that also has `sort`. Raises InvalidRequest for both."""
+    if order == "asc" and sort != "-created":
+        detail = "is for lists without `sort`; `-` before the name of `sort` gives the direction"
+        raise InvalidRequest(f"`order`: {detail}.", param="order", errors=[{"pointer": "?order", "detail": detail}])
+    return order == "asc"
+
+
 Force = Annotated[bool, Query(description="Submit the job although a validation of this spec has blocking findings.")]
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Generic, Literal, TypeVar
 
-from sqlalchemy import Select, tuple_
+from sqlalchemy import ColumnElement, Select, SQLColumnExpression, and_, or_, select, tuple_
 from sqlalchemy.orm import Session
 
 from core.errors import InvalidRequest
@@ -80,3 +80,42 @@ def page(
     columns = (model.created_at, model.id) if order == "asc" else (model.created_at.desc(), model.id.desc())
     rows = session.scalars(query.order_by(*columns).limit(limit + 1)).all()
     return Page(rows[:limit], len(rows) > limit)
+
+
+def sorted_page(
+    session: Session,
+    model: Any,
+    rows: Select[T],
+    wanted: Select[T],
+    by: tuple[SQLColumnExpression[Any], bool],
+    after: str | None,
+    limit: int,
+) -> Page[T]:
+    """At most `limit` of the `wanted` rows in the order of a value, those without it last. `by`: the value, and whether it descends.
+
+    Equal ones follow each other newest first, whatever the direction. `after` is the id of one of `rows`. Raises
+    InvalidRequest for any other one.
+    """
+    value, descending = by
+    # Materialised, because some values are subqueries, and the conditions below name the value several times.
+    keys = wanted.with_only_columns(model.id, model.created_at, value.label("value")).cte().prefix_with("MATERIALIZED")
+    query = select(keys.c.id)
+    if after is not None:
+        place = rows.where(model.id == after).with_only_columns(value, model.created_at, model.id)
+        seen = session.execute(place).one_or_none()
+        if seen is None:
+            raise unknown_cursor()
+        query = query.where(_follows(keys.c, descending, *seen))
+    order = (keys.c.value.desc() if descending else keys.c.value.asc()).nulls_last()
+    ids = session.scalars(query.order_by(order, keys.c.created_at.desc(), keys.c.id.desc()).limit(limit + 1)).all()
+    found = {row.id: row for row in session.scalars(select(model).where(model.id.in_(ids[:limit])))}
+    return Page([found[one] for one in ids if one in found], len(ids) > limit)
+
+
+def _follows(key: Any, descending: bool, value: Any, created_at: datetime, id_: str) -> ColumnElement[bool]:
+    """Whether a row with the columns `key` comes after the one with the values."""
+    older = tuple_(key.created_at, key.id) < tuple_(created_at, id_)
+    if value is None:
+        return and_(key.value.is_(None), older)
+    further = key.value < value if descending else key.value > value
+    return or_(further, and_(key.value == value, older), key.value.is_(None))

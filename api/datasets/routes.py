@@ -3,7 +3,6 @@
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Response
-from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from api.datasets import views
@@ -20,6 +19,7 @@ from api.deps import (
     PrincipalDep,
     SessionDep,
     SettingsDep,
+    oldest_first,
     refresh,
 )
 from api.etags import ETAG, IfMatch, set_etag
@@ -28,8 +28,9 @@ from api.validation import StrictRoute
 from core import models, tasks
 from core.access.keys import Principal
 from core.blobs import BlobStore
-from core.datasets import importing, retention, versions
+from core.datasets import importing, listing, retention, versions
 from core.datasets.importing import Import, Reading, Source
+from core.datasets.listing import DatasetFilter, DatasetSort
 from core.errors import (
     CrossOrigin,
     DatasetInUse,
@@ -48,7 +49,6 @@ from core.errors import (
     WrongMediaType,
 )
 from core.external_ids import refuse_taken, set_external_id
-from core.paging import page
 from core.tasks import tasks_of_dataset
 from core.uploads import store
 from core.uploads.reading import opener
@@ -61,6 +61,10 @@ ACCEPTED: dict[int | str, dict[str, Any]] = {
     }
 }
 router = APIRouter(prefix="/datasets", tags=["Datasets"], route_class=StrictRoute)
+_SORT = (
+    "Order of the list: a name, with `-` in front for descending. Equal ones follow newest first. `rows` and `size` are those "
+    "of the newest version; datasets without rows come last."
+)
 
 
 @router.post(
@@ -125,18 +129,12 @@ def list_datasets(  # noqa: PLR0913  # one for each filter
     limit: Limit = 20,
     after: After = None,
     order: OrderBy = "desc",
+    sort: Annotated[DatasetSort, Query(description=_SORT)] = "-created",
 ) -> DatasetList:
     """Your datasets."""
-    row = models.Dataset
-    put_aside = row.archived_at.is_not(None)
-    query = select(row).filter_by(owner_id=principal.owner_id).where(put_aside if archived else ~put_aside)
-    if kind is not None:
-        query = query.filter_by(kind=kind.value)
-    if external_id is not None:
-        query = query.filter_by(external_id=external_id)
-    if search is not None:
-        query = query.where(row.name.icontains(search, autoescape=True))
-    found = page(session, query, row, after, limit, order)
+    wanted = DatasetFilter(kind.value if kind else None, external_id, search, archived)
+    sort = "created" if oldest_first(order, sort) else sort
+    found = listing.list_datasets(session, principal.owner_id, wanted, after, limit, sort)
     return DatasetList.from_items(views.datasets(session, found.items), found.has_more)
 
 

@@ -19,6 +19,7 @@ from api.deps import (
     QueueingDep,
     SessionDep,
     SettingsDep,
+    oldest_first,
 )
 from api.etags import ETAG, IfMatch, set_etag
 from api.idempotency import IDEMPOTENT
@@ -159,11 +160,7 @@ def _invalid(name: str, detail: str) -> InvalidRequest:
 
 def _sort(order: OrderBy = "desc", sort: Annotated[JobSort, Query(description=_SORT)] = "-created") -> JobSort:
     """The order of the list. `order=asc` is short for `sort=created`. Raises InvalidRequest for `order=asc` with another `sort`."""
-    if order == "desc":
-        return sort
-    if sort != "-created":
-        raise _invalid("order", "is for lists without `sort`; `-` before the name of `sort` gives the direction")
-    return "created"
+    return "created" if oldest_first(order, sort) else sort
 
 
 @router.get("", responses=documented(NotSignedIn, InvalidRequest))

@@ -14,7 +14,7 @@ from client.commands import dataset_reports, dataset_uploads
 from client.commands.group import CommandGroup, IfMatch
 from client.errors import ClientError
 from client.sdk.types import Dataset, DatasetRow, Overlap
-from client.terminal import age, facts, moment, plain
+from client.terminal import age, facts, moment, plain, with_sorted
 
 app = CommandGroup(help="Upload, inspect, archive and delete datasets.", no_args_is_help=True)
 app.command()(dataset_uploads.upload)
@@ -30,6 +30,7 @@ COLUMNS: dict[str, Any] = {
     "rows": lambda row: row["rows"],
     "created": lambda row: age(row["created_at"]),
 }
+SORTED_COLUMNS: dict[str, Any] = {"size": lambda row: row["bytes"]}
 VERSION_COLUMNS: dict[str, Any] = {
     "version": lambda row: row["number"],
     "of": lambda row: row["parent"],
@@ -58,10 +59,14 @@ def list_(
     ] = None,
     search: Annotated[str | None, typer.Option(help="Only datasets whose name contains this text.")] = None,
     archived: Annotated[bool, typer.Option("--archived", help="Archived datasets instead of the others.")] = False,
+    sort: Annotated[
+        str, typer.Option(help="Sort by name, kind, rows, size or created; with `-` in front, highest first.")
+    ] = "-created",
 ) -> None:
-    """List datasets, newest first."""
+    """List datasets, newest first unless sorted otherwise."""
     with context.obj.client() as client:
-        context.obj.printer.items(client.list_datasets(kind=kind, search=search, archived=archived), COLUMNS)
+        found = client.list_datasets(kind=kind, search=search, archived=archived, sort=sort)
+        context.obj.printer.items(found, with_sorted(COLUMNS, SORTED_COLUMNS, sort))
 
 
 @app.command()

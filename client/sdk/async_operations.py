@@ -185,6 +185,8 @@ class AsyncOperations(AsyncConnection):
         search: str | None = None,
         archived: bool | None = None,
         order: Literal["asc", "desc"] | None = None,
+        sort: Literal["name", "-name", "kind", "-kind", "rows", "-rows", "size", "-size", "created", "-created"]
+        | None = None,
     ) -> AsyncIterator[Dataset]:
         """Your datasets.
 
@@ -192,7 +194,14 @@ class AsyncOperations(AsyncConnection):
         """
         return self._pages(
             "/v1/datasets",
-            params={"kind": kind, "external_id": external_id, "search": search, "archived": archived, "order": order},
+            params={
+                "kind": kind,
+                "external_id": external_id,
+                "search": search,
+                "archived": archived,
+                "order": order,
+                "sort": sort,
+            },
         )
 
     async def get_dataset(self, dataset_id: str) -> Dataset:

@@ -183,6 +183,8 @@ class Operations(Connection):
         search: str | None = None,
         archived: bool | None = None,
         order: Literal["asc", "desc"] | None = None,
+        sort: Literal["name", "-name", "kind", "-kind", "rows", "-rows", "size", "-size", "created", "-created"]
+        | None = None,
     ) -> Iterator[Dataset]:
         """Your datasets.
 
@@ -190,7 +192,14 @@ class Operations(Connection):
         """
         return self._pages(
             "/v1/datasets",
-            params={"kind": kind, "external_id": external_id, "search": search, "archived": archived, "order": order},
+            params={
+                "kind": kind,
+                "external_id": external_id,
+                "search": search,
+                "archived": archived,
+                "order": order,
+                "sort": sort,
+            },
         )
 
     def get_dataset(self, dataset_id: str) -> Dataset:

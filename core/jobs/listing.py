@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from core.datasets.versions import Reference
 from core.errors import InvalidRequest
-from core.jobs.sorting import GPU_HOURS, JobSort, sorted_page
+from core.jobs.sorting import GPU_HOURS, JobSort, sorted_jobs
 from core.models import Dataset, DatasetVersion, Job, JobAttempt, JobDataset
 from core.models.jobs import JobStatus
 from core.paging import Page, page, position
@@ -83,7 +83,7 @@ def list_jobs(
     if sort in ("created", "-created"):  # the order of an index
         start = None if after is None else position(session, owned, Job, after)
         return page(session, query, Job, start, limit, "desc" if sort == "-created" else "asc")
-    return sorted_page(session, owned, query, sort, after, limit)
+    return sorted_jobs(session, owned, query, sort, after, limit)
 
 
 def tag_counts(session: Session, owner_id: str) -> tuple[Sequence[tuple[str, int]], bool]:

@@ -1,27 +1,13 @@
-"""The list of jobs in the order of a figure: pages by keyset, and the jobs without the figure last."""
+"""The list of jobs in the order of a figure."""
 
-from datetime import datetime
 from typing import Any, Literal
 
-from sqlalchemy import (
-    ColumnElement,
-    Double,
-    Select,
-    SQLColumnExpression,
-    Text,
-    and_,
-    case,
-    cast,
-    func,
-    or_,
-    select,
-    tuple_,
-)
+from sqlalchemy import Double, Select, SQLColumnExpression, Text, and_, case, cast, func, select
 from sqlalchemy.orm import Session
 
 from core.models import Job, JobAttempt, JobGroup, JobGroupMember
 from core.models.jobs import JobStatus
-from core.paging import Page, unknown_cursor
+from core.paging import Page, sorted_page
 
 JobSort = Literal[
     "name", "-name",
@@ -71,35 +57,9 @@ _VALUES: dict[str, SQLColumnExpression[Any]] = {
 """The figure of a job by the name in `JobSort`; SQL null where a job has none."""
 
 
-def sorted_page(
+def sorted_jobs(
     session: Session, jobs: Select[Job], wanted: Select[Job], sort: JobSort, after: str | None, limit: int
 ) -> Page[Job]:
-    """At most `limit` of the `wanted` jobs. Equal ones follow each other newest first, whatever the direction.
-
-    `after` is the id of one of `jobs`. Raises InvalidRequest for any other one.
-    """
+    """At most `limit` of the `wanted` jobs. `after` is the id of one of `jobs`. Raises InvalidRequest for any other one."""
     value = _VALUES[sort.removeprefix("-")]
-    descending = sort.startswith("-")
-    # Materialised, because some values are subqueries, and the conditions below name the value several times.
-    keys = wanted.with_only_columns(Job.id, Job.created_at, value.label("value")).cte().prefix_with("MATERIALIZED")
-    query = select(keys.c.id)
-    if after is not None:
-        seen = session.execute(
-            jobs.where(Job.id == after).with_only_columns(value, Job.created_at, Job.id)
-        ).one_or_none()
-        if seen is None:
-            raise unknown_cursor()
-        query = query.where(_follows(keys.c, descending, *seen))
-    order = (keys.c.value.desc() if descending else keys.c.value.asc()).nulls_last()
-    ids = session.scalars(query.order_by(order, keys.c.created_at.desc(), keys.c.id.desc()).limit(limit + 1)).all()
-    rows = {job.id: job for job in session.scalars(select(Job).where(Job.id.in_(ids[:limit])))}
-    return Page([rows[one] for one in ids if one in rows], len(ids) > limit)
-
-
-def _follows(key: Any, descending: bool, value: Any, created_at: datetime, job_id: str) -> ColumnElement[bool]:
-    """Whether a job with the columns `key` comes after the one with the values."""
-    older = tuple_(key.created_at, key.id) < tuple_(created_at, job_id)
-    if value is None:
-        return and_(key.value.is_(None), older)
-    further = key.value < value if descending else key.value > value
-    return or_(further, and_(key.value == value, older), key.value.is_(None))
+    return sorted_page(session, Job, jobs, wanted, (value, sort.startswith("-")), after, limit)

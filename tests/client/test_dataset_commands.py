@@ -80,6 +80,7 @@ def test_a_dataset_is_changed_put_aside_and_brought_back(client: Client, dataset
 def test_the_same_from_the_command_line(run: Run, dataset: Dataset) -> None:
     id_ = dataset["id"]
     assert id_ in run("list", "--search", "thirty").output
+    assert "size" in run("list", "--sort", "-size").output
     shown = run("get", id_).output
     assert "ready" in shown and str(dataset["sha256"]) in shown
     assert "ready" in run("versions", id_).output

@@ -13441,6 +13441,8 @@ export interface operations {
                 after?: string | null;
                 /** @description `desc`: newest first; `asc`: oldest first. */
                 order?: "asc" | "desc";
+                /** @description Order of the list: a name, with `-` in front for descending. Equal ones follow newest first. `rows` and `size` are those of the newest version; datasets without rows come last. */
+                sort?: "name" | "-name" | "kind" | "-kind" | "rows" | "-rows" | "size" | "-size" | "created" | "-created";
             };
             header?: never;
             path?: never;
