@@ -30,6 +30,7 @@ test("ticks are short", () => {
 
 test("a position names its axis", () => {
   expect(positionText("step", 1200)).toBe("step 1,200");
+  expect(positionText("log-step", 1200)).toBe("step 1,200");
   expect(positionText("episodes", 640)).toBe("640 episodes");
   expect(positionText("elapsed", 75)).toBe("1 min 15 s");
 });

@@ -1,11 +1,12 @@
 import type { Along } from "@/charts/columns";
 import { bytes, clock, duration, number } from "@/lib/format";
 
-/** Kind of the horizontal axis. "step", "tokens" and "episodes" are whole numbers; "elapsed" and "time" are seconds. */
-export type AxisKind = "step" | "elapsed" | "time" | "tokens" | "episodes";
+/** Kind of the horizontal axis. "elapsed" and "time" are seconds, the others whole numbers. "log-step" is logarithmic, from step 1. */
+export type AxisKind = "step" | "log-step" | "elapsed" | "time" | "tokens" | "episodes";
 
 export const AXIS_NAMES: Record<AxisKind, string> = {
   step: "Step",
+  "log-step": "Step, logarithmic",
   elapsed: "Time since the start",
   time: "Clock time",
   tokens: "Tokens",
@@ -66,7 +67,7 @@ export function positionText(kind: AxisKind, value: number): string {
   if (kind === "elapsed") return duration(value);
   if (kind === "time") return clock(new Date(value * 1000).toISOString());
   const whole = Math.round(value).toLocaleString("en-US");
-  return kind === "step" ? `step ${whole}` : `${whole} ${kind}`;
+  return kind === "step" || kind === "log-step" ? `step ${whole}` : `${whole} ${kind}`;
 }
 
 /** A value with a unit that has a form of its own; other units stand at the title of the chart. */

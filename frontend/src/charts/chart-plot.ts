@@ -8,6 +8,7 @@ import { pressed, selected } from "@/charts/pointer";
 import { inputsOf, keyOf, partsOf, type PlotInput, same } from "@/charts/plot-input";
 import { plotOptions } from "@/charts/plot-options";
 import { nearest } from "@/charts/readout";
+import { fromStepOne } from "@/charts/series";
 import { drawnScale, numbersOf, pointsOutside, type ScaleKind } from "@/charts/y-scale";
 
 /** The result of a drawing, for the legend. */
@@ -116,12 +117,13 @@ export class ChartPlot {
   };
 
   private prepare({ lines, shared }: PlotInput): Pick<Drawn, "chart" | "scale"> {
-    const { smoothing, scale: wanted } = shared.settings;
+    const { axis, smoothing, average, scale: wanted } = shared.settings;
     // The extent counts in steps of a tenth, so that a growing run is not smoothed anew with every point.
     const extent = smoothing ? 1.1 ** Math.ceil(Math.log(Math.max(1e-9, this.group.extent)) / Math.log(1.1)) : 0;
-    const depends = [shared.along, smoothing, wanted, extent, lines.length, ...lines.flatMap(partsOf)];
+    const depends = [shared.along, axis, smoothing, average, wanted, extent, lines.length, ...lines.flatMap(partsOf)];
     if (same(depends, this.prepared)) return this.drawn;
-    const chart = toColumns(lines, shared.along, { weight: smoothing, extent });
+    const placed = axis === "log-step" ? lines.map((line) => ({ ...line, series: fromStepOne(line.series) })) : lines;
+    const chart = toColumns(placed, shared.along, { weight: smoothing, average, extent });
     this.prepared = depends;
     return { chart, scale: drawnScale(wanted, valuesOn(chart, wanted)) };
   }

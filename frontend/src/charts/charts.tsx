@@ -45,11 +45,15 @@ const NO_MARKS: readonly Mark[] = [];
 export function Charts({ view, onView, span, along = null, marks = NO_MARKS, ...props }: ChartsProps) {
   const { onPoint, pointHint = "", children } = props;
   const [group] = useState(() => new ChartGroup());
-  const { axis, smoothing, scale, clip } = view;
-  const { from = 0, to = 1 } = span ?? {};
+  const { axis, smoothing, average, scale, clip } = view;
+  const isLog = axis === "log-step";
+  // 0 has no logarithm.
+  const [from, to] = isLog
+    ? [Math.max(1, span?.from ?? 1), Math.max(1, span?.to ?? 1)]
+    : [span?.from ?? 0, span?.to ?? 1];
   useEffect(() => {
-    group.setSpan({ from, to });
-  }, [group, from, to]);
+    group.setSpan({ from, to }, isLog);
+  }, [group, from, to, isLog]);
   useEffect(() => {
     return group.onSettled((shown) => onView({ view: shown }));
   }, [group, onView]);
@@ -63,8 +67,8 @@ export function Charts({ view, onView, span, along = null, marks = NO_MARKS, ...
   );
   useListedKeys(useMemo(() => keysOf(pointHint), [pointHint]));
   const shared = useMemo(
-    () => ({ group, settings: { axis, smoothing, scale, clip }, along, marks: placed, onPoint, pointHint }),
-    [group, axis, smoothing, scale, clip, along, placed, onPoint, pointHint],
+    () => ({ group, settings: { axis, smoothing, average, scale, clip }, along, marks: placed, onPoint, pointHint }),
+    [group, axis, smoothing, average, scale, clip, along, placed, onPoint, pointHint],
   );
   return <ChartGroupContext value={shared}>{children}</ChartGroupContext>;
 }

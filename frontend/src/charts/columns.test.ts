@@ -4,7 +4,7 @@ import { type Series } from "@/charts/series";
 
 const series = (steps: number[], values: number[]): Series => ({ steps, values, min: null, max: null });
 const line = (key: string, one: Series) => ({ key, label: key, series: one });
-const NONE = { weight: 0, extent: 0 };
+const NONE = { weight: 0, average: "exponential", extent: 0 } as const;
 
 describe("gaps", () => {
   test("cadence is the usual distance", () => {
@@ -61,6 +61,7 @@ describe("columns", () => {
   test("a smoothed line keeps the raw one under it", () => {
     const { columns, data } = toColumns([line("a", series([1, 2, 3, 4], [0, 1, 0, 1]))], null, {
       weight: 0.5,
+      average: "exponential",
       extent: 3,
     });
     expect(columns.map((column) => column.role)).toEqual(["line", "raw"]);

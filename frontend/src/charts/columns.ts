@@ -1,6 +1,6 @@
 import uPlot, { type AlignedData } from "uplot";
 import type { Series } from "@/charts/series";
-import { smooth } from "@/charts/smooth";
+import { type Average, runningMean, smooth, windowOf } from "@/charts/smooth";
 
 /** Part of a chart that a column holds: the line to read, the faint raw line under it, or an edge of the band. */
 export type Role = "line" | "raw" | "max" | "min";
@@ -50,6 +50,7 @@ interface Table {
 export interface Smoothing {
   /** Weight of the moving average, 0 for none. */
   readonly weight: number;
+  readonly average: Average;
   /** Width of the whole axis, in its own unit. */
   readonly extent: number;
 }
@@ -63,7 +64,7 @@ export function toColumns(lines: readonly ChartLine[], along: Along | null, smoo
   const bare = lines.map(({ series, ...line }) => (series.steps.length ? toRows(series, line.along ?? along) : null));
   const cadences = bare.flatMap((one) => (one ? [cadence(one.rows[0])] : []));
   const unit = Math.max(Math.min(...cadences), smoothing.extent / UNITS_OF_EXTENT);
-  const tables = bare.flatMap((one, index) => (one ? [toTable(index, one, smoothing.weight, unit)] : []));
+  const tables = bare.flatMap((one, index) => (one ? [toTable(index, one, smoothing, unit)] : []));
   const columns = tables.flatMap((table) => table.columns);
   const [first, ...others] = tables;
   if (!first) return { columns, data: [[]] };
@@ -101,10 +102,19 @@ function cadenceOf({ steps, min, n }: Series): Cadence {
   return { usual, isHole };
 }
 
-function toTable(line: number, { rows: [positions, values], band }: Rows, weight: number, unit: number): Table {
+function toTable(
+  line: number,
+  { rows: [positions, values], band }: Rows,
+  { weight, average }: Smoothing,
+  unit: number,
+): Table {
   const isSmoothed = weight > 0 && values.length >= FEW_POINTS;
+  const smoothed = () =>
+    average === "running"
+      ? runningMean(positions, values, windowOf(weight) * unit)
+      : smooth(positions, values, weight, unit);
   const columns: Column[] = [{ line, role: "line" }];
-  const rows: Table["rows"] = [positions, isSmoothed ? smooth(positions, values, weight, unit) : values];
+  const rows: Table["rows"] = [positions, isSmoothed ? smoothed() : values];
   const add = (role: Role, cells: readonly (number | null)[]) => {
     columns.push({ line, role });
     rows.push(cells);

@@ -2,6 +2,7 @@ import { createContext, type RefObject, useContext, useEffect, useState } from "
 import type { AxisKind, Range } from "@/charts/axis";
 import type { Along } from "@/charts/columns";
 import type { PlacedMark } from "@/charts/marks";
+import type { Average } from "@/charts/smooth";
 import type { ScaleKind } from "@/charts/y-scale";
 
 /**
@@ -13,6 +14,7 @@ export class ChartGroup {
   private isPointed = false;
   private view: Range | null = null;
   private span: Range = { from: 0, to: 1 };
+  private isLog = false;
   private readonly cursorListeners = new Set<() => void>();
   private readonly rangeListeners = new Set<() => void>();
   private readonly settledListeners = new Set<(view: Range | null) => void>();
@@ -48,8 +50,9 @@ export class ChartGroup {
   /** Calls the listener when the shown part has not changed for a moment; null stands for the whole axis. */
   onSettled = (listener: (view: Range | null) => void): (() => void) => subscribe(this.settledListeners, listener);
 
-  /** Sets the extent of all the data. */
-  setSpan(span: Range): void {
+  /** Sets the extent of all the data. On a logarithmic axis it begins above 0. */
+  setSpan(span: Range, isLog = false): void {
+    this.isLog = isLog;
     if (span.from === this.span.from && span.to === this.span.to) return;
     this.span = span;
     if (!this.view) this.rangeListeners.forEach((listener) => listener());
@@ -65,19 +68,35 @@ export class ChartGroup {
     this.settled = setTimeout(() => this.settledListeners.forEach((listener) => listener(this.view)), SETTLE_MS);
   };
 
+  /** The position at a share of the shown width. */
+  at(share: number): number {
+    const { from, to } = this.onPaper(this.getRange());
+    return this.back(from + share * (to - from));
+  }
+
   /** Moves the shown part by a share of its width. */
   pan(share: number): void {
     if (!this.view) return;
-    const { from, to } = this.view;
-    const width = to - from;
-    const by = Math.min(this.span.to - to, Math.max(this.span.from - from, share * width));
-    this.setView({ from: from + by, to: to + by });
+    const { from, to } = this.onPaper(this.view);
+    const span = this.onPaper(this.span);
+    const by = Math.min(span.to - to, Math.max(span.from - from, share * (to - from)));
+    this.setView({ from: this.back(from + by), to: this.back(to + by) });
   }
 
   /** Makes the shown part `factor` times as wide, around a position. */
   zoom(factor: number, position: number): void {
-    const { from, to } = this.getRange();
-    this.setView({ from: position - (position - from) * factor, to: position + (to - position) * factor });
+    const { from, to } = this.onPaper(this.getRange());
+    const at = this.isLog ? Math.log(position) : position;
+    this.setView({ from: this.back(at - (at - from) * factor), to: this.back(at + (to - at) * factor) });
+  }
+
+  /** Where the ends of a range are drawn, in units that have the same width everywhere. */
+  private onPaper({ from, to }: Range): Range {
+    return this.isLog ? { from: Math.log(from), to: Math.log(to) } : { from, to };
+  }
+
+  private back(place: number): number {
+    return this.isLog ? Math.exp(place) : place;
   }
 
   /** Calls `draw` in one of the next frames, once, however often it was asked for. */
@@ -147,6 +166,7 @@ export interface ChartSettings {
   readonly axis: AxisKind;
   /** Weight of the moving average, 0 for none. */
   readonly smoothing: number;
+  readonly average: Average;
   readonly scale: ScaleKind;
   /** Whether outliers are left outside the vertical axis. */
   readonly clip: boolean;

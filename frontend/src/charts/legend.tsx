@@ -55,6 +55,11 @@ export function Legend({ plot, lines, unit, healthy, visible }: LegendProps) {
         </small>
       )}
       {drawn.outside > 0 && <small className={styles.note}>{count(drawn.outside, "point")} outside</small>}
+      {settings.axis === "log-step" && lines.some(({ series }) => (series.steps[0] ?? 1) < 1) && (
+        <small className={styles.note} title="0 has no logarithm.">
+          without step 0
+        </small>
+      )}
       {drawn.scale !== settings.scale && (
         <small className={styles.note} title="Values at or below 0 have no logarithm.">
           symlog

@@ -18,9 +18,10 @@ export function plotAxes(look: PlotLook, colourOf: (line: number) => string): uP
   const common = { font: FONT, ticks: { show: false }, gap: GAP };
   const grid = { stroke: palette.grid, width: 1 };
   const ticks = look.scale === "linear" ? {} : { splits: roomyTicks, filter: (_: uPlot, splits: number[]) => splits };
+  const steps = kind === "log-step" ? { splits: stepTicks, filter: (_: uPlot, splits: number[]) => splits } : {};
   const incrs = kind === "time" ? {} : { incrs: increments(kind) };
   const axes: uPlot.Axis[] = [
-    { ...common, ...incrs, stroke: palette.text, grid, size: 22, space: 64, values: positions },
+    { ...common, ...incrs, ...steps, stroke: palette.text, grid, size: 22, space: 64, values: positions },
     { ...common, ...ticks, scale: "y", stroke: palette.text, grid, size: widthOf(46), space: SPACE, values },
   ];
   const right = look.lines.findIndex((line) => line.right);
@@ -44,18 +45,31 @@ const widthOf =
     return Math.max(usual, Math.ceil(plot.ctx.measureText(longest).width) + 2 * GAP);
   };
 
-/** Pixels between two ticks of a vertical axis. */
+/** Pixels between two ticks of a vertical axis, and of a logarithmic horizontal one. */
 const SPACE = 28;
+const ACROSS = 40;
 
-/** The ticks of a logarithmic axis that have room, from the bottom up. */
+/** The ticks of a logarithmic vertical axis that have room, from the bottom up. */
 function roomyTicks(plot: uPlot, axis: number, min: number, max: number): number[] {
   const name = plot.axes[axis]?.scale ?? "y";
   const scale = plot.scales[name];
   const smallest = min > 0 ? min : (scale?.asinh ?? 1);
+  return withRoom(plot, name, SPACE, logTicks(min, max, Math.max(smallest, Number.MIN_VALUE)));
+}
+
+/** The ticks of a logarithmic horizontal axis: whole numbers. Where 1, 2 and 5 have no room, those of whole decades. */
+function stepTicks(plot: uPlot, _axis: number, min: number, max: number): number[] {
+  const all = logTicks(min, max, min).filter(Number.isInteger);
+  const roomy = withRoom(plot, "x", ACROSS, all);
+  const decades = all.filter((tick) => Number.isInteger(Math.log10(tick)));
+  return roomy.length < all.length && decades.length > 1 ? withRoom(plot, "x", ACROSS, decades) : roomy;
+}
+
+function withRoom(plot: uPlot, scale: string, room: number, ticks: readonly number[]): number[] {
   let latest = Infinity;
-  return logTicks(min, max, Math.max(smallest, Number.MIN_VALUE)).filter((tick) => {
-    const place = plot.valToPos(tick, name);
-    if (latest - place < SPACE) return false;
+  return ticks.filter((tick) => {
+    const place = plot.valToPos(tick, scale);
+    if (Math.abs(latest - place) < room) return false;
     latest = place;
     return true;
   });

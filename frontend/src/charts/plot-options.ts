@@ -60,10 +60,13 @@ export function plotOptions(look: PlotLook, data: ChartData["data"], events: Plo
 const DISTRIBUTION = { linear: 1, log: 3, symlog: 4 } as const;
 
 function scalesOf(look: PlotLook, data: ChartData["data"]): uPlot.Scales {
+  const isLog = look.settings.axis === "log-step";
   const scales: uPlot.Scales = {
     x: {
       time: look.settings.axis === "time",
-      range: (_, min, max) => (min === max ? [min - 1, max + 1] : [min, max]),
+      // eslint-disable-next-line @typescript-eslint/no-unsafe-enum-assignment -- the enum exists in the types only
+      distr: DISTRIBUTION[isLog ? "log" : "linear"],
+      range: (_, min, max) => (min < max ? [min, max] : isLog ? [min / 2, max * 2] : [min - 1, max + 1]),
     },
   };
   for (const name of Y_SCALES) {

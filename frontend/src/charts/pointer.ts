@@ -65,7 +65,7 @@ export function pressedKey(
   const { from, to } = group.getRange();
   if (by && shiftKey) group.pan(Math.sign(by) * PAN);
   else if (by) plot.step(by);
-  else if (ZOOMS[key]) group.zoom(ZOOMS[key], group.getCursor() ?? (from + to) / 2);
+  else if (ZOOMS[key]) group.zoom(ZOOMS[key], group.getCursor() ?? group.at(0.5));
   else if (key === "Enter") plot.choose(group.getCursor());
   else if (key === "Home") group.setCursor(from);
   else if (key === "End") group.setCursor(to);
@@ -84,9 +84,8 @@ export function useWheel(host: RefObject<HTMLDivElement | null>, group: ChartGro
     if (!element) return;
     const turn = (event: WheelEvent) => {
       const across = event.shiftKey ? event.deltaX || event.deltaY : event.deltaX;
-      const { from, to } = group.getRange();
       if (event.ctrlKey || event.metaKey)
-        group.zoom(Math.exp(event.deltaY * WHEEL_ZOOM), group.getCursor() ?? (from + to) / 2);
+        group.zoom(Math.exp(event.deltaY * WHEEL_ZOOM), group.getCursor() ?? group.at(0.5));
       else if (group.isZoomed() && Math.abs(across) > (event.shiftKey ? 0 : Math.abs(event.deltaY)))
         group.pan(across / element.clientWidth);
       else return;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { bounded, continued, emptySeries, indexAtOrBefore, type Series, upsert } from "@/charts/series";
+import { bounded, continued, emptySeries, fromStepOne, indexAtOrBefore, type Series, upsert } from "@/charts/series";
 
 const points = (...pairs: [number, number][]) => pairs.map(([step, value]) => ({ step, value }));
 
@@ -93,4 +93,13 @@ describe("a series that has grown long", () => {
     expect([series.min?.[0], series.max?.[0], series.mean?.[0]]).toEqual([0, 7, 3.5]);
     expect(series.steps.at(-1)).toBe(35_999);
   });
+});
+
+test("on a logarithmic axis points begin at step 1", () => {
+  const points = { steps: [0, 1, 5], values: [7, 8, 9], min: null, max: null };
+  expect(fromStepOne(points)).toEqual({ steps: [1, 5], values: [8, 9], min: null, max: null });
+  const buckets = { steps: [0, 4], values: [1, 2], min: [0, 1], max: [2, 3], mean: [1, 2], n: [1, 4] };
+  expect(fromStepOne(buckets)).toEqual({ steps: [4], values: [2], min: [1], max: [3], mean: [2], n: [4] });
+  const later = { steps: [1, 2], values: [1, 2], min: null, max: null };
+  expect(fromStepOne(later)).toBe(later);
 });

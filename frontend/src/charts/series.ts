@@ -35,6 +35,21 @@ export interface Point {
 
 export const emptySeries: Series = { steps: [], values: [], min: null, max: null };
 
+/** The points that have a place on a logarithmic axis: those from step 1 on. The series itself where these are all. */
+export function fromStepOne(series: Series): Series {
+  const first = indexAtOrBefore(series.steps, 0) + 1;
+  if (first === 0) return series;
+  const { steps, values, min, max, mean, n } = series;
+  return {
+    steps: steps.slice(first),
+    values: values.slice(first),
+    min: min && min.slice(first),
+    max: max && max.slice(first),
+    ...(mean && { mean: mean.slice(first) }),
+    ...(n && { n: n.slice(first) }),
+  };
+}
+
 /** The index of the last step ≤ `step`, or -1. */
 export function indexAtOrBefore(steps: readonly number[], step: number): number {
   let low = 0;

@@ -1,13 +1,20 @@
 import { expect, test } from "vitest";
 import { readView, writeView } from "@/charts/settings";
 
-const USUAL = { axis: "step", scale: "linear", smoothing: 0, clip: false, view: null } as const;
+const USUAL = { axis: "step", scale: "linear", smoothing: 0, average: "exponential", clip: false, view: null } as const;
 const read = (address: string, smoothing = 0) => readView(new URLSearchParams(address), smoothing);
 
 test("a view and its address are the same", () => {
-  const view = { axis: "elapsed", scale: "symlog", smoothing: 0.9, clip: true, view: { from: 10, to: 20.5 } } as const;
+  const view = {
+    axis: "log-step",
+    scale: "symlog",
+    smoothing: 0.9,
+    average: "running",
+    clip: true,
+    view: { from: 10, to: 20.5 },
+  } as const;
   const written = writeView(new URLSearchParams("stage=ppo"), view);
-  expect(written.toString()).toBe("stage=ppo&x=elapsed&y=symlog&smooth=0.9&clip=1&view=10..20.5");
+  expect(written.toString()).toBe("stage=ppo&x=log-step&y=symlog&smooth=0.9&average=running&clip=1&view=10..20.5");
   expect(readView(written, 0)).toEqual(view);
 });
 

@@ -10,7 +10,7 @@ export interface ChartView extends ChartSettings {
   readonly view: Range | null;
 }
 
-const AXES: readonly AxisKind[] = ["step", "elapsed", "time", "tokens", "episodes"];
+const AXES: readonly AxisKind[] = ["step", "log-step", "elapsed", "time", "tokens", "episodes"];
 const SCALES: readonly ScaleKind[] = ["linear", "log", "symlog"];
 export const MOST_SMOOTHING = 0.99;
 
@@ -21,6 +21,7 @@ export function readView(params: URLSearchParams, smoothing: number): ChartView 
   return {
     axis: AXES.find((axis) => axis === params.get("x")) ?? "step",
     scale: SCALES.find((scale) => scale === params.get("y")) ?? "linear",
+    average: params.get("average") === "running" ? "running" : "exponential",
     smoothing: Math.min(MOST_SMOOTHING, Math.max(0, wanted)),
     clip: params.get("clip") === "1",
     view: readRange(params.get("view")),
@@ -33,7 +34,10 @@ function readRange(text: string | null): Range | null {
 }
 
 /** The address with the view in it. Usual settings are left out. */
-export function writeView(before: URLSearchParams, { axis, scale, smoothing, clip, view }: ChartView): URLSearchParams {
+export function writeView(
+  before: URLSearchParams,
+  { axis, scale, smoothing, average, clip, view }: ChartView,
+): URLSearchParams {
   const after = new URLSearchParams(before);
   const set = (name: string, value: string | null) => {
     if (value === null) after.delete(name);
@@ -42,6 +46,7 @@ export function writeView(before: URLSearchParams, { axis, scale, smoothing, cli
   set("x", axis === "step" ? null : axis);
   set("y", scale === "linear" ? null : scale);
   set("smooth", smoothing ? String(smoothing) : null);
+  set("average", average === "running" ? average : null);
   set("clip", clip ? "1" : null);
   set("view", view && `${rounded(view.from)}..${rounded(view.to)}`);
   return after;

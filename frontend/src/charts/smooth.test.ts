@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { smooth } from "@/charts/smooth";
+import { runningMean, smooth, windowOf } from "@/charts/smooth";
 
 describe("smooth", () => {
   test("is debiased: a constant stays where it is from the first point on", () => {
@@ -31,5 +31,27 @@ describe("smooth", () => {
 
   test("two points at one position do not divide by zero", () => {
     expect(smooth([5, 5], [1, 2], 0.5, 1)).toEqual([1, 1]);
+  });
+});
+
+describe("runningMean", () => {
+  test("by hand: the mean of the last three points, fewer at the beginning", () => {
+    expect(runningMean([1, 2, 3, 4, 5], [3, 5, 1, 6, 8], 3)).toEqual([3, 4, 3, 4, 5]);
+  });
+
+  test("looks back a distance, not a number of points", () => {
+    expect(runningMean([1, 2, 10, 11], [2, 4, 6, 8], 3)).toEqual([2, 3, 6, 7]);
+  });
+
+  test("neither draws in a gap nor averages over it", () => {
+    expect(runningMean([1, 2, 3, 4], [0, 2, null, 10], 3)).toEqual([0, 1, null, 10]);
+  });
+
+  test("a spike leaves no error behind", () => {
+    expect(runningMean([1, 2, 3, 4], [1e300, 1, 2, 3], 2)).toEqual([1e300, 5e299, 1.5, 2.5]);
+  });
+
+  test("a weight of 0.9 looks back ten points, one of 0.99 a hundred", () => {
+    expect([0.5, 0.9, 0.99].map(windowOf)).toEqual([2, 10, 100]);
   });
 });

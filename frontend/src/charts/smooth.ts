@@ -1,3 +1,30 @@
+/** Kind of the moving average. */
+export type Average = "exponential" | "running";
+
+/** How many units a running average with the strength of an exponential one looks back, from 1 on. */
+export const windowOf = (weight: number): number => Math.round(1 / (1 - weight));
+
+/** The mean of the values in a window of `length` that ends at each position. A gap, `null`, begins it anew. */
+export function runningMean(
+  positions: readonly number[],
+  values: readonly (number | null)[],
+  length: number,
+): (number | null)[] {
+  let first = 0;
+  return values.map((value, index) => {
+    if (value === null) {
+      first = index + 1;
+      return null;
+    }
+    const begin = (positions[index] ?? 0) - length;
+    while (first < index && (positions[first] ?? 0) <= begin) first++;
+    // Summed anew, because taking a large value out of a sum leaves an error in it.
+    let sum = 0;
+    for (let at = first; at <= index; at++) sum += values[at] ?? 0;
+    return sum / (index - first + 1);
+  });
+}
+
 /**
  * Exponential moving average over positions that may be uneven, debiased so that the first values are not pulled towards 0.
  *

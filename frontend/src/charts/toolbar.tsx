@@ -2,7 +2,9 @@ import type { ReactNode } from "react";
 import { AXIS_NAMES, type AxisKind, positionText } from "@/charts/axis";
 import { useCharts } from "@/charts/group";
 import { type ChartView, MOST_SMOOTHING } from "@/charts/settings";
+import { windowOf } from "@/charts/smooth";
 import type { ScaleKind } from "@/charts/y-scale";
+import { count } from "@/lib/format";
 import styles from "./charts.module.css";
 
 interface ChartToolbarProps {
@@ -16,6 +18,16 @@ interface ChartToolbarProps {
 
 const SCALE_NAMES: Record<ScaleKind, string> = { linear: "Linear", log: "Log", symlog: "Symlog" };
 const SCALES = ["linear", "log", "symlog"] as const;
+
+const AVERAGES = [
+  ["exponential", "Exponential"],
+  ["running", "Running average"],
+] as const;
+
+function strengthText({ smoothing, average }: ChartView): string {
+  if (smoothing === 0) return "off";
+  return average === "running" ? count(windowOf(smoothing), "point") : smoothing.toFixed(2);
+}
 
 /** Smoothing, axes and zoom of a group of charts. */
 export function ChartToolbar({ view, onChange, axes, children }: ChartToolbarProps) {
@@ -33,8 +45,16 @@ export function ChartToolbar({ view, onChange, axes, children }: ChartToolbarPro
           value={view.smoothing}
           onChange={(event) => onChange({ smoothing: event.target.valueAsNumber })}
         />
-        <output>{view.smoothing === 0 ? "off" : view.smoothing.toFixed(2)}</output>
+        <output>{strengthText(view)}</output>
       </label>
+      {view.smoothing > 0 && (
+        <Select
+          label="Kind of the moving average"
+          value={view.average}
+          options={AVERAGES}
+          onChange={(average) => onChange({ average })}
+        />
+      )}
       {axes.length > 1 && (
         <Select
           label="Horizontal axis"

@@ -51,8 +51,7 @@ export function useTouch(host: RefObject<HTMLDivElement | null>, group: ChartGro
       // The browser scrolls the page, and the event comes too late to stop that.
       if (!event.cancelable || after.length !== before.length || !width) return;
       const { zoom, pan, at } = gestureOf(before, after, width);
-      const { from, to } = group.getRange();
-      const position = from + at * (to - from);
+      const position = group.at(at);
       if (after.length === 2) group.zoom(zoom, position);
       if (group.isZoomed()) group.pan(pan);
       else if (after.length === 1) group.setCursor(position);

@@ -69,7 +69,7 @@ function Curves({ groups, stage, loading, metrics, names }: CurvesProps) {
   if (!shown.length) return <p className={styles.note}>No run has measured this stage yet.</p>;
   return (
     <Charts view={view} onView={change} span={span}>
-      <ChartToolbar view={view} onChange={change} axes={["step"]} />
+      <ChartToolbar view={view} onChange={change} axes={["step", "log-step"]} />
       <div className={styles.charts}>
         {shown.map(({ name, label, unit, lines }) => (
           <Chart key={name} level={3} title={label} unit={unit} lines={lines} />

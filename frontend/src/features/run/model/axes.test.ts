@@ -18,8 +18,8 @@ const started = (step: number, at: string): JobEvent =>
   }) as unknown as JobEvent;
 
 test("axes are offered where their metrics are", () => {
-  expect(axesOf(SERIES)).toEqual(["step", "elapsed", "time", "episodes", "tokens"]);
-  expect(axesOf({ loss: points([1], [1]) })).toEqual(["step"]);
+  expect(axesOf(SERIES)).toEqual(["step", "log-step", "elapsed", "time", "episodes", "tokens"]);
+  expect(axesOf({ loss: points([1], [1]) })).toEqual(["step", "log-step"]);
 });
 
 describe("positions", () => {

@@ -17,7 +17,7 @@ const LENGTH = "val/response_length";
 
 /** The axes that the metrics of a stage offer. */
 export function axesOf(series: ByName): AxisKind[] {
-  const axes: AxisKind[] = ["step"];
+  const axes: AxisKind[] = ["step", "log-step"];
   if (has(series, SECONDS)) axes.push("elapsed", "time");
   if (has(series, EPISODES)) axes.push("episodes");
   if (has(series, EPISODES) && has(series, LENGTH)) axes.push("tokens");

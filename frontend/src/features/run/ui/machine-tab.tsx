@@ -13,7 +13,14 @@ import styles from "./charts.module.css";
 
 /** The worker measures every ten seconds, and no event announces it. */
 const POLL_MS = 10_000;
-const CLOCK: ChartView = { axis: "time", scale: "linear", smoothing: 0, clip: false, view: null };
+const CLOCK: ChartView = {
+  axis: "time",
+  scale: "linear",
+  smoothing: 0,
+  average: "exponential",
+  clip: false,
+  view: null,
+};
 
 /** CPU, memory, disk and GPUs of the machine during the newest attempt. */
 export function MachineTab({ job }: { job: Job }) {
