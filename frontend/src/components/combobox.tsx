@@ -57,7 +57,7 @@ export function Combobox({ label, options, none, placeholder, onMore = null, ...
         onBlur={onBlur}
         onKeyDown={onKeyDown}
       />
-      <ComboboxPopover sameWidth unmountOnHide gutter={4} className={styles.options}>
+      <ComboboxPopover aria-label={label} sameWidth unmountOnHide gutter={4} className={styles.options}>
         {none !== undefined && !typed && <Item option={{ value: "", label: none }} value={value} onChoose={choose} />}
         {found.map((option) => (
           <Item key={option.value} option={option} value={value} onChoose={choose} />

@@ -29,7 +29,8 @@ export function NewJobPage() {
   const error = group.error ?? template.error ?? schema.error ?? job.error ?? checkpoints.error;
   if (error) {
     const retry = () => void schema.refetch();
-    return <PageError subject="New job" parent={PARENT} error={error} doing="prepare the form" onRetry={retry} />;
+    const subject = group.error ? "Group" : template.error ? "Template" : job.error ? "Job" : "New job";
+    return <PageError subject={subject} parent={PARENT} error={error} doing="prepare the form" onRetry={retry} />;
   }
   const isLoading = !schema.data || (from !== null && !job.data) || (branch !== null && !checkpoints.data);
   if (isLoading || (templateId !== null && !template.data) || (groupId !== null && !group.data))

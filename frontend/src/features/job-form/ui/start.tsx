@@ -101,6 +101,8 @@ function ImportForm({ onSpec }: { onSpec: (spec: JsonObject, from: string) => vo
       <textarea
         rows={12}
         aria-label="Text of the spec"
+        aria-invalid={fault !== ""}
+        aria-describedby={fault ? "import-fault" : undefined}
         spellCheck={false}
         value={text}
         onChange={(event) => {
@@ -109,7 +111,7 @@ function ImportForm({ onSpec }: { onSpec: (spec: JsonObject, from: string) => vo
         }}
       />
       {fault && (
-        <p className={styles.blocking} role="alert">
+        <p id="import-fault" className={styles.blocking} role="alert">
           {fault}
         </p>
       )}

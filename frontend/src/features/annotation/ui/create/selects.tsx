@@ -1,11 +1,13 @@
 import { Combobox } from "@/components/combobox";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
+import { Link } from "react-router";
 import { checkpointLabel, isPolicy } from "@/features/annotation/model/draft";
 import { bareDataset } from "@/features/annotation/model/round";
 import { Field } from "@/features/annotation/ui/create/field";
 import { datasetsQuery } from "@/features/datasets/api/datasets";
 import { checkpointsQuery, jobsQuery } from "@/features/jobs/api";
+import { paths } from "@/lib/address";
 import type { DatasetKind, JobSummary } from "@/lib/api/types";
 import styles from "./create.module.css";
 
@@ -96,8 +98,16 @@ export function DatasetSelect({ label, note, problem, kinds, none, value, onChan
   const named = listed.find((one) => one.id === bareDataset(value))?.name;
   // A version of a dataset, as a link may name it, is an option of its own.
   if (version) options.unshift({ value, label: named ? `${named}, version ${version.slice(1)}` : value });
+  const isEmpty = query.data !== undefined && !query.hasNextPage && listed.length === 0;
+  const hint = isEmpty ? (
+    <>
+      {note} <Link to={paths.newDataset}>Add such a dataset</Link>
+    </>
+  ) : (
+    note
+  );
   return (
-    <Field named label={label} note={note} problem={problem}>
+    <Field named label={label} note={hint} problem={problem}>
       <Combobox
         {...{ label, options, none, value, onChange }}
         onMore={query.hasNextPage ? () => void query.fetchNextPage() : null}

@@ -19,7 +19,7 @@ export function Pager({ rows, total, sampled, next, previous }: PagerProps) {
       <Button onClick={previous ?? undefined} disabled={!previous}>
         Previous
       </Button>
-      <span>
+      <span role="status">
         rows {rows[0]?.row_number.toLocaleString("en-US")} to {rows.at(-1)?.row_number.toLocaleString("en-US")}
         {total !== null && `, ${total.toLocaleString("en-US")} in all`}
       </span>
