@@ -45,7 +45,7 @@ export function Legend({ plot, lines, unit, healthy, visible }: LegendProps) {
             <b className={isOff ? styles.off : ""} title={hint(found?.raw ?? null, isOff)} data-value={found?.value}>
               {found ? valueText(found.value, line.unit ?? unit, measured) : measured(null)}
             </b>
-            {line.unit && line.unit !== "bytes" && line.unit !== unit && <small>{line.unit}</small>}
+            {line.unit && line.unit !== "bytes" && line.unit !== unit && <small title={line.unit}>{line.unit}</small>}
           </span>
         );
       })}
