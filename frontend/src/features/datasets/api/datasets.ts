@@ -1,22 +1,28 @@
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/react-query";
 import { accepted, allPages, answer, api, MOST } from "@/lib/api/client";
+import type { operations } from "@/lib/api/schema.gen";
 import type { DatasetKind } from "@/lib/api/types";
 
 export const datasetsKey = ["datasets"] as const;
 
 const PAGE = 50;
 
+/** The order of the list: a name of the server, with "-" in front for descending. */
+export type DatasetSort = NonNullable<NonNullable<operations["list_datasets"]["parameters"]["query"]>["sort"]>;
+
 export interface DatasetFilter {
   readonly search: string;
   readonly kind: DatasetKind | null;
   readonly archived: boolean;
+  /** Null is newest first. */
+  readonly sort: DatasetSort | null;
 }
 
-export const datasetsQuery = ({ search, kind, archived }: DatasetFilter) =>
+export const datasetsQuery = ({ search, kind, archived, sort }: DatasetFilter) =>
   infiniteQueryOptions({
-    queryKey: [...datasetsKey, "list", search, kind, archived],
+    queryKey: [...datasetsKey, "list", search, kind, archived, sort],
     queryFn: ({ pageParam }) => {
-      const query = { limit: PAGE, after: pageParam, archived, kind, search: search || null };
+      const query = { limit: PAGE, after: pageParam, archived, kind, search: search || null, ...(sort && { sort }) };
       return answer(api.GET("/v1/datasets", { params: { query } }));
     },
     initialPageParam: null as string | null,

@@ -91,7 +91,7 @@ interface DatasetSelectProps {
 
 /** The newest datasets of these kinds; any other one by its id. */
 export function DatasetSelect({ label, note, problem, kinds, none, value, onChange }: DatasetSelectProps) {
-  const query = useInfiniteQuery(datasetsQuery({ search: "", kind: null, archived: false }));
+  const query = useInfiniteQuery(datasetsQuery({ search: "", kind: null, archived: false, sort: null }));
   const listed = (query.data?.pages.flatMap((page) => page.data) ?? []).filter((one) => kinds.includes(one.kind));
   const options = listed.map((one) => ({ value: one.id, label: one.name }));
   const version = value.slice(bareDataset(value).length);

@@ -6,6 +6,7 @@ import { ErrorNotice, Notice, StaleBanner } from "@/components/notice";
 import { PageHeader } from "@/components/page-header";
 import { Skeleton } from "@/components/status";
 import { datasetsQuery } from "@/features/datasets/api/datasets";
+import { asSort } from "@/features/datasets/model/choice";
 import { addFiles } from "@/features/datasets/model/transfers";
 import { useDropAnywhere } from "@/features/datasets/ui/add/drop-zone";
 import { OnTheWay } from "@/features/datasets/ui/add/transfer-card";
@@ -34,7 +35,9 @@ export function DatasetsPage() {
     [navigate],
   );
   const over = useDropAnywhere(take);
-  const datasets = query.data?.pages.flatMap((page) => page.data);
+  // A dataset whose value changes between two pages may be on both.
+  const byId = new Map(query.data?.pages.flatMap((page) => page.data).map((dataset) => [dataset.id, dataset]));
+  const datasets = query.data && [...byId.values()];
   const isEmpty = datasets?.length === 0;
   return (
     <div className={over ? styles.dropping : ""}>
@@ -60,10 +63,14 @@ export function DatasetsPage() {
           <Button onClick={() => change({ search: "", kind: null, archived: false })}>Show all</Button>
         </Notice>
       )}
-      {datasets && !isEmpty && <DatasetTable datasets={datasets} />}
+      {datasets && !isEmpty && (
+        <DatasetTable datasets={datasets} sort={filter.sort} onSort={(sort) => change({ sort: asSort(sort) })} />
+      )}
       {query.hasNextPage && (
         <p className={styles.more}>
-          <Button onClick={() => void query.fetchNextPage()}>Show older datasets</Button>
+          <Button onClick={() => void query.fetchNextPage()}>
+            {filter.sort ? "Show more datasets" : "Show older datasets"}
+          </Button>
         </p>
       )}
     </div>

@@ -1,5 +1,6 @@
 import { useCallback } from "react";
 import type { DatasetFilter } from "@/features/datasets/api/datasets";
+import { asSort, ORDERS, readFilter, writeFilter } from "@/features/datasets/model/choice";
 import { KINDS } from "@/features/datasets/model/kinds";
 import { SearchBox } from "@/components/search-box";
 import { useAddress } from "@/lib/address";
@@ -33,6 +34,16 @@ export function ListFilters({ filter, onChange }: ListFiltersProps) {
           ))}
         </select>
       </label>
+      <label className={styles.order}>
+        <span className="visually-hidden">Order of the datasets</span>
+        <select value={filter.sort ?? "-created"} onChange={(event) => onChange({ sort: asSort(event.target.value) })}>
+          {ORDERS.map(({ sort, label }) => (
+            <option key={sort} value={sort}>
+              {label}
+            </option>
+          ))}
+        </select>
+      </label>
       <label className={styles.check}>
         <input
           type="checkbox"
@@ -54,24 +65,10 @@ interface ListFilter {
 /** Which datasets are listed, kept in the address. */
 export function useListFilter(): ListFilter {
   const [params, setParams] = useAddress();
-  const filter = read(params);
+  const filter = readFilter(params);
   const change = useCallback(
-    (changed: Partial<DatasetFilter>) => setParams((before) => write({ ...read(before), ...changed })),
+    (changed: Partial<DatasetFilter>) => setParams((before) => writeFilter({ ...readFilter(before), ...changed })),
     [setParams],
   );
-  return { filter, isFiltered: write(filter).size > 0, change };
-}
-
-const read = (params: URLSearchParams): DatasetFilter => ({
-  search: params.get("q") ?? "",
-  kind: KINDS.find((kind) => kind.id === params.get("kind"))?.id ?? null,
-  archived: params.get("archived") === "1",
-});
-
-function write({ search, kind, archived }: DatasetFilter): URLSearchParams {
-  return new URLSearchParams({
-    ...(search && { q: search }),
-    ...(kind && { kind }),
-    ...(archived && { archived: "1" }),
-  });
+  return { filter, isFiltered: writeFilter({ ...filter, sort: null }).size > 0, change };
 }
