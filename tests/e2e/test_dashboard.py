@@ -48,9 +48,9 @@ def test_from_an_upload_to_a_checkpoint(new_page: NewPage, submit: Submit, clien
     page.evaluate("window.notReloaded = true")
     page.get_by_role("button", name="PPO").click()
     page.wait_for_selector(SCORE, timeout=RUN_MS)
-    page.get_by_role("tab", name="Completions").click()
+    page.get_by_role("link", name="Completions", exact=True).click()
     expect(page.locator("main li article")).not_to_have_count(0, timeout=RUN_MS)
-    page.get_by_role("tab", name="Metrics").click()
+    page.get_by_role("link", name="Metrics", exact=True).click()
     wait_until_succeeded(page)
     assert points(page) == all_points(client, job_id) == 6
     assert page.evaluate("window.notReloaded") is True
@@ -60,7 +60,7 @@ def test_from_an_upload_to_a_checkpoint(new_page: NewPage, submit: Submit, clien
     page.get_by_role("button", name="Evaluation").click()
     expect(page.get_by_role("region", name="Win rate")).to_contain_text("95 % interval")
 
-    page.get_by_role("tab", name="Checkpoints").click()
+    page.get_by_role("link", name="Checkpoints", exact=True).click()
     with page.expect_download() as download:
         page.get_by_role("link", name="Download the final PPO checkpoint of step 6").click()
     download.value.save_as(tmp_path / "checkpoint.zip")
@@ -251,9 +251,9 @@ def test_a_page_whose_code_is_missing_recovers_inside_the_frame(new_page: NewPag
     expect(page.get_by_role("heading", name="Datasets", exact=True)).to_be_visible()
 
     page.goto(f"/jobs/{finished_job}?tab=events")
-    page.get_by_role("tab", name="Events", selected=True).wait_for()
+    page.get_by_role("link", name="Events", exact=True).and_(page.locator("[aria-current]")).wait_for()
     page.route("**/assets/*", lambda route: route.abort())
-    page.get_by_role("tab", name="Logs").click()
+    page.get_by_role("link", name="Logs", exact=True).click()
     expect(page.get_by_role("heading", name="The server does not respond")).to_be_visible()
     expect(page.get_by_role("heading", name="Tiny", exact=True)).to_be_visible()
     page.unroute("**/assets/*")
@@ -279,13 +279,13 @@ def test_run_page_tabs_search_compare_and_keep_notes(new_page: NewPage, finished
     expect(page.locator("main ol li").filter(has_text="the stage's result")).to_be_visible()
     expect(page).to_have_url(re.compile("find=ppo"))
 
-    page.get_by_role("tab", name="Logs").click()
+    page.get_by_role("link", name="Logs", exact=True).click()
     output = page.get_by_role("log", name="Console output")
     expect(output).to_contain_text("ppo")
     page.get_by_role("searchbox", name="Search the output").fill("no line has this text")
     expect(page.get_by_text("No line matches the search.")).to_be_visible()
 
-    page.get_by_role("tab", name="Spec").click()
+    page.get_by_role("link", name="Spec", exact=True).click()
     page.get_by_role("checkbox", name="differences only").check()
     steps = page.locator("p").filter(has_text=re.compile("^steps 1 default 100$"))
     expect(steps).to_be_visible()
@@ -293,7 +293,7 @@ def test_run_page_tabs_search_compare_and_keep_notes(new_page: NewPage, finished
     page.reload()
     expect(steps).to_be_visible()
 
-    page.get_by_role("tab", name="Notes").click()
+    page.get_by_role("link", name="Notes", exact=True).click()
     page.get_by_role("button", name="Write notes").click()
     page.get_by_label("Notes in Markdown").fill("**Baseline** <img src=x onerror=alert(1)>")
     page.get_by_role("button", name="Save").click()

@@ -1,5 +1,6 @@
 """Every page of the dashboard: readable by all in both themes, nothing cut off at any width, no error in the console."""
 
+import gzip
 import re
 from collections.abc import Iterator
 
@@ -9,9 +10,10 @@ from playwright.sync_api import CDPSession, ConsoleMessage, Page, expect
 from client.sdk import Client
 from tests.client.conftest import Up
 from tests.e2e.axe import unread, unseen, violations
-from tests.e2e.conftest import NewPage
+from tests.e2e.conftest import REPOSITORY, NewPage
 from tests.waiting import eventually
 
+ASSETS = REPOSITORY / "frontend" / "dist" / "assets"
 WIDTHS = (320, 800, 1280, 2560)
 """320 is what remains of 1280 at a zoom of 400 %."""
 FONT_PX = {"usual": 16, "twice": 32}
@@ -131,3 +133,18 @@ def test_every_page_is_in_order(new_page: NewPage, client: Client, finished_job:
     page.goto("/")
     expect(page.get_by_role("button", name="Sign in")).to_be_visible()
     assert [*faults(page, 0), *faults(page, 1)] == []
+
+
+@pytest.mark.parametrize("path", ["/", "/jobs/{job}?stage=ppo", "/compare?runs={job}&stage=ppo"])
+def test_first_load_has_at_most_180_kb_of_scripts(new_page: NewPage, finished_job: str, path: str) -> None:
+    """The size as gzip of all that a browser with an empty cache loads before the user does anything."""
+    new_page()
+    page = new_page()
+    loaded: set[str] = set()
+    page.on("response", lambda response: loaded.add(response.url.rpartition("/")[2]))
+    page.goto(path.format(job=finished_job))
+    expect(page.locator("tbody tr, canvas").last).to_be_visible()
+    page.evaluate("new Promise(requestIdleCallback)")
+    scripts = [name for name in loaded if name.endswith(".js") and (ASSETS / name).is_file()]
+    assert len(scripts) >= 5
+    assert sum(len(gzip.compress((ASSETS / name).read_bytes())) for name in scripts) <= 180_000

@@ -41,7 +41,7 @@ def test_key_is_created_shown_once_and_revoked(new_page: NewPage, client: Client
     page.get_by_role("button", name="Revoke laptop").click()
     page.get_by_role("dialog").get_by_role("button", name="Revoke", exact=True).click()
     expect(page.locator("[data-key]", has_text="laptop")).to_contain_text("Revoked")
-    page.get_by_role("tab", name="Usage and limits").click()
+    page.get_by_role("link", name="Usage and limits", exact=True).click()
     expect(page.get_by_role("progressbar", name="Stored data")).to_be_visible()
     assert violations(page) == []
 
@@ -105,12 +105,13 @@ def _compares_forty_runs(page: Page, runs: list[str]) -> None:
     expect(chart.locator("b[data-value]")).to_have_count(2)  # the highest and the lowest
     expect(chart).to_contain_text("…0.005, seed 4")
     expect(chart).to_contain_text("2 of 40")
+    assert len(asked) <= 45  # the curves of each run, and the jobs in one request
+    page.get_by_role("heading", name="Differences of the specs").scroll_into_view_if_needed()
     frontier = page.get_by_role("region", name="Frontier of score and KL")
     expect(frontier.get_by_label("Run", exact=True).locator("option")).to_have_text(
         [f"…{kl}, seed {seed}" for kl in KL_COEFFICIENTS for seed in range(5)]
     )
     expect(frontier.locator("figure").first.locator("g[data-line]")).to_have_count(40)
-    assert len(asked) <= 45  # the curves of each run, and the jobs in one request
     frontier.scroll_into_view_if_needed()
     matrix = page.get_by_role("table", name="Win rates")
     expect(matrix.locator("tbody tr")).to_have_count(40)

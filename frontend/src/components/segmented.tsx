@@ -1,4 +1,4 @@
-import { Radio, RadioGroup, RadioProvider } from "@ariakit/react";
+import { useId } from "react";
 import type { Choice } from "@/components/tabs";
 import styles from "./choice.module.css";
 
@@ -11,20 +11,21 @@ interface SegmentedProps<Id extends string> {
 
 /** Radio buttons in the form of one bar, for a few options. */
 export function Segmented<Id extends string>({ label, options, value, onChange }: SegmentedProps<Id>) {
-  const choose = (id: string | number | null) => {
-    const chosen = options.find((option) => option.id === id);
-    if (chosen && chosen.id !== value) onChange(chosen.id);
-  };
+  const name = useId();
   return (
-    <RadioProvider value={value} setValue={choose}>
-      <RadioGroup className={styles.bar} aria-label={label}>
-        {options.map((option) => (
-          <label key={option.id}>
-            <Radio className="visually-hidden" value={option.id} />
-            {option.label}
-          </label>
-        ))}
-      </RadioGroup>
-    </RadioProvider>
+    <div role="radiogroup" className={styles.bar} aria-label={label}>
+      {options.map(({ id, label: text }) => (
+        <label key={id}>
+          <input
+            type="radio"
+            className="visually-hidden"
+            name={name}
+            checked={id === value}
+            onChange={() => onChange(id)}
+          />
+          {text}
+        </label>
+      ))}
+    </div>
   );
 }

@@ -1,5 +1,5 @@
-import { Tab, TabList, TabPanel, TabProvider } from "@ariakit/react";
 import { type ReactNode, useEffect, useRef } from "react";
+import { Link } from "react-router";
 import { Boundary } from "@/components/boundary";
 import styles from "./choice.module.css";
 
@@ -11,44 +11,44 @@ export interface Choice<Id extends string> {
 interface TabsProps<Id extends string> {
   tabs: readonly Choice<Id>[];
   value: Id;
-  onChange: (id: Id) => void;
+  /** The query of the address that shows a tab. */
+  addressOf: (id: Id) => URLSearchParams;
   label: string;
   /** Content of the chosen tab. */
   children: ReactNode;
 }
 
-/** A row of tabs and the panel of the chosen one. The arrow keys change the tab; Tab leads to the content of the panel. */
-export function Tabs<Id extends string>({ tabs, value, onChange, label, children }: TabsProps<Id>) {
-  const choose = (id: string | null | undefined) => {
-    const chosen = tabs.find((tab) => idOf(tab.id) === id);
-    if (chosen && chosen.id !== value) onChange(chosen.id);
-  };
-  const row = useRef<HTMLDivElement>(null);
+/** The parts of a page: a row of links, since each part has an address, and the chosen part. */
+export function Tabs<Id extends string>({ tabs, value, addressOf, label, children }: TabsProps<Id>) {
+  const row = useRef<HTMLElement>(null);
   useEffect(() => {
     // In a frame of its own: it needs the layout, which the browser would else compute within the rendering.
-    const frame = requestAnimationFrame(() => showTab(row.current, idOf(value)));
+    const frame = requestAnimationFrame(() => showChosen(row.current));
     return () => cancelAnimationFrame(frame);
   }, [value]);
   return (
-    <TabProvider selectedId={idOf(value)} setSelectedId={choose}>
-      <TabList ref={row} className={`${styles.tabs} fading`} aria-label={label}>
-        {tabs.map((tab) => (
-          <Tab key={tab.id} id={idOf(tab.id)}>
-            {tab.label}
-          </Tab>
+    <>
+      <nav ref={row} className={`${styles.tabs} fading`} aria-label={label}>
+        {tabs.map(({ id, label: text }) => (
+          <Link
+            key={id}
+            to={{ search: addressOf(id).toString() }}
+            replace
+            aria-current={id === value ? "page" : undefined}
+          >
+            {text}
+          </Link>
         ))}
-      </TabList>
-      <TabPanel tabId={idOf(value)} className={styles.panel} focusable={false}>
+      </nav>
+      <div className={styles.panel}>
         <Boundary address={value}>{children}</Boundary>
-      </TabPanel>
-    </TabProvider>
+      </div>
+    </>
   );
 }
 
-/** Scrolls the row, not the page, until the tab is in its middle. */
-function showTab(row: HTMLElement | null, id: string): void {
-  const tab = row?.querySelector<HTMLElement>(`#${id}`);
+/** Scrolls the row, not the page, until the chosen tab is in its middle. */
+function showChosen(row: HTMLElement | null): void {
+  const tab = row?.querySelector<HTMLElement>("[aria-current]");
   if (row && tab) row.scrollLeft = tab.offsetLeft - (row.clientWidth - tab.offsetWidth) / 2;
 }
-
-const idOf = (id: string): string => `tab-${id}`;

@@ -60,7 +60,7 @@ def test_blocked_dataset_is_fixed_into_a_second_version(new_page: NewPage, clien
     page.get_by_role("button", name="Make a new version").click()
     status(page, "ready")
     expect(page).to_have_url(re.compile("version=2"))
-    page.get_by_role("tab", name="Versions (2)").click()
+    page.get_by_role("link", name="Versions (2)", exact=True).click()
     expect(page.get_by_text("Made from version 1")).to_be_visible()
     assert len(rows_of(client, dataset_id)) == 7
 
@@ -192,7 +192,7 @@ def test_an_upload_is_paused_and_goes_on(new_page: NewPage, tmp_path: Path) -> N
 def test_rows_are_searched_walked_through_by_keys_and_linked_to(new_page: NewPage, tmp_path: Path) -> None:
     page = new_page()
     dataset_id = add(page, written(tmp_path / "pairs.jsonl", [pair(number) for number in range(1, 46)]))
-    page.get_by_role("tab", name="Rows").click()
+    page.get_by_role("link", name="Rows", exact=True).click()
     expect(page.locator("[data-row]")).to_have_count(20)
     for _ in range(3):
         page.keyboard.press("j")
@@ -214,7 +214,7 @@ def test_rows_are_searched_walked_through_by_keys_and_linked_to(new_page: NewPag
 def test_keys_faster_than_the_page_are_all_processed(new_page: NewPage, tmp_path: Path) -> None:
     page = new_page()
     add(page, written(tmp_path / "pairs.jsonl", [pair(number) for number in range(1, 4)]))
-    page.get_by_role("tab", name="Rows").click()
+    page.get_by_role("link", name="Rows", exact=True).click()
     expect(page.locator("[data-row]")).to_have_count(3)
     page.evaluate(
         """() => { for (const key of ["d", "o"]) document.dispatchEvent(new KeyboardEvent("keydown", { key })) }"""
@@ -236,7 +236,7 @@ def test_a_finding_of_the_report_leads_to_its_rows_and_is_mended(
     expect(page.get_by_role("combobox", name="Finding")).to_have_value("duplicate_rows")
     expect(page.locator("[data-row]")).to_have_count(5)
     expect(page.locator("[data-row]").first).to_have_attribute("data-row", "31")
-    page.get_by_role("tab", name="Report").click()
+    page.get_by_role("link", name="Report", exact=True).click()
     finding.get_by_role("button").click()
     page.get_by_role("button", name="Make a new version").click()
     expect(page).to_have_url(re.compile("version=2"), timeout=READY_MS)

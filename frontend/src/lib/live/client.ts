@@ -1,7 +1,5 @@
 import type { JobEvent } from "@/lib/api/types";
-import { Hub } from "@/lib/live/hub";
 import type { Link, ToHub, ToPage } from "@/lib/live/protocol";
-import { openStream } from "@/lib/live/request";
 import { watchPage } from "@/lib/live/wake";
 
 export interface Follower {
@@ -145,11 +143,18 @@ function sharedPort(take: (message: ToPage) => void, onBroken: () => void): Port
   }
 }
 
-/** A hub in this page. */
+/** A hub in this page. Its code is loaded for this, as most browsers have shared workers. */
 function ownPort(take: (message: ToPage) => void): Port {
-  const hub = new Hub(openStream);
-  const client = hub.connect(take);
-  return { post: (message) => hub.take(client, message), close: () => hub.take(client, { type: "bye" }) };
+  const begun = Promise.all([import("@/lib/live/hub"), import("@/lib/live/request")]).then(
+    ([{ Hub }, { openStream }]) => {
+      const hub = new Hub(openStream);
+      const client = hub.connect(take);
+      return (message: ToHub) => hub.take(client, message);
+    },
+  );
+  // Without the code no answer comes, and the page opens another port later.
+  const post = (message: ToHub) => void begun.then((send) => send(message)).catch(() => undefined);
+  return { post, close: () => post({ type: "bye" }) };
 }
 
 export const live = new LiveClient();

@@ -4,14 +4,14 @@ import { loadable, usePreloaded } from "@/components/loadable";
 import { Segmented } from "@/components/segmented";
 import { Skeleton } from "@/components/status";
 import type { useComparison } from "@/features/compare/model/differences";
-import { FrontierSection } from "@/features/compare/ui/frontier";
 import { DifferenceTable, FigureTable } from "@/features/compare/ui/tables";
-import { WinRateMatrix } from "@/features/compare/ui/win-rate-matrix";
 import type { Job } from "@/lib/api/types";
 import { type Stage, STAGES, stageShort } from "@/lib/states";
 import styles from "./compare.module.css";
 
 const CompareCharts = loadable(async () => (await import("@/features/compare/ui/compare-charts")).CompareCharts);
+const FrontierSection = loadable(async () => (await import("@/features/compare/ui/frontier")).FrontierSection);
+const WinRateMatrix = loadable(async () => (await import("@/features/compare/ui/win-rate-matrix")).WinRateMatrix);
 
 interface ComparisonProps extends ReturnType<typeof useComparison> {
   jobs: readonly Job[];
@@ -63,15 +63,10 @@ export function Comparison({ jobs, stage, found, by, groups, lookOf, set }: Comp
           )}
         </Suspense>
       </section>
-      {/* Its evaluations are among the curves of PPO. Beside another stage they are a request for each run. */}
-      {shown === "ppo" ? (
+      {/* The evaluations and the completions of each run may be requests of their own. */}
+      <NearScreen>
         <FrontierSection groups={groups} stage={shown} />
-      ) : (
-        <NearScreen>
-          <FrontierSection groups={groups} stage={shown} />
-        </NearScreen>
-      )}
-      {/* The completions of each run are a request of their own. */}
+      </NearScreen>
       <NearScreen>
         <WinRateMatrix jobs={jobs} lookOf={lookOf} />
       </NearScreen>
@@ -96,5 +91,5 @@ function NearScreen({ children }: { children: ReactNode }) {
   const visible = useVisible(box);
   const [near, setNear] = useState(false);
   if (visible && !near) setNear(true);
-  return near ? children : <div ref={box} />;
+  return near ? <Suspense>{children}</Suspense> : <div ref={box} />;
 }

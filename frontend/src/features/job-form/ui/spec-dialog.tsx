@@ -3,14 +3,14 @@ import { Button } from "@/components/button";
 import { Note } from "@/components/card";
 import { Dialog } from "@/components/dialog";
 import { DownloadIcon } from "@/components/icons";
+import { Segmented } from "@/components/segmented";
 import { Table } from "@/components/table";
-import { Tabs } from "@/components/tabs";
 import { CodeBlock } from "@/components/text";
 import { commandFor, jsonOf, type Submission, tomlOf } from "@/features/job-form/model/exchange";
 import { differences, type Json, type JsonObject, valueAt } from "@/features/job-form/model/spec";
 import styles from "./form.module.css";
 
-const TABS = [
+const FORMS = [
   { id: "changes", label: "Changes" },
   { id: "toml", label: "TOML" },
   { id: "json", label: "JSON" },
@@ -18,7 +18,7 @@ const TABS = [
   { id: "python", label: "Python" },
   { id: "cli", label: "CLI" },
 ] as const;
-type TabId = (typeof TABS)[number]["id"];
+type FormId = (typeof FORMS)[number]["id"];
 
 interface SpecDialogProps {
   spec: JsonObject;
@@ -30,33 +30,34 @@ interface SpecDialogProps {
 
 /** The spec as a difference, as a file and as a command. */
 export function SpecDialog({ spec, base, defaultOf, submission, onClose }: SpecDialogProps) {
-  const [tab, setTab] = useState<TabId>("changes");
+  const [form, setForm] = useState<FormId>("changes");
   const [toml, setToml] = useState("");
   useEffect(() => {
     void tomlOf(spec).then(setToml);
   }, [spec]);
-  const code = tab === "toml" ? toml : tab === "json" ? jsonOf(spec) : "";
+  const code = form === "toml" ? toml : form === "json" ? jsonOf(spec) : "";
   return (
     <Dialog open title="The job as text" onClose={onClose}>
-      <Tabs label="Forms of the spec" tabs={TABS} value={tab} onChange={setTab}>
-        {tab === "changes" ? (
+      <div className={styles.forms}>
+        <Segmented label="Forms of the spec" options={FORMS} value={form} onChange={setForm} />
+        {form === "changes" ? (
           <Changes spec={spec} base={base} defaultOf={defaultOf} />
         ) : code ? (
           <>
-            <CodeBlock label={tab === "toml" ? "spec.toml" : "spec.json"} code={code} />
-            <Button onClick={() => download(`spec.${tab}`, code)}>
+            <CodeBlock label={form === "toml" ? "spec.toml" : "spec.json"} code={code} />
+            <Button onClick={() => download(`spec.${form}`, code)}>
               <DownloadIcon /> Download
             </Button>
           </>
         ) : (
-          <Command language={tab} submission={submission} toml={toml} />
+          <Command language={form} submission={submission} toml={toml} />
         )}
-      </Tabs>
+      </div>
     </Dialog>
   );
 }
 
-function Command({ language, submission, toml }: { language: TabId; submission: Submission; toml: string }) {
+function Command({ language, submission, toml }: { language: FormId; submission: Submission; toml: string }) {
   if (language !== "curl" && language !== "python" && language !== "cli") return null;
   return (
     <>

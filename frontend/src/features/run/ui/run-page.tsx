@@ -38,7 +38,7 @@ function Run({ id }: { id: string }) {
   const query = useQuery({ ...jobQuery(id), refetchInterval: ({ state }) => pollEvery(state.data?.status, link) });
   const job = query.data;
   const view = useRun(id, job !== undefined && hasEnded(job.status));
-  const { stage, tab, chooseStage, chooseTab } = useChosen(job);
+  const { stage, tab, chooseStage, addressOf } = useChosen(job);
   // The head is shown before the tabs are rendered, so that a phone can paint and react between the two.
   const hasHead = useDeferredValue(job !== undefined, false);
 
@@ -72,7 +72,7 @@ function Run({ id }: { id: string }) {
         <Findings job={job} log={view.run.log} loaded={view.loaded} />
       </div>
       <Seeds job={job} log={view.run.log} />
-      {hasHead && <RunTabs job={job} view={view} stages={stages} stage={stage} tab={tab} onTab={chooseTab} />}
+      {hasHead && <RunTabs job={job} view={view} stages={stages} stage={stage} tab={tab} addressOf={addressOf} />}
     </>
   );
 }

@@ -30,11 +30,11 @@ interface RunTabsProps {
   stages: readonly StageView[];
   stage: Stage;
   tab: TabId;
-  onTab: (tab: TabId) => void;
+  addressOf: (tab: TabId) => URLSearchParams;
 }
 
 export function RunTabs(props: RunTabsProps) {
-  const { stage, tab, onTab } = props;
+  const { stage, tab, addressOf } = props;
   const tabs: Choice<TabId>[] = [
     { id: "metrics", label: stage === "evaluation" ? "Result" : "Metrics" },
     { id: "completions", label: "Completions" },
@@ -51,7 +51,7 @@ export function RunTabs(props: RunTabsProps) {
   const hasCharts = usePreloaded(ChartsTab);
   const isReady = useDeferredValue(props.view.loaded && (hasCharts || shown !== "metrics"));
   return (
-    <Tabs tabs={tabs} value={shown} onChange={onTab} label="Views of this job">
+    <Tabs tabs={tabs} value={shown} addressOf={addressOf} label="Views of this job">
       <Suspense fallback={<Skeleton rows={6} height="3rem" />}>
         <Panel {...props} tab={shown} isReady={isReady} />
       </Suspense>
@@ -155,7 +155,7 @@ interface Chosen {
   stage: Stage;
   tab: TabId;
   chooseStage: (stage: Stage) => void;
-  chooseTab: (tab: TabId) => void;
+  addressOf: (tab: TabId) => URLSearchParams;
 }
 
 /** The stage and the tab, kept in the address so that a link shows the same. Without a choice the page follows the job. */
@@ -175,13 +175,12 @@ export function useChosen(job: Job | undefined): Chosen {
     stage: named && stages.includes(named) ? named : present,
     tab: TABS.find((tab) => tab === params.get("tab")) ?? "metrics",
     chooseStage: (stage) => set("stage", stage === present ? null : stage),
-    chooseTab: (tab) =>
-      setParams((before) => {
-        const after = new URLSearchParams(before);
-        for (const name of OF_TABS) after.delete(name);
-        if (tab === "metrics") after.delete("tab");
-        else after.set("tab", tab);
-        return after;
-      }),
+    addressOf: (tab) => {
+      const after = new URLSearchParams(params);
+      for (const name of OF_TABS) after.delete(name);
+      if (tab === "metrics") after.delete("tab");
+      else after.set("tab", tab);
+      return after;
+    },
   };
 }

@@ -20,19 +20,13 @@ const PANELS: Record<TabId, () => React.ReactNode> = {
 };
 
 export function SettingsPage() {
-  const [params, setParams] = useAddress();
+  const [params] = useAddress();
   const tab = TABS.find(({ id }) => id === params.get("tab"))?.id ?? "keys";
-  const choose = (id: TabId) =>
-    setParams((before) => {
-      const after = new URLSearchParams(before);
-      after.set("tab", id);
-      return after;
-    });
   const Panel = PANELS[tab];
   return (
     <>
       <PageHeader title="Settings" wide />
-      <Tabs tabs={TABS} value={tab} onChange={choose} label="Settings">
+      <Tabs tabs={TABS} value={tab} addressOf={(id) => new URLSearchParams({ tab: id })} label="Settings">
         <Panel />
       </Tabs>
     </>

@@ -4,7 +4,7 @@ import { ErrorNotice, PageError, StaleBanner } from "@/components/notice";
 import { Skeleton } from "@/components/status";
 import { type Choice, Tabs } from "@/components/tabs";
 import { datasetQuery, reportsQuery, versionsQuery } from "@/features/datasets/api/datasets";
-import { type Go, type Place, type TabId, usePlace } from "@/features/datasets/model/place";
+import { type Go, moved, type Place, type TabId, usePlace, writePlace } from "@/features/datasets/model/place";
 import { chosenReport } from "@/features/datasets/model/report";
 import { DatasetHeader } from "@/features/datasets/ui/page/dataset-header";
 import { StatePanel } from "@/features/datasets/ui/page/state-panel";
@@ -83,7 +83,12 @@ function DatasetTabs({ dataset, version, versions, place, go }: DatasetTabsProps
     { id: "versions", label: versions.length > 1 ? `Versions (${versions.length})` : "Versions" },
   ];
   return (
-    <Tabs tabs={tabs} value={place.tab} onChange={(tab) => go({ tab })} label="Views of this dataset">
+    <Tabs
+      tabs={tabs}
+      value={place.tab}
+      addressOf={(tab) => writePlace(moved(place, { tab }))}
+      label="Views of this dataset"
+    >
       {place.tab === "versions" && <VersionsTab dataset={dataset} versions={versions} shown={version.number} />}
       {place.tab === "rows" && (
         <RowsTab
