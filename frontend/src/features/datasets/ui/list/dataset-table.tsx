@@ -104,7 +104,7 @@ function Status({ dataset }: { dataset: Dataset }) {
 /** How many kinds of trouble the newest version has, by how bad they are. */
 function FindingCounts({ findings }: { findings: { blocking: number; warning: number } }) {
   const { blocking, warning } = findings;
-  if (!blocking && !warning) return <span className={styles.none}>none</span>;
+  if (!blocking && !warning) return <span className={styles.none}>no findings</span>;
   return (
     <span className={styles.counts}>
       {blocking > 0 && <b className={styles.bad}>{count(blocking, "blocking", "blocking")}</b>}
