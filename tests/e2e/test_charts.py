@@ -142,21 +142,22 @@ def test_the_read_out_is_the_drawn_point(new_page: NewPage, finished_job: str, c
         expect(position).to_have_attribute("data-position", chosen)
 
 
-def test_a_user_arranges_and_saves_charts(new_page: NewPage, finished_job: str, client: Client) -> None:
+def choose(page: Page, title: str, action: str) -> None:
+    """Choose an action from the menu of a chart."""
+    page.get_by_role("button", name=f"Actions: {title}", exact=True).click()
+    page.get_by_role("menuitem", name=action).click()
+
+
+def test_a_user_arranges_charts_in_every_browser(new_page: NewPage, finished_job: str) -> None:
     page = new_page()
     open_charts(page, finished_job, "stage=sft&x=elapsed&y=symlog&clip=1")
     titles = page.locator("article h2")
     first, second, *_ = titles.all_inner_texts()
-
-    def choose(title: str, action: str) -> None:
-        page.get_by_role("button", name=f"Actions: {title}", exact=True).click()
-        page.get_by_role("menuitem", name=action).click()
-
-    choose(first, "Move later")
+    choose(page, first, "Move later")
     expect(titles.first).to_have_text(second)
-    choose("Gradient norm", "Pin to the top")
+    choose(page, "Gradient norm", "Pin to the top")
     expect(titles.first).to_have_text("Gradient norm")
-    choose(second, "Hide")
+    choose(page, second, "Hide")
     expect(titles.get_by_text(second, exact=True)).to_have_count(0)
     elsewhere = new_page()  # another browser of the same user
     open_charts(elsewhere, finished_job, "stage=sft")
@@ -168,6 +169,12 @@ def test_a_user_arranges_and_saves_charts(new_page: NewPage, finished_job: str, 
     page.get_by_role("button", name="Reset the arrangement").click()
     expect(titles.first).to_have_text(first)
 
+
+def test_a_user_makes_a_chart_of_chosen_metrics(new_page: NewPage, finished_job: str) -> None:
+    page = new_page()
+    open_charts(page, finished_job, "stage=sft")
+    titles = page.locator("article h2")
+    first = titles.first.inner_text()
     page.get_by_role("button", name="Add a chart").click()
     page.get_by_role("combobox", name="Metrics").fill("^(eval/)?loss$")
     page.get_by_role("button", name="Add 2 matches").click()
@@ -179,23 +186,28 @@ def test_a_user_arranges_and_saves_charts(new_page: NewPage, finished_job: str, 
     expect(titles.first).to_have_text("Both losses")
     own = page.get_by_role("article", name="Both losses")
     expect(own.locator("[data-metric]")).to_have_count(2)
-    choose("Both losses", "Edit")
+    choose(page, "Both losses", "Edit")
     page.get_by_role("button", name="Remove Held-out loss").click()
     page.get_by_label("Title").fill("One loss")
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_role("button", name="Actions: One loss")).to_be_focused()
-    choose("One loss", "Delete")
+    choose(page, "One loss", "Delete")
     expect(titles.first).to_have_text(first)
     page.get_by_role("button", name="Undo").last.click()
     page.reload()
     expect(titles.first).to_have_text("One loss")
     expect(page.get_by_role("article", name="One loss").locator("[data-metric]")).to_have_count(1)
-    choose("One loss", "Delete")
 
+
+def test_a_chart_fills_the_screen_and_lists_its_keys(new_page: NewPage, finished_job: str) -> None:
+    page = new_page()
+    open_charts(page, finished_job, "stage=sft")
+    titles = page.locator("article h2")
+    first, second, *_ = titles.all_inner_texts()
     page.get_by_label("Find a metric").fill("speed of nothing")
     expect(titles).to_have_count(0)
     page.get_by_label("Find a metric").fill("")
-    choose(first, "Full screen")
+    choose(page, first, "Full screen")
     dialog = page.get_by_role("dialog", name=first)
     expect(dialog.locator("canvas")).to_be_visible()
     expect(dialog.locator("output")).to_contain_text(re.compile(r"1 of \d+$"))
@@ -220,9 +232,13 @@ def test_a_user_arranges_and_saves_charts(new_page: NewPage, finished_job: str, 
     expect(keys).to_contain_text("Move the crosshair by ten points")
     expect(keys).not_to_contain_text("earlier or the later step")
     expect(keys).to_be_focused()
-    page.keyboard.press("Escape")
+
+
+def test_a_chart_is_saved_as_a_file(new_page: NewPage, finished_job: str, client: Client) -> None:
+    page = new_page()
+    open_charts(page, finished_job, "stage=sft&x=elapsed&y=symlog&clip=1")
     with page.expect_download() as download:
-        choose("Loss", "Save as CSV")
+        choose(page, "Loss", "Save as CSV")
     (series,) = client.get_job_metrics(finished_job, stage="sft", names=["loss"])["series"]
     head, *rows = download.value.path().read_text().splitlines()
     assert head == "step,loss,eval/loss"
@@ -230,5 +246,5 @@ def test_a_user_arranges_and_saves_charts(new_page: NewPage, finished_job: str, 
     assert [float(losses[step]) for step in series["steps"]] == pytest.approx(series["values"])
     for kind, start in (("PNG", b"\x89PNG"), ("SVG", b"<svg")):
         with page.expect_download() as download:
-            choose("Loss", f"Save as {kind}")
+            choose(page, "Loss", f"Save as {kind}")
         assert download.value.path().read_bytes().startswith(start)

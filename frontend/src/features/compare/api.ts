@@ -1,10 +1,10 @@
-import { queryOptions } from "@tanstack/react-query";
+import { queryOptions, useQuery } from "@tanstack/react-query";
 import { type Series, toSeries } from "@/charts/series";
-import { jobsKey } from "@/features/jobs/api";
+import { jobBatchQuery, jobsKey } from "@/features/jobs/api";
 import { answer, api } from "@/lib/api/client";
-import type { MetricInfo } from "@/lib/api/types";
+import type { Job, MetricInfo } from "@/lib/api/types";
 import { EVALUATION_METRICS } from "@/lib/evaluations";
-import type { Stage } from "@/lib/states";
+import { hasEnded, type Stage } from "@/lib/states";
 
 type Metric = Pick<MetricInfo, "stage" | "name" | "label" | "unit" | "chart">;
 
@@ -46,3 +46,27 @@ export const evaluationQuery = (id: string) =>
     },
     staleTime: Infinity,
   });
+
+/** While a run goes on. */
+const POLL_MS = 10_000;
+
+const NONE: readonly Job[] = [];
+
+/**
+ * The compared runs that exist, in the order of the ids, in one request. While a run is added or removed, the others stay.
+ * `missing`: the ids of which there is no run.
+ */
+export function useComparedRuns(ids: readonly string[]) {
+  const { data, error, isPending, refetch } = useQuery({
+    ...jobBatchQuery(ids),
+    placeholderData: (before) => before && { ...before, jobs: before.jobs.filter(({ id }) => ids.includes(id)) },
+    refetchInterval: ({ state }) => (state.data?.jobs.every(({ status }) => hasEnded(status)) ? false : POLL_MS),
+  });
+  return {
+    jobs: data?.jobs ?? NONE,
+    missing: ids.filter((id) => data?.missing.includes(id)),
+    error,
+    isPending,
+    retry: () => void refetch(),
+  };
+}

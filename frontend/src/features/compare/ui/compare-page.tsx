@@ -8,7 +8,7 @@ import { PageHeader } from "@/components/page-header";
 import { Skeleton, StatusBadge } from "@/components/status";
 import { NameValues } from "@/components/text";
 import { useComparison } from "@/features/compare/model/differences";
-import { useComparedRuns } from "@/features/compare/model/runs";
+import { useComparedRuns } from "@/features/compare/api";
 import { Comparison } from "@/features/compare/ui/comparison";
 import { comparedRuns, paths, useAddress } from "@/lib/address";
 import type { Job } from "@/lib/api/types";
