@@ -1,7 +1,7 @@
 """Detects the format of a file by its first records."""
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -10,8 +10,9 @@ from data.columns import Column, columns_of
 from data.errors import RowError
 from data.files import encodings
 from data.files.opened import Opened, opened
-from data.files.records import Record, shown
+from data.files.records import Record, compact, shown
 from data.files.streams import Limits
+from data.findings import unusable
 from data.formats import FORMATS, SPELT
 from data.formats.base import Format
 from data.formats.guess import guess
@@ -57,6 +58,10 @@ class Detection:
     """A mapping that the column names suggest; None where a format is certain or no name is known."""
     named_encoding: str | None = None
     """The encoding that the file was read with because the user named it."""
+    sample: list[dict[str, Any]] = field(default_factory=list)
+    """The examined records that can be read."""
+    names: list[str] | None = None
+    """The columns, if the file names them before its records."""
 
 
 def detect(
@@ -68,11 +73,13 @@ def detect(
 ) -> Detection:
     """The detection of a file. `encoding` is the text encoding; None detects it.
 
-    Raises UnusableFile for a file without records, and InvalidOption for an unknown encoding.
+    Raises UnusableFile for a file without records or in another encoding than UTF-8, and InvalidOption for an unknown encoding.
     """
     encoding = encodings.checked(encoding)
     with opened(open_, filename, limits, scratch=scratch, encoding=encoding) as found:
         sample = first_records(found, None, RECORDS)
+    if encoding is None:
+        _refuse_other_encoding(sample, found)
     good = [value for _, value, _ in sample if not isinstance(value, RowError)]
     problems = [{"line": line, "detail": bad.detail} for line, bad, _ in sample if isinstance(bad, RowError)]
     columns, candidates = columns_of(good, found.names), _candidates(good)
@@ -89,7 +96,28 @@ def detect(
         problems[:20],
         None if stands_out(candidates) else guess(columns),
         encoding,
+        good,
+        found.names,
     )
+
+
+def without(detection: Detection, ignored: Sequence[str]) -> Detection:
+    """The detection of the same records without these columns, which may be paths with dots."""
+    if not ignored:
+        return detection
+    sample = [_without(record, ignored) for record in detection.sample]
+    columns, candidates = (
+        columns_of(sample, [one for one in detection.names or [] if one not in ignored]),
+        _candidates(sample),
+    )
+    sure = stands_out(candidates)
+    suggested = None if sure else guess(columns)
+    return replace(detection, columns=columns, candidates=candidates, sure=sure, suggested=suggested, sample=sample)
+
+
+def _without(record: dict[str, Any], ignored: Sequence[str]) -> dict[str, Any]:
+    """The record without these columns. Columns inside objects stay, because readers receive objects as a whole."""
+    return {name: value for name, value in record.items() if name not in ignored}
 
 
 def first_records(found: Opened, columns: Callable[[str], bool] | None, count: int) -> list[Record]:
@@ -102,6 +130,22 @@ def first_records(found: Opened, columns: Callable[[str], bool] | None, count: i
         if size > _BYTES:
             break
     return sample
+
+
+def _refuse_other_encoding(sample: list[Record], found: Opened) -> None:
+    """Raise UnusableFile if no record has a character of UTF-8 beyond ASCII, a record is not UTF-8, and an encoding is likely.
+
+    A file that has both is UTF-8 with damaged records, which an import reports one by one.
+    """
+    bad = [record for record in sample if isinstance(record[1], RowError) and record[1].code == "not_utf8"]
+    good = (value for _, value, _ in sample if not isinstance(value, RowError))
+    if not bad or found.hint is None or not all(compact(value).isascii() for value in good):
+        return
+    line, _, raw = bad[0]
+    if names := found.hint.names(raw):
+        guess = f"it looks like {' or '.join(names)}: set encoding to the right one"
+        detail = f"The file is not UTF-8, first in line {line}; {guess}. If single lines are damaged, set it to utf-8."
+        raise unusable("not_utf8", detail, line, encodings=names)
 
 
 def _separated(found: Opened) -> list[str]:

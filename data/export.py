@@ -1,19 +1,28 @@
-"""Exports of stored rows: JSON Lines for TRL and OpenAI, Parquet, or the rows unchanged."""
+"""Exports of stored rows: files for other trainers, Parquet, or the rows unchanged."""
 
-import itertools
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import orjson
 
+from data import export_layouts as layouts
 from data.errors import InvalidOption
-from data.schema import NOTES, THUMBS, DatasetKind
-from data.stored_rows import Row, messages, shape_of
+from data.schema import NOTES, DatasetKind
+from data.stored_rows import Row, Shape, shape_of
 
 _CHUNK = 256 * 1024
-_NO_OPENAI = {DatasetKind.PRETRAINING: "plain texts", DatasetKind.THUMBS: "a verdict on one answer"}
+_KINDS = {
+    DatasetKind.PREFERENCES: "preferences",
+    DatasetKind.THUMBS: "a verdict on one answer",
+    DatasetKind.SFT: "demonstrations",
+    DatasetKind.PROMPTS: "prompts alone",
+    DatasetKind.PRETRAINING: "plain texts",
+}
+LEFT_OUT = ("ties", "unlabelled", "turns", "conversations")
+"""Properties that leave a whole row out of a file. The others change a row or drop a part of it."""
 
 
 class ExportFormat(StrEnum):
@@ -23,6 +32,12 @@ class ExportFormat(StrEnum):
     """TRL's JSON Lines: explicit prompts. Rankings become their pairs; ties and unlabelled pairs are left out."""
     OPENAI = "openai"
     """OpenAI's JSON Lines of preferences or conversations. Notes and the rows that TRL's format leaves out are left out."""
+    OPENRLHF = "openrlhf"
+    """OpenRLHF's JSON Lines: prompt, chosen and rejected; input and output; or input, label and datasource."""
+    VERL = "verl"
+    """verl's Parquet: prompts with their reward model, messages, or prompt, chosen and rejected as texts."""
+    LLAMA_FACTORY = "llama_factory"
+    """LLaMA-Factory's JSON Lines: sharegpt conversations, or alpaca instructions for prompts."""
     PARQUET = "parquet"
     """The platform's own rows, in Parquet."""
     ROWS = "rows"
@@ -35,89 +50,99 @@ class Export:
 
     media_type: str
     suffix: str
-    left_out: int
-    """Number of rows that the format cannot represent."""
     body: Iterator[bytes]
+    not_carried: Counter[str] = field(default_factory=Counter)
+    """Number of rows with each property that the format cannot hold. Rows with `ties`, `unlabelled`, `turns` and
+    `conversations` are left out. `rankings` become their pairs, `later_turns` are cut off, a note or `answer` is dropped."""
+
+    @property
+    def left_out(self) -> int:
+        """Number of rows that the format cannot represent."""
+        return sum(self.not_carried[name] for name in LEFT_OUT)
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """The layout of a trainer's file."""
+
+    title: str
+    rows: Callable[[Row, Shape], Iterator[Row]]
+    kinds: frozenset[DatasetKind] = frozenset(DatasetKind)
+    carries: frozenset[str] = frozenset()
+    """The notes that the file keeps, and `answer`."""
+    loses: Callable[[Row], str | None] | None = None
+    """The property of a row that the layout cannot hold, besides ties, rankings and notes."""
+    parquet: bool = False
+
+
+_P, _S, _Q, _T = DatasetKind.PREFERENCES, DatasetKind.SFT, DatasetKind.PROMPTS, DatasetKind.PRETRAINING
+_LAYOUTS = {
+    ExportFormat.TRL: _Layout("TRL", layouts.trl, carries=frozenset({*NOTES, "answer"})),
+    ExportFormat.OPENAI: _Layout("OpenAI", layouts.openai, frozenset({_P, _S, _Q}), frozenset({"answer"})),
+    ExportFormat.OPENRLHF: _Layout(
+        "OpenRLHF", layouts.openrlhf, frozenset({_P, _S, _Q, _T}), frozenset({"answer"}), layouts.openrlhf_loses
+    ),
+    ExportFormat.VERL: _Layout(
+        "verl", layouts.verl, frozenset({_P, _S, _Q}), frozenset({"answer"}), layouts.verl_loses, parquet=True
+    ),
+    ExportFormat.LLAMA_FACTORY: _Layout("LLaMA-Factory", layouts.llama_factory, loses=layouts.llama_factory_loses),
+}
+_MORE_NOTES = {
+    (ExportFormat.OPENRLHF, _P): {"margin"},
+    (ExportFormat.OPENRLHF, _Q): {"source"},
+    (ExportFormat.VERL, _Q): {"source"},
+}
+"""Notes that a layout keeps for one kind only."""
 
 
 def export(open_rows: Callable[[], BinaryIO], kind: DatasetKind, format: ExportFormat) -> Export:
     """The exported rows, in pieces. Raises InvalidOption for a kind that the format cannot represent."""
     if format is ExportFormat.ROWS:
-        return Export("application/jsonl", ".jsonl", 0, _chunks(open_rows))
-    if format is ExportFormat.OPENAI and (what := _NO_OPENAI.get(kind)) is not None:
-        detail = f"OpenAI's formats have no place for {what}; take rows, trl or parquet"
-        raise InvalidOption(f"{detail}.", param="format", errors=[{"pointer": "?format", "detail": detail}])
-    shape = shape_of(open_rows)
+        return Export("application/jsonl", ".jsonl", _chunks(open_rows))
     if format is ExportFormat.PARQUET:
         from data.export_parquet import parquet  # slow to import
 
-        return Export("application/vnd.apache.parquet", ".parquet", 0, parquet(open_rows, shape))
-    say = _openai if format is ExportFormat.OPENAI else _trl
-    body = _jsonl(open_rows, lambda row: say(row, shape.conversational))
-    left_out = shape.left_out if kind is DatasetKind.PREFERENCES else 0
-    return Export("application/jsonl", ".jsonl", left_out, body)
+        return Export("application/vnd.apache.parquet", ".parquet", parquet(open_rows, shape_of(open_rows)))
+    layout = _LAYOUTS[format]
+    if kind not in layout.kinds:
+        others = [name.value for name, one in _LAYOUTS.items() if kind in one.kinds]
+        detail = f"{layout.title} has no place for {_KINDS[kind]}; take {', '.join(['rows', *others])} or parquet"
+        raise InvalidOption(f"{detail}.", param="format", errors=[{"pointer": "?format", "detail": detail}])
+    shape = shape_of(open_rows)
+    lost = _not_carried(open_rows, shape, layout, layout.carries | _MORE_NOTES.get((format, kind), set()))
+    rows = _laid_out(open_rows, shape, layout)
+    if layout.parquet:
+        from data.export_parquet import of_rows  # slow to import
+
+        return Export("application/vnd.apache.parquet", ".parquet", of_rows(rows, layouts.verl_columns(kind)), lost)
+    return Export("application/jsonl", ".jsonl", _jsonl(rows), lost)
 
 
-def pairs(row: Row) -> Iterator[tuple[str, str]]:
-    """The preferred and the other answer of a pair, or of each pair of a ranking with a better answer."""
-    if "completions" in row:
-        ranked = list(zip(row["ranks"] or [], row["completions"], strict=False))
-        for (rank, text), (other_rank, other) in itertools.combinations(ranked, 2):
-            if rank != other_rank:
-                yield (text, other) if rank < other_rank else (other, text)
-    elif row["label"] in ("a", "b"):
-        yield (row["a"], row["b"]) if row["label"] == "a" else (row["b"], row["a"])
+def _not_carried(
+    open_rows: Callable[[], BinaryIO], shape: Shape, layout: _Layout, carries: frozenset[str]
+) -> Counter[str]:
+    lost = Counter({name: count for name, count in shape.counts.items() if name not in carries})
+    if layout.loses is not None:
+        with open_rows() as file:
+            lost.update(name for line in file if (name := layout.loses(orjson.loads(line))) is not None)
+    return lost
 
 
-def _trl(row: Row, conversational: bool) -> Iterator[Row]:
-    """Messages in every row if any row has messages, because a column has one type."""
-    notes = {name: row[name] for name in NOTES if name in row}
-    if "prompt" not in row:  # whole conversations and texts are the same there
-        yield row
-        return
-    prompt: Any = messages(row["prompt"]) if conversational else row["prompt"]
-
-    def message(text: str) -> Any:
-        return [{"role": "assistant", "content": text}] if conversational else text
-
-    if "a" in row or "completions" in row:
-        for chosen, rejected in pairs(row):
-            yield {"prompt": prompt, "chosen": message(chosen), "rejected": message(rejected)} | notes
-    elif "completion" in row:
-        label = {"label": row["thumb"] == THUMBS[0]} if "thumb" in row else {}
-        yield {"prompt": prompt, "completion": message(row["completion"])} | label | notes
-    else:
-        yield row | {"prompt": prompt}
-
-
-def _openai(row: Row, _: bool) -> Iterator[Row]:
-    if "messages" in row:
-        yield {"messages": row["messages"]}
-        return
-    prompt = messages(row["prompt"])
-    if "a" in row or "completions" in row:
-        for chosen, rejected in pairs(row):
-            sides = ([{"role": "assistant", "content": text}] for text in (chosen, rejected))
-            yield {
-                "input": {"messages": prompt, "tools": [], "parallel_tool_calls": True},
-                "preferred_output": next(sides),
-                "non_preferred_output": next(sides),
-            }
-    elif "completion" in row:
-        yield {"messages": [*prompt, {"role": "assistant", "content": row["completion"]}]}
-    else:
-        yield {"messages": prompt} | ({"answer": row["answer"]} if "answer" in row else {})
-
-
-def _jsonl(open_rows: Callable[[], BinaryIO], say: Callable[[Row], Iterator[Row]]) -> Iterator[bytes]:
-    buffer = bytearray()
+def _laid_out(open_rows: Callable[[], BinaryIO], shape: Shape, layout: _Layout) -> Iterator[Row]:
     with open_rows() as file:
         for line in file:
-            for row in say(orjson.loads(line)):
-                buffer += orjson.dumps(row) + b"\n"
-            if len(buffer) > _CHUNK:
-                yield bytes(buffer)
-                buffer.clear()
+            row = orjson.loads(line)
+            if layout.loses is None or layout.loses(row) not in LEFT_OUT:
+                yield from layout.rows(row, shape)
+
+
+def _jsonl(rows: Iterable[Row]) -> Iterator[bytes]:
+    buffer = bytearray()
+    for row in rows:
+        buffer += orjson.dumps(row) + b"\n"
+        if len(buffer) > _CHUNK:
+            yield bytes(buffer)
+            buffer.clear()
     yield bytes(buffer)
 
 

@@ -1,7 +1,7 @@
 """Writes stored rows as Parquet. Every column has one type, so values of other types are converted to it."""
 
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, BinaryIO
 
 import orjson
@@ -30,13 +30,36 @@ def parquet(open_rows: Callable[[], BinaryIO], shape: Shape) -> Iterator[bytes]:
     if "answer" in shape.columns:
         types["answer"] = _answer_type(open_rows)
     schema = arrow.schema([(name, types.get(name, arrow.string())) for name in _ORDER if name in shape.columns])
+    yield from _written(_stored(open_rows), schema)
+
+
+def of_rows(rows: Iterable[Row], columns: Mapping[str, Any]) -> Iterator[bytes]:
+    """A file of these rows, in pieces of one row group. A column is "text", "messages", or a dict of the fields of an object."""
+    schema = arrow.schema([(name, _type(column)) for name, column in columns.items()])
+    yield from _written(((row, len(orjson.dumps(row))) for row in rows), schema)
+
+
+def _type(column: Any) -> Any:
+    if isinstance(column, dict):
+        return arrow.struct([(name, _type(field)) for name, field in column.items()])
+    return _MESSAGES if column == "messages" else arrow.string()
+
+
+def _written(rows: Iterable[tuple[Row, int]], schema: Any) -> Iterator[bytes]:
     outbox = _Outbox()
     with parquet_files.ParquetWriter(outbox, schema, compression="zstd") as writer:
-        for group in _groups(open_rows):
+        for group in _groups(rows):
             columns = [arrow.array([_cell(row, field) for row in group], field.type) for field in schema]
             writer.write_batch(arrow.record_batch(columns, schema=schema))
             yield outbox.take()
     yield outbox.take()
+
+
+def _stored(open_rows: Callable[[], BinaryIO]) -> Iterator[tuple[Row, int]]:
+    """Each stored row with its size in bytes."""
+    with open_rows() as file:
+        for line in file:
+            yield orjson.loads(line), len(line)
 
 
 def _cell(row: Row, field: Any) -> Any:
@@ -48,16 +71,15 @@ def _cell(row: Row, field: Any) -> Any:
     return value
 
 
-def _groups(open_rows: Callable[[], BinaryIO]) -> Iterator[list[Row]]:
+def _groups(rows: Iterable[tuple[Row, int]]) -> Iterator[list[Row]]:
     group: list[Row] = []
-    size = 0
-    with open_rows() as file:
-        for line in file:
-            group.append(orjson.loads(line))
-            size += len(line)
-            if size > _GROUP_BYTES:
-                yield group
-                group, size = [], 0
+    total = 0
+    for row, size in rows:
+        group.append(row)
+        total += size
+        if total > _GROUP_BYTES:
+            yield group
+            group, total = [], 0
     if group:
         yield group
 

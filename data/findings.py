@@ -55,7 +55,10 @@ CODES: dict[str, tuple[Severity, str]] = {
     "not_usable": (BLOCKING, "Records that cannot be used"),
     "scores_disagree": (WARNING, "The chosen answer has the lower score"),
     "rated_twice": (WARNING, "Answers with the same rating twice"),
-    "verdicts_ignored": (WARNING, "Columns that may hold verdicts or answers were not used"),
+    "verdicts_ignored": (WARNING, "Columns that may hold verdicts, answers or parts of a prompt were not used"),
+    "system_ignored": (WARNING, "System messages that differ from those of the conversations"),
+    "ignored_missing": (WARNING, "Columns to ignore that the file does not have"),
+    "missing_words": (WARNING, "Cells with a word for a missing value, such as NaN, were read as empty"),
     "weights_ignored": (WARNING, "Answers that were marked as nothing to learn are learnt"),
     "tools_dropped": (WARNING, "Definitions of tools were left out"),
     "reasoning_dropped": (WARNING, "Reasoning beside the answers was left out"),
@@ -66,6 +69,7 @@ CODES: dict[str, tuple[Severity, str]] = {
     "columns_ignored": (INFO, "Columns that were not used"),
     "numbers_as_text": (INFO, "Numbers that were written as text"),
     "not_imitated": (INFO, "Answers that are marked as bad, which SFT leaves out"),
+    "not_compared": (INFO, "Records without two answers that are compared"),
     "unlabelled": (INFO, "Pairs that have not been compared yet"),
     "read_as": (INFO, "How the file was read"),
 }
@@ -138,15 +142,15 @@ class _Seen:
         self.samples: list[FindingSample] = []
         self.wordings: Counter[str] = Counter()
 
-    def add(self, line: int, wording: str, text: str) -> None:
-        self.count += 1
+    def add(self, line: int, wording: str, text: str, count: int) -> None:
+        self.count += count
         if len(self.lines) < LISTED and line not in self.lines:
             self.lines.append(line)
         if len(self.samples) < SAMPLES:
             self.samples.append(FindingSample(line=line, row=None, text=text[:SAMPLE_CHARACTERS]))
         wording = wording[:_LONGEST]
         if wording in self.wordings or len(self.wordings) < _WORDINGS:
-            self.wordings[wording] += 1
+            self.wordings[wording] += count
 
     def detail(self) -> str:
         if len(self.wordings) == 1 and self.count == self.wordings.total():
@@ -174,11 +178,15 @@ class Findings:
             self.errors.append(storable({name: value for name, value in error.items() if value is not None}))
         self.note(bad.code, line, bad.sentence(), text)
 
-    def note(self, code: str, line: int, detail: str, text: str = "") -> None:
-        """Note a property of a record that was used. The severity is that of the code."""
+    def note(self, code: str, line: int, detail: str, text: str = "", count: int = 1) -> None:
+        """Note a property of `count` records that were used, the first of them in `line`. The severity is that of the code."""
         if code not in self._seen:
             self._seen[code] = _Seen()
-        self._seen[code].add(line, detail, text)
+        self._seen[code].add(line, detail, text, count)
+
+    def codes(self) -> frozenset[str]:
+        """The codes that were noted."""
+        return frozenset(self._seen)
 
     def as_json(self, records: int) -> list[dict[str, Any]]:
         """All findings as JSON, ordered by severity and count. `records` is the total that `share` refers to."""

@@ -1,22 +1,27 @@
 """The plan for reading one file. The user's options and the detection decide it once, and it is stored with the dataset."""
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any, Self
 
-from data.detect import AS_WELL, LIKELY, Candidate, Detection, ordered, stands_out
+from data.detect import AS_WELL, LIKELY, Candidate, Detection, ordered, stands_out, without
 from data.errors import InvalidOption, UnclearFormat
 from data.findings import unusable
 from data.formats import FORMATS, SPELT, custom
 from data.formats.base import Format, Source
 from data.formats.guess import guess
+from data.leftovers import examine
+from data.questions import NAMED_FORMAT, NAMED_KIND, NAMED_NOTHING, Question, of_messages, questions
 from data.schema import DatasetKind
-from data.spelling import Names
+from data.spelling import Names, plain
 
 _LISTED = 5
 _POSSIBLE = 0.1
 """Least score of a format when the user named the kind."""
+
+_LEFT_OUT_IF_EMPTY = frozenset({"encoding", "ignore", "named", "lost", "examined"})
+_MOST_EXAMINED = 200
 
 
 @dataclass(frozen=True)
@@ -31,6 +36,14 @@ class Plan:
     """The mapping of the format `custom`."""
     encoding: str | None = None
     """The text encoding that the user named; None: it is detected."""
+    ignore: list[str] = field(default_factory=list)
+    """Columns that the user left out, by their paths."""
+    named: bool = False
+    """Whether the user named the format, kind or mapping. Columns that may contradict it are then a warning, no question."""
+    lost: list[str] = field(default_factory=list)
+    """Columns of the first records that look meaningful and are not used."""
+    examined: list[str] = field(default_factory=list)
+    """Columns that the first records fill. Only others are examined during the import."""
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Self:
@@ -39,7 +52,7 @@ class Plan:
 
     def as_json(self) -> dict[str, Any]:
         """The plan as it is stored."""
-        return {name: value for name, value in asdict(self).items() if name != "encoding" or value is not None}
+        return {name: value for name, value in asdict(self).items() if name not in _LEFT_OUT_IF_EMPTY or value}
 
     @property
     def reads_as(self) -> Format:
@@ -64,8 +77,8 @@ class Plan:
         """The columns that the rows depend on. Readers get no others, from any container."""
         if self.format == custom.FORMAT.id:
             mapped = custom.columns(self.mapping or {})
-            return Names(mapped, None, {name.lower(): name for name in mapped})
-        return Names(self.reads_as.columns(DatasetKind(self.kind)), self.reads_as.pattern, SPELT)
+            return Names(mapped, None, {plain(name): name for name in mapped}, self.ignore)
+        return Names(self.reads_as.columns(DatasetKind(self.kind)), self.reads_as.pattern, SPELT, self.ignore)
 
 
 def make_plan(
@@ -73,14 +86,31 @@ def make_plan(
     format: str | None = None,
     kind: str | None = None,
     mapping: Mapping[str, Any] | None = None,
+    ignore: Collection[str] = (),
 ) -> Plan:
     """The plan from the user's options, and from the detection for options that were left out.
 
-    Raises UnclearFormat if both leave the format open, InvalidOption for a format that does not exist or does not
-    give this kind, UnusableMapping, and UnusableFile for a file without records.
+    `ignore`: columns that are not used and not asked about. Raises UnclearFormat if both leave the format or the meaning
+    of a column open, UnusableMapping, and UnusableFile for a file without records. Raises InvalidOption for a format that
+    does not exist or does not give this kind.
     """
     if detection.records == 0:
         raise unusable("no_rows", _without_rows(detection))
+    ignore = _checked_columns(ignore)
+    detection = without(detection, ignore)
+    plan = _planned(detection, format, kind, mapping)
+    named = NAMED_FORMAT if format or mapping else NAMED_KIND if kind else NAMED_NOTHING
+    plan = replace(plan, ignore=ignore, named=named is not NAMED_NOTHING)
+    sample = examine(detection.sample, plan.reads_as, DatasetKind(plan.kind), plan.mapping, plan.columns)
+    found = questions(sample, plan.reads_as, DatasetKind(plan.kind), plan.columns, plan.ignore)
+    if asked := [question for question in found.asked if not question.is_settled(named)]:
+        raise _asking(detection, asked)
+    examined = sorted({column.path[0] for column in sample.columns})[:_MOST_EXAMINED]
+    return replace(plan, lost=[*found.noted, *(question.column for question in found.asked)], examined=examined)
+
+
+def _planned(detection: Detection, format: str | None, kind: str | None, mapping: Mapping[str, Any] | None) -> Plan:
+    """The plan without a look at the columns that it does not use."""
     if format is None and mapping is not None:
         format = custom.FORMAT.id
     if format is None:
@@ -101,6 +131,27 @@ def make_plan(
         _kind(known, chosen),
         encoding=detection.named_encoding,
     )
+
+
+def _checked_columns(ignore: Collection[str]) -> list[str]:
+    if isinstance(ignore, str) or not all(isinstance(name, str) and name for name in ignore):
+        raise _invalid("ignore", "must list names of columns")
+    return sorted(set(ignore))
+
+
+def _asking(detection: Detection, asked: list[Question]) -> UnclearFormat:
+    """The error that asks about columns."""
+    more = f" {len(asked) - 1} more." if len(asked) > 1 else ""
+    shown = [_shown(one) for one in detection.candidates[:_LISTED]]
+    errors = [{"pointer": f"/{one.column.replace('.', '/')}", "detail": one.detail} for one in asked]
+    found = [one.as_json() for one in asked]
+    return UnclearFormat(
+        f"{asked[0].detail}{more}", param="format", candidates=shown, suggested=None, errors=errors, questions=found
+    )
+
+
+def _shown(candidate: Candidate) -> dict[str, Any]:
+    return {"format": candidate.format, "kind": candidate.kind, "score": candidate.score, "why": candidate.why}
 
 
 def _detected(detection: Detection, kind: str | None) -> tuple[str, str] | None:
@@ -125,7 +176,7 @@ def _own(kind: str | None) -> str:
 
 
 def _unclear(detection: Detection, candidates: list[Candidate]) -> UnclearFormat:
-    shown = [{"format": one.format, "kind": one.kind, "score": one.score, "why": one.why} for one in candidates]
+    shown = [_shown(one) for one in candidates]
     suggested = guess(detection.columns)
     names = ", ".join(column.name for column in detection.columns[:12]) or "none"
     if shown and candidates[0].score >= LIKELY:
@@ -133,7 +184,8 @@ def _unclear(detection: Detection, candidates: list[Candidate]) -> UnclearFormat
         detail = f"The records could be {' or '.join(map(_named, likely))}: say which."
     elif detection.columns:
         ways = "Map them to fields, with the format custom" + (" (a mapping is suggested)" if suggested else "")
-        detail = f"No known format fits these columns: {names}. {ways}, or name a format."
+        cure = of_messages(detection.sample)
+        detail = f"No known format fits these columns: {names}. {cure or f'{ways}, or name a format.'}"
     else:
         detail = f"Line {detection.problems[0]['line']}: {detection.problems[0]['detail']}."
     return UnclearFormat(

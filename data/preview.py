@@ -1,7 +1,7 @@
 """The first rows of a file before it is imported, and the rows of each format's example."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
@@ -39,6 +39,8 @@ class Preview:
     plan: Plan | None
     """The plan that gave the rows. None: the format is unclear, and `rows` is empty."""
     rows: list[PreviewRow]
+    questions: list[dict[str, Any]] = field(default_factory=list)
+    """Columns that look meaningful and are not used. Without an answer the file is not imported."""
 
 
 def preview_rows(
@@ -52,12 +54,14 @@ def preview_rows(
     """The first rows as they would be stored. Formats that group answers give the rows of the first records alone."""
     with opened(open_, filename, limits, scratch=scratch, encoding=plan.encoding) as found:
         sample = first_records(found, plan.columns.passes, RECORDS if plan.grouped else rows)
-    raw = {record[0]: shown(record, _RAW) for record in sample}
+    raw: dict[int, str] = {}
+    for record in sample:  # a line may hold several
+        raw[record[0]] = f"{raw.get(record[0], '')}{shown(record, _RAW)}"[:_RAW]
     made = records_to_rows(iter(sample), plan, Findings(), scratch)
     return [_preview_row(unit, raw) for unit in islice(made, rows)]
 
 
-def preview_file(
+def preview_file(  # noqa: PLR0913  # one for each option
     open_: Callable[[], BinaryIO],
     filename: str,
     limits: Limits,
@@ -66,14 +70,15 @@ def preview_file(
     kind: str | None = None,
     mapping: Mapping[str, Any] | None = None,
     encoding: str | None = None,
+    ignore: Collection[str] = (),
     scratch: Path | None = None,
 ) -> Preview:
-    """Detection, plan and first rows. Raises UnusableFile, UnusableMapping and InvalidOption."""
+    """Detection, plan and first rows, or questions. Raises UnusableFile, UnusableMapping and InvalidOption."""
     detection = detect(open_, filename, limits, scratch, encoding)
     try:
-        plan = make_plan(detection, format=format, kind=kind, mapping=mapping)
-    except UnclearFormat:
-        return Preview(detection, None, [])
+        plan = make_plan(detection, format=format, kind=kind, mapping=mapping, ignore=ignore)
+    except UnclearFormat as unclear:
+        return Preview(detection, None, [], unclear.extras.get("questions", []))
     return Preview(detection, plan, preview_rows(open_, filename, plan, limits, scratch=scratch))
 
 

@@ -1,16 +1,14 @@
 """Converts records to rows: the format reads a record, and the schema makes its rows canonical. A record that cannot be used becomes an error."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 from data.errors import RowError
 from data.files.records import Record, compact, shown
 from data.findings import SAMPLE_CHARACTERS, Findings
-from data.formats import chat, custom
-from data.formats.base import Rated, Reading, Row, Source
+from data.formats.base import Rated, Reading, Source
+from data.formats.read import read
 from data.formats.values import named
 from data.grouping import RatedAnswer, RowResult, ranking_units, spooled
 from data.plan import Plan
@@ -27,7 +25,7 @@ def records_to_rows(
     If the answers to one prompt are in several records, their ranking has the line of the first answer.
     """
     known = plan.reads_as
-    reading = Reading(DatasetKind(plan.kind), findings, plan.mapping or {})
+    reading = Reading(DatasetKind(plan.kind), findings, plan.mapping or {}, named=plan.named)
     if not plan.grouped:
         for record in records:
             yield from _record_rows(record, plan, reading)
@@ -41,13 +39,17 @@ def records_to_rows(
 
 
 def _record_rows(record: Record, plan: Plan, reading: Reading) -> Iterator[RowResult]:
-    line, value, _ = record
+    known, (line, value, _) = plan.reads_as, record
     if isinstance(value, RowError):
         yield RowResult(line, value, _sample(record, value))
         return
     reading.line = line
     try:
-        rows = [canonical(reading.kind, row) for row in _read(value, plan, reading) if not isinstance(row, Rated)]
+        rows = [
+            canonical(reading.kind, row)
+            for row in read(value, known, plan.columns, reading)
+            if not isinstance(row, Rated)
+        ]
     except RowError as bad:
         bad = _renamed(bad, value, plan.names_in(value))
         yield RowResult(line, bad, _sample(record, bad))
@@ -57,40 +59,19 @@ def _record_rows(record: Record, plan: Plan, reading: Reading) -> Iterator[RowRe
 
 
 def _answers(records: Iterator[Record], plan: Plan, reading: Reading) -> Iterator[RatedAnswer | RowResult]:
+    known = plan.reads_as
     for record in records:
         line, value, _ = record
         reading.line = line
         try:
             if isinstance(value, RowError):
                 raise value
-            for rated in _read(value, plan, reading):
+            for rated in read(value, known, plan.columns, reading):
                 assert isinstance(rated, Rated)
                 yield _checked(line, rated)
         except RowError as bad:
             bad = bad if isinstance(value, RowError) else _renamed(bad, value, plan.names_in(value))
             yield RowResult(line, bad, _sample(record, bad))
-
-
-def _read(value: Source, plan: Plan, reading: Reading) -> Iterable[Row | Rated]:
-    """The rows of a record. The reader receives the columns that the plan declares, and no others.
-
-    The system message of the record is put before its prompt. Under a mapping, the mapping names the column of the
-    system message.
-    """
-    record, known = plan.columns.select(value), plan.reads_as
-    if reading.kind is not DatasetKind.PROMPTS:
-        chat.note_reasoning(record, reading)
-    if known is custom.FORMAT:
-        return known.rows(record, reading)
-    record = chat.readable(record)
-    rows, system = known.rows(record, reading), record.get("system")
-    return rows if system is None else [_behind(system, row) for row in rows]
-
-
-def _behind(system: Any, row: Row | Rated) -> Row | Rated:
-    if isinstance(row, Rated):
-        return replace(row, prompt=chat.with_system(system, row.prompt))
-    return row | {name: chat.with_system(system, row[name]) for name in ("prompt", "messages") if row.get(name)}
 
 
 def _checked(line: int, rated: Rated) -> RatedAnswer:

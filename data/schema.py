@@ -24,6 +24,7 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Any
 
+from data.column_meaning import names_verdict
 from data.errors import RowError
 
 Row = dict[str, Any]
@@ -163,9 +164,18 @@ def _only(row: Row, *known: str) -> None:
         detail = f"the field {missing[0]!r} is missing (needed: {', '.join(required)}){found}"
         raise RowError(detail, pointer=f"/{missing[0]}", code="missing_field")
     if unknown:
-        near = difflib.get_close_matches(unknown[0], known, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"known here: {', '.join(known)}"
+        near, advice = difflib.get_close_matches(unknown[0], known, n=1), _advice(unknown[0], known)
+        hint = f"did you mean {near[0]!r}?" if near and not advice else f"known here: {', '.join(known)}{advice}"
         raise RowError(f"unknown field {unknown[0]!r}; {hint}", pointer=f"/{unknown[0]}", code="unknown_field")
+
+
+def _advice(name: str, known: tuple[str, ...]) -> str:
+    """The place of a verdict beside one answer; empty for other fields."""
+    if not names_verdict(name) or "completion" not in known or "thumb" in known or "label" in known:
+        return ""
+    return (
+        ". A verdict on the completion makes a row of the kind thumbs, with `thumb` up or down (`data.thumbs` of a run)"
+    )
 
 
 @lru_cache
@@ -239,9 +249,16 @@ def _notes(row: Row) -> Row:
 def _note(value: Any, name: str) -> Any:
     if name == "margin":
         return _number(value, "/margin", "must be a number")
+    if name != "time" and _is_id(value):
+        return str(int(value))
     if not isinstance(value, str):
         raise RowError("must be text", pointer=f"/{name}", code="wrong_type")
     return _time(value) if name == "time" else value
+
+
+def _is_id(value: Any) -> bool:
+    """Whether the value is a whole number. pandas writes 7.0 for 7 in a column where another row has no number."""
+    return type(value) is int or (type(value) is float and value.is_integer() and abs(value) <= LARGEST)
 
 
 def _time(value: str) -> str:

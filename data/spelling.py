@@ -1,12 +1,13 @@
 """Column names: equal up to case, and misspelt names that differ from a known one by one typing error."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import lru_cache
 from typing import Any
 
 from data.errors import RowError
 
+_BETWEEN = re.compile(r"[\s-]+|(?<=[a-z])(?=[A-Z])")
 _SHORTEST = 5
 """Least length of a name that may be misspelt: `test` is unlikely to mean `text`."""
 
@@ -18,13 +19,20 @@ class Names:
     readers use.
     """
 
-    def __init__(self, fields: frozenset[str], pattern: re.Pattern[str] | None, known: Mapping[str, str]) -> None:
-        self._fields, self._pattern, self._known = fields, pattern, known
+    def __init__(
+        self,
+        fields: frozenset[str],
+        pattern: re.Pattern[str] | None,
+        known: Mapping[str, str],
+        ignored: Collection[str] = (),
+    ) -> None:
+        """`ignored`: columns that the user left out of the rows."""
+        self._fields, self._pattern, self._known, self._ignored = fields, pattern, known, frozenset(ignored)
         self._passed = lru_cache(maxsize=10_000)(self._find)
 
     def declares(self, name: str) -> bool:
         """Whether the rows may depend on a column of this name, whatever its case."""
-        return self._declares(self._spelt(name))
+        return name not in self._ignored and self._declares(self._spelt(name))
 
     def is_respelt(self, name: str) -> bool:
         """Whether the name differs in case from the one that readers use."""
@@ -41,7 +49,7 @@ class Names:
 
     def select(self, record: dict[str, Any]) -> dict[str, Any]:
         """The record as a reader receives it. If two names differ only in case, the exact one is used."""
-        if record.keys() <= self._fields:
+        if record.keys() <= self._fields and self._ignored.isdisjoint(record):
             return record
         found: dict[str, Any] = {}
         for name, value in record.items():
@@ -51,6 +59,8 @@ class Names:
         return found
 
     def _find(self, name: str) -> str | None:
+        if name in self._ignored:
+            return None
         spelt = self._spelt(name)
         return spelt if self._declares(spelt) or near(spelt[:100], self._fields) is not None else None
 
@@ -58,12 +68,18 @@ class Names:
         return spelt in self._fields or (self._pattern is not None and self._pattern.fullmatch(spelt) is not None)
 
     def _spelt(self, name: str) -> str:
-        return name if name in self._fields else self._known.get(name.lower(), name)
+        return name if name in self._fields else self._known.get(plain(name), name)
+
+
+@lru_cache(maxsize=10_000)
+def plain(name: str) -> str:
+    """The name in lower case with `_` between its words: `Response 1` and `response-1` are `response_1`."""
+    return _BETWEEN.sub("_", name.strip()).lower()
 
 
 def respelt(record: dict[str, Any], known: Mapping[str, str]) -> dict[str, Any]:
     """The record with the spelling of `known` for names that differ from it only in case."""
-    spelt = {name: known.get(name.lower(), name) for name in record}
+    spelt = {name: known.get(plain(name), name) for name in record}
     if all(name == other for name, other in spelt.items()):
         return record
     found: dict[str, Any] = {}

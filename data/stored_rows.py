@@ -4,8 +4,9 @@ The pass does not parse: stored JSON has no spaces, and no unescaped quote is in
 searching for it.
 """
 
+from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
 import orjson
@@ -22,8 +23,8 @@ class Shape:
     conversational: bool = False
     """Whether any prompt is a list of messages."""
     columns: frozenset[str] = frozenset()
-    left_out: int = 0
-    """Number of ties and of rows without a verdict."""
+    counts: Counter[str] = field(default_factory=Counter)
+    """Number of `ties`, of `unlabelled` rows, of `rankings` with a better answer, and of the rows that have each note or an answer."""
 
 
 _COLUMNS = (
@@ -43,6 +44,9 @@ _COLUMNS = (
 _KEYS = {name: f'"{name}":'.encode() for name in _COLUMNS}
 
 
+_COUNTED = {name: _KEYS[name] for name in (*NOTES, "answer")}
+
+
 def shape_of(open_rows: Callable[[], BinaryIO]) -> Shape:
     """The shape of the rows, from one pass over the opened file."""
     shape, missing = Shape(), dict(_KEYS)
@@ -51,15 +55,22 @@ def shape_of(open_rows: Callable[[], BinaryIO]) -> Shape:
             shape.conversational = shape.conversational or b'"prompt":[' in line
             for name in [name for name, key in missing.items() if key in line]:
                 del missing[name]
-            shape.left_out += _is_undecided(line)
+            shape.counts.update(name for name, key in _COUNTED.items() if name not in missing and key in line)
+            if (verdict := _verdict(line)) is not None:
+                shape.counts[verdict] += 1
     shape.columns = frozenset(_KEYS.keys() - missing.keys())
     return shape
 
 
-def _is_undecided(line: bytes) -> bool:
-    if b'"label":"tie"' in line or b'"label":null' in line or b'"ranks":null' in line:
-        return True
-    return b'"ranks":[' in line and len(set(orjson.loads(line)["ranks"])) == 1
+def _verdict(line: bytes) -> str | None:
+    """The counted property of the verdict in a row, or None for a pair with a better answer and for any other row."""
+    if b'"label":"tie"' in line:
+        return "ties"
+    if b'"label":null' in line or b'"ranks":null' in line:
+        return "unlabelled"
+    if b'"ranks":[' in line:
+        return "ties" if len(set(orjson.loads(line)["ranks"])) == 1 else "rankings"
+    return None
 
 
 def messages(prompt: Any) -> list[dict[str, str]]:

@@ -2,7 +2,9 @@
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
@@ -27,8 +29,27 @@ _ONE_TEXT = re.compile(
     re.IGNORECASE,
 )
 """Names of columns that hold one prompt or one answer each."""
+_NO_VALUE = frozenset({"NaN", "nan", "NULL", "null", "<NA>", "#N/A", "NaT"})
+"""Words that programs write for a missing value."""
+_NO_ANSWER = _NO_VALUE | {"None", "NA", "N/A"}
+"""The same for a column of one text each. Elsewhere, as in a column of verdicts, these may have a meaning."""
+_LONGEST_WORD = max(map(len, _NO_ANSWER))
 _NOTE = "Lists in its cells are written as Python prints them, and were read as lists."
 _OPENS = frozenset("[{")
+
+
+@dataclass
+class Missing:
+    """The cells of a CSV file that hold a word for a missing value, by column and word."""
+
+    count: Counter[tuple[str, str]] = field(default_factory=Counter)
+    lines: dict[tuple[str, str], int] = field(default_factory=dict)
+    """The line of the first one."""
+
+    def add(self, name: str, word: str, line: int) -> None:
+        """Count a cell."""
+        self.count[name, word] += 1
+        self.lines.setdefault((name, word), line)
 
 
 class Cells:
@@ -41,14 +62,17 @@ class Cells:
       may be JSON. `output` may also hold several answers: its first cell is then a list of two or more texts.
     """
 
-    def __init__(self, names: Iterable[str], notes: list[str]) -> None:
-        """`notes` receives remarks on unusual properties of the file."""
-        self._notes = notes
+    def __init__(self, names: Iterable[str], notes: list[str], missing: Missing) -> None:
+        """`notes` receives remarks on unusual properties of the file, and `missing` the words for a missing value."""
+        self._notes, self._missing = notes, missing
         self._structured = {name: False for name in names if _ONE_TEXT.search(name) and name != "output"}
 
-    def value(self, name: str, cell: str) -> Any:
+    def value(self, name: str, cell: str, line: int) -> Any:
         """The value of a cell. Raises RowError for a conversation in a printed form that cannot be read."""
         if not cell:
+            return None
+        if len(cell) <= _LONGEST_WORD and cell in (_NO_ANSWER if _ONE_TEXT.search(name) else _NO_VALUE):
+            self._missing.add(name, cell, line)
             return None
         opens = cell.startswith(("[", "{", "array(["))
         if name not in self._structured:

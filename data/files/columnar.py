@@ -20,6 +20,10 @@ _BUDGET = 16 * 1024**2
 """Bytes of records that are converted to objects at a time."""
 _BUFFER = 1024**2
 """Bytes of a column that are read in advance."""
+_MEASURED = 64 * 1024**2
+"""Most bytes of stored values of a file that is measured before its first row is converted."""
+_MEASURED_BATCH = 64 * 1024
+"""Records that are measured at a time. Each different text is in memory once."""
 _LEAVES = 20
 """Most nested columns for each allowed column."""
 
@@ -53,7 +57,8 @@ class Columnar:
             detail = f"The file has {max(columns, leaves)} columns; {self._limits.columns} are allowed."
             raise unusable("too_many_columns", detail)
         groups = (described.row_group(index) for index in range(described.num_row_groups))
-        self._bound(sum(group.total_byte_size for group in groups), None)
+        self._stored = sum(group.total_byte_size for group in groups)
+        self._bound(self._stored, None)
 
     def _bound(self, size: int, line: int | None) -> None:
         limits = self._limits
@@ -68,6 +73,8 @@ class Columnar:
         """Rows with their index, from 1. Null becomes None. `wants` returns whether a column is read; None reads all."""
         wanted = [name for name in self.names if wants is None or wants(name)] or self.names[:1]  # none: no rows
         number = count = 0
+        if wants is not None:
+            self._measure(wanted)
         try:
             for batch in self._batches(wanted):
                 count += self._expanded(batch)
@@ -79,6 +86,25 @@ class Columnar:
         except (self._arrow.ArrowException, OSError, ValueError) as error:
             detail = f"The Parquet file is broken behind row {number}: {_first_line(error)}"
             raise unusable("broken_parquet", detail, number + 1) from error
+
+    def _measure(self, columns: list[str]) -> None:
+        """Raise UnusableFile if the columns of a small file expand too far, because their texts are repeated.
+
+        Adding the lengths up is a hundred times as fast as converting the rows. A broken file is left to the conversion.
+        """
+        described = self._file.metadata
+        if self._stored > _MEASURED or any(_differences(described, index) for index in range(described.num_columns)):
+            return
+        count = 0
+        try:
+            for group in range(described.num_row_groups):
+                for batch in self._file.iter_batches(
+                    _MEASURED_BATCH, row_groups=[group], columns=columns, use_threads=False
+                ):
+                    count += self._expanded(batch)
+        except (self._arrow.ArrowException, OSError, ValueError):
+            return
+        self._bound(count, None)
 
     def _batches(self, columns: list[str]) -> Iterator[Any]:
         """Batches of rows. A batch never spans row groups, because nested texts with different dictionaries cannot be joined."""

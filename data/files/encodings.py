@@ -108,23 +108,26 @@ def _first_bad(sample: bytes) -> int | None:
     return None
 
 
+_NO_GUESS = "set encoding to the one that it has"
+
+
 class Hint:
     """The hint after "is not UTF-8". One file has one hint, made from its beginning or its first bad line."""
 
     def __init__(self, head: bytes) -> None:
         self._head = head
-        self._said: str | None = None
+        self._names: list[str] | None = None
+
+    def names(self, line: bytes | None) -> list[str]:
+        """The likely encodings of the file. `line` is its first bad line."""
+        if self._names is None:
+            self._names = likely(self._head) or likely(line or b"")
+        return self._names
 
     def __call__(self, line: bytes | None) -> str:
-        if self._said is None:
-            names = likely(self._head) or likely(line or b"")
-            guess = (
-                f"it looks like {' or '.join(names)}: set encoding to the right one"
-                if names
-                else "set encoding to the one that it has"
-            )
-            self._said = f"; {guess}"
-        return self._said
+        names = self.names(line)
+        guess = f"it looks like {' or '.join(names)}: set encoding to the right one" if names else _NO_GUESS
+        return f"; {guess}"
 
     def added(self, records: Iterator[Record]) -> Iterator[Record]:
         """The records. Errors about UTF-8 have the hint."""

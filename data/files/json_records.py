@@ -34,18 +34,31 @@ def parse_record(line: bytes, limits: Limits, nan: Callable[[], None] | None = N
             or b"\\u0000" in line
         ):
             value = strict_json(_text(line), nan)
+    return checked(value, limits)
+
+
+def checked(value: Any, limits: Limits) -> dict[str, Any]:
+    """The parsed value as a record. Raises RowError if it is no object, or has too many fields or none."""
     row = _object(value)
     if len(row) > limits.columns:
         raise RowError(f"has {len(row)} fields; {limits.columns} are allowed", code="too_many_fields")
     return row
 
 
+_ARRAY = (
+    "; an array is read only if it is a conversation: a list of messages. Write a record with the names of its columns, "
+    "as pandas does with orient='records'"
+)
+
+
 def _object(value: Any) -> dict[str, Any]:
     if isinstance(value, dict):
+        if not value:
+            raise RowError("has no fields", code="missing_field")
         return value
     if isinstance(value, list) and is_conversation(value):
         return {"messages": value}
-    hint = "; an array is read only if it is a conversation: a list of messages" if isinstance(value, list) else ""
+    hint = _ARRAY if isinstance(value, list) else ""
     raise RowError(f"must be a JSON object{hint}", column=1, code="not_an_object")
 
 
@@ -60,6 +73,22 @@ def is_conversation(messages: list[Any]) -> bool:
 
 def is_message(value: Any) -> bool:
     return isinstance(value, dict) and any(role in value and content in value for role, content in _MESSAGES)
+
+
+TOKEN = re.compile(rb'("[^"\\]*+(?:\\.[^"\\]*+)*+")|(")|([\[{])|([\]}])', re.DOTALL)
+"""A string, a quote that begins a string without an end, and brackets."""
+
+
+def object_end(text: bytes) -> int | None:
+    """The offset behind the object or list that the text begins with, or None if it does not end in the text."""
+    depth = 0
+    for token in TOKEN.finditer(text):
+        if token.lastindex == 2:
+            return None
+        depth += {3: 1, 4: -1}.get(token.lastindex or 0, 0)
+        if depth == 0 and token.lastindex == 4:
+            return token.end()
+    return None
 
 
 _SPACED = re.compile(rb'"[ \t\r\n]+:')

@@ -5,11 +5,13 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import IO, BinaryIO
 
 from data.errors import OutOfSpace, disk_full_raises
-from data.files import encodings, sniff, streams, table, values
+from data.files import documents, encodings, sniff, streams, table, values
+from data.files.cells import Missing
 from data.files.columnar import Columnar
 from data.files.records import Record, read_lines
 from data.files.streams import Limits
@@ -30,7 +32,11 @@ class Opened:
     delimiter: str | None = None
     """The delimiter of a CSV file."""
     names: list[str] | None = None
-    """The columns, if the file names them before its records."""
+    """The columns, if the file names them before its records. For a CSV file they are set when its header is read."""
+    missing: Missing = field(default_factory=Missing)
+    """The words for a missing value in a CSV file, once its records are read."""
+    hint: encodings.Hint | None = None
+    """Names the likely encodings of a text that is not UTF-8."""
     records: Callable[[Callable[[str], bool] | None], Iterator[Record]] = lambda _: iter(())
     """Every record. The argument selects columns (None: all); it is a hint, and other columns may be included."""
 
@@ -105,7 +111,8 @@ def _text(head: bytes, rest: BinaryIO, compression: str, filename: str, limits: 
     returns = b"\r" in head[:-1] and b"\n" not in head  # a line feed may follow the last byte
     if returns:
         text, head = _buffered(streams.LineFeeds(text)), head.replace(b"\r", b"\n")
-    container = sniff.container(head, filename)
+    document, text = _document(head, text, limits)
+    container = "json" if document is not None else sniff.container(head, filename)
     found = Opened(container, compression, encoding, _notes(container, compression, filename))
     if encoding != "utf-8":
         found.notes.append(f"The text is {encoding.upper()}; it was read as that and is stored as UTF-8.")
@@ -113,12 +120,39 @@ def _text(head: bytes, rest: BinaryIO, compression: str, filename: str, limits: 
         found.notes.append("The byte-order mark at the beginning was skipped.")
     if returns:
         found.notes.append("Its lines end with carriage returns alone.")
-    _set_records(found, text, head, limits)
+    found.hint = encodings.Hint(head)
+    if document is not None:
+        _set_document(found, text, document, found.hint, limits)
+    else:
+        _set_records(found, text, head, found.hint, limits)
     return found
 
 
-def _set_records(found: Opened, text: BinaryIO, head: bytes, limits: Limits) -> None:
-    hint = encodings.Hint(head)
+def _document(
+    head: bytes, text: BinaryIO, limits: Limits
+) -> tuple[documents.Listed | documents.Table | None, BinaryIO]:
+    """The document, if the text is one object that is not a record, and the text from its first byte."""
+    if not documents.is_one_object(head):
+        return None, text
+    lead = text.read(limits.line_bytes + 1)
+    whole = len(lead) <= limits.line_bytes
+    return documents.find(lead, whole, limits), _buffered(streams.Rewound(lead, text))
+
+
+def _set_document(
+    found: Opened, text: BinaryIO, document: documents.Listed | documents.Table, hint: encodings.Hint, limits: Limits
+) -> None:
+    if isinstance(document, documents.Table):
+        found.names = document.names
+        found.notes += document.notes
+        found.records = lambda _: document.read(limits)
+        return
+    text.read(len(document.before))
+    line, after = 1 + document.before.count(b"\n"), partial(document.check, limits=limits, notes=found.notes)
+    found.records = lambda _: hint.added(values.read(text, limits, found.notes, line=line, after=after))
+
+
+def _set_records(found: Opened, text: BinaryIO, head: bytes, hint: encodings.Hint, limits: Limits) -> None:
     match found.container:
         case "jsonl":
             found.records = lambda _: hint.added(read_lines(text, limits, found.notes))
@@ -126,7 +160,8 @@ def _set_records(found: Opened, text: BinaryIO, head: bytes, limits: Limits) -> 
             found.records = lambda _: hint.added(values.read(text, limits, found.notes, sniff.opens_talk(head)))
         case _:
             found.delimiter = table.delimiter(head)
-            found.records = lambda _: table.read(text, found.delimiter or ",", limits, found.notes, hint)
+            separator, header = found.delimiter, partial(setattr, found, "names")
+            found.records = lambda _: table.read(text, separator, limits, found.notes, hint, header, found.missing)
 
 
 def _buffered(raw: io.RawIOBase) -> BinaryIO:

@@ -6,7 +6,7 @@ from typing import Any, BinaryIO
 
 from data.errors import RowError
 from data.files.cells import unpack
-from data.files.json_records import parse_record
+from data.files.json_records import object_end, parse_record
 from data.files.streams import Limits
 
 Record = tuple[int, dict[str, Any] | RowError, bytes | None]
@@ -53,12 +53,42 @@ def compact(value: Any) -> str:
 def read_lines(file: BinaryIO, limits: Limits, notes: list[str]) -> Iterator[Record]:
     """Records of the lines that are not blank, with line numbers. One line is in memory at a time. `notes` receives remarks
     on unusual properties of the file."""
-    parser = Parser(limits, notes)
+    parser, noted = Parser(limits, notes), False
     for number, line in _lines(file, limits.line_bytes):
         try:
             yield number, parser.parse(number, line), line
         except RowError as bad:
-            yield number, bad, line
+            several = _objects(line) if bad.code == "not_json" else []
+            if not several:
+                yield number, bad, line
+                continue
+            if not noted:
+                notes.append(f"Line {number} holds {len(several)} objects, one behind the other. Each is a record.")
+                noted = True
+            yield from _in_line(number, line, several, parser)
+
+
+def _objects(line: bytes) -> list[tuple[int, int]]:
+    """Begin and end of each object on a line that holds two or more objects and nothing else, otherwise nothing."""
+    found: list[tuple[int, int]] = []
+    end = 0
+    while rest := line[end:].lstrip():
+        begin = len(line) - len(rest)
+        length = object_end(rest) if rest.startswith(b"{") else None
+        if length is None:
+            return []
+        end = begin + length
+        found.append((begin, end))
+    return found if len(found) > 1 else []
+
+
+def _in_line(number: int, line: bytes, objects: list[tuple[int, int]], parser: "Parser") -> Iterator[Record]:
+    for begin, end in objects:
+        try:
+            yield number, parser.parse(number, line[begin:end]), line[begin:end]
+        except RowError as bad:
+            column = None if bad.column is None else len(line[:begin].decode(errors="replace")) + bad.column
+            yield number, RowError(bad.detail, column, bad.pointer, bad.code), line[begin:end]
 
 
 def _lines(file: BinaryIO, limit: int) -> Iterator[tuple[int, bytes]]:

@@ -6,7 +6,7 @@ from pathlib import PurePosixPath
 
 import orjson
 
-from data.files.json_records import is_message
+from data.files.json_records import is_message, object_end
 from data.findings import unusable
 
 HEAD = 64 * 1024
@@ -101,10 +101,18 @@ def _json_or_lines(text: bytes, named: tuple[str, ...]) -> str:
     whole = lines[:-1] or lines
     if any(line.startswith(b"{") and _is_object(line) for line in whole[:50]):
         return "jsonl"
-    depth = 0
-    for found in _BRACKETS.finditer(lines[0]):
-        depth += 1 if found[1] else -1 if found[2] else 0
-    return "json" if depth > 0 and len(lines) > 1 else "jsonl"
+    end = object_end(lines[0])
+    if end is None:
+        return "json" if len(lines) > 1 and _opens(lines[0]) else "jsonl"
+    # A long line of objects would exceed the limit of a line. A short one is read as lines are.
+    several = len(lines) == 1 and len(text) > HEAD // 2 and lines[0][end:].lstrip().startswith(b"{")
+    return "json" if several else "jsonl"
+
+
+def _opens(line: bytes) -> bool:
+    """Whether the line opens more brackets than it closes."""
+    marks = _BRACKETS.findall(line)
+    return sum(bool(opens) - bool(closes) for opens, closes in marks) > 0
 
 
 def opens_talk(text: bytes) -> bool:

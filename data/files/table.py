@@ -2,11 +2,11 @@
 
 import csv
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO
 
 from data.errors import RowError
-from data.files.cells import Cells
+from data.files.cells import Cells, Missing
 from data.files.encodings import Hint
 from data.files.records import Record
 from data.files.streams import Limits
@@ -19,18 +19,26 @@ _AGAIN = 16
 """Most bytes that are read again because of unmatched quotes, as a multiple of the longest record."""
 
 
-def read(file: BinaryIO, separator: str, limits: Limits, notes: list[str], hint: Hint) -> Iterator[Record]:
-    """Records with the line where each begins. An empty field is None.
+def read(  # three of them receive what is found
+    file: BinaryIO,
+    separator: str,
+    limits: Limits,
+    notes: list[str],
+    hint: Hint,
+    header: Callable[[list[str]], None],
+    missing: Missing,
+) -> Iterator[Record]:
+    """Records with the line where each begins. An empty field, and a word for a missing value, is None.
 
-    `notes` receives remarks on unusual properties of the file. `hint` follows "is not UTF-8" in errors. Raises
-    UnusableFile for a header that cannot be used, and for a record that never ends.
+    `notes` receives remarks on unusual properties of the file, `header` the names of its columns, and `missing` those words.
+    `hint` follows "is not UTF-8" in errors. Raises UnusableFile for a header that cannot be used, and for a record that never ends.
     """
     # The library's own limit is one for the whole process. Ours, which is looked at line by line, is never above it.
     csv.field_size_limit(max(csv.field_size_limit(), limits.line_bytes + 2))
     lines = _Lines(file, limits.line_bytes, hint)
     rows = csv.reader(lines, delimiter=separator, strict=True)
     names: list[str] | None = None
-    cells = Cells((), notes)
+    cells = Cells((), notes, missing)
     while True:
         lines.begin()
         try:
@@ -38,7 +46,7 @@ def read(file: BinaryIO, separator: str, limits: Limits, notes: list[str], hint:
         except csv.Error as error:
             bad = RowError(f"has quotes that do not fit together: {error}", code="bad_quotes")
             if names is None:
-                raise _no_header(bad, lines.first) from error
+                raise _no_header(bad, lines.first, hint) from error
             yield lines.first, bad, None
             lines.again()
             continue
@@ -50,9 +58,10 @@ def read(file: BinaryIO, separator: str, limits: Limits, notes: list[str], hint:
             if lines.first == 1 and lines.names_separator():
                 continue
             if lines.bad is not None:
-                raise _no_header(lines.bad, lines.first)
+                raise _no_header(lines.bad, lines.first, hint)
             names = _header(row, limits)
-            cells = Cells(names, notes)
+            cells = Cells(names, notes, missing)
+            header([name for name in names if name])
             continue
         yield lines.first, _record(names, row, lines, cells), None
         if len(row) != len(names) and lines.holds_others(len(names), separator):
@@ -151,8 +160,9 @@ class _Lines:
         return unusable("line_too_long", detail + hint, self.first)
 
 
-def _no_header(bad: RowError, line: int) -> Exception:
-    return unusable("no_header", f"The first line, which names the columns, {bad.detail}.", line)
+def _no_header(bad: RowError, line: int, hint: Hint) -> Exception:
+    named = {"encodings": hint.names(None)} if bad.code == "not_utf8" else {}
+    return unusable("no_header", f"The first line, which names the columns, {bad.detail}.", line, **named)
 
 
 def _header(row: list[str], limits: Limits) -> list[str]:
@@ -175,6 +185,6 @@ def _record(names: list[str], row: list[str], lines: _Lines, cells: Cells) -> di
     if len(row) != len(names):
         return RowError(f"has {len(row)} fields; the header has {len(names)}", code="wrong_field_count")
     try:
-        return {name: cells.value(name, cell) for name, cell in zip(names, row, strict=True) if name}
+        return {name: cells.value(name, cell, lines.first) for name, cell in zip(names, row, strict=True) if name}
     except RowError as bad:
         return bad

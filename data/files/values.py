@@ -6,8 +6,8 @@ memory, and one bad record does not hide the others.
 """
 
 import re
-from collections.abc import Iterator
-from itertools import chain, islice
+from collections.abc import Callable, Iterator
+from itertools import chain, islice, takewhile
 from typing import BinaryIO
 
 from data.errors import RowError
@@ -22,14 +22,23 @@ _MARK = re.compile(rb'("[^"\\]*+(?:\\.[^"\\]*+)*+")|(")|([\[{])|([\]}])|(,)', re
 _STRING, _OPEN_STRING, _OPEN, _CLOSE, _COMMA = range(1, 6)
 
 
-def read(file: BinaryIO, limits: Limits, notes: list[str], talks: bool = False) -> Iterator[Record]:
+def read(
+    file: BinaryIO,
+    limits: Limits,
+    notes: list[str],
+    talks: bool = False,
+    line: int = 1,
+    after: Callable[[bytes], None] | None = None,
+) -> Iterator[Record]:
     """Records with their lines or numbers.
 
-    `notes` receives remarks on unusual properties of the file. `talks` means that an array is one conversation.
-    Raises UnusableFile if the text ends too early or a record is too long.
+    `notes` receives remarks on unusual properties of the file. `talks` means that an array is one conversation. The text
+    begins in `line` of the file. `after` means that it begins with an array, which holds all records: `after` receives
+    the text behind the array, of which one byte more than the longest line suffices. Raises UnusableFile if the text ends
+    too early or a record is too long.
     """
-    parser, cutter = Parser(limits, notes), _Cutter(limits, talks)
-    pieces = _pieces(file, cutter)
+    parser, cutter = Parser(limits, notes), _Cutter(limits, talks, line, alone=after is not None)
+    pieces = _pieces(file, cutter, after)
     first = list(islice(pieces, 2))  # after which it is known how records are counted
     for number, (line, piece) in enumerate(chain(first, pieces), 1):
         place = number if cutter.numbered else line
@@ -47,8 +56,10 @@ Piece = tuple[int, bytes]
 class _Cutter:
     """The position in the text. `base` is the depth of records: 1 in an array of records, otherwise 0."""
 
-    def __init__(self, limits: Limits, talks: bool) -> None:
-        self.limits, self.talks = limits, talks
+    def __init__(self, limits: Limits, talks: bool, line: int = 1, alone: bool = False) -> None:
+        self.limits, self.talks, self.alone = limits, talks, alone
+        self.over = False
+        """Whether the array that is `alone` has ended. The text from `start` on is behind it."""
         self.depth = self.base = 0
         self.count = 0
         self.first = 0
@@ -56,7 +67,7 @@ class _Cutter:
         self.numbered = False
         """Whether the second record begins in the line of the first."""
         self.text = b""
-        self.start, self.line = 0, 1
+        self.start, self.line = 0, line
         """The start of the current record in `text`, or of white space before it, and its line."""
         self.looked = 0
         """The end of the examined part of `text`."""
@@ -66,7 +77,7 @@ class _Cutter:
         self.text, self.looked = self.text[self.start :] + data, self.looked - self.start
         self.start = 0
         looked = len(self.text)
-        for mark in _MARK.finditer(self.text, self.looked):
+        for mark in takewhile(lambda _: not self.over, _MARK.finditer(self.text, self.looked)):
             kind = mark.lastindex
             if kind == _STRING:
                 continue
@@ -93,6 +104,7 @@ class _Cutter:
         if self.depth < self.base or self.depth < 0:
             yield from self._between(mark.start() if self.base else mark.end(), mark.end())
             self.base = self.depth = 0
+            self.over = self.alone
         elif self.depth == 0:
             yield from self._between(mark.end(), mark.end())
 
@@ -135,7 +147,10 @@ def _begins(text: bytes, line: int) -> int:
     return line + text.count(b"\n", 0, text.index(first)) if first else line
 
 
-def _pieces(file: BinaryIO, cutter: _Cutter) -> Iterator[Piece]:
+def _pieces(file: BinaryIO, cutter: _Cutter, after: Callable[[bytes], None] | None) -> Iterator[Piece]:
     while data := file.read(_CHUNK):
         yield from cutter.feed(data)
+        if after is not None and cutter.over:
+            after(cutter.text[cutter.start :] + file.read(cutter.limits.line_bytes + 1))
+            return
     yield from cutter.rest()

@@ -16,7 +16,9 @@ from data.formats import (
     ours,
     published,
     rankings,
+    scored_pair,
     sft,
+    trees,
     trl_pairs,
     ultrafeedback,
     unlabelled,
@@ -24,6 +26,7 @@ from data.formats import (
     verifiable,
 )
 from data.formats.base import PROMPTS, Format
+from data.spelling import plain
 
 FORMATS: dict[str, Format] = {
     one.id: one
@@ -53,6 +56,8 @@ FORMATS: dict[str, Format] = {
         rankings.LISTS,
         rankings.OBJECTS,
         rankings.SAMPLES,
+        scored_pair.FORMAT,
+        trees.FORMAT,
         ours.ROWS,
         unlabelled.FORMAT,
         sft.MESSAGES,
@@ -66,8 +71,9 @@ FORMATS: dict[str, Format] = {
 }
 """By id, in the order of the documentation: formats with code of their own, presets, mappings."""
 
-SPELT: Mapping[str, str] = {column.lower(): column for known in FORMATS.values() for column in known.columns(PROMPTS)}
-"""The spelling that readers use, by the lower-case name. Columns are found in any case."""
+_COLUMNS = frozenset[str]().union(*(known.columns(PROMPTS) for known in FORMATS.values()))
+SPELT: Mapping[str, str] = {plain(column): column for column in sorted(_COLUMNS, key=lambda name: plain(name) == name)}
+"""The spelling that readers use, by the plain name. Columns are found in any case, with spaces or hyphens for `_`."""
 
 
 def labelled(origin: Mapping[str, Any]) -> bool:

@@ -39,6 +39,7 @@ CHATML = Format(
     about="A question with a system message, and a chosen and a rejected answer.",
     source="https://docs.axolotl.ai/docs/rlhf.html",
     kinds=(PREFERENCES,),
+    sides_named=True,
     example=(
         {"system": "You answer briefly.", "question": "Which colour is the sky?", "chosen": "Blue, by day.", "rejected": "Green."},
     ),

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from data.findings import Findings
-from data.names import ANSWER_WORDS, LABEL_WORDS, MEDIA, SYSTEM
+from data.names import ANSWER_WORDS, LABEL_WORDS, MEDIA, ORDER_COLUMNS, SYSTEM, THUMB_TAGS
 from data.schema import DatasetKind
+from data.verdicts import polarity
 
 Source = dict[str, Any]
 """A record of the source file."""
@@ -44,6 +45,8 @@ class Reading:
     mapping: Mapping[str, Any] = field(default_factory=dict)
     line: int = 0
     """The record's."""
+    named: bool = False
+    """Whether the user named the format, kind or mapping: columns that may contradict it are then not asked about."""
 
     def note(self, code: str, detail: str) -> None:
         """Note a property of a record that can still be used. `code` is a key of findings.CODES."""
@@ -83,6 +86,8 @@ class Format:
     """The position of the answers to one prompt if each is a record of its own."""
     sided: bool = False
     """Whether scores are thumbs, up or down: a prompt needs both."""
+    sides_named: bool = False
+    """Whether the names of the columns say which side of a pair is better."""
     labelled: bool = False
     """Whether a label decides which of two sides is better. The sides are then in the order in which they were judged."""
     specific: int = 50
@@ -96,9 +101,10 @@ class Format:
     """Returns which of its kinds the first records suggest, if one record alone does not show it. None: the first of `kinds`."""
 
     def columns(self, kind: DatasetKind) -> frozenset[str]:
-        """Every column that may change rows of this kind: its own, media, and the system message."""
+        """Every column that may change rows of this kind: its own, media, the system message, and the better side of a pair."""
         beside = frozenset() if kind is PROMPTS else self.for_prompts
-        return (self.fields - beside) | MEDIA | (SYSTEM if kind is not PRETRAINING else frozenset())
+        sides = ORDER_COLUMNS if self.sides_named else frozenset()
+        return (self.fields - beside) | MEDIA | sides | (SYSTEM if kind is not PRETRAINING else frozenset())
 
     def names_in(self, record: Source) -> Mapping[str, str]:
         """The column of this record for each field in `names`."""
@@ -133,41 +139,9 @@ def says_which(record: Source, known: Collection[str]) -> bool:
     return any(word in name.lower() for name in record if name not in known for word in LABEL_WORDS)
 
 
-_VERDICT = re.compile(r"label|thumb|tag|.*_tag|is_.*|score|rating|reward", re.IGNORECASE)
-_REJECTED = re.compile(r"rejected.*|.*\.responses", re.IGNORECASE)
-"""Names of worse answers, and of the answers of Argilla's annotators."""
-_WORDS = frozenset(
-    ("true", "false", "yes", "no", "good", "bad", "positive", "negative", "up", "down", "thumbs_up", "thumbs_down",
-     "chosen", "rejected", "accepted", "correct", "incorrect", "right", "wrong", "desirable", "undesirable")
-)  # fmt: skip
-_NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")
-_COUNTED = re.compile(r"[\d_.-]+$")
-
-
-def names_verdict(name: str) -> bool:
-    """Whether a column of this name usually rates the answer or holds a worse one."""
-    return _VERDICT.fullmatch(name) is not None or _REJECTED.fullmatch(name) is not None
-
-
-def names_answer(name: str) -> bool:
-    """Whether a column of this name usually holds an answer: `model_response` and `answer_2`, not `response_model`."""
-    return _COUNTED.sub("", name.lower()).endswith(ANSWER_WORDS)
-
-
-def judges(value: Any) -> bool:
-    """Whether a value can be a verdict: true or false, a number, or a word for either."""
-    if isinstance(value, str):
-        word = value.strip().lower()
-        return word in _WORDS or _NUMBER.fullmatch(word) is not None
-    return isinstance(value, int | float)
-
-
 def judged(record: Source) -> bool:
-    """Whether a field seems to rate the answer. Then not every answer of the file is one to imitate."""
-    return any(
-        (_VERDICT.fullmatch(name) and judges(value)) or (value and _REJECTED.fullmatch(name))
-        for name, value in record.items()
-    )
+    """Whether a usual column rates the answer as good or bad: a format of thumbs then fits the record better."""
+    return any(polarity(record[name]) is not None for name in THUMB_TAGS if name in record)
 
 
 def has(record: Source, *names: str) -> bool:

@@ -5,7 +5,7 @@ from typing import Any
 from data.errors import RowError
 from data.formats.base import Reading, Source
 from data.formats.values import field
-from data.names import MEDIA
+from data.names import MEDIA, SYSTEM_COLUMNS
 
 Message = dict[str, str]
 _ROLES = {
@@ -75,8 +75,8 @@ def shared(first: list[Message], second: list[Message], pointer: str) -> list[Me
 
 
 def with_system(system: Any, prompt: Any) -> Any:
-    """The prompt with a system message before it, unless the message is blank or the prompt has its own."""
-    if not (isinstance(system, str) and system.strip()):
+    """The prompt with a system message before it, unless the message is blank, or the prompt is absent or has its own."""
+    if prompt is None or not (isinstance(system, str) and system.strip()):
         return prompt
     turns = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else prompt
     return turns if turns[:1] and turns[0]["role"] == "system" else [{"role": "system", "content": system}, *turns]
@@ -98,15 +98,32 @@ def text_or_messages(value: Any, pointer: str) -> str | list[Message]:
 
 
 def readable(record: Source) -> Source:
-    """The record with `system` in place of OpenOrca's `system_prompt`. Raises RowError for an image or sound, which changes
-    the meaning of the text."""
+    """The record with the text of its system message in `system`. Raises RowError for a system message that is no text, and
+    for an image or sound, which changes the meaning of the text."""
     if not MEDIA.isdisjoint(record) and (
         name := next((name for name in record if name in MEDIA and _filled(record[name])), None)
     ):
         raise RowError("holds an image or something else that is not text", pointer=f"/{name}", code="not_text")
-    if record.get("system_prompt") and record.get("system") is None:
-        return record | {"system": record["system_prompt"]}
-    return record
+    name = next((name for name in SYSTEM_COLUMNS if name in record and _filled(record[name])), None)
+    if name is None or (name == "system" and isinstance(record[name], str)):
+        return record
+    return record | {"system": system_text(record[name], f"/{name}")}
+
+
+def system_text(value: Any, pointer: str) -> str:
+    """The text of a system message: a text, a message, or a list of texts, parts or messages, joined by blank lines.
+
+    Raises RowError for anything else.
+    """
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list):
+        return "\n\n".join(system_text(item, f"{pointer}/{index}") for index, item in enumerate(value) if _filled(item))
+    if isinstance(value, dict):
+        name = next((name for name in ("content", "text", "value") if name in value), None)
+        if name is not None and _role(value) in ("none", "system", "developer"):
+            return system_text(value[name], f"{pointer}/{name}")
+    raise RowError("must be text, or a list of texts", pointer=pointer, code="wrong_type")
 
 
 def is_conversation(value: Any) -> bool:

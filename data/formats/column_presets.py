@@ -16,14 +16,19 @@ from data.formats.base import (
     says_which,
 )
 from data.formats.instruction import asked
+from data.formats.instruction import prompt as whole_prompt
 from data.formats.mapping import Part, Preset
 from data.formats.pairs import PAIR_NOTES, pair_notes, whole
 from data.formats.values import field, first_named, given, notes
 from data.names import (
     ANSWER_SCORES,
+    ASKED_COLUMNS,
     EXACT_REFERENCES,
+    INPUTS,
     INSTRUCTION_COLUMNS,
+    NON_PREFERRED,
     NOTED,
+    PREFERRED,
     PROMPT_COLUMNS,
     QUESTIONS,
     RATED_ANSWERS,
@@ -34,6 +39,10 @@ from data.names import (
 
 _INSTRUCTION = Part(INSTRUCTION_COLUMNS, lambda record, reading: asked(record), "instruction")
 """An instruction with its input, history and system message."""
+_PROMPT = Part(INSTRUCTION_COLUMNS | {"prompt"}, lambda record, reading: whole_prompt(record, "prompt"), "prompt")
+"""A prompt with its input, context, history and system message."""
+_ASKED = Part(frozenset({*ASKED_COLUMNS, *INPUTS, "history"}), lambda record, reading: _asked(record), "prompt")
+"""A prompt in any of its usual columns. None if the record has none: its answers may be whole conversations."""
 _NOTES = Part(NOTED, lambda record, reading: notes(record))
 _PAIR_NOTES = Part(PAIR_NOTES, pair_notes)
 _SOURCE = Part(frozenset({"source"}), lambda record, reading: _text_of(record, "source"))
@@ -42,6 +51,11 @@ _SOURCES = ("source", "datasource", "dataset")
 _LLAMA_FACTORY = "https://github.com/hiyouga/LLaMA-Factory/blob/main/data/README.md"
 _REJECTED = ("rejected_messages", "rejected_response")
 _SKY = "Which colour is the sky?"
+
+
+def _asked(record: Source) -> Any:
+    name = first_named(record, ASKED_COLUMNS)
+    return None if name is None or record[name] is None else whole_prompt(record, name)
 
 
 def _text_of(record: Source, *names: str) -> dict[str, str]:
@@ -95,10 +109,9 @@ def _is_scored(record: Source) -> float:
 
 
 def _is_alpaca(record: Source) -> float:
-    """0.5 where another column may say that the output is a bad one."""
-    if not (has(record, "instruction", "output") and isinstance(record["output"], str | None)):
-        return 0
-    return 0.5 if judged(record) else 1
+    """0.5 where another column rates the output as good or bad."""
+    fits = has(record, "instruction", "output") and isinstance(record["output"], str | None)
+    return fits and (0.5 if judged(record) else 1)
 
 
 def _is_reinforcement(record: Source) -> bool:
@@ -244,6 +257,22 @@ PRESETS = (
         fits=_is_sharegpt_pair,
     ),
     Preset(
+        id="preferred",
+        title="Preferred and non-preferred answer",
+        about="A prompt or a conversation, and two answers whose columns name the better one: `preferred` and `non_preferred` or `dispreferred`.",
+        source="https://platform.openai.com/docs/guides/direct-preference-optimization",
+        columns={"prompt": _ASKED, "chosen": PREFERRED, "rejected": NON_PREFERRED},
+        notes=_PAIR_NOTES,
+        tools=True,
+        example=(
+            {
+                "messages": [{"role": "user", "content": _SKY}],
+                "preferred": [{"role": "assistant", "content": "Blue, by day."}],
+                "non_preferred": [{"role": "assistant", "content": "Green."}],
+            },
+        ),
+    ),
+    Preset(
         id="ms_swift",
         title="ms-swift",
         about="`messages` that end with the better answer, and the rejected one in `rejected_response` (or a whole conversation in `rejected_messages`).",
@@ -278,7 +307,7 @@ PRESETS = (
         title="Scored answers",
         about="A prompt, one answer and its score (`score`, `reward` or `rating`). Those of one prompt, wherever they stand, become a ranking.",
         source="",
-        columns={"prompt": "prompt", "completion": RATED_ANSWERS, "score": ANSWER_SCORES},
+        columns={"prompt": _PROMPT, "completion": RATED_ANSWERS, "score": ANSWER_SCORES},
         notes=_NOTES,
         grouped="anywhere",
         example=(

@@ -14,6 +14,7 @@ from data.formats.labels import label_text, meaning
 from data.formats.mapping import FIELDS, FORMS, Values, names_of_sides, with_notes
 from data.formats.values import number, time
 from data.schema import DatasetKind
+from data.verdicts import number_of
 
 _CONTENT = ("chosen", "rejected", "a", "b", "completion", "completions", "messages", "text")
 """Fields without which a record gives no row."""
@@ -29,22 +30,35 @@ def checked(mapping: Mapping[str, Any] | None) -> tuple[DatasetKind, dict[str, A
             raise _invalid(f"fields/{name}", f"is none of {', '.join(FIELDS)}")
         if not isinstance(column, str) or not column:
             raise _invalid(f"fields/{name}", "must be the name of a column, or a path with dots")
-    if not isinstance(labels, Mapping) or not all(value in ("a", "b", "tie", None) for value in labels.values()):
-        raise _invalid("labels", "must give a, b, tie or null (not usable) for each value")
+    if not isinstance(labels, Mapping):
+        raise _invalid("labels", "must give a meaning for each value")
+    meanings = _meanings(fields)
+    for value, meaning_of in labels.items():
+        score = "score" in fields and number_of(meaning_of) is not None
+        if not score and meaning_of not in (*meanings, None):
+            also = ", a number" if "score" in fields else ""
+            raise _invalid(
+                "labels", f"must give {', '.join(meanings)}{also} or null (not usable) for {str(value)[:40]!r}"
+            )
     form = next((form for form in FORMS if form[1] <= set(fields)), None)
     if form is None:
         raise _invalid(
             "fields",
-            "are not enough for a row: chosen and rejected, a and b, prompt and completions, prompt and completion (with score or thumb), messages, prompt or text",
+            "are not enough for a row: chosen and rejected, a and b, prompt and completions, prompt and completion (with score, rank or thumb), messages, prompt or text",
         )
     if strange := sorted(set(fields) - form[2]):
         raise _invalid(f"fields/{strange[0]}", f"does not go with {', '.join(sorted(form[1]))}")
     return form[0], {"fields": dict(fields), "labels": {label_text(key): value for key, value in labels.items()}}
 
 
+def _meanings(fields: Mapping[str, Any]) -> tuple[str, ...]:
+    """The possible meanings of a value of the verdict's column: a side of a pair, or a good or bad answer."""
+    return ("up", "down") if "thumb" in fields or "score" in fields else ("a", "b", "tie")
+
+
 def grouped(mapping: Mapping[str, Any]) -> bool:
     """Whether each answer is a record of its own."""
-    return "score" in mapping["fields"]
+    return "score" in mapping["fields"] or "rank" in mapping["fields"]
 
 
 def columns(mapping: Mapping[str, Any]) -> frozenset[str]:

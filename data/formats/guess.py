@@ -4,9 +4,14 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from data.column_meaning import Meaning, meaning
 from data.columns import Column
 from data.formats.labels import is_number, suggested
 from data.names import (
+    RANK_LISTS,
+    SCORE_LISTS,
+    SIDE_RANKS,
+    SIDE_SCORES,
     SUGGESTED_ANSWERS,
     SUGGESTED_LABELS,
     SUGGESTED_NOTES,
@@ -14,6 +19,7 @@ from data.names import (
     SUGGESTED_PROMPTS,
     SUGGESTED_SIDES,
 )
+from data.spelling import plain
 
 _VERDICT = re.compile(r"(^|[._-])(is_\w+|label|tag|verdict|scores?|ratings?|rewards?)$|\.responses$", re.IGNORECASE)
 """Names of columns that rate an answer, such as Argilla's `quality.responses`."""
@@ -38,20 +44,71 @@ def guess(columns: Sequence[Column]) -> dict[str, Any] | None:
         if "prompt" not in fields or not _counts(verdict):
             return None  # some of the answers may be bad: they are nothing to imitate
         fields["score"] = verdict.name
+    fields |= _measures(fields, names) or _listed(fields, columns)
     if "chosen" in fields or "a" in fields:
-        for note, known in SUGGESTED_NOTES.items():
-            if (column := _first(names, known)) is not None:
-                fields[note] = column
+        notes = {note: _first(names, known) for note, known in SUGGESTED_NOTES.items()}
+        fields |= {note: column for note, column in notes.items() if column is not None}
+    if not _settles(fields, columns):
+        return None
     values = next((column.examples for column in columns if column.name == fields.get("label")), [])
     return {"fields": fields, "labels": suggested(values, fields)}
 
 
+def _measures(fields: dict[str, str], names: dict[str, str]) -> dict[str, str]:
+    """The columns of a score or rank of each side, such as `rank_1` and `rank_2` beside `response_1` and `response_2`.
+
+    Empty for other mappings than pairs without a label.
+    """
+    if "a" not in fields or "label" in fields:
+        return {}
+    for field, known in (("score", SIDE_SCORES), ("rank", SIDE_RANKS)):
+        for name in known:
+            found = {f"{field}_{side}": _of_side(name, fields[side], side, names) for side in ("a", "b")}
+            if all(found.values()):
+                return {mapped: str(column) for mapped, column in found.items()}
+    return {}
+
+
+def _listed(fields: dict[str, str], columns: Sequence[Column]) -> dict[str, str]:
+    """The items of a list with a score or rank of each side. A text that ranks, such as A>B, is the label."""
+    if "a" not in fields or fields.keys() & {"label", "score_a", "rank_a"}:
+        return {}
+    found = next((column for column in columns if plain(column.name) in (*RANK_LISTS, *SCORE_LISTS)), None)
+    if found is None or not found.examples:
+        return {}
+    measure = "rank" if plain(found.name) in RANK_LISTS else "score"
+    if found.type.startswith("list"):
+        return {f"{measure}_a": f"{found.name}.0", f"{measure}_b": f"{found.name}.1"}
+    return {"label": found.name} if measure == "rank" else {}
+
+
+def _of_side(measure: str, answer: str, side: str, names: dict[str, str]) -> str | None:
+    """The column of a side's measure: named like the answer's column, or by the side's letter."""
+    own = plain(answer)
+    ends = [own.rpartition("_")[2], own, own[-1], side]
+    return _first(names, [name for end in ends for name in (f"{measure}_{end}", f"{measure}{end}", f"{end}_{measure}")])
+
+
+def _settles(fields: dict[str, str], columns: Sequence[Column]) -> bool:
+    """Whether the mapping uses a verdict, or no other column looks like one: a suggestion must not drop a ranking or score."""
+    if fields.keys() & {"label", "score", "score_a", "rank_a", "ranks", "scores"}:
+        return True
+    sides = "a" in fields or "chosen" in fields
+    mapped = set(fields.values())
+    others = [column for column in columns if column.examples and column.name not in mapped]
+    return not any(
+        meaning(column.name, column.examples, sides=sides) in (Meaning.VERDICT, Meaning.RANKING) for column in others
+    )
+
+
 def _named(columns: Sequence[Column]) -> dict[str, str]:
     """Columns by their possible names: the whole path, its end, or the object if it has no other text."""
-    names = {column.name.lower(): column.name for column in columns}
+    names = {plain(column.name): column.name for column in columns} | {
+        column.name.lower(): column.name for column in columns
+    }
     texts: dict[str, list[str]] = {}
     for column in columns:
-        *parents, end = column.name.lower().split(".")
+        *parents, end = plain(column.name).split(".")
         names.setdefault(end, column.name)
         for depth in range(len(parents) if _TEXTS.intersection(column.type.split(" or ")) else 0):
             texts.setdefault(".".join(parents[: depth + 1]), []).append(column.name)

@@ -107,6 +107,7 @@ FORMAT = Format(
     about="Two dialogues as text that part at the last answer; what comes before it is the prompt, as messages.",
     source="https://huggingface.co/datasets/Anthropic/hh-rlhf",
     kinds=(PREFERENCES,),
+    sides_named=True,
     example=(
         {
             "chosen": "\n\nHuman: Which colour is the sky?\n\nAssistant: Blue, by day.",

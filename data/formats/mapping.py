@@ -20,25 +20,33 @@ from data.formats.base import (
     Source,
     filled_or_first,
 )
+from data.formats.labels import label_text
 from data.formats.pairs import common_prompt, compared
 from data.formats.values import field as required_field
 from data.formats.values import listed, number, numbered_label, ranked, truth
 from data.schema import DatasetKind
 from data.spelling import refuse_misspelt
+from data.verdicts import number_of, polarity
 
 FIELDS = (
     "prompt", "system", "input", "chosen", "rejected", "a", "b", "label", "completion", "messages", "completions", "ranks",
-    "scores", "score", "thumb", "text", "answer", "margin", "annotator", "source", "time",
+    "order", "scores", "score", "rank", "thumb", "score_a", "score_b", "rank_a", "rank_b", "text", "answer", "margin", "annotator",
+    "source", "time",
 )  # fmt: skip
 """Fields that a column can be mapped to."""
 FORMS: tuple[tuple[DatasetKind, frozenset[str], frozenset[str]], ...] = tuple(
     (kind, frozenset(needed), frozenset(needed) | {"prompt", "system", "input", "source"} | frozenset(more))
     for kind, needed, more in (
         (PREFERENCES, ("chosen", "rejected"), ("margin", "annotator", "time")),
+        (PREFERENCES, ("a", "b", "score_a", "score_b"), ("annotator", "time")),
+        (PREFERENCES, ("a", "b", "rank_a", "rank_b"), ("annotator", "time")),
         (PREFERENCES, ("a", "b"), ("label", "margin", "annotator", "time")),
-        (PREFERENCES, ("prompt", "completions"), ("ranks", "scores", "annotator", "time")),
+        (PREFERENCES, ("prompt", "completions"), ("ranks", "order", "scores", "annotator", "time")),
         (PREFERENCES, ("prompt", "completion", "score"), ("annotator", "time")),
+        (PREFERENCES, ("prompt", "completion", "rank"), ("annotator", "time")),
+        (PREFERENCES, ("messages", "score"), ("annotator", "time")),
         (THUMBS, ("prompt", "completion", "thumb"), ("annotator", "time")),
+        (THUMBS, ("messages", "thumb"), ("annotator", "time")),
         (SFT, ("messages",), ()),
         (SFT, ("prompt", "completion"), ()),
         (PRETRAINING, ("text",), ()),
@@ -62,18 +70,34 @@ class Values:
         if "completions" in values:
             return self._ranking()
         if "messages" in values:
-            messages = chat.messages(values["messages"], self._pointer("messages"))
-            return {"messages": chat.with_system(values.get("system"), messages)}
+            return self._conversation()
         if "text" in values:
             return {"text": values["text"]}
         answer = {"answer": values["answer"]} if values.get("answer") is not None else {}
         if values.get("completion") is None:
             return {"prompt": self._prompt()} | answer
         completion = chat.answer(values["completion"], self._pointer("completion"))
-        if "score" in values:
-            return Rated(self._prompt(), completion, self._score())
-        row = {"prompt": self._prompt(), "completion": completion}
-        return row | self._thumb() if "thumb" in values else row | answer
+        return self._judged(self._prompt(), completion) or {"prompt": self._prompt(), "completion": completion} | answer
+
+    def _conversation(self) -> Row | Rated:
+        """A conversation to imitate, or its last answer with its verdict."""
+        messages = chat.with_system(
+            self._values.get("system"), chat.messages(self._values["messages"], self._pointer("messages"))
+        )
+        if self._values.keys().isdisjoint(("score", "thumb")):
+            return {"messages": messages}
+        prompt, completion = chat.prompt_and_answer(messages, self._pointer("messages"))
+        judged = self._judged(prompt, completion)
+        assert judged is not None
+        return judged
+
+    def _judged(self, prompt: Any, completion: str) -> Row | Rated | None:
+        """The answer with its score, rank or thumb; None without one."""
+        if "score" in self._values:
+            return Rated(prompt, completion, self._score())
+        if "rank" in self._values:
+            return Rated(prompt, completion, -number(self._values["rank"], self._column("rank"), self._reading))
+        return {"prompt": prompt, "completion": completion} | self._thumb() if "thumb" in self._values else None
 
     def _pair(self, label_of: Callable[[Any], str]) -> Row:
         values = self._values
@@ -85,11 +109,24 @@ class Values:
             columns = self._column(sides[0]), self._column(sides[1])
             prompt, a, b = compared(self._prompt(), first, second, columns, self._reading)
         label = "a" if sides[0] == "chosen" else label_of(values["label"]) if "label" in values else None
-        return {"prompt": chat.with_system(values.get("system"), prompt), "a": a, "b": b, "label": label}
+        row = {"prompt": chat.with_system(values.get("system"), prompt), "a": a, "b": b, "label": label}
+        return row | self._measured("score", 1) | self._measured("rank", -1)
+
+    def _measured(self, measure: str, sign: int) -> Row:
+        """Label and margin by a score or rank of each side. Empty without them. `sign` is -1 where less is better."""
+        names = (f"{measure}_a", f"{measure}_b")
+        if not self._values.keys() >= {*names}:
+            return {}
+        first, second = (number(self._values[name], self._column(name), self._reading) for name in names)
+        difference = round(sign * (first - second), 12)
+        margin = {"margin": abs(difference)} if sign == 1 and difference else {}
+        return {"label": "a" if difference > 0 else "b" if difference < 0 else "tie"} | margin
 
     def _ranking(self) -> Row:
         values = listed(self._values, "completions")
         texts = [chat.answer(value, f"{self._pointer('completions')}/{index}") for index, value in enumerate(values)]
+        if "order" in self._values:
+            return self._ordered(texts)
         measure = next((name for name in ("ranks", "scores") if name in self._values), None)
         if measure is None:
             return {"prompt": self._prompt(), "completions": texts, "ranks": None}
@@ -102,6 +139,16 @@ class Values:
         scored = [(text, sign * value) for text, value in zip(texts, numbers, strict=True)]
         return ranked(self._prompt(), scored, self._reading)
 
+    def _ordered(self, texts: list[str]) -> Row:
+        """The ranking of answers by a list of their numbers, from the best to the worst. The numbers count from 0 or from 1."""
+        places = [number(value, f"order/{at}", self._reading) for at, value in enumerate(listed(self._values, "order"))]
+        first = min(places, default=0)
+        if first not in (0, 1) or sorted(places) != [first + at for at in range(len(texts))]:
+            detail = f"must name each of the {len(texts)} answers once, counted from 0 or from 1"
+            raise RowError(detail, pointer=self._pointer("order"), code="bad_label")
+        scores = {int(place - first): -at for at, place in enumerate(places)}
+        return ranked(self._prompt(), [(text, scores[at]) for at, text in enumerate(texts)], self._reading)
+
     def _prompt(self) -> Any:
         """Text or messages, with the input below and the system message before them. None without a prompt."""
         prompt, extra = self._values.get("prompt"), self._values.get("input")
@@ -113,13 +160,23 @@ class Values:
         return chat.with_system(self._values.get("system"), prompt)
 
     def _score(self) -> float:
-        """A number, or a thumb: true is better than false."""
-        value, column = self._values["score"], self._column("score")
-        thumb = isinstance(value, bool) or str(value).strip().lower() in ("true", "false")
-        return float(truth(value, column)) if thumb else number(value, column, self._reading)
+        """A number, or a verdict in a word: true, like and up are better than false, dislike and down."""
+        value, column = self._verdict("score"), self._column("score")
+        if isinstance(value, bool) or (number_of(value) is None and polarity(value) is not None):
+            return float(truth(value, column))
+        return number(value, column, self._reading)
 
     def _thumb(self) -> Row:
-        return {"thumb": "up" if truth(self._values["thumb"], self._column("thumb")) else "down"}
+        return {"thumb": "up" if truth(self._verdict("thumb"), self._column("thumb")) else "down"}
+
+    def _verdict(self, name: str) -> Any:
+        """The value of `score` or `thumb`, by the mapping's labels where they have it. Raises RowError for an unusable one."""
+        value, labels = self._values[name], self._reading.mapping.get("labels") or {}
+        text = label_text(value) if value is not None else ""
+        if text in labels and labels[text] is None:
+            detail = f"the mapping marks the label {text[:40]!r} as not usable"
+            raise RowError(detail, pointer=self._pointer(name), code="bad_label")
+        return labels.get(text, value)
 
     def _column(self, name: str) -> str:
         return self._columns.get(name, name)
@@ -200,6 +257,7 @@ class Preset:
             names=names_of_sides(names),
             grouped=self.grouped,
             labelled="label" in self.columns,
+            sides_named="chosen" in self.columns,
             specific=self.specific,
             one_of_many=self.one_of_many,
         )

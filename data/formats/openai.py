@@ -34,6 +34,7 @@ FORMAT = Format(
     about="`input` with messages, and a preferred and a non-preferred output of one assistant message each.",
     source="https://platform.openai.com/docs/guides/direct-preference-optimization",
     kinds=(PREFERENCES,),
+    sides_named=True,
     example=(
         {
             "input": {

@@ -83,7 +83,7 @@ def _thumbs(record: Source) -> bool:
 
 
 def _demonstrates(record: Source) -> float:
-    """0.5 where another field may rate the answer as a bad one."""
+    """0.5 where another column rates the answer as good or bad."""
     return any(_is(record, form) for form in _FORMS[SFT]) and (0.5 if judged(record) else 1)
 
 

@@ -6,7 +6,7 @@ from data.errors import RowError
 from data.formats import chat, hh_rlhf, instruction
 from data.formats.base import PREFERENCES, Format, Reading, Rows, Source, has
 from data.formats.values import first_named, listed, notes, number, ranked
-from data.names import ANSWER_LISTS, NOTED, RANK_LISTS, RANKING_PROMPTS, SCORE_LISTS
+from data.names import ANSWER_LISTS, INPUTS, NOTED, RANK_LISTS, RANKING_PROMPTS, SCORE_LISTS
 
 _CONTEXT = "context"
 """NeMo-RL's name of a prompt in messages."""
@@ -16,7 +16,7 @@ def _prompt(record: Source) -> Any:
     name = first_named(record, RANKING_PROMPTS) or RANKING_PROMPTS[0]
     if hh_rlhf.waits(record.get(name)):  # Nectar's
         return chat.with_system(record.get("system"), hh_rlhf.prompt_of(record[name], f"/{name}"))
-    return instruction.prompt(record, name, ("input",))
+    return instruction.prompt(record, name, INPUTS)
 
 
 def _lists(record: Source, reading: Reading) -> Rows:
@@ -91,7 +91,7 @@ LISTS = Format(
     source="https://huggingface.co/datasets/argilla/OpenHermesPreferences",
     kinds=(PREFERENCES,),
     example=({"prompt": "The sky is", "responses": [" blue.", " green.", " grey."], "scores": [0.9, 0.1, 0.5]},),
-    fields=NOTED | {"system", "history", *RANKING_PROMPTS, *ANSWER_LISTS, *RANK_LISTS, *SCORE_LISTS},
+    fields=NOTED | {"system", "history", *INPUTS, *RANKING_PROMPTS, *ANSWER_LISTS, *RANK_LISTS, *SCORE_LISTS},
     fits=_side_by_side,
     rows=_lists,
     specific=60,
@@ -103,7 +103,7 @@ OBJECTS = Format(
     source="https://huggingface.co/datasets/berkeley-nest/Nectar",
     kinds=(PREFERENCES,),
     example=({"prompt": "The sky is", "answers": [{"answer": " green.", "rank": 2}, {"answer": " blue.", "rank": 1}]},),
-    fields=NOTED | {"history", _CONTEXT, *RANKING_PROMPTS, *ANSWER_LISTS},
+    fields=NOTED | {"history", _CONTEXT, *INPUTS, *RANKING_PROMPTS, *ANSWER_LISTS},
     fits=_carries,
     rows=_objects,
     specific=75,

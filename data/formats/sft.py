@@ -68,7 +68,7 @@ def _conversation(record: Source) -> list[Any] | None:
 
 
 def _trusted(record: Source) -> float:
-    """0.5 where another field may rate the answer as a bad one."""
+    """0.5 where another column rates the answer as good or bad."""
     return 0.5 if judged(record) else 1
 
 

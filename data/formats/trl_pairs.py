@@ -28,7 +28,7 @@ _ASKED = (
 def _explicit(record: Source, reading: Reading) -> Rows:
     refuse_misspelt(record, _SIDES | {"prompt"})
     sides = ("chosen", "rejected")
-    stated = field(record, "prompt") if whole(record) else whole_prompt(record, "prompt", ("query",))
+    stated = field(record, "prompt") if whole(record) else whole_prompt(record, "prompt", ("query", "context"))
     prompt, a, b = compared(stated, field(record, "chosen"), field(record, "rejected"), sides, reading)
     prompt = chat.with_system(record.get("system"), prompt)
     repeats(prompt, a, b, reading)
@@ -75,8 +75,9 @@ EXPLICIT = Format(
     about="A prompt and two answers, as text or as messages.",
     source=_DOCS,
     kinds=(PREFERENCES,),
+    sides_named=True,
     example=({"prompt": "The sky is", "chosen": " blue.", "rejected": " green."},),
-    fields=_SIDES | {"prompt", "system", "query", "history"},
+    fields=_SIDES | {"prompt", "system", "query", "context", "history"},
     fits=lambda record: has(record, "prompt", "chosen", "rejected"),
     rows=_explicit,
 )
@@ -86,6 +87,7 @@ IMPLICIT = Format(
     about="Two texts that begin with the same prompt; it is cut off where they part.",
     source=_DOCS,
     kinds=(PREFERENCES,),
+    sides_named=True,
     example=({"chosen": "The sky is blue.", "rejected": "The sky is green."},),
     fields=_SIDES,
     fits=_fits_implicit,
@@ -98,6 +100,7 @@ CONVERSATIONS = Format(
     about="Two whole conversations that differ in their last answer; what comes before it is the prompt.",
     source=_DOCS,
     kinds=(PREFERENCES,),
+    sides_named=True,
     example=({"chosen": TALK + BLUE, "rejected": TALK + GREEN},),
     fields=_SIDES | {"prompt", "system"},
     fits=lambda record: record.get("prompt") is None and _lists(record) and whole(record),
@@ -110,6 +113,7 @@ ULTRAFEEDBACK = Format(
     about="Two whole conversations with their scores (Hugging Face's, trl-lib's and Argilla's forms); the difference is the margin.",
     source="https://huggingface.co/datasets/HuggingFaceH4/ultrafeedback_binarized",
     kinds=(PREFERENCES,),
+    sides_named=True,
     example=({"chosen": TALK + BLUE, "rejected": TALK + GREEN, "score_chosen": 8.5, "score_rejected": 6.0},),
     fields=_SIDES | {"prompt", "system"},
     fits=lambda record: _lists(record) and scored(record) and ("prompt" in record or whole(record)),

@@ -81,6 +81,7 @@ BEST_FIRST = Format(
     about="An instruction and a list of answers in `output`, the best first. A file does not state that order, so the format has to be named.",
     source="https://github.com/hiyouga/LLaMA-Factory/blob/main/data/README.md",
     kinds=(PREFERENCES,),
+    sides_named=True,
     example=({"instruction": "Translate into French.", "input": "Good morning.", "output": ["Bonjour.", "Salut.", "Bonne nuit."]},),
     fields=INSTRUCTION_COLUMNS | NOTED | {"output"},
     fits=_is_listed,

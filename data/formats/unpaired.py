@@ -8,12 +8,14 @@ import orjson
 
 from data.errors import RowError
 from data.formats import chat
-from data.formats.base import PREFERENCES, SFT, THUMBS, Format, Rated, Reading, Rows, Source, judges
+from data.formats.base import PREFERENCES, SFT, THUMBS, Format, Rated, Reading, Rows, Source
 from data.formats.instruction import prompt as whole_prompt
 from data.formats.values import field, first_named, truth
 from data.formats.values import notes as usual_notes
 from data.names import DEMONSTRATION_ANSWERS, INSTRUCTION_COLUMNS, NOTED, THUMB_TAGS
+from data.schema import THUMBS as THUMBS_OF_ROWS
 from data.schema import DatasetKind
+from data.verdicts import polarity
 
 _DOCS = "https://huggingface.co/docs/trl/dataset_formats#unpaired-preference"
 _UNFILLED = 0.9
@@ -23,14 +25,15 @@ _JUDGED_FIELDS = INSTRUCTION_COLUMNS.union(NOTED, _QUESTIONS, _TALKS, DEMONSTRAT
 
 
 def _thumb(record: Source, reading: Reading) -> Rows:
-    name = (
-        next((name for name in THUMB_TAGS if judges(record.get(name))), None)
-        or first_named(record, THUMB_TAGS)
-        or "label"
-    )
+    name = _tag(record) or first_named(record, THUMB_TAGS) or "label"
     good = truth(field(record, name), name)
     prompt, answer = _judged(record)
     yield from _as_kind(Rated(prompt, answer, float(good), usual_notes(record)), reading)
+
+
+def _tag(record: Source) -> str | None:
+    """The first column that rates the answer as good or bad."""
+    return next((name for name in THUMB_TAGS if polarity(record.get(name)) is not None), None)
 
 
 def _judged(record: Source) -> tuple[Any, str]:
@@ -79,7 +82,7 @@ def _suggests(records: Sequence[Source]) -> DatasetKind:
     """The kind that the records suggest: preferences if a prompt has good and bad answers, otherwise thumbs."""
     found: dict[bytes, set[bool]] = defaultdict(set)
     for record in records:
-        name = next((name for name in THUMB_TAGS if judges(record.get(name))), None)
+        name = _tag(record)
         try:
             prompt, _ = _judged(record)
             found[orjson.dumps(prompt)].add(truth(record.get(name or "label"), name or "label"))
@@ -95,7 +98,8 @@ def _is_thumb(record: Source) -> float:
 
 
 def _is_factory(record: Source) -> float:
-    if ("completion" in record and "label" in record) or "chosen" in record:
+    ours = "completion" in record and ("label" in record or record.get("thumb") in THUMBS_OF_ROWS)
+    if ours or "chosen" in record:
         return 0
     value = record.get(_first(record, DEMONSTRATION_ANSWERS) or "")
     answered = isinstance(value, str | dict) or chat.is_conversation(value)
@@ -107,7 +111,7 @@ def _is_factory(record: Source) -> float:
 
 def _verdict_score(record: Source, tags: tuple[str, ...]) -> float:
     """1 if one of these columns holds a verdict, 0.9 if one is empty, otherwise 0."""
-    if any(judges(record.get(name)) for name in tags):
+    if any(polarity(record.get(name)) is not None for name in tags):
         return 1
     return _UNFILLED if any(name in record and record[name] in (None, "") for name in tags) else 0
 
@@ -133,7 +137,7 @@ KTO = Format(
 FACTORY = Format(
     id="llama_factory_kto",
     title="LLaMA-Factory, KTO",
-    about="A conversation, or a prompt and its answer in other columns than TRL's, with `label`, `kto_tag` or `tag`: whether the last answer is good. The rows are those of `trl_unpaired`.",
+    about="A conversation, or a prompt and its answer in other columns than TRL's, and a verdict on the last answer: `label`, `kto_tag`, `thumb`, `feedback`, `liked`, `vote` and the like. Its values are true, 1, 👍, thumbs_up, good, or their opposites. The rows are those of `trl_unpaired`.",
     source="https://github.com/hiyouga/LLaMA-Factory/blob/main/data/README.md",
     kinds=(PREFERENCES, THUMBS, SFT),
     suggests=_suggests,

@@ -10,6 +10,7 @@ from data.files.cells import looks_printed, structure
 from data.formats.base import Reading, Row, Source
 from data.names import ANNOTATORS, REFERENCES, SOURCES, TIMES
 from data.schema import LARGEST
+from data.verdicts import polarity
 
 
 def field(record: Source, name: str) -> Any:
@@ -65,16 +66,12 @@ def _read_number(value: str, name: str) -> float | int:
         raise RowError("must be a number", pointer=f"/{name}", code="wrong_type") from error
 
 
-_TRUTHS = {"true": True, "yes": True, "1": True, "1.0": True, "false": False, "no": False, "0": False, "0.0": False}
-
-
 def truth(value: Any, name: str) -> bool:
-    """True or false, from JSON, 1 and 0, or words. Raises RowError."""
-    if isinstance(value, str):
-        value = _TRUTHS.get(value.strip().lower())
-    if isinstance(value, bool) or value in (0, 1):
-        return bool(value)
-    raise RowError("must be true or false", pointer=f"/{name}", code="bad_label")
+    """True or false, from JSON, 1 and 0, or words for a good and a bad answer. Raises RowError."""
+    found = polarity(value)
+    if found is None:
+        raise RowError("must be true or false, or a word such as good or bad", pointer=f"/{name}", code="bad_label")
+    return found
 
 
 def numbered_label(value: Any, name: str, labels: Mapping[float, str], reading: Reading) -> str:

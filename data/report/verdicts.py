@@ -97,14 +97,20 @@ def best_rule(apart: Lengths, unit: str) -> tuple[float, str]:
     right = within + (len(won) - count - beyond)  # the longer one up to t, the shorter one beyond
     straight, mirrored = int(np.argmax(right)), int(np.argmax(len(won) - right))
     if right[straight] >= len(won) - right[mirrored]:
-        return float(right[straight]) / len(won), _told("longer", size[order][ends[straight]], straight, ends, unit)
-    return 1 - float(right[mirrored]) / len(won), _told("shorter", size[order][ends[mirrored]], mirrored, ends, unit)
+        return float(right[straight]) / len(won), _told("longer", straight, size[order], ends, unit)
+    return 1 - float(right[mirrored]) / len(won), _told("shorter", mirrored, size[order], ends, unit)
 
 
-def _told(side: str, threshold: int, at: int, ends: Lengths, unit: str) -> str:
+def _told(side: str, at: int, sizes: Lengths, ends: Lengths, unit: str) -> str:
+    """The rule in words: `side` wins up to the threshold at `ends[at]`, and the other one beyond. The sentence begins with
+    the one that the rule names for most pairs."""
     if at == len(ends) - 1:
         return f"the {side} one wins"
-    return f"the {side} one wins, unless they differ by more than {threshold} {unit}"
+    threshold, count = sizes[ends[at]], int(ends[at]) + 1
+    if 2 * count >= len(sizes):
+        return f"the {side} one wins, unless they differ by more than {threshold} {unit}"
+    other = "shorter" if side == "longer" else "longer"
+    return f"the {other} one wins, unless they differ by at most {threshold} {unit}"
 
 
 def decided(columns: Columns, lengths: npt.NDArray[np.uint32]) -> tuple[Lengths, Lengths]:

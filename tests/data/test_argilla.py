@@ -55,7 +55,10 @@ def test_argilla_preference_without_answer_is_unlabelled() -> None:
 
 
 def test_a_rating_of_the_whole_record_compares_nothing() -> None:
-    found = read(jsonl(ASKED | {"quality.responses": [2]}))
+    record = jsonl(ASKED | {"quality.responses": [2]})
+    with pytest.raises(UnclearFormat, match=r"`quality\.responses` looks like a verdict"):
+        read(record)
+    found = read(record, ignore=["quality.responses"])
     assert (found.plan.format, found.rows[0]["label"]) == ("unlabelled", None)
 
 
@@ -150,9 +153,8 @@ def test_answers_are_named_by_their_number_or_letter(names: tuple[str, str], ans
 def test_ratings_may_be_numbered_as_the_answers_are() -> None:
     record = {"prompt": "q", "response_1": "x", "response_2": "y"}
     assert rows_of(record | {"rating_2.responses": [5], "rating_1.responses": [2]})[0]["label"] == "b"
-    assert (
-        read(jsonl(record | {"criterion_1.responses": [2], "criterion_2.responses": [5]})).plan.format == "unlabelled"
-    )
+    with pytest.raises(UnclearFormat, match=r"`criterion_1\.responses` looks like a verdict"):
+        read(jsonl(record | {"criterion_1.responses": [2], "criterion_2.responses": [5]}))
 
 
 def test_argilla_contradicting_questions_are_named_with_the_used() -> None:

@@ -36,7 +36,7 @@ BAD = [
     (MARGIN % b"true", {"line": 1, "pointer": "/margin"}),
     (MARGIN % (b"[" * 300 + b"]" * 300), {"line": 1, "detail": "is nested too deeply"}),
     (MARGIN % b'1, "annotator": {"id": 7}', {"line": 1, "pointer": "/annotator", "detail": "must be text"}),
-    (MARGIN % b'1, "source": 7', {"line": 1, "pointer": "/source", "detail": "must be text"}),
+    (MARGIN % b'1, "source": 7.5', {"line": 1, "pointer": "/source", "detail": "must be text"}),
     (MARGIN % b'1, "time": "noon"', {"line": 1, "pointer": "/time"}),
     (MARGIN % b'1, "time": "2026-01-31T12:00:00"', {"line": 1, "pointer": "/time", "detail": "must be a time with its zone, as 2026-01-31T12:00:00Z"}),
     (b'{"prompt": "a\\u0000", "chosen": "c", "rejected": "r"}', {"line": 1, "pointer": "/prompt"}),

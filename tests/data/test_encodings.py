@@ -9,7 +9,7 @@ import pytest
 
 from data.errors import InvalidOption
 from data.files.encodings import _NAMED, checked, likely
-from tests.data.reading import Row, errors, read
+from tests.data.reading import Row, errors, jsonl, read, refusal
 
 GERMAN = "Die Straße ist heute überflutet \u2013 “schön” ist es nicht, fragte Jürgen."
 FRENCH = "Où est le garçon ? Il est déjà parti à l’école, très tôt."
@@ -59,6 +59,27 @@ def test_a_header_that_is_not_utf8_gets_the_hint_too() -> None:
     content = f"prompt,größte Antwort,{FRENCH.replace(',', ' ')}\nq,x,y\n".encode("cp1252")
     (error,) = errors(content, "x.csv")
     assert error["code"] == "no_header" and "it looks like cp1252" in error["detail"]
+
+
+@pytest.mark.parametrize("lines", [1, 30])
+def test_file_in_another_encoding_is_one_error(lines: int) -> None:
+    content = jsonl({"prompt": "q", "chosen": "x", "rejected": "y"}) + as_lines(pair("cp1251")).encode("cp1251") * lines
+    refused = refusal(content)
+    (error,) = refused.extras["errors"]
+    assert (error["code"], error["line"], refused.extras["encodings"]) == ("not_utf8", 2, ["cp1251"])
+    assert len(read(content, encoding="cp1251").rows) == lines + 1
+    assert read(content, encoding="utf-8").found == {"not_utf8": list(range(2, min(lines, 20) + 2))}
+
+
+def test_utf8_file_with_a_damaged_line_is_read() -> None:
+    content = as_lines(pair("cp1252")).encode() * 3 + as_lines(pair("cp1252")).encode("cp1252")
+    found = read(content)
+    assert (found.lines, found.found) == ([1, 2, 3], {"not_utf8": [4]})
+
+
+def test_header_in_another_encoding_names_the_encodings() -> None:
+    content = f"prompt,größte Antwort,{FRENCH.replace(',', ' ')}\nq,x,y\n".encode("cp1252")
+    assert "cp1252" in refusal(content, "x.csv").extras["encodings"]
 
 
 def test_a_line_far_behind_the_first_ones_gets_the_hint_too() -> None:

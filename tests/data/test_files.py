@@ -166,7 +166,7 @@ def test_an_element_that_is_bad_hides_no_other_in_an_array() -> None:
 @pytest.mark.parametrize("size", [1, 2, 3, 7])
 def test_json_array_records_do_not_depend_on_chunk_borders(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("data.files.values._CHUNK", size)
-    rows = [{"a": '\\"]', "b": [{"c": "ä\n"}]}, {}, {"d": None}]
+    rows = [{"a": '\\"]', "b": [{"c": "ä\n"}]}, {"e": {}}, {"d": None}]
     assert records(json.dumps(rows).encode()) == list(enumerate(rows, 1))
 
 

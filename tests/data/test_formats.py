@@ -96,6 +96,11 @@ EXPECTED: dict[str, list[Row]] = {
     "rankings": [{"prompt": "The sky is", "completions": [" blue.", " green.", " grey."], "ranks": [1, 3, 2]}],
     "ranked_answers": [{"prompt": "The sky is", "completions": [" green.", " blue."], "ranks": [2, 1]}],
     "scored_samples": [{"prompt": talk("The sky?"), "completions": ["Blue.", "Green."], "ranks": [1, 2]}],
+    "scored_pair": [
+        {"prompt": "The sky is", "a": " blue.", "b": " green.", "label": "a", "margin": 0.7},
+        {"prompt": "The sky is", "a": " green.", "b": " blue.", "label": "b", "margin": 0.7},
+    ],
+    "message_trees": [{"prompt": talk(SKY), "completions": ["Blue, by day.", "Green."], "ranks": [1, 2]}],
     "scored_answers": [RANKED],
     "rows": [
         {"prompt": "The sky is", "a": " blue.", "b": " grey.", "label": "tie", "annotator": "kim", "time": "2026-01-31T12:00:00Z"},
@@ -105,6 +110,7 @@ EXPECTED: dict[str, list[Row]] = {
     "messages": [{"messages": talk(SKY, "Blue, by day.")}],
     "prompt_completion": [{"prompt": "The sky is", "completion": " blue."}],
     "alpaca": [{"prompt": "Translate into French.\nGood morning.", "completion": "Bonjour."}],
+    "preferred": [PAIR | {"prompt": talk(SKY)}],
     "ms_swift": [PAIR | {"prompt": talk(SKY)}],
     "verl": [{"prompt": talk("How much is 6 times 12?"), "answer": "72", "source": "openai/gsm8k"}],
     "nemo_rl": [{"prompt": talk("How much is 6 times 12?"), "answer": "72", "source": "math"}],

@@ -75,19 +75,30 @@ def test_the_arenas_file_without_winners_waits_to_be_compared() -> None:
     assert found.found == {"unlabelled": [2]}
 
 
-def test_trees_of_open_assistant_are_no_prompts() -> None:
-    tree = {
-        "message_tree_id": "1",
-        "prompt": {"text": "q", "role": "prompter", "replies": [{"text": "x", "replies": []}]},
-    }
-    with pytest.raises(UnclearFormat):
-        read(jsonl(tree))
+def tree(*ranks: int | None) -> Row:
+    """A tree with an answer of each rank, the first of which is asked about again."""
+    again = {"text": "and?", "role": "prompter", "replies": [{"text": "so", "role": "assistant", "replies": []}]}
+    replies = [{"text": f"x{at}", "role": "assistant", "rank": rank, "replies": []} for at, rank in enumerate(ranks)]
+    replies[0]["replies"] = [again]
+    return {"message_tree_id": "1", "prompt": {"text": "q", "role": "prompter", "replies": replies}}
+
+
+def test_trees_of_open_assistant_become_rankings() -> None:
+    found = read(jsonl(tree(2, 0, 1)))
+    assert (found.plan.format, found.plan.kind) == ("message_trees", "preferences")
+    assert found.rows == [{"prompt": talk("q"), "completions": ["x0", "x1", "x2"], "ranks": [3, 1, 2]}]
+
+
+def test_trees_without_ranks_become_demonstrations() -> None:
+    found = read(jsonl(tree(None)))
+    assert (found.plan.kind, found.rows) == ("sft", [{"messages": talk("q", "x0", "and?", "so")}])
 
 
 def test_messages_of_open_assistant_are_no_texts() -> None:
     message = {"message_id": "1", "parent_id": None, "text": "q", "role": "prompter", "rank": None}
-    with pytest.raises(UnclearFormat):
-        read(jsonl(message))
+    for record in (message, message | {"parent_id": "0"}, {"text": "q", "role": "user", "parent_message_id": "0"}):
+        with pytest.raises(UnclearFormat, match="Write one record for each conversation"):
+            read(jsonl(message, record))
 
 
 def test_answers_with_a_tag_are_not_all_to_be_imitated() -> None:

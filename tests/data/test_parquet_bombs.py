@@ -64,6 +64,18 @@ def test_parquet_text_above_ratio_is_refused_by_its_metadata() -> None:
     assert error["code"] == "expands_too_far" and "more than 200 times" in error["detail"]
 
 
+def test_parquet_repeated_text_is_refused_before_its_first_row() -> None:
+    """A million rows of one text, in a small file. An unused column with such a text does not count."""
+    indices = arrow.array([0] * 1_000_000, arrow.int32())
+    text = arrow.DictionaryArray.from_arrays(indices, arrow.array(["x" * 1000]))
+    out = io.BytesIO()
+    parquet.write_table(arrow.table({"prompt": text, "other": arrow.array(range(1_000_000))}), out, compression="zstd")
+    found = Columnar(out, Limits(ratio=50))
+    with pytest.raises(UnusableFile, match="more than 50 times"):
+        next(found.records(lambda name: name == "prompt"))
+    assert next(Columnar(out, Limits(ratio=50)).records(lambda name: name == "other"))[1] == {"other": 0}
+
+
 def test_parquet_large_texts_are_converted_in_small_batches() -> None:
     size, refused = peak(packed([LARGE] * 50), Limits(ratio=1e9))
     assert not refused and size < 64 * MEBI

@@ -19,7 +19,7 @@ VALUES = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
     max_leaves=8,
 )
-OBJECTS = st.dictionaries(TEXTS, VALUES, max_size=4)
+OBJECTS = st.dictionaries(TEXTS, VALUES, min_size=1, max_size=4)
 SPACINGS = st.sampled_from([(",", ":"), (", ", ": "), (" , ", " : "), (",\t", "\t:\t"), (",\r\n", "\n:")])
 
 

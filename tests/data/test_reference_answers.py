@@ -94,10 +94,10 @@ def test_a_ground_truth_beside_a_prompt_is_kept(asked: Row, name: str) -> None:
     assert row["answer"] == "7"
 
 
-def test_ground_truth_of_a_demonstration_is_reported_as_ignored() -> None:
+def test_ground_truth_of_a_demonstration_is_a_warning() -> None:
     found = read(jsonl({"instruction": "q", "output": "x", "ground_truth": "7"}), kind="sft")
     assert found.rows == [{"prompt": "q", "completion": "x"}]
-    assert "ground_truth" in found.finding("columns_ignored")["detail"]
+    assert "ground_truth" in found.finding("verdicts_ignored")["detail"]
 
 
 def test_an_empty_ground_truth_is_none() -> None:

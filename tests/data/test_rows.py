@@ -87,7 +87,7 @@ def test_prompt_key_of_text_equals_that_of_one_user_message() -> None:
         (RANKED | {"margin": 1.0}, "Unknown field 'margin'"),
         ({"prompt": "q", "completions": ["x", "y"]}, "The field 'ranks' is missing"),
         ({"prompt": "q", "chosen": "x", "rejected": "y", "margin": float("nan")}, "`margin` is not a number"),
-        ({"prompt": "q", "chosen": "x", "rejected": "y", "annotator": 3}, "`annotator` must be text"),
+        ({"prompt": "q", "chosen": "x", "rejected": "y", "annotator": True}, "`annotator` must be text"),
         ({"prompt": "q", "chosen": "x", "rejected": "y", "time": "yesterday"}, "`time` must be a time with its zone"),
     ],
 )

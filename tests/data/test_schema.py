@@ -90,3 +90,28 @@ def test_schema_unlabelled_pair_requires_a_null_label() -> None:
 def test_a_canonical_row_is_its_own_canonical_form() -> None:
     stored = canonical(P, json.loads(json.dumps(PAIR | {"label": "a"} | NOTES)))
     assert canonical(P, stored) == stored
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(7, "7"), (7.0, "7"), (-1, "-1"), (10**20, "100000000000000000000"), ("7.0", "7.0")]
+)
+def test_annotator_that_is_a_number_becomes_text(value: object, text: str) -> None:
+    row = canonical(
+        DatasetKind.PREFERENCES, {"prompt": "p", "chosen": "x", "rejected": "y", "annotator": value, "source": value}
+    )
+    assert (row["annotator"], row["source"]) == (text, text)
+
+
+@pytest.mark.parametrize("value", [True, 7.5, float("nan"), float("inf"), 1e300, [7]])
+def test_annotator_that_is_no_id_is_refused(value: object) -> None:
+    with pytest.raises(RowError, match="must be text"):
+        canonical(DatasetKind.PREFERENCES, {"prompt": "p", "chosen": "x", "rejected": "y", "annotator": value})
+
+
+@pytest.mark.parametrize("name", ["feedback", "liked", "is_good", "score"])
+def test_verdict_beside_a_demonstration_names_data_thumbs(name: str) -> None:
+    with pytest.raises(RowError, match=rf"unknown field '{name}'.*`data\.thumbs` of a run"):
+        canonical(DatasetKind.SFT, {"prompt": "q", "completion": "x", name: "bad"})
+    with pytest.raises(RowError) as bad:
+        canonical(DatasetKind.SFT, {"prompt": "q", "completion": "x", "lang": "en"})
+    assert "thumbs" not in bad.value.detail

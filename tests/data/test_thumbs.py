@@ -71,7 +71,9 @@ def test_columns_of_any_name_can_be_mapped_to_a_thumb() -> None:
         {"prompt": "p", "completion": "x", "thumb": "up", "annotator": "kim"},
         {"prompt": "p", "completion": "y", "thumb": "down"},
     ]
-    assert errors(jsonl(records[0] | {"ok": "perhaps"}), mapping=mapping)[0]["detail"] == "must be true or false"
+    assert errors(jsonl(records[0] | {"ok": "perhaps"}), mapping=mapping)[0]["detail"].startswith(
+        "must be true or false"
+    )
 
 
 @pytest.mark.parametrize(

@@ -98,13 +98,18 @@ def test_column_without_verdicts_keeps_demonstrations(record: Row, beside: Row) 
 
 
 @pytest.mark.parametrize("name", ["label", "is_good", "rejected_response", "model_response"])
-def test_verdict_late_in_the_file_is_reported(name: str) -> None:
+def test_verdict_late_in_the_file_stops_the_import(name: str) -> None:
     early = [{"prompt": f"q{at}", "completion": "x"} for at in range(201)]
-    found = read(jsonl(*early, {"prompt": "q", "completion": "bad", name: False, "id": 1}))
+    content = jsonl(*early, {"prompt": "q", "completion": "bad", name: False, "id": 1})
+    with pytest.raises(UnclearFormat, match=f"Line 202: `{name}` looks like a verdict") as asked:
+        read(content)
+    assert [question["column"] for question in asked.value.extras["questions"]] == [name]
+    found = read(content, kind="sft")
     assert found.found == {"verdicts_ignored": [202]}
     told = found.finding("verdicts_ignored")
     assert (told["severity"], told["detail"]) == ("warning", f"Not used: {name}.")
     assert found.finding("columns_ignored")["detail"] == "Not used: id."
+    assert read(content, ignore=[name]).found == {}
 
 
 @pytest.mark.parametrize(

@@ -48,6 +48,17 @@ def test_the_shorter_one_may_be_the_rule() -> None:
     assert best_rule(np.array([-1, -2]), "tokens") == (1.0, "the shorter one wins")
 
 
+def test_best_rule_begins_with_the_side_that_usually_wins() -> None:
+    # The shorter one wins by 1, and the longer one by 50 or more, in nine pairs of ten.
+    assert best_rule(np.array([-1, *range(50, 59)]), "characters") == (
+        1.0,
+        "the longer one wins, unless they differ by at most 1 characters",
+    )
+    assert best_rule(np.array([1, *range(-58, -49)]), "tokens")[1] == (
+        "the shorter one wins, unless they differ by at most 1 tokens"
+    )
+
+
 def test_best_rule_keeps_equal_differences_on_one_side() -> None:
     # of the three pairs that differ by 2 the longer wins twice: no threshold can tell them apart
     accuracy, rule = best_rule(np.array([2, 2, -2]), "tokens")
