@@ -37,7 +37,7 @@ def floors() -> list[str]:
 def test_the_lowest_versions_are_read_from_the_project() -> None:
     found = floors()
     assert any(re.fullmatch(r"torch==2\.\d+\.\*", need) for need in found)
-    assert len([need for need in found if "==" in need]) == 5 and "pytest>=9" in found
+    assert len([need for need in found if "==" in need]) == 6 and "pytest>=9" in found
 
 
 @pytest.mark.parametrize("name", TESTS)

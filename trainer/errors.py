@@ -7,7 +7,8 @@
     ├── ModelError      4  A model or tokenizer cannot be loaded, or lacks a part that the run needs.
     ├── Diverged        5  A loss or gradient is not finite.
     ├── OutOfMemory     6  The device's memory does not suffice.
-    ├── StorageError    7  The run folder cannot be used or written: in use, full, not a folder.
+    ├── StorageError    7  The run folder cannot be used or written: in use, not a folder.
+    │   └── DiskFull   12  The disk of the run folder is full. Run it again once there is room; it resumes.
     ├── RewardError     8  A reward or a judge failed, or gave no finite number for each response.
     ├── Unhealthy       9  A health rule ended the run. It is saved.
     ├── SelfTestFailed 10  Before PPO's first iteration, two ways to compute one number disagree.
@@ -63,6 +64,11 @@ class OutOfMemory(TrainerError):
 class StorageError(TrainerError):
     code = "storage"
     exit_status = 7
+
+
+class DiskFull(StorageError):
+    code = "disk_full"
+    exit_status = 12
 
 
 class RewardError(TrainerError):

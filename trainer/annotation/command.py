@@ -9,7 +9,7 @@ from typing import Any
 
 from trainer import allowed_paths
 from trainer.annotation.requests import CompletionRequest, JudgeRequest
-from trainer.errors import OutOfMemory, TrainerError
+from trainer.errors import TrainerError
 
 
 def add_to(commands: Any) -> None:
@@ -54,16 +54,16 @@ def _judge(arguments: argparse.Namespace) -> None:
 def _guarded(niceness: int, work: Callable[[], None]) -> None:
     """Run the command at the priority of `--nice`. An error is printed as a JSON line and raised."""
     os.nice(niceness)
-    import torch
+    from trainer.out_of_memory import as_out_of_memory, is_out_of_memory
 
     try:
         try:
             work()
-        except torch.OutOfMemoryError as error:
-            raise OutOfMemory(
-                "The device ran out of memory, even for one text at a time. Shorten the texts, or try again when no job "
-                "runs on this device."
-            ) from error
+        except (RuntimeError, MemoryError) as error:
+            if not is_out_of_memory(error):
+                raise
+            advice = "Shorten the texts, or try again when no job runs on this device."
+            raise as_out_of_memory(error, ", even for one text at a time", advice) from error
     except TrainerError as error:
         _print_line({"error": {"code": error.code, "message": str(error)}})
         raise

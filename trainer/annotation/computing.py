@@ -7,9 +7,11 @@ from typing import TypeVar
 
 import torch
 
+from trainer import allowed_paths
 from trainer.annotation.requests import ModelSettings
 from trainer.distributed import cpu_threads
 from trainer.models import Model, ModelBuilder, builder_for
+from trainer.session.damaged import refuse_damaged_model
 from trainer.spec import ModelSpec
 
 T = TypeVar("T")
@@ -50,8 +52,11 @@ def model_builder(settings: ModelSettings, path: str) -> ModelBuilder:
 
 
 def resolve_path(base: Path, value: str) -> str:
-    """A folder below `base` if it exists, else `value` itself: a path or a hub id."""
-    return str(base / value) if (base / value).is_dir() else value
+    """A folder below `base` if it exists, else `value` itself: a path or a hub id. Raises ModelError for a damaged checkpoint."""
+    path = str(base / value) if (base / value).is_dir() else value
+    if Path(path).is_dir() and allowed_paths.permits(path):
+        refuse_damaged_model(Path(path))
+    return path
 
 
 def context_length(model: Model) -> int:

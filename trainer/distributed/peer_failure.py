@@ -126,7 +126,8 @@ class PeerMonitor:
         while time.monotonic() < deadline:
             with suppress(StorageError), alone_in(self._run_dir):
                 path = self._run_dir / "events.jsonl"
-                if not isinstance(last_event(path), RunFailed | RunStopped):
+                last = last_event(path)
+                if not isinstance(last, RunFailed | RunStopped) or last.seed is not None:
                     log = EventLog(path)
                     log.emit(failure.event())
                     log.close()

@@ -27,6 +27,7 @@ from trainer.events.lifecycle import (
 )
 from trainer.events.log import EventLog, finite, read
 from trainer.events.results import (
+    CheckpointDamaged,
     CheckpointSaved,
     Curve,
     CurvePoint,
@@ -38,7 +39,7 @@ from trainer.events.results import (
 )
 
 __all__ = [
-    "CheckpointSaved", "CommandDone", "CommandRefused", "CommandRequested", "Curve", "CurvePoint", "Event", "EventLog", "Evidence", "Health",
+    "CheckpointDamaged", "CheckpointSaved", "CommandDone", "CommandRefused", "CommandRequested", "Curve", "CurvePoint", "Event", "EventLog", "Evidence", "Health",
     "KnobChanged", "Message", "Metrics", "ReportCard", "RolledBack", "RunFailed", "RunFinished", "RunStarted", "RunStopped",
     "Sample", "Samples", "SeedFinished", "StageFinished", "StagePlan", "StageStarted", "SuggestedChange", "TokenRow", "finite", "read",
 ]  # fmt: skip

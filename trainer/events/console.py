@@ -4,6 +4,7 @@ import os
 import sys
 
 from trainer.events import (
+    CheckpointDamaged,
     CheckpointSaved,
     CommandDone,
     CommandRefused,
@@ -32,7 +33,14 @@ def show(event: Event) -> None:
 
 
 def line(event: Event) -> str | None:
-    """The line to print for an event; None for events that only programs read."""
+    """The line to print for an event, after its seed in a job of several; None for events that only programs read."""
+    text = _line(event)
+    if text is None or event.seed is None or isinstance(event, SeedFinished):
+        return text
+    return f"[seed {event.seed}] {text}"
+
+
+def _line(event: Event) -> str | None:
     match event:
         case RunStarted():
             plan = ", ".join(f"{stage.stage} ({stage.total_steps})" for stage in event.stages)
@@ -43,6 +51,8 @@ def line(event: Event) -> str | None:
             return f"{event.stage}: done in {event.seconds:.1f} s  {_figures(event.summary)}".rstrip()
         case Message():
             return f"{event.level}: {event.text}"
+        case CheckpointDamaged():
+            return f"warning: the checkpoint {event.path} is damaged: {event.reason}. {event.remedy}"
         case RunFinished():
             return f"finished in {event.seconds:.1f} s"
         case _:

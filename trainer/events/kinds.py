@@ -23,6 +23,7 @@ from trainer.events.lifecycle import (
     StageStarted,
 )
 from trainer.events.results import (
+    CheckpointDamaged,
     CheckpointSaved,
     Curve,
     Metrics,
@@ -36,6 +37,7 @@ Event = Annotated[
     | Metrics
     | Samples
     | CheckpointSaved
+    | CheckpointDamaged
     | Health
     | RolledBack
     | CommandRequested

@@ -13,6 +13,8 @@ class RunEvent(BaseModel):
 
     at: float = Field(default_factory=time.time)
     """Unix seconds."""
+    seed: int | None = None
+    """The seed that it belongs to, in a job of several seeds; null for the whole job, and in a job of one seed."""
 
 
 class StagePlan(BaseModel):
@@ -85,7 +87,7 @@ class SeedFinished(RunEvent):
     summary: dict[str, float]
     """Headline figures of its run, by name. Empty if it failed."""
     collapsed: bool
-    """Whether it ended worse than it began, by the rule in trainer/run/several_seeds.py."""
+    """Whether it ended worse than it began, by the rule in trainer/events/seed_summary.py."""
     why: str | None = None
     """A description of the collapse or failure."""
 

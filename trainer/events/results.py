@@ -108,11 +108,31 @@ class CheckpointSaved(RunEvent):
     final: bool
     """Whether it is the result of the stage."""
     best: bool = False
-    """Whether its held-out win rate is the best so far. It replaces the best checkpoint before it."""
-    seed: int | None = None
-    """The seed that it belongs to, in a job of several seeds; null for the result of the job."""
+    """Whether its evaluation is the best so far. It replaces the best checkpoint before it."""
     metrics: dict[str, float] = {}  # noqa: RUF012  # pydantic copies it
     """Figures of the checkpoint, by name."""
+
+
+class CheckpointDamaged(RunEvent):
+    """The stored files of a checkpoint are not those that were saved. It is not used."""
+
+    type: Literal["checkpoint_damaged"] = "checkpoint_damaged"
+    stage: StageName
+    """The stage of the run."""
+    step: int | None = None
+    """The step of the checkpoint; null where only the damaged files name it."""
+    path: str
+    """The folder, relative to the run folder."""
+    final: bool
+    """Whether it was the result of the stage."""
+    best: bool = False
+    """Whether it was the best checkpoint of the stage."""
+    reason: str
+    """The first file that is wrong, and how."""
+    remedy: str
+    """The action of the run or of the platform instead."""
+    checkpoint: str | None = None
+    """The platform's id of the checkpoint; null in a run without a platform."""
 
 
 class CurvePoint(BaseModel):

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from trainer.selection import evaluation_figures, is_better
+
 FIRSTS = (
     "policy/entropy_avg",
     "val/response_length",
@@ -32,7 +34,7 @@ class Memory:
     value_losses: list[Point] = field(default_factory=list)
     """The value losses of the last WINDOW steps, oldest first, without the present one."""
     best: list[Point] = field(default_factory=list)
-    """The evaluation with the best win rate (or judge) so far: that figure, then its score."""
+    """The best evaluation so far, by `trainer/selection.py`: win rate (or judge), score, and the other figures that select it."""
     skipped: float = 0.0
     """Optimizer steps skipped in all, before the present step."""
 
@@ -49,8 +51,17 @@ class Memory:
             del self.value_losses[:-WINDOW]
         self.skipped = values.get("health/skipped_steps", self.skipped)
         wanted = wanted_figure(values)
-        if wanted and "eval/score" in values and (not self.best or values[wanted] > self.best[0].value):
-            self.best = [Point(name, step, values[name]) for name in (wanted, "eval/score")]
+        if wanted and "eval/score" in values and self._is_best(wanted, values):
+            others = [name for name in ("eval/judge", "eval/kl") if name in values and name != wanted]
+            self.best = [Point(name, step, values[name]) for name in (wanted, "eval/score", *others)]
+
+    def _is_best(self, wanted: str, values: Mapping[str, float]) -> bool:
+        best = {point.metric: point.value for point in self.best}
+        if wanted not in best:
+            return not best
+        if wanted == "eval/judge":
+            return values[wanted] > best[wanted]
+        return is_better(evaluation_figures(values), evaluation_figures(best))
 
     def state(self) -> dict[str, Any]:
         return asdict(self)

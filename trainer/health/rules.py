@@ -87,14 +87,14 @@ def _over_optimisation(step: int, values: Values, limit: float, memory: Memory) 
     wanted = wanted_figure(values)
     if wanted is None or "eval/score" not in values or not memory.best or memory.best[0].metric != wanted:
         return None
-    best, score_then = memory.best
+    best, score_then = memory.best[:2]
     value, score = values[wanted], values["eval/score"]
     observed = (
         f"`{wanted}` fell from {best.value:.3g} at step {best.step} to {value:.3g} "
         f"while `eval/score` rose from {score_then.value:.3g} to {score:.3g}"
     )
     beyond = best.value - value >= limit - _ROUNDING and score > score_then.value
-    return Reading(beyond, observed, [Point(wanted, step, value), Point("eval/score", step, score)], memory.best)
+    return Reading(beyond, observed, [Point(wanted, step, value), Point("eval/score", step, score)], memory.best[:2])
 
 
 def _length_explosion(step: int, values: Values, limit: float, memory: Memory) -> Reading | None:

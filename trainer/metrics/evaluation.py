@@ -5,6 +5,9 @@
 
 from trainer.metrics.metric import Chart, Metric
 
+SELECTION = "(eval/win_rate, eval/judge, eval/score, −eval/kl), compared in this order; the earliest of equal ones"
+"""The order of `trainer/selection.py`."""
+
 
 def _both(name: str, label: str, formula: str, meaning: str, unit: str) -> list[Metric]:
     """A figure of the two sides."""
@@ -89,15 +92,15 @@ EVALUATION = [
         "evaluation",
         "best_step",
         "Best checkpoint: step",
-        "argmax of eval/win_rate",
-        "The iteration whose policy won most often on held-out prompts during PPO; it is kept beside the last one.",
+        f"argmax of {SELECTION}",
+        "The iteration whose policy was the best in the evaluations during PPO; it is kept beside the last one.",
         unit="steps",
     ),
     Metric(
         "evaluation",
         "selection_win_rate",
         "Best checkpoint: win rate when chosen",
-        "max of eval/win_rate",
+        "eval/win_rate at best_step",
         "The win rate by which the best checkpoint was chosen, against the policy as PPO began. It is too high, because it is the maximum of several measurements: report `best_win_rate`.",
         unit="share",
     ),
@@ -144,11 +147,19 @@ HELD_OUT = [
         "eval/win_rate",
         "Held-out win rate",
         "(wins + ½ ties) ÷ held-out prompts",
-        "How often the policy beats itself as PPO began, on the same prompt: by the judge where there is one, else by the rewards. The checkpoint with the highest is kept as the best.",
+        "How often the policy beats itself as PPO began, on the same prompt: by the judge where there is one, else by the rewards. It selects the best checkpoint.",
         healthy=(0.5, 1.0),
         advice="Falling while the score rises: raise `ppo.kl.coef`, or take the best checkpoint.",
         unit="share",
         chart=Chart("Held-out win rate", 40),
+    ),
+    Metric(
+        "ppo",
+        "eval/best_step",
+        "Best evaluation so far: step",
+        f"argmax of {SELECTION}",
+        "The step of the best evaluation so far. Evaluations on request and steps that a health rule rolls back are left out.",
+        unit="steps",
     ),
     Metric(
         "ppo",

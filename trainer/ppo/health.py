@@ -8,6 +8,8 @@ from trainer.events import Evidence, Health, RolledBack, SuggestedChange
 from trainer.health import HealthFinding, gravest
 from trainer.health.changes import suggested_values
 from trainer.ppo.state import RunHistory
+from trainer.ppo.stored_numbers import in_present_format
+from trainer.session.checkpoint import load_numbers
 from trainer.session.session import Session
 from trainer.session.stage_loop import StageLoop
 from trainer.spec import HealthRule, HealthSpec
@@ -30,18 +32,29 @@ class HealthCallback:
         # a rule that may roll back needs the best checkpoint, whether or not the spec keeps it
         self._keep_best = keep_best or self._may_roll_back
         self._skipped_at: int | None = None
+        self._is_best = False
 
-    def after_step(self, loop: StageLoop, done: int, metrics: dict[str, float]) -> None:
-        """Report the findings, save the checkpoint if it is the best, and do what the gravest finding asks for.
+    def look(self, done: int, metrics: dict[str, float]) -> list[HealthFinding]:
+        """Apply the rules to the metrics of a step, and add them to the history. Returns the findings."""
+        findings = self._history.monitor.look(done, metrics)
+        # a state that triggers a roll-back, or that a skipped step has shaped, is no target for a later one
+        sound = done != self._skipped_at and all(finding.action != "roll_back" for finding in findings)
+        self._is_best = self._history.add(done, metrics, may_be_best=sound)
+        return findings
+
+    def best_so_far(self, metrics: dict[str, float]) -> dict[str, float]:
+        """The step of the best evaluation as a metric, if `metrics` are those of an evaluation. `look` comes before."""
+        best = self._history.best_step
+        return {"eval/best_step": float(best)} if "eval/win_rate" in metrics and best is not None else {}
+
+    def after_step(self, loop: StageLoop, done: int, findings: list[HealthFinding]) -> None:
+        """Report the findings of `look`, save the checkpoint if it is the best, and do what the gravest finding asks for.
 
         Raises Paused, Unhealthy, RolledBackError, or Stopped if asked to stop during a roll-back. Everything is saved then.
         """
-        findings = self._history.monitor.look(done, metrics)
         for finding in findings:
             self._report(finding)
-        # a state that triggers a roll-back, or that a skipped step has shaped, is no target for a later one
-        sound = done != self._skipped_at and all(finding.action != "roll_back" for finding in findings)
-        if self._history.add(done, metrics, may_be_best=sound) and self._keep_best:
+        if self._is_best and self._keep_best:
             state = loop.trainer_state(done) if self._may_roll_back else None
             self._session.save_best(loop.stage, done, loop.model, loop.tokenizer, self._history.best, state)
         worst = gravest(findings)
@@ -94,31 +107,29 @@ class HealthCallback:
     def _roll_back(self, loop: StageLoop, done: int, reason: str) -> NoReturn:
         if self._history.roll_backs == MOST_ROLL_BACKS:
             self._stop(loop, done, f"It has been rolled back {MOST_ROLL_BACKS} times already. {reason}")
-        source, to_step = self._source(loop)
+        source = self._source(loop)
+        if source is None:
+            self._stop(loop, done, f"No good checkpoint is left to roll back to. {reason}")
+        path, to_step = source
         self._history.roll_backs += 1
         self._history.rate_factor *= _RATE_CUT
         self._history.monitor.rearm()
-        numbers = {"step": done, "seconds": loop.seconds, "course": self._history.to_json()}
-        numbers |= {"knobs": loop.knobs.to_json(), **self._kl_coef_set_since(loop, to_step)}
-        self._session.restore(loop.stage, source, done, numbers)
+        numbers = in_present_format(load_numbers(path), path)
+        numbers |= {"step": done, "seconds": loop.seconds, "history": self._history.to_json()}
+        numbers |= loop.knobs.to_json(done)
+        self._session.restore(loop.stage, path, done, numbers)
         factor = self._history.rate_factor
         self._session.emit(RolledBack(stage=loop.stage, step=done, to_step=to_step, learning_rate_factor=factor))
         self._session.stop_if_asked()
         raise RolledBackError
 
-    def _kl_coef_set_since(self, loop: StageLoop, to_step: int) -> dict[str, float]:
-        """The KL coefficient that was set live after `to_step`: an adaptive controller starts again from it."""
-        setting = loop.knobs.settings.get("kl_coef")
-        return {} if setting is None or setting.step < to_step else {"kl_coef": setting.value}
-
-    def _source(self, loop: StageLoop) -> tuple[Path, int]:
-        """The best checkpoint if this run saved it, else the newest one. Both are older than the current step."""
+    def _source(self, loop: StageLoop) -> tuple[Path, int] | None:
+        """The best checkpoint if this run saved it, else the newest good one. Both are older than the current step."""
+        self._session.checkpoints.verify_again()
         best = self._session.checkpoints.best(loop.stage)
         if best is not None and best[1] == self._history.best_step and (best[0] / "trainer_state").exists():
             return best
-        newest = self._session.checkpoints.newest(loop.stage)
-        assert newest is not None  # the first evaluation saved a best one; if that is lost, a later one exists
-        return newest
+        return self._session.checkpoints.newest(loop.stage)
 
 
 def _may_roll_back(spec: HealthSpec) -> bool:

@@ -124,7 +124,7 @@ def option_metrics(experience: Experience, spec: PPOSpec, state: PPOState, kl_co
     if spec.kl.controller != "fixed":
         values["objective/kl_coef"] = kl_coef
     if spec.policy_loss.old_kl_target is not None:
-        values["policy/old_kl_beta"] = state.old_kl_beta
+        values["policy/old_kl_beta"] = state.old_kl_beta.value
     return values
 
 

@@ -1,13 +1,14 @@
 """Estimates of KL divergences at sampled tokens (Schulman 2020), and the coefficients that weight them. Pure functions."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import torch
 from torch import Tensor
 
 from trainer.spec import KLSpec, PolicyLossSpec
+from trainer.spec.knobs import Origin
 
 Estimator = Literal["k1", "k2", "k3"]
 
@@ -20,6 +21,26 @@ class KLCoefficients:
     """β of the KL to the reference, in the reward or in the loss (`ppo.kl.placement`)."""
     old_policy: float
     """β of the KL to the old policy, for `ppo.policy_loss.kind` = "kl_penalty"."""
+
+
+@dataclass(frozen=True)
+class AdaptedCoefficient:
+    """A coefficient that a controller changes, beginning with a value that the spec or a live knob has set."""
+
+    value: float
+    origin: Origin
+    """The setting that the controller began with."""
+
+    @classmethod
+    def beginning_with(cls, origin: Origin) -> "AdaptedCoefficient":
+        return cls(origin.value, origin)
+
+    def adapted_to(self, value: float) -> "AdaptedCoefficient":
+        return replace(self, value=value)
+
+    def under(self, origin: Origin) -> "AdaptedCoefficient":
+        """The coefficient under the setting that holds now: itself, or one that begins with the setting if that is another one."""
+        return self if origin == self.origin else self.beginning_with(origin)
 
 
 def kl_estimate(estimator: Estimator, logprobs: Tensor, reference_logprobs: Tensor) -> Tensor:

@@ -80,9 +80,11 @@ def train(session: Session, context: PPOContext, data: PPOData) -> StageResult:
         # log
         metrics |= health.metrics() | stage.evaluate_if_due(index)
         stage.log_samples(result, index)
-        metrics = loop.report(index + 1, metrics)
+        metrics = loop.agreed(metrics)
+        findings = health.look(index + 1, stage.without_requested(metrics, index))
+        loop.report(index + 1, metrics | health.best_so_far(metrics))
 
         # save
-        health.after_step(loop, index + 1, stage.without_requested(metrics, index))
+        health.after_step(loop, index + 1, findings)
         loop.save_if_due(index + 1)
     return stage.finish()

@@ -65,6 +65,7 @@ class PPOStage:
         if start.checkpoint is not None:
             self.state.restore(start.checkpoint, context, learners)
             self.producer.restore(start.checkpoint)
+        self.state.follow(spec, start.knobs)
         self.learners = learners.adjusted(self.state.history.rate_factor, self.health.skip_step)
         self.loop = StageLoop(
             session,
@@ -73,7 +74,7 @@ class PPOStage:
             start,
             models.policy,
             context.codec.tokenizer,
-            lambda: self.state.save(context, self.learners, self.producer.state()),
+            lambda: self.state.save(self.context, self.learners, self.producer.state()),
             self._retune,
             held_out=True,
         )
@@ -92,8 +93,9 @@ class PPOStage:
         self._estimate_baseline()
         metrics = self.evaluation.metrics()
         self._show(0, self.evaluation.samples(context.spec.log_held_out))
-        session.report("ppo", 0, context.spec.steps, metrics)
-        self.health.after_step(self.loop, 0, metrics)
+        findings = self.health.look(0, metrics)
+        session.report("ppo", 0, context.spec.steps, metrics | self.health.best_so_far(metrics))
+        self.health.after_step(self.loop, 0, findings)
         if self.state.optimal_values:  # their sampling may have taken hours
             self.loop.save(0)
 
@@ -163,9 +165,10 @@ class PPOStage:
     def _retune(self, knob: Knob, spec: PPOSpec) -> float:
         """Use a section with one changed knob from the next iteration on. Returns the value before."""
         state, before = self.state, value_of(self.context.spec, knob)
-        self.context = replace(self.context, spec=spec)
         if knob == "kl_coef" and spec.kl.controller == "adaptive":
-            before, state.kl_coef = state.kl_coef, spec.kl.coef
+            before = state.kl_coef.value
+        self.context = replace(self.context, spec=spec)
+        state.follow(spec, self.loop.knobs.settings)
         self.learners.retune(spec, state.history.rate_factor)
         return before
 

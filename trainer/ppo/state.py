@@ -18,12 +18,15 @@ from trainer.errors import ModelError
 from trainer.events import CurvePoint, finite
 from trainer.health import Monitor
 from trainer.models import Model
-from trainer.ppo.kl import KLCoefficients, adapted_coef, adapted_old_kl_beta, scheduled_coef
+from trainer.ppo.kl import AdaptedCoefficient, KLCoefficients, adapted_coef, adapted_old_kl_beta, scheduled_coef
 from trainer.ppo.learners import Learners
+from trainer.ppo.stored_numbers import FORMAT, in_present_format
 from trainer.rollout.context import PPOContext
 from trainer.rollout.shaping import RunningScale
+from trainer.selection import evaluation_figures, is_better
 from trainer.session.checkpoint import TrainerState, load_numbers, load_optimizer
 from trainer.spec import PPOSpec, ReferenceSpec
+from trainer.spec.knobs import Knob, KnobSetting, Origin, origin_of
 from trainer.stages.tokenized_rows import TokenizedPair
 
 _BEST_FIGURES = ("win_rate", "win_rate_low", "win_rate_high", "score", "judge", "kl", "response_length")
@@ -44,23 +47,23 @@ class RunHistory:
     """Entropy of the newest iteration that reported one."""
     best_step: int | None = None
     best: dict[str, float] = field(default_factory=dict)
-    """Figures of the evaluation with the highest win rate; empty before the first. Steps that were rolled back or skipped
-    in part are excluded."""
+    """Figures of the best evaluation (`trainer/selection.py`); empty before the first. Steps that were rolled back or
+    skipped in part are excluded."""
     curve: list[CurvePoint] = field(default_factory=list)
 
     def add(self, step: int, metrics: dict[str, float], may_be_best: bool = True) -> bool:
-        """Add a step's metrics. Return whether it is the best evaluation so far; of equal ones the first stays the best.
+        """Add a step's metrics. Return whether it is the best evaluation so far.
 
         With `may_be_best` False, the evaluation is added to the curve but is never the best.
         """
         self.entropy = metrics.get("policy/entropy_avg", self.entropy)
-        known = finite(metrics).items()
-        figures = {name.removeprefix("eval/"): value for name, value in known if name.startswith("eval/")}
+        figures = evaluation_figures(finite(metrics))
         if "win_rate" not in figures:
             return False
         point = {name: figures[name] for name in _CURVE_FIGURES if name in figures}
-        self.curve.append(CurvePoint(step=step, **point))
-        if not may_be_best or (self.best and figures["win_rate"] <= self.best["win_rate"]):
+        if "sqrt_kl" in point:  # else it was not finite, and the point has no place on the curve
+            self.curve.append(CurvePoint(step=step, **point))
+        if not may_be_best or not is_better(figures, self.best):
             return False
         self.best_step, self.best = step, {name: figures[name] for name in _BEST_FIGURES if name in figures}
         return True
@@ -96,9 +99,9 @@ class RunHistory:
 class PPOState:
     """The numbers that change between iterations. JSON stores and restores them without rounding."""
 
-    kl_coef: float
+    kl_coef: AdaptedCoefficient
     """β of the KL to the reference, if the controller is adaptive."""
-    old_kl_beta: float
+    old_kl_beta: AdaptedCoefficient
     """β of the KL to the old policy."""
     history: RunHistory
     cut_steps_left: int = 0
@@ -114,13 +117,24 @@ class PPOState:
 
     @classmethod
     def initial(cls, spec: PPOSpec, monitor: Monitor) -> "PPOState":
-        return cls(spec.kl.coef, spec.policy_loss.beta, RunHistory(monitor))
+        """The state of a stage that starts. The coefficients begin with the values of the spec."""
+        begun = AdaptedCoefficient.beginning_with
+        return cls(begun(Origin(spec.kl.coef)), begun(Origin(spec.policy_loss.beta)), RunHistory(monitor))
+
+    def follow(self, spec: PPOSpec, settings: Mapping[Knob, KnobSetting]) -> None:
+        """Begin an adapted coefficient again if it was set anew since: by a live knob, or by a change of the spec.
+
+        `spec` has the values of the live knobs; `settings` are these knobs. A roll-back restores a coefficient that was
+        adapted from an earlier setting, and this method then applies the present one.
+        """
+        self.kl_coef = self.kl_coef.under(origin_of(spec, "kl_coef", settings))
+        self.old_kl_beta = self.old_kl_beta.under(Origin(spec.policy_loss.beta))
 
     def kl_coefficients(self, spec: PPOSpec, iteration: int) -> KLCoefficients:
         """The coefficients that hold during this iteration."""
         adaptive = spec.kl.controller == "adaptive"
-        coef = self.kl_coef if adaptive else scheduled_coef(spec.kl, iteration, spec.steps)
-        return KLCoefficients(coef, self.old_kl_beta)
+        coef = self.kl_coef.value if adaptive else scheduled_coef(spec.kl, iteration, spec.steps)
+        return KLCoefficients(coef, self.old_kl_beta.value)
 
     def adapt_kl(self, spec: PPOSpec, iteration: int, kl: float, old_kl: float | None) -> None:
         """Adapt the coefficients to the KL to the reference (nats per response) and to the old policy (nats per token).
@@ -131,9 +145,10 @@ class PPOState:
         if spec.only_critic_learns(iteration):
             return
         if spec.kl.controller == "adaptive" and math.isfinite(kl):
-            self.kl_coef = adapted_coef(self.kl_coef, kl, spec.batch_size, spec.kl)
+            self.kl_coef = self.kl_coef.adapted_to(adapted_coef(self.kl_coef.value, kl, spec.batch_size, spec.kl))
         if old_kl is not None:
-            self.old_kl_beta = adapted_old_kl_beta(self.old_kl_beta, old_kl, spec.policy_loss)
+            beta = adapted_old_kl_beta(self.old_kl_beta.value, old_kl, spec.policy_loss)
+            self.old_kl_beta = self.old_kl_beta.adapted_to(beta)
 
     def optimal_values_at(self, rows: Sequence[int]) -> list[float] | None:
         """V* of these training prompts; None if it is not the baseline."""
@@ -149,7 +164,7 @@ class PPOState:
             further["critic"] = models.critic
         if context.spec.reference.update != "fixed":  # a fixed reference is loaded from where the spec names it
             tensors["reference"] = _weights(models.reference)
-        numbers = {"dials": self._to_json(), "course": self.history.to_json(), "began_with": _initial(context.spec)}
+        numbers = {"format": FORMAT, "state": self._to_json(), "history": self.history.to_json()}
         if self.refits:
             assert models.reward_model is not None  # it was refitted
             tensors["reward_model"] = _weights(models.reward_model)
@@ -157,7 +172,11 @@ class PPOState:
         return TrainerState(tensors, further, numbers)
 
     def restore(self, checkpoint: Path, context: PPOContext, learners: Learners) -> None:
-        """Take over what `save` stored, except a separate critic, which is loaded as a model."""
+        """Take over what `save` stored, except a separate critic, which is loaded as a model.
+
+        The adapted coefficients are those of the checkpoint; call `follow` next. Raises StorageError for a checkpoint of a
+        later release.
+        """
         learners.policy.restore(load_optimizer(checkpoint, "policy_optimizer"))
         if learners.critic is not None:
             learners.critic.restore(load_optimizer(checkpoint, "critic_optimizer"))
@@ -165,28 +184,26 @@ class PPOState:
             _load_weights(learners.value_head, load_optimizer(checkpoint, "value_head"))
         if context.spec.reference.update != "fixed":
             _load_weights(context.models.reference, load_optimizer(checkpoint, "reference"))
-        numbers = load_numbers(checkpoint)
-        self.history.restore(numbers["course"])
-        for name, value in numbers["dials"].items():
-            setattr(self, name, value)
-        self.kl_coef = numbers.get("kl_coef", self.kl_coef)  # of a roll-back, to before it was set live
-        self._begin_again(numbers.get("began_with", {}), _initial(context.spec))
-        self.scale = RunningScale(**numbers["dials"]["scale"])
-        self.pairs = [TokenizedPair(**pair) for pair in numbers["dials"]["pairs"]]
+        numbers = in_present_format(load_numbers(checkpoint), checkpoint)
+        self.history.restore(numbers["history"])
+        self._restore_numbers(numbers["state"])
         reward_model = context.models.reward_model
         if self.refits and reward_model is not None:
             _load_weights(reward_model, load_optimizer(checkpoint, "reward_model"))
             vars(reward_model.config).update(numbers["score_level"])
 
-    def _begin_again(self, stored: Mapping[str, float], initial: Mapping[str, float]) -> None:
-        """Take an initial coefficient of the spec that differs from that of the run which saved the checkpoint."""
-        for name, value in initial.items():
-            if stored.get(name, value) != value:
-                setattr(self, name, value)
-
     def _to_json(self) -> dict[str, Any]:
         values = {name: value for name, value in vars(self).items() if name != "history"}
-        return values | {"scale": asdict(self.scale), "pairs": [asdict(pair) for pair in self.pairs]}
+        parts = {name: asdict(values[name]) for name in ("kl_coef", "old_kl_beta", "scale")}
+        return values | parts | {"pairs": [asdict(pair) for pair in self.pairs]}
+
+    def _restore_numbers(self, stored: dict[str, Any]) -> None:
+        self.kl_coef = _coefficient(stored["kl_coef"])
+        self.old_kl_beta = _coefficient(stored["old_kl_beta"])
+        self.cut_steps_left, self.refits = stored["cut_steps_left"], stored["refits"]
+        self.scale = RunningScale(**stored["scale"])
+        self.optimal_values = stored["optimal_values"]
+        self.pairs = [TokenizedPair(**pair) for pair in stored["pairs"]]
 
 
 @torch.no_grad()
@@ -211,9 +228,8 @@ def move_reference(reference: Model, policy: Model, spec: ReferenceSpec, iterati
             raise ModelError('`ppo.reference.update` = "ema" needs a reference in float32.')
 
 
-def _initial(spec: PPOSpec) -> dict[str, float]:
-    """The coefficients that a run begins with and then adapts."""
-    return {"kl_coef": spec.kl.coef, "old_kl_beta": spec.policy_loss.beta}
+def _coefficient(stored: dict[str, Any]) -> AdaptedCoefficient:
+    return AdaptedCoefficient(stored["value"], Origin(**stored["origin"]))
 
 
 def _score_level(reward_model: Model) -> dict[str, float]:

@@ -278,7 +278,7 @@ def _held_out(spec: JobSpec, sizes: Sizes) -> Iterator[Finding]:
         detail = f"Only {available} held-out prompts: the win rate will be uncertain by ± {0.98 / available**0.5:.2f}."
         where, fix = ("evaluation_prompts", "Bring") if own else ("eval_fraction", "Raise it, or bring")
         yield _finding("warning", "few_held_out", f"#/data/{where}", detail, f"{fix} more prompts.")
-    elif available < asked:
+    elif available < asked and asked != spec.default_held_out_prompts:
         detail = f"{available} held-out prompts, fewer than the {asked} asked for: all of them are used."
         yield _finding("info", "held_out", "#/evaluation/prompts", detail)
     elif own and available > asked:

@@ -126,8 +126,8 @@ def _on_thumbs(stage: StageName, spec: RewardModelSpec | KTOSpec, sizes: Sizes) 
 def _ppo(spec: JobSpec, sizes: Sizes) -> StageEstimate:
     ppo = spec.ppo
     trained_on = ppo.steps * ppo.batch_size
-    evaluations = 1 + math.ceil(ppo.steps / ppo.eval_every)
-    responses = trained_on + evaluations * min(spec.evaluation.prompts, len(sizes.encoded.held_out_prompts))
+    sampled = 2 + math.ceil(ppo.steps / ppo.eval_every)  # the policy before PPO, step 0, and the planned evaluations
+    responses = trained_on + sampled * min(spec.evaluation.prompts, len(sizes.encoded.held_out_prompts))
     if ppo.advantage.baseline == "optimal_value":
         responses += ppo.optimal_value.samples * len(sizes.encoded.prompts)
     if ppo.online is not None:
@@ -146,8 +146,7 @@ def _ppo(spec: JobSpec, sizes: Sizes) -> StageEstimate:
 
 def _evaluation(spec: JobSpec, sizes: Sizes) -> StageEstimate:
     """Both policies answer every prompt, and so does PPO's best checkpoint, which is usually not the last."""
-    sides = 3 if "ppo" in spec.stages and spec.evaluation.keep_best else 2
-    responses = sides * min(spec.evaluation.prompts, len(sizes.encoded.held_out_prompts))
+    responses = spec.compared_policies * min(spec.evaluation.prompts, len(sizes.encoded.held_out_prompts))
     limit = spec.evaluation.max_new_tokens or spec.ppo.max_new_tokens
     generated = responses * expected_response(sizes, limit)
     prompt_tokens = responses * mean(sizes.prompt_lengths(held_out=True))

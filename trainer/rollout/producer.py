@@ -24,7 +24,8 @@ from trainer.randomness import batch_indices, generator
 from trainer.rollout.batch import sample_local_rows
 from trainer.rollout.context import PPOContext
 from trainer.sampling import Response, uniforms
-from trainer.session.checkpoint import STATE, load_optimizer
+from trainer.session.checkpoint import load_optimizer
+from trainer.session.manifest import STATE
 from trainer.text.codec import TokenizedPrompt
 
 PENDING = "pending_rollout"

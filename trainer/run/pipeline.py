@@ -4,12 +4,13 @@ import gc
 import time
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import torch
 import transformers
 from transformers.utils import logging as transformers_logging
 
-from trainer import models, run_data
+from trainer import allowed_paths, models, run_data
 from trainer.distributed import cpu_threads
 from trainer.distributed.cpu_threads import PairedExecutor
 from trainer.events import RunFinished, RunStarted, StagePlan
@@ -24,8 +25,10 @@ from trainer.preflight.own_model import settings
 from trainer.preflight.report import raise_first
 from trainer.preflight.scorers import ScoringInputs, check_scorers
 from trainer.rollout.context import PPOContext, PPOModels
+from trainer.session.damaged import refuse_damaged_model
 from trainer.session.session import Session
 from trainer.spec import StageName
+from trainer.spec.named_resources import named_paths
 from trainer.spec.stages import total_steps
 from trainer.stages import dpo, evaluation, kto, sft
 from trainer.stages.evaluation import HeldOut
@@ -75,6 +78,7 @@ def _prepared(session: Session) -> Job:
     """Read and check data, tokenizer, models and rewards before any training, and emit the plan."""
     spec = session.spec
     raise_first(settings(spec, "cuda" if session.device.type == "cuda" else "cpu"))
+    session.world.from_main(lambda: _refuse_damaged_models(session))
     loaded = run_data.load(spec.data, spec.stages, spec.sft.turns, spec.reward_model.loss)
     tokenizer = _tokenizer(session, loaded)
     codec = Codec.for_tokenizer(tokenizer, spec.data, models.load_stops(tokenizer, spec.model.path, spec.ppo.stop))
@@ -87,6 +91,13 @@ def _prepared(session: Session) -> Job:
     _free_memory(job.parameters)
     _announce(job)
     return job
+
+
+def _refuse_damaged_models(session: Session) -> None:
+    """Raise ModelError for a model of the spec that is a checkpoint with damaged files."""
+    for name in sorted({named.value for named in named_paths(session.spec) if named.kind != "file"}):
+        if (folder := Path(name)).is_dir() and allowed_paths.permits(name):
+            refuse_damaged_model(folder)
 
 
 def _sft(job: Job) -> None:

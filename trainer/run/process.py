@@ -8,11 +8,13 @@ from pathlib import Path
 import torch
 from safetensors import SafetensorError
 
+from data.errors import is_disk_full
 from trainer.distributed import World, is_peer_gone
 from trainer.distributed.peer_failure import PeerMonitor, failure_of
 from trainer.distributed.rendezvous import init_distributed, peer_monitor
-from trainer.errors import InternalError, ModelError, OutOfMemory, Stopped, StorageError, TrainerError
+from trainer.errors import DiskFull, InternalError, ModelError, Stopped, StorageError, TrainerError
 from trainer.events import EventLog
+from trainer.out_of_memory import as_out_of_memory, is_out_of_memory
 from trainer.run import pipeline
 from trainer.run.several_seeds import run_each
 from trainer.run_folder import alone_in, claim
@@ -100,17 +102,27 @@ def _guarded(
 def _named(error: Exception, session: Session) -> TrainerError:
     if isinstance(error, TrainerError):
         return error
-    if isinstance(error, torch.OutOfMemoryError):
-        return OutOfMemory(
-            f"The device ran out of memory{f' in stage {session.stage}' if session.stage else ''}. "
-            "Set or lower `micro_batch_size`, or shorten the texts."
+    if is_out_of_memory(error):
+        where = f" in stage {session.stage}" if session.stage else ""
+        return as_out_of_memory(error, where, "Set or lower `micro_batch_size`, or shorten the texts.")
+    if _is_disk_full(error):
+        return DiskFull(
+            f"The disk that holds {session.run_dir} is full ({error}). Free some space there. The run then resumes from "
+            "its last checkpoint."
         )
     if isinstance(error, OSError | SafetensorError):
         return StorageError(
-            f"The run folder cannot be written: {error}. Free some space and run the same command again."
+            f"A file of the run cannot be read or written: {error}. Mend this and run the same command again."
         )
     traceback.print_exception(error)  # a bug of the trainer: the event has a sentence, the log the trace
     return InternalError(f"The trainer failed unexpectedly: {type(error).__name__}: {error}")
+
+
+def _is_disk_full(error: Exception) -> bool:
+    """safetensors reports the system's error as text only."""
+    if isinstance(error, OSError):
+        return is_disk_full(error)
+    return isinstance(error, SafetensorError) and "os error 28" in str(error)
 
 
 def _device(spec: RuntimeSpec, world: World) -> torch.device:

@@ -1,7 +1,7 @@
 """Runs the whole job once per seed, one seed after the other.
 
     run_dir/seeds/<seed>/     a complete run folder: events.jsonl, checkpoints/, and outcome.json once the seed is done
-    run_dir/events.jsonl      the first seed's events, and a selection of the others' events
+    run_dir/events.jsonl      the events of all seeds, each with its seed, and those of the job without one
     run_dir/checkpoints/      the result of the best seed
 
 A seed that is done is not run again.
@@ -11,26 +11,13 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
 from trainer.errors import Diverged, Stopped, TrainerError, Unhealthy
-from trainer.events import (
-    CheckpointSaved,
-    Event,
-    EventLog,
-    Health,
-    Message,
-    RolledBack,
-    RunFailed,
-    RunFinished,
-    RunStarted,
-    RunStopped,
-    SeedFinished,
-    StageFinished,
-    StageStarted,
-)
-from trainer.run.seed_summary import Outcome, best_outcome, collapse, read_outcome, summarise, write_outcome
+from trainer.events import CheckpointDamaged, CheckpointSaved, Event, EventLog, RunFinished, RunStopped, SeedFinished
+from trainer.events.seed_summary import Outcome, best_outcome, collapse, read_outcome, summary_of, write_outcome
 from trainer.run_folder import alone_in, claim
-from trainer.session.checkpoint import copied
+from trainer.session.checkpoint import Checkpoints, copied
 from trainer.session.session import Session
 from trainer.spec import StageName
 
@@ -38,53 +25,10 @@ RunOne = Callable[[Session], dict[str, float]]
 """Resumes or starts a run and takes it to its end. On failure it appends a last event to the log."""
 
 
-_ENDINGS = (RunFinished, RunFailed, RunStopped)
-
-
-class SeedEvents:
-    """Selects the events of one seed for the log of the whole job.
-
-    The first seed's events are passed on, except its end. The others' events become messages, or are left out. Every
-    seed's checkpoints are passed on with their path in the job's folder, because another machine resumes from them.
-    """
-
-    def __init__(self, seed: int, number: int, count: int, started: bool) -> None:
-        self._seed = seed
-        self._name = f"seed {seed} ({number} of {count})"
-        self._first = number == 1
-        self._started = started
-
-    def pass_on(self, event: Event) -> Event | None:
-        """The event for the job's log; None where it gets none."""
-        if isinstance(event, CheckpointSaved):
-            return event.model_copy(update={"path": f"seeds/{self._seed}/{event.path}", "seed": self._seed})
-        if isinstance(event, RunStarted) and not self._started:
-            return event
-        if self._first:
-            return None if isinstance(event, _ENDINGS) else event
-        return self._line(event)
-
-    def _line(self, event: Event) -> Message | None:
-        match event:
-            case StageStarted():
-                return Message(text=f"{self._name}: {event.stage}, {event.total_steps} steps")
-            case StageFinished():
-                figures = ", ".join(f"{name} {value:.3g}" for name, value in event.summary.items())
-                return Message(text=f"{self._name}: {event.stage} done in {event.seconds:.0f} s  {figures}".rstrip())
-            case Health():
-                return Message(text=f"{self._name}, step {event.step}: {event.cause}", level="warning")
-            case RolledBack():
-                text = f"{self._name}: rolled back from step {event.step} to step {event.to_step}"
-                return Message(text=text, level="warning")
-            case Message(level="warning" | "error"):
-                return Message(text=f"{self._name}: {event.text}", level=event.level)
-        return None
-
-
 class _OneSeed(Session):
-    """The session of one seed. It also forwards events to the session of the whole job."""
+    """The session of one seed. It also emits its events, with the seed, in the session of the whole job."""
 
-    def __init__(self, whole: Session, seed: int, log: EventLog | None, relay: SeedEvents) -> None:
+    def __init__(self, whole: Session, seed: int, log: EventLog | None) -> None:
         super().__init__(
             whole.spec.model_copy(update={"seed": seed, "seeds": 1}),
             whole.run_dir / "seeds" / str(seed),
@@ -93,7 +37,7 @@ class _OneSeed(Session):
             whole.world,
         )
         self._whole = whole
-        self._relay = relay
+        self._seed = seed
         self.stopped: RunStopped | None = None
 
     def emit(self, event: Event) -> None:
@@ -101,8 +45,15 @@ class _OneSeed(Session):
             self._log.emit(event)
         if isinstance(event, RunStopped):
             self.stopped = event
-        if passed := self._relay.pass_on(event):
-            self._whole.emit(passed)
+        self._whole.emit(_of_job(event, self._seed))
+
+
+def _of_job(event: Event, seed: int) -> Event:
+    """The event of a seed for the log of the job, where the path of a checkpoint is one of the job's folder."""
+    changes: dict[str, Any] = {"seed": seed}
+    if isinstance(event, CheckpointSaved | CheckpointDamaged):
+        changes["path"] = f"seeds/{seed}/{event.path}"
+    return event.model_copy(update=changes)
 
 
 def run_each(whole: Session, run_one: RunOne) -> dict[str, float]:
@@ -113,29 +64,45 @@ def run_each(whole: Session, run_one: RunOne) -> dict[str, float]:
     """
     began, spec = time.perf_counter(), whole.spec
     outcomes: list[Outcome] = []
-    started = False
     for number, seed in enumerate(range(spec.seed, spec.seed + spec.seeds), 1):
         folder = whole.run_dir / "seeds" / str(seed)
-        done = whole.world.from_main(lambda folder=folder: read_outcome(folder))  # type: ignore[misc]
+        done = whole.world.from_main(lambda folder=folder: _sound_outcome(whole, folder))  # type: ignore[misc]
         if done is None:
             whole.stop_if_asked()
-            done = _run_seed(whole, run_one, folder, SeedEvents(seed, number, spec.seeds, started))
-            started = True
+            done = _run_seed(whole, run_one, folder)
             _announce(whole, done, number)
             if whole.world.is_main:
                 write_outcome(folder, done)
         outcomes.append(done)
     summary = _summary(outcomes)
-    _keep_best(whole, outcomes)
+    _keep_best(whole, best_outcome(outcomes))
     whole.emit(RunFinished(seconds=time.perf_counter() - began, summary=summary))
     return summary
 
 
-def _run_seed(whole: Session, run_one: RunOne, folder: Path, relay: SeedEvents) -> Outcome:
+def _sound_outcome(whole: Session, folder: Path) -> Outcome | None:
+    """The outcome of a seed that is done; None where its result is damaged, so that the seed makes it again."""
+    outcome, stage = read_outcome(folder), _last_training_stage(whole)
+    if outcome is None or outcome.failed or stage is None:
+        return outcome
+
+    def emit(event: Event) -> None:
+        whole.emit(_of_job(event, int(folder.name)))
+
+    checkpoints = Checkpoints(folder / "checkpoints", whole.spec.checkpoints.keep_last, emit=emit)
+    lost = checkpoints.final(stage).exists() and checkpoints.result(stage) is None
+    return None if lost else outcome
+
+
+def _last_training_stage(whole: Session) -> StageName | None:
+    return next((stage for stage in reversed(whole.spec.stages) if stage != "evaluation"), None)
+
+
+def _run_seed(whole: Session, run_one: RunOne, folder: Path) -> Outcome:
     seed, began = int(folder.name), time.perf_counter()
     with ExitStack() as held:
         log = held.enter_context(_log_in(folder)) if whole.world.is_main else None
-        session = _OneSeed(whole, seed, log, relay)
+        session = _OneSeed(whole, seed, log)
         whole.world.from_main(lambda: claim(session.spec, folder))
         summary, failure = _run_or_reason(whole, session, run_one)
     why = collapse(summary, whole.spec.health.entropy_collapse.limit, failure)
@@ -163,7 +130,7 @@ def _run_or_reason(whole: Session, session: _OneSeed, run_one: RunOne) -> tuple[
         return {}, str(error)
     except Stopped:
         if session.stopped:
-            whole.emit(session.stopped)
+            whole.emit(session.stopped)  # without the seed: the job has stopped
         raise
     except TrainerError:
         whole.stage, whole.step = session.stage, session.step
@@ -191,14 +158,12 @@ def _summary(outcomes: list[Outcome]) -> dict[str, float]:
     if not finished:
         reasons = "; ".join(f"seed {o.seed}: {o.why_collapsed}" for o in outcomes)
         raise Unhealthy(f"None of the {len(outcomes)} seeds came to an end. {reasons}")
-    collapsed = sum(o.why_collapsed is not None for o in outcomes)
-    return summarise(finished) | {"seeds": float(len(outcomes)), "collapsed_seeds": float(collapsed)}
+    return summary_of(outcomes)
 
 
-def _keep_best(whole: Session, outcomes: list[Outcome]) -> None:
+def _keep_best(whole: Session, chosen: Outcome | None) -> None:
     """Copy the model that the best seed's last training stage made to the job's checkpoints."""
-    chosen = best_outcome(outcomes)
-    stage = next((stage for stage in reversed(whole.spec.stages) if stage != "evaluation"), None)
+    stage = _last_training_stage(whole)
     if chosen is None or stage is None or whole.checkpoints.result(stage):
         return
     whole.check_lease()

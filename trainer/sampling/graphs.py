@@ -137,6 +137,18 @@ class Kept:
     """The addresses at which the graphs read the model's weights."""
     casts: Casts | None = None
     """Copies of weights that are trained under autocast."""
+    _pool: Any = None
+
+    def pool(self, device: torch.device) -> Any:
+        """The handle of the memory pool that the graphs of this cache share.
+
+        torch frees a pool with its last graph, and its allocator asserts at a later capture with the same handle. So a capture
+        without living graphs gets a new handle. The handle is never shared with the graphs of another cache.
+        """
+        if not self.captured:
+            with torch.cuda.device(device):
+                self._pool = torch.cuda.graph_pool_handle()
+        return self._pool
 
     def nbytes(self) -> int:
         layers = [layer for layer in self.cache.layers if isinstance(layer, InPlaceLayer) and layer.is_initialized]
@@ -231,11 +243,11 @@ class FixedSteps:
         return logits
 
 
-def captured_on_cuda(device: torch.device, run: Repeat) -> Repeat:
+def captured_on_cuda(device: torch.device, kept: Kept, run: Repeat) -> Repeat:
     """Return a graph of `run`, which writes to the same memory at each replay.
 
-    All graphs share one pool of memory, because they are replayed one after the other and their results are read before the
-    next replay. Raises torch.OutOfMemoryError, and RuntimeError if `run` cannot be captured, for example because a layer
+    All graphs of a cache share one pool of memory, because they are replayed one after the other and their results are read
+    before the next replay. Raises torch.OutOfMemoryError, and RuntimeError if `run` cannot be captured, for example because a layer
     reads a number back from the device.
     """
     before, side = torch.cuda.current_stream(device), _side(device)
@@ -247,7 +259,7 @@ def captured_on_cuda(device: torch.device, run: Repeat) -> Repeat:
         before.wait_stream(side)
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.stream(side):
-            logits = _recorded(graph, _pool(device), run)
+            logits = _recorded(graph, kept.pool(device), run)
         before.wait_stream(side)
 
     def replay() -> Tensor:
@@ -275,12 +287,6 @@ def _recorded(graph: Any, pool: Any, run: Repeat) -> Tensor:
 def _side(device: torch.device) -> torch.cuda.Stream:
     """One stream for all captures, because cuBLAS keeps a work space for every stream."""
     return torch.cuda.Stream(device)
-
-
-@cache
-def _pool(device: torch.device) -> Any:
-    with torch.cuda.device(device):
-        return torch.cuda.graph_pool_handle()
 
 
 class GraphDecoding:
@@ -314,8 +320,9 @@ class GraphDecoding:
             return plain
         failures = _FAILURES.setdefault(model, CaptureFailures())
         failures.next_batch()
-        capture = partial(captured_on_cuda, device) if self._capture is None else self._capture(device)
-        graphs = FixedSteps(model, progress, capture, self._kept(model, progress))
+        kept = self._kept(model, progress)
+        capture = partial(captured_on_cuda, device, kept) if self._capture is None else self._capture(device)
+        graphs = FixedSteps(model, progress, capture, kept)
         torch.clear_autocast_cache()  # the casts of reading the prompts, which the graphs do not use
 
         def step(tokens_B: Tensor) -> Tensor:

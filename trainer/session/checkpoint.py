@@ -2,8 +2,11 @@
 
     checkpoints/ppo-000020/          intermediate: policy and tokenizer, as transformers saves them
     checkpoints/ppo-000020/trainer_state/   optimizer moments, critic, step
-    checkpoints/ppo-best/            the one with the best held-out win rate, with best.json (step, metrics)
+    checkpoints/ppo-best/            the one with the best evaluation, with best.json (step, metrics)
     checkpoints/ppo/                 the stage's result, with stage.json (steps, seconds, summary)
+    checkpoints/damaged-…/           a folder whose files are not those that were saved; it is never read again
+
+Each folder has a manifest.json with the size and SHA-256 of its files, which are verified before the folder is used.
 
 With sharded models (`runtime.sharding`) each process writes some whole tensors into its own file
 (…-00001-of-00002.safetensors). transformers loads such a folder too, on any number of processes.
@@ -17,23 +20,24 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file
 from torch import Tensor
 
 from trainer.distributed import SINGLE, World
 from trainer.distributed.saving import save_tensors, save_weights, save_whole
-from trainer.errors import StorageError
+from trainer.events import Event
 from trainer.models import Model
+from trainer.session import manifest
+from trainer.session.damaged import Damage, Inspector
+from trainer.session.manifest import STATE
 from trainer.spec import StageName
 from trainer.text.codec import Tokenizer
 
-STATE = "trainer_state"
 _NUMBERS = "state.json"
 _BEST = "best.json"
 _INTERMEDIATE = re.compile(r"(?P<stage>[a-z_]+)-(?P<step>\d{6,})")
@@ -51,11 +55,14 @@ class StageResult:
 class Checkpoints:
     """The checkpoints of one run folder."""
 
-    def __init__(self, folder: Path, keep_last: int, world: World = SINGLE) -> None:
-        """With several processes, only the main one reads and writes the folder."""
+    def __init__(
+        self, folder: Path, keep_last: int, world: World = SINGLE, emit: Callable[[Event], None] = lambda _: None
+    ) -> None:
+        """With several processes, only the main one reads and writes the folder. `emit` receives an event of each damaged one."""
         self.folder = folder
         self.keep_last = keep_last
         self.world = world
+        self._inspector = Inspector(emit)
         world.from_main(self._sweep)
 
     def _sweep(self) -> None:
@@ -68,22 +75,40 @@ class Checkpoints:
         return self.folder / stage
 
     def result(self, stage: StageName) -> StageResult | None:
-        """The result of a finished stage; None before that."""
+        """The result of a finished stage; None before that, and where its files are damaged. Raises StorageError."""
         return self.world.from_main(lambda: self._result(stage))
 
     def _result(self, stage: StageName) -> StageResult | None:
-        path = self.final(stage) / "stage.json"
-        return StageResult(**json.loads(path.read_text())) if path.exists() else None
+        path = self.final(stage)
+        if not path.exists():
+            return None
+        if damage := self._inspector.damage(path):
+            remedy = f"The stage {stage} continues from its newest good checkpoint, or from its beginning."
+            self._inspector.report(damage, stage, None, remedy, final=True, best=False)
+            return None
+        file = path / "stage.json"
+        return StageResult(**json.loads(file.read_text())) if file.exists() else None
 
     def newest(self, stage: StageName) -> tuple[Path, int] | None:
-        """The newest intermediate checkpoint of a stage and its step. Raises StorageError if its files are damaged."""
+        """The newest good intermediate checkpoint of a stage and its step. Raises StorageError for one that cannot be read."""
         return self.world.from_main(lambda: self._newest(stage))
 
     def _newest(self, stage: StageName) -> tuple[Path, int] | None:
-        found = max(self._intermediate(stage), key=lambda found: found[1], default=None)
-        if found is not None:
-            _refuse_damaged(found[0])
-        return found
+        damaged: list[tuple[Damage, int]] = []
+        chosen = None
+        for path, step in sorted(self._intermediate(stage), key=lambda found: found[1], reverse=True):
+            if (damage := self._inspector.damage(path)) is None:
+                chosen = (path, step)
+                break
+            damaged.append((damage, step))
+        remedy = f"The stage {stage} continues from step {chosen[1]}." if chosen else f"The stage {stage} begins anew."
+        for damage, step in damaged:
+            self._inspector.report(damage, stage, step, remedy, final=False, best=False)
+        return chosen
+
+    def verify_again(self) -> None:
+        """Verify each checkpoint again when it is used next, because it was read or saved long ago."""
+        self._inspector.forget()
 
     def save(self, stage: StageName, step: int, model: Model, tokenizer: Tokenizer, state: "TrainerState") -> Path:
         """Save an intermediate checkpoint, and delete the stage's oldest ones beyond `keep_last`."""
@@ -95,11 +120,16 @@ class Checkpoints:
         return path
 
     def best(self, stage: StageName) -> tuple[Path, int] | None:
-        """The checkpoint kept as the stage's best and its step."""
+        """The checkpoint kept as the stage's best and its step; None where its files are damaged. Raises StorageError."""
         return self.world.from_main(lambda: self._found_best(stage))
 
     def _found_best(self, stage: StageName) -> tuple[Path, int] | None:
         path = self._best(stage)
+        if not path.exists():
+            return None
+        if damage := self._inspector.damage(path):
+            self._inspector.report(damage, stage, None, "The run goes on without it.", final=False, best=True)
+            return None
         return (path, int(json.loads((path / _BEST).read_text())["step"])) if (path / _BEST).exists() else None
 
     def save_best(
@@ -154,6 +184,8 @@ class Checkpoints:
                 for name, text in (files or {}).items():
                     (folder / name).write_text(text, encoding="utf-8")
                 (folder / "stage.json").write_text(json.dumps(vars(result), indent=2))
+        if self.world.is_main:
+            self._inspector.trust(path)  # later stages ask for the result again and again
         return path
 
     def _best(self, stage: StageName) -> Path:
@@ -202,22 +234,11 @@ def load_numbers(checkpoint: Path) -> dict[str, Any]:
     return numbers
 
 
-def _refuse_damaged(checkpoint: Path) -> None:
-    """Raise StorageError for truncated tensor files, found by their headers, and for numbers that are not JSON."""
-    try:
-        for file in sorted(checkpoint.rglob("*.safetensors")):
-            with safe_open(file, "pt"):
-                pass
-        load_numbers(checkpoint)
-    except (SafetensorError, ValueError) as error:
-        raise StorageError(
-            f"The checkpoint {checkpoint} is damaged: {error}. Delete that folder and run the same command again: the run "
-            "goes on from the checkpoint before it, or from the beginning of the stage."
-        ) from error
-
-
 def copied(source: Path, target: Path) -> Path:
-    """Copy a checkpoint folder to `target`, by hard links if the file system has them. `target` appears complete or not at all."""
+    """Copy a checkpoint folder to `target`, by hard links if the file system has them. `target` appears complete or not at all.
+
+    The caller has verified the source.
+    """
     with _publishing(target) as folder:
         shutil.copytree(source, folder, copy_function=_linked, dirs_exist_ok=True)
     return target
@@ -267,6 +288,7 @@ class _publishing:
         self.world.barrier()
 
     def _publish(self) -> None:
+        manifest.write(self.temporary)
         for file in self.temporary.rglob("*"):
             _flush(file)
         if self.path.exists():

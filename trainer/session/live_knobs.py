@@ -5,7 +5,7 @@ out at the same step. A killed run therefore neither loses a command nor carries
 an earlier checkpoint repeats each recorded change at its step.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from trainer.events import CommandDone, CommandRefused, KnobChanged
@@ -31,12 +31,14 @@ class CommandQueue:
     def due(self, stage: StageName, step: int, refusal: Callable[[Command], str | None]) -> list[CommandRecord]:
         """The commands to carry out or refuse after `step` steps: those recorded at this step, then new ones, now recorded.
 
+        A recorded refusal is repeated, too: the process may have been killed before it reported it.
+
         New commands wait until the recorded ones of the stage were repeated. A newer change therefore stays the newer one.
         """
         self._read()
-        mine = [record for record in self._records if record.stage == stage and record.refused is None]
+        mine = [record for record in self._records if record.stage == stage]
         found = [record for record in mine if record.step == step]
-        if any(record.step > step for record in mine):
+        if any(record.step > step and record.refused is None for record in mine):
             return found
         later = [command for command in self._waiting if command.stage and is_over(stage, command.stage)]
         new = [
@@ -67,13 +69,20 @@ class LiveKnobs:
         stage: StageName,
         section: OptimizerSpec,
         settings: Mapping[Knob, KnobSetting],
+        carried_out: Sequence[str],
         retune: Retune,
         held_out: bool,
     ) -> None:
-        """`settings` are those of the checkpoint that the stage resumes from; `section` has them already."""
+        """`settings` and `carried_out` are those of the checkpoint that the stage resumes from; `section` has the settings.
+
+        `carried_out`: ids of the commands of the checkpoint's own step that it already holds.
+        """
         self._session, self._stage, self._retune, self._held_out = session, stage, retune, held_out
         self.section = section
         self.settings = dict(settings)
+        self._boundary: tuple[int | None, list[str]] = None, []
+        """The newest step after which commands were carried out, and their ids."""
+        self._held = frozenset(carried_out)
         self.evaluation_asked = False
         """Whether an evaluation after the next step was requested."""
         self._queue = CommandQueue(session) if session.world.is_main else None
@@ -81,12 +90,15 @@ class LiveKnobs:
     def at_boundary(self, step: int, save: Callable[[], None]) -> None:
         """Carry out the commands that are due after `step` steps. `save` saves a checkpoint unless that step has one."""
         self.evaluation_asked = False
+        self._boundary = step, []
         for record in self._due(step, self._refusal):
             command = record.command
+            self._boundary[1].append(command.id)
             if record.refused is not None:
                 self._refuse(record)
             elif command.change is not None:
-                self._change(*command.change, command.id, step)
+                if command.id not in self._held:
+                    self._change(*command.change, command.id, step)
             else:
                 self._done(command, step)
                 if command.name == "checkpoint":
@@ -99,9 +111,11 @@ class LiveKnobs:
         for record in self._due(steps, lambda command: reason):
             self._refuse(record)
 
-    def to_json(self) -> dict[str, Any]:
-        """The settings, for a checkpoint."""
-        return {knob: setting.model_dump() for knob, setting in self.settings.items()}
+    def to_json(self, step: int) -> dict[str, Any]:
+        """The settings and the commands carried out after `step` steps, for a checkpoint of that step."""
+        at, commands = self._boundary
+        settings = {knob: setting.model_dump() for knob, setting in self.settings.items()}
+        return {"knobs": settings, "commands": list(commands) if at == step else []}
 
     def _due(self, step: int, refusal: Callable[[Command], str | None]) -> list[CommandRecord]:
         def read() -> list[CommandRecord]:

@@ -52,7 +52,7 @@ class Session:
         self.run_dir = run_dir
         self.world = world
         self.device = torch.device("cpu")
-        self.checkpoints = Checkpoints(run_dir / "checkpoints", spec.checkpoints.keep_last, world)
+        self.checkpoints = Checkpoints(run_dir / "checkpoints", spec.checkpoints.keep_last, world, self.emit)
         self.stage: StageName | None = None
         self.step = 0
         self._log = log

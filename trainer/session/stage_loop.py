@@ -28,6 +28,8 @@ class ResumePoint(Generic[Spec]):
     """The stage's section of the spec, with the knobs."""
     knobs: Mapping[Knob, KnobSetting] = field(default_factory=dict)
     """The knobs that had been changed live, except those whose field of the spec has another value by now."""
+    commands: tuple[str, ...] = ()
+    """Ids of the commands that were carried out after that step, before the checkpoint was saved."""
 
     @classmethod
     def newest(cls, session: Session, stage: StageName, spec: Spec) -> "ResumePoint[Spec]":
@@ -38,7 +40,8 @@ class ResumePoint(Generic[Spec]):
         numbers = load_numbers(found[0])
         saved = {name: KnobSetting.model_validate(setting) for name, setting in numbers.get("knobs", {}).items()}
         knobs = still_set(spec, saved)
-        return cls(*found, float(numbers["seconds"]), tuned(spec, knobs), knobs)
+        commands = tuple(numbers.get("commands", ()))
+        return cls(*found, float(numbers["seconds"]), tuned(spec, knobs), knobs, commands)
 
 
 @dataclass
@@ -64,7 +67,9 @@ class StageLoop:
 
     def __post_init__(self) -> None:
         start = self.start
-        self.knobs = LiveKnobs(self.session, self.stage, start.spec, start.knobs, self.retune, self.held_out)
+        self.knobs = LiveKnobs(
+            self.session, self.stage, start.spec, start.knobs, start.commands, self.retune, self.held_out
+        )
         if self.start.checkpoint is not None:
             self._saved = self.start.step
 
@@ -76,7 +81,7 @@ class StageLoop:
     def run(self, step: Callable[[int], dict[str, float]]) -> float:
         """Take every remaining step and return the stage's seconds. `step(index)` trains and returns the metrics."""
         for index in self.steps():
-            self.report(index + 1, step(index))
+            self.report(index + 1, self.agreed(step(index)))
             self.save_if_due(index + 1)
         return self.seconds
 
@@ -93,15 +98,14 @@ class StageLoop:
             yield index
         self.knobs.finish(self.total_steps)
 
-    def report(self, done: int, metrics: dict[str, float]) -> dict[str, float]:
-        """Report the metrics after `done` steps, and return those of the main process.
+    def agreed(self, metrics: dict[str, float]) -> dict[str, float]:
+        """The metrics of the main process. Decisions that depend on a metric use these, so that all processes decide alike."""
+        return self.session.world.broadcast_object(metrics)
 
-        Decisions that depend on a metric use the returned values, so that all processes decide alike.
-        """
-        metrics = self.session.world.broadcast_object(metrics)
+    def report(self, done: int, metrics: dict[str, float]) -> None:
+        """Report the metrics after `done` steps."""
         timed = metrics | {"time/step": time.perf_counter() - self._step_began}
         self.session.report(self.stage, done, self.total_steps, timed)
-        return metrics
 
     def save_if_due(self, done: int) -> None:
         """Save every `save_every` steps, except after the last. If the run is asked to stop, save and raise Stopped."""
@@ -122,7 +126,7 @@ class StageLoop:
     def trainer_state(self, done: int) -> TrainerState:
         """Return what a resume after `done` steps needs besides the model."""
         state = self.state()
-        state.numbers |= {"step": done, "seconds": self.seconds, "knobs": self.knobs.to_json()}
+        state.numbers |= {"step": done, "seconds": self.seconds} | self.knobs.to_json(done)
         return state
 
     def _save_once(self, done: int) -> None:

@@ -73,6 +73,16 @@ class KnobSetting(BaseModel):
     """Steps of the stage that were done when it was changed."""
 
 
+@dataclass(frozen=True)
+class Origin:
+    """Where a present value comes from: the spec, or a live knob."""
+
+    value: float
+    """The value as it was set."""
+    step: int | None = None
+    """Steps of the stage that were done when a live knob set it; None: the value of the spec."""
+
+
 def field_of(stage: StageName, knob: Knob) -> str:
     """The field of the spec, such as `ppo.kl.coef`."""
     return ".".join((stage, *_FIELDS[knob]))
@@ -180,6 +190,11 @@ def tuned(section: Stage, settings: Mapping[Knob, KnobSetting]) -> Stage:
     for knob, one in settings.items():
         section = changed(section, knob, one.value)
     return section
+
+
+def origin_of(section: OptimizerSpec, knob: Knob, settings: Mapping[Knob, KnobSetting]) -> Origin:
+    """The origin of a knob's value in a section that has these settings."""
+    return Origin(value_of(section, knob), settings[knob].step if knob in settings else None)
 
 
 def is_over(stage: StageName, now: StageName) -> bool:

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, JsonValue, field_validator, model_validator
 
 from trainer.spec.architectures import faults
+from trainer.spec.model_size import ModelSize, absurd, size_of
 from trainer.spec.section import Path, PositiveInt, Section
 
 
@@ -67,9 +68,18 @@ class ModelSpec(Section):
     @field_validator("config")
     @classmethod
     def _only_known_keys(cls, config: dict[str, JsonValue] | None) -> dict[str, JsonValue] | None:
-        if config is not None and "model_type" in config and (found := "; ".join(faults(config))):
+        if config is None or "model_type" not in config:
+            return config
+        if found := "; ".join(faults(config)) or "; ".join(absurd(config)):
             raise ValueError(found)
         return config
+
+    @property
+    def size(self) -> ModelSize | None:
+        """The size of a new model; None for a pretrained one, whose configuration is not part of the spec."""
+        if self.config is None or self.tokenizer is None:
+            return None
+        return size_of(self.config, self.tokenizer.vocab_size)
 
     @model_validator(mode="after")
     def _one_source(self) -> "ModelSpec":

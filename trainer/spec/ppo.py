@@ -13,7 +13,7 @@ from trainer.spec.ppo_loss import GuardsSpec, PolicyLossSpec, PtxSpec
 from trainer.spec.ppo_reward import KLSpec, ReferenceSpec, ShapingSpec
 from trainer.spec.ppo_rollout import RolloutSpec
 from trainer.spec.rewards import RewardSpec
-from trainer.spec.section import LearningRate, Positive, PositiveInt, Schedule, Section
+from trainer.spec.section import Countable, LearningRate, Positive, PositiveInt, Schedule, Section
 from trainer.spec.stages import OptimizerSpec
 
 StopText = Annotated[str, Field(min_length=1, max_length=200)]
@@ -22,7 +22,7 @@ StopText = Annotated[str, Field(min_length=1, max_length=200)]
 class OnlineSpec(Section):
     """Online iterative RLHF (Bai et al. 2022, §4.5, and Dong et al. 2024). Every round labels fresh pairs of the policy and refits the reward model."""
 
-    rounds: Annotated[int, Field(ge=2)] = 3
+    rounds: Annotated[int, Field(ge=2), Countable] = 3
     """Rounds into which `ppo.steps` is divided; the reward model is refitted between them."""
     prompts: PositiveInt = 256
     """Prompts per round, two responses each."""

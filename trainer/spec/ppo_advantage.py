@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from trainer.spec.section import Fraction, LearningRate, Positive, PositiveInt, Section
+from trainer.spec.section import Countable, Fraction, LearningRate, Positive, PositiveInt, Section
 
 
 class AdvantageSpec(Section):
@@ -61,7 +61,7 @@ class CriticSpec(Section):
     """Weight of the value loss beside the policy loss, for `value_head`."""
     value_clip_range: Positive | None = 0.2
     """New values are clipped to within this distance of the old ones. Null (in TOML: false) turns value clipping off."""
-    warmup_steps: Annotated[int, Field(ge=0)] = 0
+    warmup_steps: Annotated[int, Field(ge=0), Countable] = 0
     """First iterations in which only the critic learns."""
 
     @model_validator(mode="before")

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from trainer.spec.section import NonNegative, Path, Positive, PositiveInt, Section
+from trainer.spec.section import Countable, NonNegative, Path, Positive, PositiveInt, Section
 
 
 class KLSpec(Section):
@@ -90,7 +90,7 @@ class ShapingSpec(Section):
     """Penalty of a response that was cut off without an EOS."""
     length_penalty: NonNegative = 0.0
     """Subtracted for every token beyond `length_free`."""
-    length_free: Annotated[int, Field(ge=0)] = 0
+    length_free: Annotated[int, Field(ge=0), Countable] = 0
     """Tokens without a length penalty."""
     whiten_rewards: bool = False
     """Scale the token rewards (KL included) to variance 1 over the batch, their mean kept (Huang et al. 2024)."""

@@ -9,6 +9,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, JsonValue, field_validator, model_validator
 
+from trainer.spec.json_schemas import schema_problem
 from trainer.spec.section import NonNegative, Path, Positive, PositiveInt, Section
 
 PathKind = Literal["policy", "reward_model", "classifier", "file"]
@@ -116,7 +117,18 @@ class JsonSchemaReward(RewardBase):
     type: Literal["json_schema"]
     """Which reward this is."""
     json_schema: dict[str, JsonValue]
-    """A JSON schema (draft 2020-12)."""
+    """A JSON schema (draft 2020-12). Its references lead to its own parts, as `#/$defs/name`."""
+
+    @field_validator("json_schema")
+    @classmethod
+    def _is_usable(cls, schema: dict[str, JsonValue]) -> dict[str, JsonValue]:
+        try:
+            problem = schema_problem(schema)
+        except ImportError:  # the run then stops with advice, if it is to use the reward here
+            return schema
+        if problem:
+            raise ValueError(problem)
+        return schema
 
 
 class LengthReward(RewardBase):

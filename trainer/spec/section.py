@@ -3,14 +3,25 @@
 from collections.abc import Iterable
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 StageName = Literal["sft", "reward_model", "dpo", "kto", "ppo", "evaluation"]
 STAGES: tuple[StageName, ...] = ("sft", "reward_model", "dpo", "kto", "ppo", "evaluation")
 """The stages in the order of a run."""
 Schedule = Literal["constant", "linear", "cosine"]
 
-PositiveInt = Annotated[int, Field(ge=1)]
+LARGEST_NUMBER = 2**31 - 1
+"""Largest integer of a spec. A larger one is a mistake, and programs that use it would overflow or never end."""
+
+
+def _is_countable(value: int) -> int:
+    if value > LARGEST_NUMBER:
+        raise ValueError(f"must be at most {LARGEST_NUMBER:,}")
+    return value
+
+
+Countable = AfterValidator(_is_countable)
+PositiveInt = Annotated[int, Field(ge=1), Countable]
 Positive = Annotated[float, Field(gt=0)]
 NonNegative = Annotated[float, Field(ge=0)]
 Fraction = Annotated[float, Field(ge=0, le=1)]

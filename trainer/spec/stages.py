@@ -6,7 +6,17 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from trainer.spec.rewards import JudgeSpec
-from trainer.spec.section import Fraction, LearningRate, NonNegative, Path, Positive, PositiveInt, Schedule, Section
+from trainer.spec.section import (
+    Countable,
+    Fraction,
+    LearningRate,
+    NonNegative,
+    Path,
+    Positive,
+    PositiveInt,
+    Schedule,
+    Section,
+)
 
 
 class OptimizerSpec(Section):
@@ -107,7 +117,7 @@ class KTOSpec(OptimizerSpec):
 
     epochs: PositiveInt = 1
     """Passes over the thumbs."""
-    batch_size: Annotated[int, Field(ge=2)] = 64
+    batch_size: Annotated[int, Field(ge=2), Countable] = 64
     """Thumbs per optimizer step. The reference point z₀ is estimated from this batch, so a small one makes it noisy; two are the least."""
     learning_rate: LearningRate = 1e-6
     """Peak learning rate of AdamW."""
@@ -123,7 +133,7 @@ class EvaluationSpec(Section):
     """The trained policy against the one before it on held-out prompts, paired by prompt."""
 
     prompts: PositiveInt = 128
-    """Held-out prompts to use, at most; the same ones in the loop and at the end."""
+    """Held-out prompts to use, at most; the same ones in the loop and at the end. Left out: 512, but in a job with PPO at most a quarter of the responses that it trains on between two evaluations, and at least 128. The job's stored spec holds the number."""
     batch_size: PositiveInt = 64
     """Prompts sampled at once."""
     temperature: Positive = 1.0
@@ -135,7 +145,7 @@ class EvaluationSpec(Section):
     against: Path | None = None
     """Checkpoint or model that the evaluation stage compares with. Left out: the policy as it was before PPO (or KTO, or DPO). The evaluations during PPO, `keep_best` and the health rules always compare with the policy as PPO began."""
     keep_best: bool = True
-    """Keep the PPO checkpoint with the best held-out win rate against the policy as PPO began, beside the last one. The evaluation stage measures it again, with new draws (`best_win_rate`)."""
+    """Keep the best PPO checkpoint beside the last one. The best has the highest held-out win rate against the policy as PPO began. Equal win rates are decided by the judge's mean score, then the mean score by the rewards (both higher), then the KL (lower). The first of equal ones wins. The evaluation stage measures it again, with new draws (`best_win_rate`)."""
 
 
 def total_steps(items: int, spec: SFTSpec | RewardModelSpec | DPOSpec | KTOSpec) -> int:

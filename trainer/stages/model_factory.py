@@ -12,7 +12,7 @@ from trainer.rewards.base import RewardContext, Rewards
 from trainer.rewards.build import build
 from trainer.rewards.judges import Judge, load_judge
 from trainer.rollout.context import PPOModels
-from trainer.session.checkpoint import STATE
+from trainer.session.manifest import STATE
 from trainer.session.session import Session
 from trainer.spec import JudgeSpec, StageName
 from trainer.stages.model_plan import (

@@ -3,7 +3,7 @@
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -13,21 +13,39 @@ from trainer.spec import JobSpec
 
 @dataclass(frozen=True)
 class TrackedRun:
-    """The run as a tracker sees it. `id` stays the same when the run is resumed."""
+    """The run as a tracker sees it: a job, or one seed of a job with several. `id` stays the same when it is resumed."""
 
     spec: JobSpec
-    id: str
+    job_id: str
     folder: Path
+    seed: int | None = None
+    """The seed of a job with several; None for the job."""
+
+    @property
+    def id(self) -> str:
+        return self.job_id if self.seed is None else f"{self.job_id}-seed-{self.seed}"
 
     @property
     def name(self) -> str:
-        return self.spec.name or self.id
+        name = self.spec.name or self.job_id
+        return name if self.seed is None else f"{name}, seed {self.seed}"
+
+    @property
+    def group(self) -> str | None:
+        """The id that the runs of one job's seeds share; None for a job of one seed."""
+        return self.job_id if self.spec.seeds > 1 else None
+
+    @property
+    def whole(self) -> "TrackedRun":
+        """The run of the whole job."""
+        return replace(self, seed=None)
 
     @property
     def config(self) -> dict[str, Any]:
         """The spec, with the link and the id of the run."""
         config: dict[str, Any] = self.spec.model_dump(mode="json", exclude={"tracking"})
-        return config | {"run_id": self.id, "link": self.spec.tracking.link}
+        seed = {} if self.seed is None else {"seed": self.seed, "seeds": 1}
+        return config | seed | {"run_id": self.id, "link": self.spec.tracking.link}
 
 
 @dataclass(frozen=True)
@@ -71,7 +89,7 @@ def _final(outcome: Outcome) -> dict[str, float]:
 
 
 class TensorBoard:
-    """Event files: a TensorBoard run for each stage, so that a resumed stage can replace its repeated steps."""
+    """Event files: a TensorBoard run for each seed and stage, so that a resumed stage can replace its repeated steps."""
 
     def __init__(self, run: TrackedRun) -> None:
         self._run = run
@@ -90,7 +108,8 @@ class TensorBoard:
 
     @property
     def _folder(self) -> Path:
-        return self._run.folder / "tensorboard"
+        folder = self._run.folder / "tensorboard"
+        return folder if self._run.seed is None else folder / f"seed-{self._run.seed}"
 
     def log(self, points: Sequence[Metrics]) -> None:
         for point in points:
@@ -140,6 +159,7 @@ class Wandb:
             tags=list(chosen.tags) or None,
             name=self._run.name,
             id=self._run.id,
+            group=self._run.group,
             resume="allow",
             dir=str(self._run.folder / "tracking"),
             config=self._run.config,
@@ -180,7 +200,7 @@ class MLflow:
 
         self._client = MlflowClient()
         experiment = self._experiment()
-        self._run_id = self._found(experiment) or self._created(experiment)
+        self._run_id = self._ensured(experiment, self._run)
         self._client.update_run(self._run_id, status="RUNNING")
         return f"run {self._run_id} of experiment {experiment}"
 
@@ -190,16 +210,20 @@ class MLflow:
         found = self._client.get_experiment_by_name(chosen.experiment)
         return str(found.experiment_id if found else self._client.create_experiment(chosen.experiment))
 
-    def _found(self, experiment: str) -> str | None:
-        runs = self._client.search_runs([experiment], f"tags.`proximal.run_id` = '{self._run.id}'", max_results=1)
-        return str(runs[0].info.run_id) if runs else None
+    def _ensured(self, experiment: str, run: TrackedRun) -> str:
+        """The id of the run in MLflow, which is created if there is none."""
+        runs = self._client.search_runs([experiment], f"tags.`proximal.run_id` = '{run.id}'", max_results=1)
+        return str(runs[0].info.run_id) if runs else self._created(experiment, run)
 
-    def _created(self, experiment: str) -> str:
+    def _created(self, experiment: str, of: TrackedRun) -> str:
+        """A new run. The run of a seed is a child of the job's run."""
         from mlflow.entities import Param
 
-        tags = {"proximal.run_id": self._run.id, "mlflow.note.content": self._run.spec.tracking.link}
-        run = self._client.create_run(experiment, tags=tags, run_name=self._run.name)
-        params = [Param(key, value[: self._LONGEST_VALUE]) for key, value in _flat(self._run.config)]
+        tags = {"proximal.run_id": of.id, "mlflow.note.content": of.spec.tracking.link}
+        if of.seed is not None:
+            tags["mlflow.parentRunId"] = self._ensured(experiment, of.whole)
+        run = self._client.create_run(experiment, tags=tags, run_name=of.name)
+        params = [Param(key, value[: self._LONGEST_VALUE]) for key, value in _flat(of.config)]
         for start in range(0, len(params), self._MOST_PARAMS):
             self._client.log_batch(run.info.run_id, params=params[start : start + self._MOST_PARAMS])
         return str(run.info.run_id)
@@ -236,6 +260,7 @@ class Trackio:
         self._trackio_run = trackio.init(
             project=chosen.project,
             name=self._run.id,
+            group=self._run.group,
             config=self._run.config | {"name": self._run.name},
             resume="allow",
             embed=False,

@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 from contextlib import suppress
-from itertools import islice
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import IO
 
@@ -57,19 +57,21 @@ class Sidecar:
             self._offset = 0  # another event log
         self._pause = _FIRST_PAUSE
         self._failures_after_end = 0
-        self._outcome = Outcome("stopped", {})
+        self._spec = JobSpec.model_validate_json(folder.config.read_text())
+        self._current: tuple[int | None, Tracker] | None = None
+        self._outcomes: dict[int | None, Outcome] = {}
 
     def run(self) -> int:
         """Send events until the run has ended and none is left. Returns the exit status."""
-        tracker: Tracker | None = None
         while True:
             last_look = self._ended.is_set()
             try:
-                if tracker is None:
-                    tracker = self._start()
-                more = self._send(tracker)
+                if self._current is None and self._spec.seeds == 1:
+                    self._tracker_of(None)
+                more = self._send()
                 if last_look and not more:
-                    tracker.finish(self._outcome)
+                    self._tracker_of(None)  # of several seeds, the run of the whole job gets the summary
+                    self._finish_current()
                     return 0
                 self._pause = _FIRST_PAUSE
                 if not more:
@@ -78,21 +80,33 @@ class Sidecar:
                 if not self._may_retry(error):
                     return 1
 
-    def _start(self) -> Tracker:
-        spec = JobSpec.model_validate_json(self._folder.config.read_text())
+    def _tracker_of(self, seed: int | None) -> Tracker:
+        """The tracker of the seed, started. That of the seed before is finished first, because seeds follow one another."""
+        if self._current is not None and self._current[0] == seed:
+            return self._current[1]
+        self._finish_current()
         run_id = (self._folder.run_dir / RUN_ID).read_text().strip()
-        tracker = new_tracker(self._folder.tracker, TrackedRun(spec, run_id, self._folder.run_dir))
+        tracker = new_tracker(self._folder.tracker, TrackedRun(self._spec, run_id, self._folder.run_dir, seed))
         if url := tracker.start():
-            self._tell(Message(text=f"{self._folder.tracker}: {url}"))
+            self._tell(Message(text=f"{self._folder.tracker}: {url}", seed=seed))
+        self._current = (seed, tracker)
         return tracker
 
-    def _send(self, tracker: Tracker) -> bool:
-        """Send the next events. Returns whether there were any."""
-        found = list(islice(read(self._folder.events, self._offset), _BATCH))
-        if not found:
+    def _finish_current(self) -> None:
+        if self._current is not None:
+            seed, tracker = self._current
+            tracker.finish(self._outcomes.get(seed, Outcome("stopped", {})))
+            self._current = None
+
+    def _send(self) -> bool:
+        """Send the next events, which belong to one seed. Returns whether there were any."""
+        batch = list(islice(read(self._folder.events, self._offset), _BATCH))
+        if not batch:
             return False
+        seed = batch[0][0].seed
+        found = list(takewhile(lambda one: one[0].seed == seed, batch))
         if points := [event for event, _ in found if isinstance(event, Metrics)]:
-            tracker.log(points)
+            self._tracker_of(seed).log(points)
         for event, _ in found:
             self._note(event)
         self._offset = found[-1][1]
@@ -103,11 +117,11 @@ class Sidecar:
 
     def _note(self, event: Event) -> None:
         if isinstance(event, RunFinished):
-            self._outcome = Outcome("finished", event.summary)
+            self._outcomes[event.seed] = Outcome("finished", event.summary)
         elif isinstance(event, RunFailed):
-            self._outcome = Outcome("failed", {})
+            self._outcomes[event.seed] = Outcome("failed", {})
         elif isinstance(event, RunStopped):
-            self._outcome = Outcome("stopped", {})
+            self._outcomes[event.seed] = Outcome("stopped", {})
 
     def _may_retry(self, error: Exception) -> bool:
         """Report the failure and wait. Returns False after some failures once the run has ended."""

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from tests import tolerance
-from tests.trainer.distributed.tools import assert_like, signal_when, start, statuses, write_spec
+from tests.trainer.distributed.tools import STAGES, assert_like, signal_when, start, statuses, write_spec
 from tests.trainer.rewards.tools import Reply, says, serving
+from tests.trainer.run.tools import contents
 from tests.trainer.running import ROOT, at, events_of, metrics_of
 from trainer.cli import load_spec
 from trainer.events import KnobChanged, RunFailed, RunFinished, RunStarted, RunStopped
@@ -86,6 +87,26 @@ def test_live_knob_changes_all_processes_at_the_same_step(alone: Path, tmp_path:
     assert_like(two, one)
     changes = [(e.step, e.name, e.to) for e in events_of(two) if isinstance(e, KnobChanged)]
     assert changes == [(3, "learning_rate", 1e-3), (3, "kl_coef", 0.3)]
+
+
+@pytest.mark.slow
+def test_killed_processes_resume_an_adapted_kl_set_live(alone: Path, tmp_path: Path) -> None:
+    """Two processes, killed after a checkpoint that holds the change, end with the bits of two that were left alone."""
+    kl = {"controller": "adaptive", "coef": 0.2, "target": 0.5, "horizon": 20}
+    ppo = STAGES["ppo"] | {"kl": kl, "reference": {"update": "ema", "decay": 0.6}}
+    calm, broken = tmp_path / "calm", tmp_path / "broken"
+    for folder in (calm, broken):
+        for name in ("sft", "reward_model"):
+            shutil.copytree(alone / "checkpoints" / name, folder / "checkpoints" / name)
+        write_spec(folder, ppo=ppo)
+        change = Command(id="a", name="kl_coef", value=0.3)
+        append_records(folder, [CommandRecord(command=change, stage="ppo", step=1)])
+    assert statuses(start(calm / "spec.json", calm)) == [0, 0]
+    killed = signal_when(start(broken / "spec.json", broken), broken, at("ppo", 3), 1, signal.SIGKILL)
+    assert killed == [11, -signal.SIGKILL]
+    assert statuses(start(broken / "spec.json", broken)) == [0, 0]
+    assert contents(broken) == contents(calm) and metrics_of(broken) == metrics_of(calm)
+    assert metrics_of(calm)["ppo", 2]["objective/kl_coef"] == 0.3 != metrics_of(calm)["ppo", 3]["objective/kl_coef"]
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-from trainer.events import CheckpointSaved, Curve, CurvePoint, Health, Metrics, RolledBack, SeedFinished
+from trainer.events import CheckpointSaved, Curve, CurvePoint, Health, Metrics, RolledBack, SeedFinished, StageStarted
 from trainer.events.console import line
 
 
@@ -20,6 +20,12 @@ def test_the_course_of_a_run() -> None:
     assert line(Curve(stage="ppo", points=points)) == (
         "ppo: score and judge or win rate, by distance\n  step 10  sqrt_kl 1.5  score 0.25  win_rate 0.75"
     )
+
+
+def test_line_names_the_seed_of_several() -> None:
+    started = StageStarted(stage="ppo", total_steps=4, seed=6)
+    assert line(started) == "[seed 6] ppo: step 0 of 4"
+    assert line(Metrics(stage="ppo", step=1, total_steps=4, values={}, seed=6)) is None
 
 
 def test_how_a_seed_ended() -> None:

@@ -210,3 +210,16 @@ def test_adamw_bfloat16_micro_batch_gradients_add_in_float32() -> None:
         for addend in (256.0, 1.0, 1.0, 1.0):
             (weight * addend).sum().backward()
         assert weight.grad is not None and weight.grad.item() == expected
+
+
+def test_adamw_decays_its_moments_by_09_and_0999() -> None:
+    """Gradients 1, then 0. First m̂ = v̂ = 1; then m̂ = .09/.19 and v̂ = .000999/.001999: steps of 1 and .670058 rates."""
+    weight = nn.Parameter(torch.zeros(1))
+    optimizer = optimizer_for([weight], OptimizerSpec(), 0.5, 1e-12)
+    moved = []
+    for gradient in (1.0, 0.0):
+        before = float(weight.detach())
+        weight.grad = torch.full((1,), gradient)
+        optimizer.step()
+        moved.append(before - float(weight.detach()))
+    assert moved == pytest.approx([0.5, 0.335029], rel=1e-5)

@@ -1,4 +1,7 @@
-from trainer.optim.micro_batches import Limits, limits, micro_batches
+import pytest
+
+from trainer.optim.micro_batches import Limits, limits, micro_batches, pair_limits, pairs_at_once
+from trainer.spec import RewardModelSpec
 
 
 def test_micro_batches_within_limits_are_one_in_given_order() -> None:
@@ -21,3 +24,10 @@ def test_both_limits_hold() -> None:
 
 def test_a_number_alone_limits_the_rows() -> None:
     assert limits(2) == Limits(rows=2) and limits(None) == Limits() and limits(Limits(None, 7)).tokens == 7
+
+
+@pytest.mark.parametrize(("sequences", "pairs"), [(None, 8), (6, 3), (5, 2), (1, 1)])
+def test_pair_counts_as_two_sequences(sequences: int | None, pairs: int) -> None:
+    spec = RewardModelSpec(batch_size=8, micro_batch_size=sequences, micro_batch_tokens=40)
+    assert pairs_at_once(spec) == pairs
+    assert pair_limits(spec) == Limits(pairs, 40)

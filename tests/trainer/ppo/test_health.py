@@ -177,8 +177,8 @@ def test_roll_back_restores_the_complete_best_checkpoint(tmp_path: Path) -> None
     for name in ("model.safetensors", "trainer_state/policy_optimizer.safetensors", "trainer_state/critic/config.json"):
         assert (saved / name).read_bytes() == (best / name).read_bytes()
     assert (load_numbers(saved)["step"], load_numbers(best)["step"]) == (2, back.to_step)
-    assert load_numbers(saved)["dials"] == load_numbers(best)["dials"]
-    assert load_numbers(saved)["course"]["rate_factor"] == 0.5
+    assert load_numbers(saved)["state"] == load_numbers(best)["state"]
+    assert load_numbers(saved)["history"]["rate_factor"] == 0.5
 
 
 def test_roll_back_target_is_not_the_step_that_triggered_it(tmp_path: Path) -> None:
@@ -278,7 +278,8 @@ def test_not_finite_score_with_roll_back_action_rolls_back(tmp_path: Path) -> No
 def test_the_best_is_kept_and_the_curve_drawn(plain: Path) -> None:
     metrics = metrics_of(plain)
     rates = {step: values["eval/win_rate"] for (_, step), values in metrics.items() if "eval/win_rate" in values}
-    best = max(rates, key=lambda step: (rates[step], -step))
+    figures = {step: metrics["ppo", step] for step in rates}
+    best = max(rates, key=lambda step: (rates[step], figures[step]["eval/score"], -figures[step]["eval/kl"], -step))
     events = events_of(plain)
     saved = [event for event in events if isinstance(event, CheckpointSaved) and event.best]
     assert [event.path for event in saved] == ["checkpoints/ppo-best"] * len(saved)
@@ -286,6 +287,8 @@ def test_the_best_is_kept_and_the_curve_drawn(plain: Path) -> None:
     (summary,) = [event.summary for event in events if isinstance(event, StageFinished)]
     assert (summary["best_step"], summary["selection_win_rate"]) == (best, rates[best])
     assert not any(name.startswith("best_") and name != "best_step" for name in summary)
+    assert figures[max(rates)]["eval/best_step"] == best and figures[0]["eval/best_step"] == 0
+    assert all("eval/best_step" not in values for (_, step), values in metrics.items() if step not in rates)
     first, last = (metrics["ppo", step]["policy/entropy_avg"] for step in (1, 6))
     assert summary["entropy_kept"] == pytest.approx(last / first)
     (curve,) = [event for event in events if isinstance(event, Curve)]
@@ -323,7 +326,7 @@ def test_kl_not_finite_leaves_coefficient() -> None:
     spec = PPOSpec.model_validate({"kl": {"controller": "adaptive"}})
     state = PPOState.initial(spec, Monitor(HealthSpec(), spec))
     state.adapt_kl(spec, 0, float("nan"), None)
-    assert state.kl_coef == spec.kl.coef
+    assert state.kl_coef.value == spec.kl.coef
 
 
 def test_history_not_finite_evaluation_keeps_its_finite_values() -> None:

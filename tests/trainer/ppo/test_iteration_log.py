@@ -17,7 +17,7 @@ from trainer.models import Model
 from trainer.models.sequences import Batch
 from trainer.ppo import iteration_log
 from trainer.ppo.experience import Experience
-from trainer.ppo.iteration_log import experience_metrics, spread_metrics, token_tables, token_texts
+from trainer.ppo.iteration_log import experience_metrics, spread_metrics, token_tables, token_texts, update_metrics
 from trainer.ppo.minibatch import PerToken
 from trainer.ppo.update import UpdateResult
 from trainer.rewards.base import Scores
@@ -71,6 +71,21 @@ def test_sums_are_per_response_and_pads_count_nowhere() -> None:
             "time/score": 0.5,
         }
     )
+
+
+def test_moved_reference_and_shaped_scores_have_own_figures() -> None:
+    batch = Batch.from_ids([[5], [6, 7]], [[8, 1], [9]], pad_id=0)
+    responses, scores = [Response([8, 1], True), Response([9], False)], torch.tensor([1.0, -2.0])
+    logprobs, kl = torch.tensor([[-1.0, -2.0], [-4.0, -77.0]]), torch.tensor([[0.1, 0.2], [0.6, 77.0]])
+    initial, shaped = torch.tensor([[-1.5, -2.5], [-5.0, 5.0]]), torch.tensor([2.0, -5.0])
+    said = Scores([1.0, -1.0], {}, {})
+    scored = ScoredBatch(batch, responses, [], logprobs, logprobs - kl, initial, said, scores, {})
+    rewards = torch.tensor([[-0.05, 0.9], [-2.3, 77.0]])
+    found = experience_metrics(Experience(scored, shaped, rewards, None, torch.zeros(2, 2), torch.zeros(2, 2)))
+    assert found["objective/kl_initial"] == pytest.approx(1.0)  # (.5 + .5 + 1) / 2
+    assert found["objective/kl"] == pytest.approx(0.45)  # to the reference, as before
+    assert found["objective/non_score_reward"] == pytest.approx(0.775)  # −.725 − (2 − 5) / 2
+    assert found["objective/scores"] == -0.5 and "val/explained_var" not in found
 
 
 @pytest.mark.parametrize(("placement", "penalty"), [("reward", {"objective/kl_penalty_std": 0.075}), ("loss", {})])
@@ -179,3 +194,18 @@ def test_spaces_before_words_are_kept(shared_data: Any) -> None:
     tokenizer = AutoTokenizer.from_pretrained(shared_data / "model_stories260k")
     ids = tokenizer("Once upon a time", add_special_tokens=False)["input_ids"]
     assert "".join(token_texts(tokenizer, ids)).strip() == "Once upon a time"
+
+
+def test_update_figures_by_hand() -> None:
+    """A skipped minibatch is empty, and the last one took no step."""
+    history = [{"ratio": 1.0, "approxkl": 0.0, "grad_norm": 2.0}, {}, {"ratio": 1.2, "approxkl": 0.3}]
+    assert update_metrics(history) == pytest.approx(
+        {
+            "val/ratio": 1.1,
+            "val/ratio_var": 0.01,
+            "val/first_minibatch_ratio": 1.0,
+            "val/first_minibatch_approxkl": 0.0,
+            "policy/approxkl_avg": 0.15,
+            "grad_norm": 2.0,
+        }
+    )

@@ -7,9 +7,18 @@ import torch
 from torch import Tensor
 
 from trainer.health import Monitor
-from trainer.ppo.kl import Estimator, adapted_coef, adapted_old_kl_beta, kl_estimate, kl_loss, old_policy_kl
+from trainer.ppo.kl import (
+    Estimator,
+    KLCoefficients,
+    adapted_coef,
+    adapted_old_kl_beta,
+    kl_estimate,
+    kl_loss,
+    old_policy_kl,
+)
 from trainer.ppo.state import PPOState
 from trainer.spec import HealthSpec, KLSpec, PolicyLossSpec, PPOSpec
+from trainer.spec.knobs import KnobSetting
 
 LOGITS = torch.tensor([0.3, -0.7, 1.1, 0.0], dtype=torch.float64)
 OLD = torch.tensor([0.1, -0.2, 0.9, 0.4], dtype=torch.float64).log_softmax(-1)
@@ -143,17 +152,43 @@ def test_kl_betas_stay_constant_during_critic_warm_up() -> None:
     state = initial(spec)
     for iteration in range(2):
         state.adapt_kl(spec, iteration, 0.0, 0.0)
-    assert (state.kl_coef, state.old_kl_beta) == (0.05, 1.0)
+    assert (state.kl_coef.value, state.old_kl_beta.value) == (0.05, 1.0)
     state.adapt_kl(spec, 2, 0.0, 0.0)
-    assert state.old_kl_beta == 0.5 and state.kl_coef < 0.05
+    assert state.old_kl_beta.value == 0.5 and state.kl_coef.value < 0.05
 
 
-def test_coefficient_changed_by_a_branch_starts_again() -> None:
-    """A resume with the same spec keeps the adapted value; another initial coefficient replaces it."""
-    state = initial(PPOSpec())
-    state.kl_coef = 0.3
-    state._begin_again({}, {"kl_coef": 0.05})  # a checkpoint of an older version
-    state._begin_again({"kl_coef": 0.05}, {"kl_coef": 0.05})
-    assert state.kl_coef == 0.3
-    state._begin_again({"kl_coef": 0.05}, {"kl_coef": 0.2})
-    assert state.kl_coef == 0.2
+def test_coefficient_begins_again_only_under_another_setting() -> None:
+    """A resume keeps the adapted value. A branch with another coefficient, or a live knob, begins with the new one."""
+    spec, other = PPOSpec(), PPOSpec.model_validate({"kl": {"coef": 0.2}})
+    state = initial(spec)
+    state.kl_coef = state.kl_coef.adapted_to(0.3)
+    state.follow(spec, {})
+    assert state.kl_coef.value == 0.3
+    state.follow(other, {})
+    assert state.kl_coef.value == 0.2
+    knob = KnobSetting(value=0.2, replaced=0.05, step=4)
+    for step, expected in ((4, 0.2), (4, 0.19), (5, 0.2)):  # set live, the same setting later, and set again
+        state.follow(other, {"kl_coef": knob.model_copy(update={"step": step})})
+        assert state.kl_coef.value == expected
+        state.kl_coef = state.kl_coef.adapted_to(0.19)
+
+
+def test_beta_begins_again_only_under_another_setting() -> None:
+    penalty = {"kind": "kl_penalty", "old_kl_target": 0.02}
+    spec, other = (PPOSpec.model_validate({"policy_loss": penalty | {"beta": beta}}) for beta in (1.0, 3.0))
+    state = initial(spec)
+    state.old_kl_beta = state.old_kl_beta.adapted_to(0.5)
+    state.follow(spec, {})
+    assert state.old_kl_beta.value == 0.5
+    state.follow(other, {})
+    assert state.old_kl_beta.value == 3.0
+
+
+def test_kl_coefficients_are_the_adapted_ones() -> None:
+    spec = PPOSpec.model_validate(
+        {"kl": {"controller": "adaptive"}, "policy_loss": {"kind": "kl_penalty", "old_kl_target": 0.02}}
+    )
+    state = initial(spec)
+    state.kl_coef, state.old_kl_beta = state.kl_coef.adapted_to(0.3), state.old_kl_beta.adapted_to(8.0)
+    assert state.kl_coefficients(spec, 5) == KLCoefficients(0.3, 8.0)
+    assert state.kl_coefficients(PPOSpec(), 5) == KLCoefficients(0.05, 8.0)  # fixed: the coefficient of the spec

@@ -148,3 +148,12 @@ def test_each_average_by_hand_whole_and_in_parts(kind: str, mean: float) -> None
     assert float(average.share(LOSSES, MASK, slice(0, 2))) == pytest.approx(mean)
     parts = [average.share(LOSSES[:1, :1], MASK[:1, :1], slice(0, 1)), average.share(LOSSES[1:], MASK[1:], slice(1, 2))]
     assert float(sum(parts)) == pytest.approx(mean)
+
+
+@pytest.mark.parametrize(("adapted", "loss"), [(None, -2.905465), (3.0, -2.716395)])
+def test_kl_penalty_uses_the_adapted_beta(adapted: float | None, loss: float) -> None:
+    """ρ = 1.5, A = 2: −3 + β·(½ − log 1.5), where ½ − log 1.5 = .0945349."""
+    spec = PolicyLossSpec(kind="kl_penalty", beta=1.0)
+    logprobs, old = torch.tensor([[math.log(0.75)]]), torch.tensor([[math.log(0.5)]])
+    found, _ = policy_loss(spec, logprobs, old, torch.tensor([[2.0]]), ONE, adapted)
+    assert float(found) == pytest.approx(loss, rel=1e-6)

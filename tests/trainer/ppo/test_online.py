@@ -1,5 +1,6 @@
 """Online iterative RLHF: when the reward model is refitted, on which pairs, and what it learns."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ import torch
 from tests.trainer.ppo.tools import PROMPTS, cast_for, spec_of, weights_of
 from tests.trainer.stage_tools import new_codec, session_in
 from trainer.ppo.online import Feedback, refit_reward_model, round_beginning_at
-from trainer.rewards.base import Rewards, WeightedReward
+from trainer.rewards.base import RewardInput, Rewards, WeightedReward
 from trainer.rewards.judges import ScoringJudge
 from trainer.rewards.rules import Length
 from trainer.rollout.context import PPOContext, PPOModels
@@ -96,3 +97,34 @@ def test_online_equal_responses_train_no_weight(tmp_path: Path) -> None:
         figures, fresh = refit_reward_model(session, context, ENCODED, FEEDBACK, [], 1)
     assert (figures, fresh) == ({"online/round": 1, "online/pairs": 0, "online/old_pairs": 0}, [])
     assert cast.reward_model.config.score_bias == 0.25
+
+
+class SecondIsBetter:
+    """A judge without ties, so that a target of 1 is a flipped label."""
+
+    def points(self, before: Sequence[RewardInput], after: Sequence[RewardInput]) -> list[float]:
+        return [1.0] * len(after)
+
+    def scores(self, answers: Sequence[RewardInput]) -> None:
+        return None
+
+
+def test_online_each_chunk_of_prompts_has_flips_of_its_own(tmp_path: Path) -> None:
+    """Six prompts are sampled at once. Equal flips in each chunk would be the first chunk's, used again."""
+    _, figures, fresh = refitted(tmp_path / "run", Feedback(SecondIsBetter(), OLD, REFERENCES), prompts=42, noise=0.4)
+    assert figures["online/pairs"] == 42  # no pair of equal answers is left out
+    chunks = [tuple(pair.target for pair in fresh[first : first + 6]) for first in range(0, 42, 6)]
+    assert len(set(chunks)) > 1
+    later = [target for chunk in chunks[1:] for target in chunk]
+    assert set(later) == {0.0, 1.0} and 0.2 < sum(later) / 36 < 0.6
+
+
+def test_online_without_noise_flips_no_label(tmp_path: Path) -> None:
+    _, _, fresh = refitted(tmp_path / "run", Feedback(SecondIsBetter(), OLD, REFERENCES), prompts=14)
+    assert {pair.target for pair in fresh} == {0.0}
+
+
+def test_online_rounds_take_the_prompts_one_after_the_other(tmp_path: Path) -> None:
+    """Two rounds of three prompts go once through all six."""
+    rounds = [refitted(tmp_path / str(number), number=number, prompts=3)[2] for number in (1, 2)]
+    assert sorted(pair.prompt for fresh in rounds for pair in fresh) == sorted(PROMPTS)

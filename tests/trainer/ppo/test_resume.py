@@ -64,11 +64,11 @@ CASES: dict[str, dict[str, Any]] = {
 
 MOVED: dict[str, Callable[[dict[str, Any]], bool]] = {
     "adaptive, running scale, ema, cut rate": lambda saved: (
-        saved["kl_coef"] != 0.2 and saved["scale"]["count"] == 12 and saved["cut_steps_left"] > 0
+        saved["kl_coef"]["value"] != 0.2 and saved["scale"]["count"] == 12 and saved["cut_steps_left"] > 0
     ),
     "online": lambda saved: saved["refits"] == 1 and len(saved["pairs"]) > 0,
     "a*-po": lambda saved: len(saved["optimal_values"]) == 6,
-    "kl penalty to an adaptive target, reanchored, cosine": lambda saved: saved["old_kl_beta"] != 1.0,
+    "kl penalty to an adaptive target, reanchored, cosine": lambda saved: saved["old_kl_beta"]["value"] != 1.0,
 }
 """Whether the state that a case tests has changed by the checkpoint. Otherwise the test could not see its loss."""
 
@@ -116,7 +116,7 @@ def test_resumed_ppo_ends_with_the_same_bits(tmp_path: Path, name: str) -> None:
     expected = run(whole, spec)
     shutil.copytree(whole / "checkpoints" / "ppo-000002", broken / "checkpoints" / "ppo-000002")
     if name in MOVED:
-        assert MOVED[name](load_numbers(broken / "checkpoints" / "ppo-000002")["dials"])
+        assert MOVED[name](load_numbers(broken / "checkpoints" / "ppo-000002")["state"])
     found = run(broken, spec)
     assert found["weights"] == expected["weights"]
     assert found["metrics"] == expected["metrics"] and sorted(found["metrics"]) == [3, 4]

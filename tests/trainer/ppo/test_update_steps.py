@@ -4,6 +4,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from tests.trainer.ppo.tools import cast_for, spec_of, weights_of
 from tests.trainer.stage_tools import (
     context_of,
     four_models,
@@ -88,3 +89,60 @@ def test_each_minibatch_is_averaged_over_its_own_tokens() -> None:
     assert sorted(policy.norms) == pytest.approx(sorted(policy_norms), rel=1e-3)
     assert sorted(critic.norms) == pytest.approx(sorted(critic_norms), rel=1e-3)
     assert (metrics["loss/value_avg"], metrics["val/ratio"]) == pytest.approx((sum(errors) / 2, 1), rel=1e-4)
+
+
+def test_update_takes_both_coefficients_of_the_iteration() -> None:
+    """β of the old policy and β of the reference, adapted to 4 and .5, train as if the spec had these values."""
+    loss = {"placement": "loss", "estimator": "k2"}
+
+    def trained(beta: float, coef: float, coefficients: KLCoefficients) -> Tensor:
+        spec = spec_of(policy_loss={"kind": "kl_penalty", "beta": beta}, kl=loss | {"coef": coef})
+        cast = cast_for(spec)
+        experience = respond_and_learn(cast, PROMPTS, new_codec(), spec, seed=3)
+        update(context_of(cast, spec), experience, Learners.build(cast, spec), coefficients, 0)
+        return weights_of(cast.policy)
+
+    adapted = trained(1.0, 0.1, KLCoefficients(reference=0.5, old_policy=4.0))
+    assert torch.equal(adapted, trained(4.0, 0.5, KLCoefficients(reference=0.5, old_policy=4.0)))
+    assert not torch.equal(adapted, trained(1.0, 0.1, KLCoefficients(reference=0.5, old_policy=1.0)))
+    assert not torch.equal(adapted, trained(1.0, 0.1, KLCoefficients(reference=0.1, old_policy=4.0)))
+
+
+def test_entropy_bonus_raises_the_entropy() -> None:
+    """Without advantages and a KL, the bonus is the only term of the loss."""
+    spec = spec_of(epochs=6, policy_loss={"entropy_coef": 0.1}, kl={"coef": 0.0}, max_grad_norm=1e9)
+    cast = cast_for(spec)
+    experience = respond_and_learn(cast, PROMPTS, new_codec(), spec, seed=3)
+    experience.advantages_BR.zero_()
+    history = update(
+        context_of(cast, spec), experience, Learners.build(cast, spec), KLCoefficients(0.0, 1.0), 0
+    ).history
+    assert history[0]["policy_loss"] == 0.0
+    assert (
+        history[-2]["entropy"] > history[0]["entropy"] + 0.01 and history[-1]["entropy"] > history[1]["entropy"] + 0.01
+    )
+
+
+def test_value_head_in_warm_up_learns_with_its_coefficient() -> None:
+    def norms(coef: float) -> list[float]:
+        critic = {"kind": "value_head", "warmup_steps": 1, "coef": coef}
+        spec = spec_of(epochs=1, minibatches=1, critic=critic, max_grad_norm=1e9)
+        cast = cast_for(spec)
+        experience = respond_and_learn(cast, PROMPTS, new_codec(), spec, seed=3)
+        updated = update(context_of(cast, spec), experience, Learners.build(cast, spec), KLCoefficients(0.05, 1.0), 0)
+        return [entry["grad_norm"] for entry in updated.history]
+
+    assert norms(0.25) == pytest.approx([norm / 4 for norm in norms(1.0)], rel=1e-5)
+
+
+def test_approxkl_is_half_the_mean_squared_log_ratio() -> None:
+    """In the second pass over one minibatch, the policy has moved."""
+    spec = spec_of(epochs=2, minibatches=1)
+    cast = cast_for(spec)
+    experience = respond_and_learn(cast, PROMPTS, new_codec(), spec, seed=3)
+    updated = update(context_of(cast, spec), experience, Learners.build(cast, spec), KLCoefficients(0.05, 1.0), 0)
+    assert updated.last_pass is not None
+    log_ratios = (updated.last_pass.logprobs_BR - updated.last_pass.old_logprobs_BR)[experience.scored.batch.mask_BR]
+    last = updated.history[1]
+    assert last["approxkl"] == pytest.approx(sum(x * x for x in log_ratios.tolist()) / len(log_ratios) / 2, rel=1e-4)
+    assert last["ratio"] == pytest.approx(float(log_ratios.exp().mean()), rel=1e-5)

@@ -42,9 +42,9 @@ def test_exact_match(text: str, reference: str, options: dict[str, Any], score: 
 
 
 def test_a_pattern_matches_a_part_or_the_whole() -> None:
-    texts = [answer("yes"), answer("oh yes!"), answer("no")]
-    assert Regex(RegexReward(type="regex", pattern="yes")).score(texts) == [1.0, 1.0, 0.0]
-    assert Regex(RegexReward(type="regex", pattern="yes", whole=True)).score(texts) == [1.0, 0.0, 0.0]
+    texts = [answer("yes"), answer("oh yes!"), answer("no"), answer("yes!"), answer("oh yes")]
+    assert Regex(RegexReward(type="regex", pattern="yes")).score(texts) == [1.0, 1.0, 0.0, 1.0, 1.0]
+    assert Regex(RegexReward(type="regex", pattern="yes", whole=True)).score(texts) == [1.0, 0.0, 0.0, 0.0, 0.0]
 
 
 @pytest.mark.parametrize("pattern", ["(", "a{99999999999}", "(" * 900 + ")" * 900 + "*+*"])
@@ -88,18 +88,27 @@ def test_json_that_a_schema_accepts(text: str, score: float) -> None:
         ({"type": "objekt"}, "type: 'objekt' is not valid"),
         ({"properties": {"a": {"minimum": "x"}}}, "properties/a/minimum"),
         ({"$ref": "#"}, "refers to itself endlessly"),
+        ({"$ref": "#/$defs/none"}, "'#/\\$defs/none' cannot be resolved"),
+        ({"properties": {"a": {"$ref": "http://127.0.0.1:9/schema.json"}}}, "nothing is fetched"),
+        ({"$ref": "#/definitions/a", "definitions": {"a": {"items": {"$ref": "#/b"}}}}, "'#/b' cannot be resolved"),
+        ({"title": "a", "not": {"$ref": "#/title"}}, "leads to no schema"),
     ],
 )
-def test_a_schema_that_is_none_is_refused_before_training(schema: dict[str, Any], said: str) -> None:
+def test_a_schema_that_is_none_is_refused_by_the_spec(
+    schema: dict[str, Any], said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(ValidationError, match=said):
+        JsonSchemaReward(type="json_schema", json_schema=schema)
+    monkeypatch.setattr("trainer.spec.rewards.schema_problem", lambda _: None)  # a machine without the package
     with pytest.raises(SpecError, match=said):
         JsonSchema(JsonSchemaReward(type="json_schema", json_schema=schema))
 
 
-def test_no_schema_is_fetched_from_anywhere() -> None:
-    schema = {"properties": {"a": {"$ref": "http://127.0.0.1:9/schema.json"}}}
+def test_schema_may_refer_to_its_own_parts() -> None:
+    tree = {"type": "object", "properties": {"left": {"$ref": "#/$defs/tree"}, "value": {"$ref": "#number"}}}
+    schema = {"$ref": "#/$defs/tree", "$defs": {"tree": tree, "number": {"$anchor": "number", "type": "number"}}}
     reward = JsonSchema(JsonSchemaReward(type="json_schema", json_schema=schema))
-    with pytest.raises(RewardError, match="has a reference that cannot be resolved"):
-        reward.score([answer('{"a": 1}')])
+    assert reward.score([answer('{"left": {"value": 1}}'), answer('{"left": {"value": "1"}}')]) == [1, 0]
 
 
 def test_a_missing_package_is_named_before_training(monkeypatch: pytest.MonkeyPatch) -> None:

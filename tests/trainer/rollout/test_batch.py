@@ -17,13 +17,15 @@ from tests.trainer.stage_tools import (
     respond_and_learn,
     scores_alone,
 )
+from tests.trainer.tiny_models import llama
 from trainer.ppo.experience import Experience
 from trainer.ppo.kl import KLCoefficients
 from trainer.ppo.learners import Learners
 from trainer.ppo.update import update
-from trainer.rollout.batch import importance_weights, off_policy_metrics, sampler_logprobs
+from trainer.rollout.batch import importance_weights, off_policy_metrics, sample_and_score, sampler_logprobs
 from trainer.sampling import Response
 from trainer.spec import PPOSpec
+from trainer.text.codec import TokenizedPrompt
 
 BIAS = 0.25  # what the small scorers are made with
 
@@ -169,3 +171,40 @@ def test_update_with_sampler_logprobs_matches_recomputed_ones() -> None:
         assert updated.history[0]["ratio"] == pytest.approx(1.0, abs=tolerance.largest())
     torch.testing.assert_close(learnt["sampler"][0], learnt["recomputed"][0], rtol=1e-5, atol=tolerance.largest())
     torch.testing.assert_close(learnt["sampler"][1], learnt["recomputed"][1], rtol=1e-3, atol=1e-4)
+
+
+@torch.no_grad()
+def test_batch_kl_is_to_the_moved_reference() -> None:
+    models = replace(four_models(), initial=llama(4).requires_grad_(False))
+    spec = spec_of(kl={"coef": 0.3}, advantage={"normalize": "none"})
+    experience = respond_and_learn(models, PROMPTS, new_codec(), spec, seed=3)
+    scored = experience.scored
+    assert scored.initial_logprobs_BR is not None
+    found = zip(rows(experience, scored.kl_BR), rows(experience, scored.initial_logprobs_BR), strict=True)
+    penalties = rows(experience, experience.rewards_BR)
+    for prompt, response, (kl, initial), penalty in zip(PROMPTS, scored.responses, found, penalties, strict=True):
+        own, theirs, first = (
+            logprobs_alone(model, prompt, response.ids, 0.7)
+            for model in (models.policy, models.reference, models.initial)
+        )
+        assert kl == pytest.approx((own - theirs).tolist(), abs=tolerance.largest(size=8))
+        assert initial == pytest.approx(first.tolist(), abs=tolerance.largest(size=8))
+        assert penalty[:-1] == pytest.approx((-0.3 * (own - theirs)).tolist()[:-1], abs=tolerance.largest(size=8))
+
+
+@torch.no_grad()
+def test_batch_at_a_temperature_measures_all_policies_at_it() -> None:
+    models = replace(four_models(), initial=llama(4).requires_grad_(False))
+    spec, draws = spec_of(), torch.rand(len(PROMPTS), 9, generator=torch.Generator().manual_seed(1))
+    prompts = [TokenizedPrompt(f"prompt {number}", ids) for number, ids in enumerate(PROMPTS)]
+    scored = sample_and_score(context_of(models, spec), prompts, draws, temperature=2.0)
+    assert scored.initial_logprobs_BR is not None
+    for row, (prompt, response) in enumerate(zip(PROMPTS, scored.responses, strict=True)):
+        length = len(response.ids)
+        for model, found_BR in (
+            (models.policy, scored.logprobs_BR),
+            (models.reference, scored.reference_logprobs_BR),
+            (models.initial, scored.initial_logprobs_BR),
+        ):
+            expected = logprobs_alone(model, prompt, response.ids, 2.0).tolist()
+            assert found_BR[row, :length].tolist() == pytest.approx(expected, abs=tolerance.largest(size=8))

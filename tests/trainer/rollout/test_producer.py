@@ -138,3 +138,14 @@ def test_producer_on_gpu_samples_on_a_separate_stream(monkeypatch: pytest.Monkey
     asked.clear()
     ahead.take(3)
     assert asked == ["sampled on default"]
+
+
+def test_producer_each_iteration_and_row_has_its_own_draws() -> None:
+    """With a single prompt, only the draws differ."""
+    spec = spec_of(steps=4)
+    producer = RolloutProducer(context_of(cast_for(spec), spec, seed=5), ENCODED[1:2])
+    first, second = producer.take(0), producer.take(1)
+    assert first.rows == second.rows == [0] * 6
+    assert ids(first.responses) != ids(second.responses)
+    assert len({tuple(own) for own in ids(first.responses)}) > 1
+    assert ids(producer.take(0).responses) == ids(first.responses)

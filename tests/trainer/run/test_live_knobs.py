@@ -167,14 +167,14 @@ def test_actions_do_not_change_the_result(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any]
 ) -> None:
     stages = ["ppo", "evaluation"]
-    changes = changes | {"ppo": {"save_every": 100, "eval_every": 100}}
+    changes = changes | {"ppo": {"steps": 5, "save_every": 100, "eval_every": 100}}
     actions = [Command(id="e", name="evaluate"), Command(id="c", name="checkpoint")]
     run(tmp_path / "without", stages, **changes)
     with after(monkeypatch, tmp_path / "with", {1: actions, 2: [Command(id="e2", name="evaluate")]}):
         run(tmp_path / "with", stages, **changes)
     assert contents(tmp_path / "with") == contents(tmp_path / "without")
     plain, asked = metrics_of(tmp_path / "without"), metrics_of(tmp_path / "with")
-    assert {key for key in asked if "eval/win_rate" in asked[key]} == {("ppo", 0), ("ppo", 2), ("ppo", 3), ("ppo", 4)}
+    assert {key for key in asked if "eval/win_rate" in asked[key]} == {("ppo", 0), ("ppo", 2), ("ppo", 3), ("ppo", 5)}
     without = {key: {n: v for n, v in m.items() if n in plain[key]} for key, m in asked.items()}
     assert without == plain
     saved = [e.step for e in events_of(tmp_path / "with") if isinstance(e, CheckpointSaved) and not (e.final or e.best)]

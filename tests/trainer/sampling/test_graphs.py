@@ -44,9 +44,9 @@ class Captures:
 
 
 def fake_cuda(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Record the calls to CUDA from now on, as text. A second request for a pool is an error."""
+    """Record the calls to CUDA from now on, as text."""
     asked: list[str] = []
-    pools = iter(["the pool"])
+    pools = iter(["the pool", "another pool", "a third pool"])
 
     class Stream:
         def __init__(self, name: str) -> None:
@@ -72,7 +72,6 @@ def fake_cuda(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     for name, fake in fakes.items():
         monkeypatch.setattr(torch.cuda, name, fake)
     monkeypatch.setattr(graphs, "_side", cache(graphs._side.__wrapped__))
-    monkeypatch.setattr(graphs, "_pool", cache(graphs._pool.__wrapped__))
     return asked
 
 
@@ -271,14 +270,31 @@ def test_captures_share_one_pool_and_leave_the_allocator_alone(monkeypatch: pyte
         return torch.zeros(1)
 
     device = torch.device("cuda", 0)
-    replay = graphs.captured_on_cuda(device, run)
+    kept = graphs.Kept(InPlaceCache(llama(), 1, 8))
+    replay = kept.captured[1, 8] = graphs.captured_on_cuda(device, kept, run)
     waits = ["side waits for current", "run", "current waits for side"]
     once = [*waits, "begin in the pool, thread_local", "run", "end", "current waits for side"]
     assert asked == once and replay().tolist() == [3.0] and asked == [*once, "replay"]
     asked.clear()
     with pytest.raises(torch.OutOfMemoryError):
-        graphs.captured_on_cuda(device, broken)
+        graphs.captured_on_cuda(device, kept, broken)
     assert asked[-2:] == ["begin in the pool, thread_local", "end"]
+
+
+def test_a_pool_without_living_graphs_is_not_used_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An offload or a roll-back changes the addresses of the weights, so all graphs are dropped."""
+    asked, device = fake_cuda(monkeypatch), torch.device("cuda", 0)
+    kept, other = (graphs.Kept(InPlaceCache(llama(), 1, 8)) for _ in range(2))
+
+    def pool_of_a_capture(of: graphs.Kept) -> str:
+        asked.clear()
+        of.captured[1, len(of.captured)] = graphs.captured_on_cuda(device, of, lambda: torch.zeros(1))
+        return next(one for one in asked if one.startswith("begin"))
+
+    first = pool_of_a_capture(kept)
+    assert pool_of_a_capture(kept) == first != pool_of_a_capture(other)
+    kept.captured.clear()
+    assert pool_of_a_capture(kept) == "begin in a third pool, thread_local"
 
 
 @pytest.mark.parametrize("make", [llama, gpt2, qwen])

@@ -78,3 +78,13 @@ def test_stage_with_expired_lease_stops_without_saving(tmp_path: Path) -> None:
     with session_in(tmp_path, tmp_path / "lease") as session, pytest.raises(Stopped, match="lease_lost"):
         take(session, 6, save_every=2, step=step)
     assert taken == [0, 1] and saved_at(tmp_path) == []
+
+
+def test_stage_seconds_go_on_from_the_checkpoint(tmp_path: Path) -> None:
+    spec, state = SFTSpec(), lambda: TrainerState({}, {}, {})
+    with session_in(tmp_path) as session:
+        start = ResumePoint(tmp_path, 3, 100.0, spec)
+        tokenizer = new_codec().tokenizer
+        loop = StageLoop(session, "sft", 6, start, llama(), tokenizer, state, lambda knob, spec: 0.0, False)
+        assert loop.seconds == loop.trainer_state(3).numbers["seconds"] == 100.0
+        assert loop.run(lambda index: {}) > 100.0

@@ -174,3 +174,29 @@ def test_stored_spec_without_labels_still_loads() -> None:
     stored = JobSpec.model_validate(SMALLEST).model_dump(mode="json")
     del stored["resources"]["labels"], stored["resources"]["gpu_memory_gib"]
     assert JobSpec.model_validate(stored) == JobSpec.model_validate(SMALLEST)
+
+
+@pytest.mark.parametrize(
+    ("stages", "ppo", "prompts", "expected"),
+    [
+        (["ppo", "evaluation"], {}, None, 160),  # 64 · 10 ÷ 4
+        (["ppo", "evaluation"], {"eval_every": 5}, None, 128),
+        (["ppo", "evaluation"], {"batch_size": 256, "eval_every": 20}, None, 512),
+        (["dpo", "evaluation"], {"eval_every": 5}, None, 512),
+        (["ppo", "evaluation"], {}, 16, 16),
+    ],
+)
+def test_evaluation_prompts_left_out_follow_the_cost(
+    stages: list[str], ppo: dict[str, int], prompts: int | None, expected: int
+) -> None:
+    spec = JobSpec.model_validate(
+        {
+            "model": "m",
+            "data": {"preferences": "p"},
+            "stages": stages,
+            "rewards": [{"type": "exact_match"}],
+            "ppo": ppo,
+            "evaluation": {} if prompts is None else {"prompts": prompts},
+        }
+    )
+    assert spec.evaluation.prompts == expected

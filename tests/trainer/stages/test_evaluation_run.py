@@ -23,9 +23,9 @@ from trainer.rewards.judges import Judge
 from trainer.rollout.batch import ScoredBatch
 from trainer.sampling import Response
 from trainer.session.checkpoint import StageResult
-from trainer.spec import EvaluationSpec, PPOSpec
+from trainer.spec import EvaluationSpec, PPOSpec, ShapingSpec
 from trainer.stages import evaluation
-from trainer.stages.evaluation import Evaluation, HeldOut, HeldOutResponses, to_completions
+from trainer.stages.evaluation import Completion, Evaluation, HeldOut, HeldOutResponses, to_completions
 from trainer.text.codec import TokenizedPrompt
 
 PROMPTS = [
@@ -297,3 +297,43 @@ def test_best_checkpoint_evaluation_resumes_to_same_figures(tmp_path: Path) -> N
 
 def test_without_ppo_there_is_no_best(tmp_path: Path) -> None:
     assert not any("best" in name or "selection" in name for name in evaluated(tmp_path)[0])
+
+
+def test_two_sides_of_one_policy_have_different_draws(tmp_path: Path) -> None:
+    """With the same draws, a policy against itself would give equal answers and only ties."""
+    _, rows = evaluated(tmp_path / "stage", against=four_models().policy)
+    assert any(row.response != row.reference for row in rows)
+    actors = replace(four_models(), initial=four_models().policy)
+    (tmp_path / "loop").mkdir()
+    with session_in(tmp_path / "loop") as session:
+        loop = Evaluation(session, context_of(actors, PPO), HeldOut(PROMPTS, None, EvaluationSpec()))
+        loop.metrics()
+    assert any(row.response != row.reference for row in loop.samples(5))
+
+
+def test_rescored_responses_keep_the_rule_for_a_missing_eos(tmp_path: Path) -> None:
+    spec = PPO.model_copy(update={"online": object(), "shaping": ShapingSpec(missing_eos_penalty=50.0)})
+    with session_in(tmp_path) as session:
+        loop = Evaluation(session, context_of(four_models(), spec), HeldOut(PROMPTS, None, EvaluationSpec()))
+        loop.metrics()
+        first = [row.reference_score for row in loop.samples(5)]
+        loop.metrics()
+    assert [row.reference_score for row in loop.samples(5)] == first
+    assert min(score for score in first if score is not None) < -40  # some were cut off
+
+
+class WithKL(Evaluation):
+    """Every policy gives one response with this KL."""
+
+    kl = 0.0
+
+    def respond(self, policy: Model, purpose: str) -> HeldOutResponses:
+        return HeldOutResponses([Completion("p", "r", 1.0, self.kl, 3, True, None)], [])
+
+
+@pytest.mark.parametrize(("kl", "root"), [(4.0, 2.0), (0.0, 0.0), (-4.0, 0.0)])
+def test_root_of_a_negative_kl_estimate_is_0(tmp_path: Path, kl: float, root: float) -> None:
+    with session_in(tmp_path) as session:
+        loop = WithKL(session, context_of(four_models(), PPO), HeldOut(PROMPTS[:1], None, EvaluationSpec()))
+        loop.kl = kl
+        assert loop.metrics()["eval/sqrt_kl"] == root

@@ -14,6 +14,7 @@ from tests.trainer.running import events_of
 from trainer.events import Message, Samples
 from trainer.models import Model, load_policy, load_reward_model, load_stops, load_tokenizer
 from trainer.models.sequences import completion_logprobs, completion_values
+from trainer.session import manifest
 
 
 @torch.no_grad()
@@ -171,6 +172,8 @@ def test_the_best_checkpoint_is_evaluated_again_and_not_the_last(
     stage = json.loads(result.read_text())
     stage["summary"]["best_step"] = 2.0
     result.write_text(json.dumps(stage))
+    for changed in (best, result.parent):
+        manifest.write(changed)
     summaries = []
     for _ in range(2):
         shutil.rmtree(tmp_path / "checkpoints" / "evaluation")

@@ -86,6 +86,62 @@ def test_tensorboard_repeated_steps_replace_earlier(tracked_run: Path) -> None:
     assert b"https://here.example/jobs/job_abc" in text.tensor_proto.string_val[0]
 
 
+SEEDS: list[Event] = [
+    Metrics(stage="ppo", step=1, total_steps=1, values={"objective/kl": 0.1}, seed=5),
+    RunFinished(seconds=1.0, summary={"win_rate": 0.5}, seed=5),
+    Metrics(stage="ppo", step=1, total_steps=1, values={"objective/kl": 0.3}, seed=6),
+    RunFinished(seconds=1.0, summary={"win_rate": 0.75}, seed=6),
+    RunFinished(seconds=2.0, summary={"win_rate": 0.625}),
+]
+
+
+def test_tensorboard_several_seeds_are_runs_of_their_own(tmp_path: Path) -> None:
+    pytest.importorskip("tensorboard", reason="the extra `tensorboard` is not installed")
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    spec = spec_with(tensorboard={}, finish_seconds=250).model_copy(update={"seed": 5, "seeds": 2})
+    assert [message.seed for message in follow(spec, tmp_path, SEEDS)] == [5, 6, None]
+    found = {}
+    for folder, name in (("seed-5", "ppo"), ("seed-6", "ppo"), ("seed-5", "run"), ("seed-6", "run"), ("", "run")):
+        read = EventAccumulator(str(tmp_path / "tensorboard" / folder / name)).Reload()
+        tag = "objective/kl" if name == "ppo" else "final/win_rate"
+        found[folder, name] = [(one.step, round(one.value, 6)) for one in read.Scalars(tag)]
+    assert found == {
+        ("seed-5", "ppo"): [(1, 0.1)], ("seed-6", "ppo"): [(1, 0.3)],
+        ("seed-5", "run"): [(0, 0.5)], ("seed-6", "run"): [(0, 0.75)], ("", "run"): [(0, 0.625)],
+    }  # fmt: skip
+    assert not (tmp_path / "tensorboard" / "ppo").exists()
+
+
+@pytest.mark.slow
+def test_other_trackers_group_several_seeds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("wandb", "mlflow", "trackio"):
+        pytest.importorskip(name, reason=f"the extra `{name}` is not installed")
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
+    monkeypatch.setenv("WANDB_MODE", "offline")
+    monkeypatch.setenv("TRACKIO_DIR", str(tmp_path / "trackio"))
+    (tmp_path / RUN_ID).write_text("job_abc")
+    spec = spec_with(wandb={}, mlflow={}, trackio={}, finish_seconds=250).model_copy(update={"seed": 5, "seeds": 2})
+    assert [one.text for one in follow(spec, tmp_path, SEEDS) if one.level != "info"] == []
+    with sqlite3.connect(tmp_path / "mlflow.db") as database:
+        ids = dict(database.execute("SELECT value, run_uuid FROM tags WHERE key = 'proximal.run_id'").fetchall())
+        parents = dict(database.execute("SELECT run_uuid, value FROM tags WHERE key = 'mlflow.parentRunId'").fetchall())
+        kl = database.execute("SELECT run_uuid, value FROM metrics WHERE key = 'ppo/objective/kl'").fetchall()
+        final = dict(database.execute("SELECT run_uuid, value FROM metrics WHERE key = 'final/win_rate'").fetchall())
+    whole, first, second = (ids[f"job_abc{rest}"] for rest in ("", "-seed-5", "-seed-6"))
+    assert parents == {first: whole, second: whole}
+    assert sorted(kl) == sorted([(first, 0.1), (second, 0.3)])
+    assert final == {first: 0.5, second: 0.75, whole: 0.625}
+    with sqlite3.connect(tmp_path / "trackio" / "proximal.db") as database:
+        names = [name for (name,) in database.execute("SELECT run_name FROM metrics ORDER BY id")]
+    assert list(dict.fromkeys(names)) == ["job_abc-seed-5", "job_abc-seed-6", "job_abc"]
+    files = (tmp_path / "tracking" / "wandb").glob("offline-run-*/*.wandb")
+    runs = [one.run for file in files for one in records(file) if one.WhichOneof("record_type") == "run"]
+    assert {(one.run_id, one.run_group) for one in runs} == {
+        (f"job_abc{rest}", "job_abc") for rest in ("", "-seed-5", "-seed-6")
+    }
+
+
 @pytest.mark.slow
 def test_wandb_resumed_run_keeps_its_id_and_axes(widely_tracked_run: Path) -> None:
     pytest.importorskip("wandb", reason="the extra `wandb` is not installed")

@@ -230,7 +230,7 @@ class Phases:
         """Sampling or scoring, whichever takes more."""
         spec = self.spec.evaluation
         held_out = self.sizes.encoded.held_out_prompts
-        rows = max(1, min(spec.batch_size, spec.prompts, len(held_out)))
+        rows = max(1, min(spec.batch_size, self.spec.evaluation.prompts, len(held_out)))
         responses = Responses.from_sizes(self.sizes, spec.max_new_tokens or self.spec.ppo.max_new_tokens, held_out=True)
         at_once, _ = self._in_parts(partial(responses.shape, rows), self.spec.ppo)
         return max(

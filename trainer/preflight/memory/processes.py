@@ -23,6 +23,7 @@ from trainer.distributed.world import balance
 from trainer.models.builders import Head
 from trainer.models.heads import Model
 from trainer.optim.moments import AT_ONCE, BLOCK, SMALL
+from trainer.out_of_memory import process_limit
 from trainer.preflight.memory.fake_models import Blueprint
 from trainer.preflight.memory.passes import Training
 from trainer.preflight.memory.shapes import Shape
@@ -36,12 +37,12 @@ _WORKING = 54
 
 
 def available(device: Literal["cpu", "cuda"]) -> int:
-    """Bytes of the first GPU, or of RAM, within the limit of a container."""
+    """Bytes of the first GPU, or of RAM, within the limits of a container and of this process."""
     if device == "cuda":
         return int(torch.cuda.get_device_properties(0).total_memory)
     total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     limits = [text.strip() for path in _LIMITS if path.is_file() and (text := path.read_text())]
-    return min([total, *(int(limit) for limit in limits if limit.isdecimal())])
+    return min([total, process_limit() or total, *(int(limit) for limit in limits if limit.isdecimal())])
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from tests.trainer.running import events_of
-from trainer.errors import DataError, Diverged, Stopped, Unhealthy
+from trainer.errors import DataError, Diverged, Paused, Stopped, Unhealthy
 from trainer.events import (
+    CheckpointDamaged,
     CheckpointSaved,
     EventLog,
-    Message,
     Metrics,
     RunFinished,
     RunStarted,
@@ -48,12 +48,13 @@ def run_seeds(folder: Path, one: RunOne = run_one, seeds: int = 3) -> dict[str, 
         log.close()
 
 
-def test_the_first_is_shown_the_rest_summed_up_and_the_best_kept(tmp_path: Path) -> None:
+def test_several_seeds_log_each_with_seed_and_keep_best(tmp_path: Path) -> None:
     summary = run_seeds(tmp_path, run_one)
     assert summary["win_rate"] == pytest.approx(0.7) and (summary["seeds"], summary["collapsed_seeds"]) == (3, 0)
+    assert summary["best_seed"] == 6
     events = events_of(tmp_path)
-    assert [e.values["seed"] for e in events if isinstance(e, Metrics)] == [5]
-    assert len([e for e in events if isinstance(e, RunStarted)]) == 1
+    assert [(e.seed, e.values["seed"]) for e in events if isinstance(e, Metrics)] == [(5, 5), (6, 6), (7, 7)]
+    assert [e.seed for e in events if isinstance(e, RunStarted)] == [5, 6, 7]
     assert [(e.seed, e.path) for e in events if isinstance(e, CheckpointSaved)] == [
         (5, "seeds/5/checkpoints/ppo"), (6, "seeds/6/checkpoints/ppo"), (7, "seeds/7/checkpoints/ppo"),
         (None, "checkpoints/ppo"),
@@ -62,10 +63,10 @@ def test_the_first_is_shown_the_rest_summed_up_and_the_best_kept(tmp_path: Path)
         (5, 1, 3, False), (6, 2, 3, False), (7, 3, 3, False)
     ]  # fmt: skip
     finished = [e for e in events if isinstance(e, RunFinished)]
-    assert len(finished) == 1 and finished[0].summary == summary
+    assert [e.seed for e in finished] == [5, 6, 7, None] and finished[-1].summary == summary
     assert (tmp_path / "checkpoints" / "ppo" / "weights").read_text() == "of seed 6"
     own = [e for e in events_of(tmp_path / "seeds" / "7") if isinstance(e, Metrics)]
-    assert [e.values["seed"] for e in own] == [7]
+    assert [(e.seed, e.values["seed"]) for e in own] == [(None, 7)]  # the folder is that of a run of this seed alone
 
 
 def test_several_seeds_diverged_one_is_counted_and_others_finish(tmp_path: Path) -> None:
@@ -101,11 +102,11 @@ def test_seeds_that_are_done_are_not_run_again(tmp_path: Path) -> None:
 
     with pytest.raises(Stopped):
         run_seeds(tmp_path, stop_at_the_second)
-    assert [e.reason for e in events_of(tmp_path) if isinstance(e, RunStopped)] == ["signal"]
+    assert [e.seed for e in events_of(tmp_path) if isinstance(e, RunStopped)] == [6, None]
     summary = run_seeds(tmp_path, stop_at_the_second)
     assert ran == [5, 6, 6, 7] and summary["win_rate"] == pytest.approx(0.7)
-    starts = [e for e in events_of(tmp_path) if isinstance(e, RunStarted)]
-    assert len(starts) == 2  # one for each process: the platform waits for it
+    starts = [e.seed for e in events_of(tmp_path) if isinstance(e, RunStarted)]
+    assert starts == [5, 6, 7]  # the second process does not start the first seed again
 
 
 def test_several_seeds_signal_at_end_of_seed_stops_before_next(tmp_path: Path) -> None:
@@ -130,7 +131,7 @@ def test_several_seeds_data_error_fails_the_job(tmp_path: Path) -> None:
         run_seeds(tmp_path, no_data)
 
 
-def test_several_seeds_forward_warnings_of_the_other_seeds(tmp_path: Path) -> None:
+def test_several_seeds_forward_all_events_of_each(tmp_path: Path) -> None:
     def with_trouble(session: Session) -> dict[str, float]:
         session.begin("ppo", 4, 0)
         session.log("3 pairs left out", warning=True)
@@ -138,8 +139,55 @@ def test_several_seeds_forward_warnings_of_the_other_seeds(tmp_path: Path) -> No
         return run_one(session)
 
     run_seeds(tmp_path, with_trouble, seeds=2)
-    texts = [e.text for e in events_of(tmp_path) if isinstance(e, Message)]
-    assert texts[1:] == [
-        "seed 6 (2 of 2): ppo, 4 steps", "seed 6 (2 of 2): 3 pairs left out",
-        "seed 6 (2 of 2): evaluation done in 2 s  win_rate 0.9", "The result is that of seed 6.",
-    ]  # fmt: skip
+    of_seed = [
+        "stage_started",
+        "message",
+        "stage_finished",
+        "run_started",
+        "metrics",
+        "checkpoint_saved",
+        "run_finished",
+    ]
+    found = [(e.seed, e.type) for e in events_of(tmp_path)]
+    ends = [(None, "message"), (None, "checkpoint_saved"), (None, "run_finished")]
+    assert found == [(5, one) for one in (*of_seed, "seed_finished")] + [
+        (6, one) for one in (*of_seed, "seed_finished")
+    ] + ends  # fmt: skip
+
+
+def test_several_seeds_failure_of_one_names_seed(tmp_path: Path) -> None:
+    def pause(session: Session) -> dict[str, float]:
+        if session.spec.seed == 6:
+            session.begin("ppo", 4, 2)
+            session.pause("The KL is high.")
+        return run_one(session)
+
+    with pytest.raises(Paused):
+        run_seeds(tmp_path, pause)
+    stopped = [(e.seed, e.reason, e.stage, e.step) for e in events_of(tmp_path) if isinstance(e, RunStopped)]
+    assert stopped == [(6, "health", "ppo", 2), (None, "health", "ppo", 2)]
+
+
+def test_seed_with_damaged_result_is_run_again(tmp_path: Path) -> None:
+    """Its outcome is of no use without the model. The seeds with a good result are not run again."""
+    made: list[int] = []
+
+    def saving(session: Session) -> dict[str, float]:
+        made.append(session.spec.seed)
+        files = {"weights": f"of seed {session.spec.seed}"}
+        session.checkpoints.save_final("ppo", None, None, StageResult(1, 0.0, {}), files)  # type: ignore[arg-type]
+        return {"win_rate": WIN_RATES[session.spec.seed]}
+
+    def failing(session: Session) -> dict[str, float]:
+        if session.spec.seed == 7:
+            raise DataError("no more")
+        return saving(session)
+
+    with pytest.raises(DataError):
+        run_seeds(tmp_path, failing)
+    (tmp_path / "seeds" / "6" / "checkpoints" / "ppo" / "weights").write_text("of seed 9")
+    run_seeds(tmp_path, saving)
+    assert made == [5, 6, 6, 7]
+    damaged = [event for event in events_of(tmp_path) if isinstance(event, CheckpointDamaged)]
+    assert [(event.seed, event.path) for event in damaged] == [(6, "seeds/6/checkpoints/ppo")]
+    assert (tmp_path / "checkpoints" / "ppo" / "weights").read_text() == "of seed 6"

@@ -1,6 +1,6 @@
 import pytest
 
-from trainer.run.seed_summary import Outcome, best_outcome, collapse, summarise, t_interval, t_quantile
+from trainer.events.seed_summary import Outcome, best_outcome, collapse, summarise, t_interval, t_quantile
 
 
 @pytest.mark.parametrize(
@@ -38,8 +38,9 @@ def test_an_interval_of_rates_stays_among_the_rates() -> None:
     assert (narrow["win_rate_low"], narrow["win_rate_high"]) == t_interval([0.5, 0.6, 0.6, 0.7])
 
 
-def test_the_step_of_the_best_has_a_mean_and_no_interval() -> None:
-    assert summarise([{"best_step": 10.0}, {"best_step": 30.0}]) == {"best_step": 20.0}
+def test_summarise_best_steps_are_left_out() -> None:
+    summary = summarise([{"best_step": 6.0, "kl": 1.0}, {"best_step": 3.0, "kl": 1.0}, {"best_step": 3.0, "kl": 1.0}])
+    assert summary == {"kl": 1.0, "kl_low": 1.0, "kl_high": 1.0}
 
 
 def test_the_best_seed_wins_most_and_did_not_fail() -> None:
@@ -47,6 +48,8 @@ def test_the_best_seed_wins_most_and_did_not_fail() -> None:
         return Outcome(number, 1.0, summary, failed, None)
 
     assert best_outcome([seed(0, win_rate=0.6), seed(1, win_rate=0.7), seed(2, failed=True)]) == seed(1, win_rate=0.7)
+    equal = [seed(0, win_rate=1.0, score_after=1.0, kl=3.0), seed(1, win_rate=1.0, score_after=1.5, kl=9.0)]
+    assert best_outcome([*equal, seed(2, win_rate=1.0, score_after=1.5, kl=9.0), seed(3, score_after=9.0)]) == equal[1]
     assert best_outcome([seed(0, failed=True), seed(1), seed(2)]) == seed(1)
     assert best_outcome([seed(0, failed=True)]) is None
 

@@ -114,3 +114,11 @@ def digest(folder: Path) -> list[str]:
     config = json.loads((final / "config.json").read_text())
     weights = hashlib.sha256((final / "model.safetensors").read_bytes()).hexdigest()
     return [weights, config["score_bias"], config["score_scale"], (final / "report_card.json").read_text()]
+
+
+def test_raw_mean_score_ignores_bias_and_scale() -> None:
+    model = scorer()
+    expected = float(raw_scores(model).mean())
+    assert mean_score(model, ANSWERS, new_codec(), 2, CPU) == pytest.approx(expected, abs=tolerance.largest())
+    model.config.score_bias, model.config.score_scale = 1.5, 4.0
+    assert mean_score(model, ANSWERS, new_codec(), 2, CPU) == pytest.approx(expected, abs=tolerance.largest())

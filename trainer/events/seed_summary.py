@@ -7,6 +7,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import fmean, stdev
 
+from trainer.selection import merit, summary_figures
+
 _SLICES = 400
 _OUTCOME = "outcome.json"
 
@@ -37,8 +39,13 @@ def write_outcome(folder: Path, outcome: Outcome) -> None:
 
 
 def best_outcome(outcomes: list[Outcome]) -> Outcome | None:
-    """The outcome with the highest win rate, else the first that did not fail; None where all failed."""
-    return max((o for o in outcomes if not o.failed), key=lambda o: o.summary.get("win_rate", 0.0), default=None)
+    """The best outcome by `trainer/selection.py`. One without a win rate comes after the others. None where all failed."""
+    none = (-math.inf,)
+
+    def key(outcome: Outcome) -> tuple[float, ...]:
+        return merit(summary_figures(outcome.summary)) or none
+
+    return max((o for o in outcomes if not o.failed), key=key, default=None)  # of equal ones, the first
 
 
 _MOST_FINISHED = 0.5
@@ -70,24 +77,38 @@ def collapse(summary: Mapping[str, float], entropy_limit: float, failure: str | 
     return None
 
 
+_WITHOUT_MEAN = ("best_step",)
+
+
 def summarise(runs: Sequence[Mapping[str, float]]) -> dict[str, float]:
     """Mean of each figure over the runs that have it, and the bounds `_low` and `_high` where at least two have it.
 
     The runs' own intervals (Wilson's, over prompts) are replaced by t intervals over seeds. Intervals of rates are cut to
-    [0, 1]. The step of the best checkpoint has no interval, because it is no estimate.
+    [0, 1]. The step of the best checkpoint is left out: a mean of steps is no step.
     """
     summary: dict[str, float] = {}
     for name in dict.fromkeys(name for run in runs for name in run):
-        if name.removesuffix("_low").removesuffix("_high") != name:
+        if name in _WITHOUT_MEAN or name.removesuffix("_low").removesuffix("_high") != name:
             continue
         values = [run[name] for run in runs if name in run]
         summary[name] = fmean(values)
-        if len(values) > 1 and name != "best_step":
+        if len(values) > 1:
             low, high = t_interval(values)
             summary[f"{name}_low"], summary[f"{name}_high"] = (
                 (max(0.0, low), min(1.0, high)) if _is_rate(name) else (low, high)
             )
     return summary
+
+
+def summary_of(outcomes: list[Outcome]) -> dict[str, float]:
+    """The figures of `summarise` over the seeds that did not fail, the best of these, and the numbers of all, collapsed and failed seeds."""
+    collapsed = sum(o.why_collapsed is not None for o in outcomes)
+    failed = sum(o.failed for o in outcomes)
+    counts = {"seeds": len(outcomes), "collapsed_seeds": collapsed, "failed_seeds": failed}
+    means = summarise([o.summary for o in outcomes if not o.failed])
+    best = best_outcome(outcomes)
+    chosen = {} if best is None else {"best_seed": float(best.seed)}
+    return means | {name: float(count) for name, count in counts.items()} | chosen
 
 
 def _is_rate(name: str) -> bool:

@@ -1,0 +1,202 @@
+"""Exact resume over pairs: every live knob with every part that has state, killed before, at and after the change."""
+
+import shutil
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from tests.trainer.run.killed_runs import Commands, Moment, Trial, assert_same, at_event, at_step
+from tests.trainer.run.tools import LENGTH, LORA, contents
+from tests.trainer.running import ROOT, events_of, metrics_of
+from trainer.events import CommandRefused, KnobChanged, RolledBack
+from trainer.events.commands import Command
+
+ADAPTIVE = {"controller": "adaptive", "coef": 0.2, "target": 0.5, "horizon": 20}
+LOSS = {"kl": ADAPTIVE | {"placement": "loss", "estimator": "k2"}}
+ALWAYS = {"limit": -1000.0, "patience": 3}
+"""A rule that fires at step 3, whatever the KL."""
+
+PPO_PARTS: dict[str, dict[str, Any]] = {
+    "adaptive KL": {},
+    "adaptive KL in the loss": LOSS,
+    "fixed KL": {"kl": {"coef": 0.2}},
+    "cosine KL": {"kl": {"controller": "cosine", "coef": 0.2}},
+    "beta of the old policy": {
+        "policy_loss": {"kind": "kl_penalty", "old_kl_target": 1e-4}, "epochs": 2,
+    },
+    "moving average": {"reference": {"update": "ema", "decay": 0.6}},
+    "copied reference": {"reference": {"update": "reanchored", "every": 2}},
+    "running scale": {"shaping": {"normalize": "running", "whiten_rewards": True}},
+    "linear rate": {"lr_schedule": "linear", "warmup_ratio": 0.4},
+    "cosine rate": {"lr_schedule": "cosine"},
+    "early stop": {"guards": {"target_kl": 1e-4}, "epochs": 3},
+    "cut rate": {"guards": {"lr_cut_kl": 1e-6, "lr_cut_steps": 3}, "epochs": 2},
+    "responses sampled ahead": {"rollout": {"asynchronous": True}},
+    "value head": {"critic": {"kind": "value_head", "warmup_steps": 1}},
+    "groups": {
+        "advantage": {"estimator": "sequence", "baseline": "group_mean", "normalize": "group_std"},
+        "samples_per_prompt": 2,
+    },
+    "V*": {
+        "advantage": {"estimator": "sequence", "normalize": "none", "baseline": "optimal_value"},
+        "policy_loss": {"kind": "least_squares"}, "kl": {"coef": 0.0},
+    },
+    "online rounds": {"online": {"rounds": 3, "prompts": 8, "label_by": LENGTH, "learning_rate": 1e-2, "noise": 0.3}},
+}  # fmt: skip
+"""Parts of PPO with state, as changes of the section."""
+RUN_PARTS: dict[str, dict[str, Any]] = {
+    "LoRA": {"lora": LORA},
+    "LoRA, moving average": {"lora": LORA, "ppo": PPO_PARTS["moving average"]},
+    "roll-back": {"health": {"kl_blow_up": ALWAYS | {"action": "roll_back"}}},
+    "roll-back, moving average": {
+        "health": {"kl_blow_up": ALWAYS | {"action": "roll_back"}},
+        "ppo": PPO_PARTS["moving average"] | PPO_PARTS["value head"],
+    },
+    "pause": {"health": {"kl_blow_up": ALWAYS | {"action": "pause"}}},
+    "8-bit moments": {"ppo": {"optimizer": "adamw_8bit"}},
+}
+"""Parts with settings outside the section."""
+PARTS = [*PPO_PARTS, *RUN_PARTS]
+OFFLINE: dict[str, dict[str, Any]] = {
+    "sft": {},
+    "reward_model": {},
+    "reward_model, pointwise": {"reward_model": {"loss": "pointwise"}},
+    "dpo": {},
+    "kto": {"kto": {"batch_size": 16, "learning_rate": 1e-3, "save_every": 2}},
+}
+VALUES = {"kl_coef": 0.3, "kl_target": 2.0, "learning_rate": 5e-4, "critic_learning_rate": 3e-4}
+
+
+def ppo_trial(first: Path, part: str, commands: Commands, **ppo: Any) -> Trial:
+    changes = {"ppo": PPO_PARTS[part]} if part in PPO_PARTS else dict(RUN_PARTS[part])
+    model = {"path": str(first / "sft")} | ({"lora": changes.pop("lora")} if "lora" in changes else {})
+    common = {"kl": ADAPTIVE, "self_test": False, "log_samples": 1, "steps": 5, "save_every": 1} | ppo
+    changes["ppo"] = common | changes.get("ppo", {})
+    if "online" in changes["ppo"]:  # it refits the run's own reward model
+        return Trial(["reward_model", "ppo"], {"model": model, "reward_model": {"batch_size": 32}} | changes, commands)
+    return Trial(["ppo"], {"model": model, "rewards": [LENGTH]} | changes, commands)
+
+
+def offline_trial(first: Path, part: str, commands: Commands) -> Trial:
+    stage = part.split(",")[0]
+    changes = dict(OFFLINE[part])
+    if stage != "sft":
+        changes["model"] = str(first / "sft")
+    if part in ("kto", "reward_model, pointwise"):
+        changes["data"] = {"thumbs": str(ROOT / "examples" / "tiny" / "thumbs.jsonl")}
+    return Trial([stage], changes, commands)
+
+
+def change(step: int, knob: str, value: float | None = None) -> dict[int, list[Command]]:
+    given = VALUES.get(knob) if value is None else value
+    return {step: [Command.model_validate({"id": f"{knob} at {step}", "name": knob, "value": given})]}
+
+
+def check(trial: Trial, folder: Path, *kills: Moment) -> Path:
+    """Resume a run from each of these kills, compare each with the calm one, and return the folder of the calm one."""
+    calm = folder / "calm"
+    copies = {folder / f"killed {number}": kill for number, kill in enumerate(kills)}
+    trial.run(calm, copies)
+    for copy in copies:
+        trial.run(copy)
+        assert_same(copy, calm)
+    return calm
+
+
+def test_adapted_kl_set_live_resumes_to_the_same_bits(first: Path, tmp_path: Path) -> None:
+    """LoRA, a moving average, and an adapted coefficient that was set live: each resume goes on from the adapted value."""
+    calm = check(ppo_trial(first, "LoRA, moving average", change(0, "kl_coef", 0.3)), tmp_path, at_step(3))
+    assert [event.to for event in events_of(calm) if isinstance(event, KnobChanged)] == [0.3]
+    coefficients = [metrics_of(calm)["ppo", step]["objective/kl_coef"] for step in (1, 2, 3)]
+    assert coefficients[0] == 0.3 and len(set(coefficients)) == 3  # the resumed run begins with the third one
+
+
+def test_roll_back_with_two_settings_resumes_to_the_same_bits(first: Path, tmp_path: Path) -> None:
+    """The second setting has the value of the first one, and only its step differs from it."""
+    commands = change(1, "kl_coef", 0.3) | change(2, "kl_coef", 0.3)
+    calm = check(ppo_trial(first, "roll-back, moving average", commands, eval_every=1), tmp_path, at_step(4))
+    assert [event.step for event in events_of(calm) if isinstance(event, RolledBack)] == [3]
+    assert metrics_of(calm)["ppo", 4]["objective/kl_coef"] == 0.3
+
+
+def test_commands_at_a_requested_checkpoint_are_reported_once(first: Path, tmp_path: Path) -> None:
+    """The checkpoint holds the first change, not the second. A change that it holds is not repeated from another value."""
+    given = [("a", "kl_coef", 0.3), ("b", "checkpoint", None), ("c", "kl_coef", 0.4), ("d", "kl_coef", -1.0)]
+    commands = {1: [Command.model_validate({"id": id_, "name": name, "value": value}) for id_, name, value in given]}
+    trial = ppo_trial(first, "fixed KL", commands, save_every=9)
+    calm = check(trial, tmp_path, at_step(3), lambda event, when: isinstance(event, CommandRefused))
+    changes = [(event.from_, event.to) for event in events_of(calm) if isinstance(event, KnobChanged)]
+    assert changes == [(0.2, 0.3), (0.3, 0.4)]
+
+
+def test_branch_keeps_an_adapted_kl_unless_its_spec_differs(first: Path, tmp_path: Path) -> None:
+    """Both branches begin with a checkpoint that holds a live change, and are killed once more."""
+    parent, same, other = (tmp_path / name for name in ("parent", "same", "other"))
+    trial = ppo_trial(first, "moving average", change(1, "kl_coef", 0.3))
+    trial.run(parent)
+    newest = Path("checkpoints") / "ppo-000003"
+    for folder, coef in ((same, 0.2), (other, 0.1)):
+        shutil.copytree(parent / newest, folder / newest)
+        branch, killed = ppo_trial(first, "moving average", {}, kl=ADAPTIVE | {"coef": coef}), tmp_path / f"{coef}"
+        branch.run(folder, {killed: at_step(5)})
+        branch.run(killed)
+        assert_same(killed, folder)
+    coefficients = [metrics_of(folder)["ppo", 4]["objective/kl_coef"] for folder in (parent, same, other)]
+    assert coefficients[0] == coefficients[1] != 0.3 and coefficients[2] == 0.1
+    assert contents(same) == contents(parent) != contents(other)
+
+
+@st.composite
+def plans(draw: st.DrawFn) -> tuple[str, list[tuple[int, str, float]], dict[str, Any], list[int], bool]:
+    """A part, one or two knobs with their steps and values, the settings of the loop, and the events of two kills."""
+    part = draw(st.sampled_from(PARTS))
+    knobs = st.tuples(
+        st.integers(0, 4), st.sampled_from([*VALUES, "evaluate", "checkpoint"]), st.sampled_from((0.5, 2.0))
+    )
+    every = {"save_every": draw(st.integers(1, 3)), "eval_every": draw(st.integers(1, 3))}
+    return part, draw(st.lists(knobs, min_size=1, max_size=2)), every, draw(st.lists(st.integers(2, 30), min_size=2, max_size=2)), draw(st.booleans())  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@settings(
+    max_examples=25,
+    derandomize=True,
+    phases=[Phase.generate],
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(plan=plans())
+def test_random_kills_with_knobs_resume_to_the_same_bits(
+    first: Path, tmp_path_factory: pytest.TempPathFactory, plan: Any
+) -> None:
+    part, knobs, every, (early, late), before = plan
+    commands: dict[int, list[Command]] = {}
+    for number, (step, name, factor) in enumerate(knobs):
+        value = VALUES[name] * factor if name in VALUES else None
+        commands.setdefault(step, []).append(Command.model_validate({"id": str(number), "name": name, "value": value}))
+    folder = tmp_path_factory.mktemp("plan")
+    trial = ppo_trial(first, part, commands, **every)
+    calm, once, twice = folder / "calm", folder / "once", folder / "twice"
+    trial.run(calm, {once: at_event(early, "before" if before else "after")})
+    if once.exists():
+        trial.run(once, {twice: at_event(late, "after")})
+        assert_same(once, calm, between=before)
+    if twice.exists():
+        trial.run(twice)
+        assert_same(twice, calm, between=before)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("part", "knob"), [*product(PARTS, [*VALUES, "evaluate", "checkpoint"])])
+def test_ppo_pair_resumes_to_the_same_bits(first: Path, tmp_path: Path, part: str, knob: str) -> None:
+    check(ppo_trial(first, part, change(2, knob)), tmp_path, at_step(2), at_step(3), at_step(4))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("part", "knob"), [*product(OFFLINE, ["learning_rate", "kl_coef", "evaluate", "checkpoint"])])
+def test_offline_pair_resumes_to_the_same_bits(first: Path, tmp_path: Path, part: str, knob: str) -> None:
+    check(offline_trial(first, part, change(2, knob)), tmp_path, at_step(2), at_step(3), at_step(4))
