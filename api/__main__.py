@@ -3,13 +3,12 @@
 import argparse
 import logging
 import sys
-from typing import Any
 
 from api import openapi
 from api.app import create_app
 from api.server import Server
 from core.errors import SettingsError
-from core.settings import Settings, get_settings
+from core.settings import get_settings
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -30,12 +29,7 @@ def _serve(host: str, port: int) -> None:
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     settings = get_settings()
     app = create_app(settings.model_copy(update={"hosts": [*settings.hosts, *_own_name(host)]}))
-    Server(app, host, port, **proxies_of(settings)).run()
-
-
-def proxies_of(settings: Settings) -> dict[str, Any]:
-    """Options of uvicorn: the proxies whose headers name the client's address and scheme."""
-    return {"proxy_headers": bool(settings.trusted_proxies), "forwarded_allow_ips": settings.trusted_proxies}
+    Server(app, settings, host, port).run()
 
 
 def _own_name(host: str) -> list[str]:

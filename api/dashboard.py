@@ -11,7 +11,8 @@ from starlette.responses import HTMLResponse, Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import Receive, Scope, Send
 
-OURS = ("/v1", "/docs", "/openapi.json", "/healthz", "/readyz")
+OURS = ("/v1", "/docs", "/openapi.json", "/healthz", "/readyz", "/metrics")
+"""Paths that are no pages. A program that asks for one that does not exist gets an error, not the dashboard."""
 _COPIES = {"br": ".br", "gzip": ".gz"}
 """Suffixes of the compressed copies, by content coding, the smallest first."""
 NOT_BUILT = """<!doctype html>

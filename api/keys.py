@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Query
 from pydantic import ConfigDict, Field
 from sqlalchemy import select
 
@@ -13,6 +13,7 @@ from core import models
 from core.access import keys
 from core.access.keys import Principal
 from core.errors import CrossOrigin, InvalidRequest, KeyInUse, NotFound, NotSignedIn, TooLarge, WrongMediaType
+from core.live import announce_ended_access
 
 KEY_NAME_CHARACTERS = 100
 
@@ -47,6 +48,15 @@ class Key(Schema):
     """When it was last used, to a minute; null if never."""
     revoked_at: Timestamp | None
     """When it was revoked; null if it is valid."""
+    made_by: str | None
+    """Id of your key whose request created it; null if none did, or if that was not recorded."""
+
+
+class RevokedKey(Key):
+    """A revoked API key."""
+
+    valid_keys_made: list[Key]
+    """The valid keys that it made, and those that these made. Revoke them too if a stranger had the key."""
 
 
 class CreatedKey(Key):
@@ -62,6 +72,7 @@ class KeyList(ListOf[Key]):
 
 router = APIRouter(prefix="/keys", tags=["Platform"])
 _ERRORS = (NotSignedIn, CrossOrigin, InvalidRequest)
+_AND_MADE = "Also revoke the valid keys that it made, and those that these made."
 
 
 @router.get("", responses=documented(NotSignedIn))
@@ -78,29 +89,42 @@ def create_key(body: NewKey, principal: PrincipalDep, session: SessionDep) -> Cr
 
     The response is the only one that contains the key. An operator's key creates operators' keys.
     """
-    key, text = keys.add_key(session, principal.owner_id, body.name, operator=principal.operator)
+    key, text = keys.add_key(
+        session, principal.owner_id, body.name, operator=principal.operator, made_by=principal.key_id
+    )
     session.refresh(key)
     return CreatedKey(**_fields(key, principal), text=text)
 
 
 @router.post("/{key_id}/revoke", responses=documented(*_ERRORS, NotFound, KeyInUse))
-def revoke_key(key_id: str, principal: PrincipalDep, session: SessionDep) -> Key:
+def revoke_key(
+    key_id: str,
+    principal: PrincipalDep,
+    session: SessionDep,
+    and_made: Annotated[bool, Query(description=_AND_MADE)] = False,
+) -> RevokedKey:
     """Revoke an API key. Its browser sessions and event streams end within seconds.
 
-    The key of this request cannot be revoked by itself: use another one.
+    The key of this request cannot be revoked by itself: use another one. Keys that the key made stay valid unless
+    `and_made` is set. The response lists them.
     """
     key = session.get(models.ApiKey, key_id)
     if key is None or key.owner_id != principal.owner_id:
         raise NotFound(f"There is no key {key_id!r}.")
-    if key.id == principal.key_id:
-        raise KeyInUse(
-            "This request is made with that key. Create another key, sign in with it, and revoke this one then."
-        )
-    keys.revoke_key(session, key_id)
-    return Key(**_fields(key, principal))
+    for revoked in [key, *(keys.valid_keys_made_by(session, key_id) if and_made else ())]:
+        if revoked.id == principal.key_id:
+            raise KeyInUse(
+                "This request is made with that key. Create another key, sign in with it, and revoke this one then."
+                if revoked is key
+                else "This request is made with a key that the revoked one made. Use a key that it did not make."
+            )
+        keys.revoke_key(session, revoked.id)
+    announce_ended_access(session)
+    left = [Key(**_fields(made, principal)) for made in keys.valid_keys_made_by(session, key_id)]
+    return RevokedKey(**_fields(key, principal), valid_keys_made=left)
 
 
 def _fields(key: models.ApiKey, principal: Principal) -> dict[str, object]:
-    same = ("id", "name", "operator", "created_at", "last_used_at", "revoked_at")
+    same = ("id", "name", "operator", "created_at", "last_used_at", "revoked_at", "made_by")
     fields = {name: getattr(key, name) for name in same}
     return fields | {"prefix": f"{key.prefix}…", "current": key.id == principal.key_id}

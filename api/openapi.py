@@ -11,8 +11,8 @@ from api import idempotency
 from api.datasets.schemas import ImportDataset
 from api.examples import add_bodies, problem_example
 from api.jobs.schemas import JobLogLine
-from api.problems import MEDIA_TYPE, Problem, documented
-from core.errors import IdempotencyKeyReused, PlatformError, RateLimited, RequestInFlight
+from api.problems import MEDIA_TYPE, BadRequest, Problem, documented
+from core.errors import IdempotencyKeyReused, PlatformError, RateLimited, RequestInFlight, TooLarge
 
 RESPONSE_HEADERS = {
     "X-Request-Id": "The id of the request: the one that the client sent in this header, or a new one.",
@@ -61,9 +61,11 @@ def _schema(app: FastAPI) -> dict[str, Any]:
 
 
 def _document_headers(operation: dict[str, Any]) -> None:
-    """Add the errors of an `Idempotency-Key` to the operations that take one, the limit to those that need a key, and the
-    headers of the responses."""
+    """Add the errors of a body and of an `Idempotency-Key` to the operations that take one, the limit to those that need a
+    key, and the headers of the responses."""
     headers = ["X-Request-Id"]
+    if "requestBody" in operation:
+        _add_errors(operation, BadRequest, TooLarge)
     if idempotency.HEADER in [parameter["name"] for parameter in operation.get("parameters", [])]:
         _add_errors(operation, RequestInFlight, IdempotencyKeyReused)
         headers.append(idempotency.REPLAYED)
@@ -78,7 +80,13 @@ def _document_headers(operation: dict[str, Any]) -> None:
 
 
 def _add_errors(operation: dict[str, Any], *kinds: type[PlatformError]) -> None:
-    for status, added in documented(*kinds).items():
+    """Add the errors that the operation does not document by itself."""
+    known_codes = {
+        code
+        for one in operation["responses"].values()
+        for code in one.get("content", {}).get(MEDIA_TYPE, {}).get("examples", {})
+    }
+    for status, added in documented(*(kind for kind in kinds if kind.code not in known_codes)).items():
         known = operation["responses"].setdefault(str(status), {"description": "", "content": {}})
         known["description"] = f"{known['description']}\n\n{added['description']}".strip()
         content = known["content"].setdefault(MEDIA_TYPE, {**added["content"][MEDIA_TYPE], "examples": {}})

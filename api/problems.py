@@ -1,12 +1,15 @@
 """Error responses in the format of RFC 9457, `application/problem+json`."""
 
 import logging
+import shutil
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from psycopg.errors import DiskFull as DatabaseDiskFull
 from psycopg.errors import QueryCanceled
 from pydantic import ConfigDict
 from sqlalchemy.exc import DataError, InterfaceError, OperationalError, TimeoutError
@@ -29,6 +32,8 @@ from data.errors import DatasetError, is_disk_full
 
 MEDIA_TYPE = "application/problem+json"
 # InterfaceError: the connection was lost between two statements. TimeoutError: no connection became free.
+_LEAST_ROOM = 16 * 1024**2
+"""Bytes: the size of one file of PostgreSQL's write-ahead log."""
 DATABASE_AWAY = (OperationalError, InterfaceError, TimeoutError)
 log = logging.getLogger(__name__)
 
@@ -43,6 +48,12 @@ class MethodNotAllowed(PlatformError):
     status = 405
     code = "method_not_allowed"
     title = "This address does not support the method."
+
+
+class RequestTimeout(PlatformError):
+    status = 408
+    code = "request_timeout"
+    title = "The request did not arrive completely."
 
 
 REFUSALS = {kind.status: kind for kind in (BadRequest, NotFound, MethodNotAllowed, TooLarge, InvalidRequest)}
@@ -118,8 +129,25 @@ async def _http_exception(request: Request, error: Exception) -> JSONResponse:
 async def _database_down(request: Request, error: Exception) -> JSONResponse:
     if isinstance(error, OperationalError) and isinstance(error.orig, QueryCanceled):
         return _query_timeout(request)
+    if full := _full_disk(request, error):
+        log.error("request %s: %s: %s", request.state.request_id, full.detail, error)
+        return _answer(request, full)
     log.error("request %s: the database does not respond: %s", request.state.request_id, error)
     return _answer(request, Unavailable("The database does not respond. Try again."))
+
+
+def _full_disk(request: Request, error: Exception) -> DiskFull | None:
+    """The error of a full disk, if PostgreSQL reports one, or has stopped while the data folder has no room.
+
+    PostgreSQL stops when it cannot write its log. An embedded server is on the disk of the data folder.
+    """
+    if isinstance(error, OperationalError) and isinstance(error.orig, DatabaseDiskFull):
+        return DiskFull("The disk of the database is full. Nothing was stored.")
+    folder = (request.app.state.settings or get_settings()).data_dir
+    with suppress(OSError):  # no such folder: the API runs apart from the workers
+        if shutil.disk_usage(folder).free < _LEAST_ROOM:
+            return DiskFull(f"The disk that holds {folder} is full, and the database does not respond.")
+    return None
 
 
 def _query_timeout(request: Request) -> JSONResponse:
@@ -199,6 +227,8 @@ class Problem(Schema):
     """For `invalid_transition`: the states that the job can change to."""
     existing: str | None = None
     """For `external_id_taken`: the id of the object that has the external id."""
+    encodings: list[str] | None = None
+    """For `invalid_dataset`: the likely encodings of a file that is not UTF-8, of which the request names one as `encoding`."""
     etag: str | None = None
     """For `precondition_failed`: the present ETag."""
     requests: list[str] | None = None

@@ -1,9 +1,9 @@
 """Base classes of the schemas of requests and responses."""
 
 from datetime import datetime
-from typing import Any, Generic, Literal, Self, TypeVar
+from typing import Annotated, Any, Generic, Literal, Self, TypeVar
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, StringConstraints
 
 from data.findings import Described
 
@@ -42,6 +42,11 @@ class ListOf(Schema, Generic[T]):
         ids: list[Any] = [str(getattr(item, key)) for item in items]
         return cls(data=items, has_more=has_more, first_id=ids[0] if ids else None, last_id=ids[-1] if ids else None)
 
+
+IgnoredColumns = Annotated[
+    list[Annotated[str, StringConstraints(min_length=1, max_length=1000)]], Field(max_length=200)
+]
+"""Names of columns of a file that is imported."""
 
 Timestamp = datetime
 """RFC 3339, in UTC."""

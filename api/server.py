@@ -1,43 +1,134 @@
-"""The HTTP server: uvicorn, which ends event streams at a stop and can close the connection of a slow client."""
+"""The HTTP server: uvicorn, which ends event streams at a stop, and closes the connections of clients that are too slow."""
 
+import asyncio
 from types import FrameType
 from typing import Any
 
 import uvicorn
 from fastapi import FastAPI
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from api.live.stream import ABORT
+from api.problems import RequestTimeout, problem
+from api.request_timeouts import TEND_SECONDS, RequestTimeouts
+from core.settings import Settings
 
 GRACE_SECONDS = 5
+_TICKS_PER_SECOND = 10
+"""Calls of uvicorn's `on_tick` in a second."""
+
+
+class Config(uvicorn.Config):
+    """uvicorn's configuration, with the time-outs that all connections share."""
+
+    timeouts: RequestTimeouts
 
 
 class Protocol(HttpToolsProtocol):
-    """Offers the application the extension ABORT: uvicorn itself waits until a client has received what was written."""
+    """Waits for requests with a time-out. Offers the application the extension ABORT: uvicorn itself waits until a client has
+    received what was written."""
+
+    config: Config
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.peer = ""
+        self.received = 0
+        self.has_header = False
+        self._has_begun = False
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        self.peer = self.client[0] if self.client else ""
+        self._await_request()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.config.timeouts.remove(self)
+        super().connection_lost(exc)
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
         self.scope["extensions"] = {ABORT: {"abort": self.transport.abort}}
+        self._await_request()
+        self._has_begun = True
+
+    def on_headers_complete(self) -> None:
+        self.has_header, self.received, self.since = True, 0, self.loop.time()
+        super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        self.received += len(body)
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        self._has_begun = False
+        self.config.timeouts.remove(self)
+        super().on_message_complete()
+
+    def on_response_complete(self) -> None:
+        if not self._has_begun:
+            self._await_request()
+        super().on_response_complete()
+
+    def _await_request(self) -> None:
+        self.since, self.has_header, self._has_begun = self.loop.time(), False, False
+        self.config.timeouts.add(self)
+
+    def is_held_back(self) -> bool:
+        return self.flow.read_paused
+
+    def time_out(self, reason: str) -> None:
+        """Send 408 if a part of the request has arrived. Without one, a browser may have opened the connection for later."""
+        if self._has_begun and not (self.has_header and self.cycle.response_started):
+            self.transport.write(_refusal(reason))
+        self.transport.close()
+
+
+def _refusal(reason: str) -> bytes:
+    """A whole HTTP response: the application does not see a request that has not arrived."""
+    response = problem("", "", RequestTimeout(reason), {"Connection": "close"})
+    headers = b"".join(name + b": " + value + b"\r\n" for name, value in response.raw_headers)
+    return STATUS_LINE[response.status_code] + headers + b"\r\n" + bytes(response.body)
 
 
 class Server(uvicorn.Server):
     """Serves the application."""
 
-    def __init__(self, app: FastAPI, host: str = "127.0.0.1", port: int = 8000, **options: Any) -> None:
+    def __init__(
+        self, app: FastAPI, settings: Settings, host: str = "127.0.0.1", port: int = 8000, **options: Any
+    ) -> None:
         # The middleware logs requests. The access log of uvicorn would contain the query, and with it the code of a sign-in link.
-        config = uvicorn.Config(
+        config = Config(
             app,
             host=host,
             port=port,
             http=Protocol,
+            ws="none",
             log_config=None,
             access_log=False,
             server_header=False,
-            **{"timeout_graceful_shutdown": GRACE_SECONDS} | options,
+            **proxies_of(settings) | {"timeout_graceful_shutdown": GRACE_SECONDS} | options,
+        )
+        config.timeouts = RequestTimeouts(
+            settings.header_seconds,
+            settings.body_seconds,
+            settings.unfinished_requests_per_address,
+            settings.trusted_proxies,
         )
         super().__init__(config)
         self._app = app  # config.app is a wrapper without `state`
+        self._timeouts = config.timeouts
+
+    async def on_tick(self, counter: int) -> bool:
+        if counter % round(_TICKS_PER_SECOND * TEND_SECONDS) == 0:
+            self._timeouts.tend(asyncio.get_running_loop().time())
+        return await super().on_tick(counter)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         self._app.state.hub.close()
         super().handle_exit(sig, frame)
+
+
+def proxies_of(settings: Settings) -> dict[str, Any]:
+    """Options of uvicorn: the proxies whose headers name the client's address and scheme."""
+    return {"proxy_headers": bool(settings.trusted_proxies), "forwarded_allow_ips": settings.trusted_proxies}

@@ -11,6 +11,7 @@ from api.problems import BadRequest, documented
 from api.schema import Schema, Timestamp
 from core.access import keys
 from core.errors import CrossOrigin, InvalidRequest, NotSignedIn, TooLarge, TooManyTries, WrongMediaType
+from core.live import announce_ended_access
 
 
 class SignIn(Schema):
@@ -112,6 +113,7 @@ def sign_out(_: PrincipalDep, request: Request, response: Response, session: Ses
     """End the browser's session and drop its cookie."""
     if token := request.cookies.get(COOKIE):
         keys.close_session(session, token)
+        announce_ended_access(session)
     response.delete_cookie(COOKIE, httponly=True, samesite="strict")
 
 

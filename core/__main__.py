@@ -8,9 +8,10 @@ from pydantic import ValidationError
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from core.access.keys import create_key, revoke_key
+from core.access.keys import create_key, revoke_key, valid_keys_made_by
 from core.db import migrate, session_scope
 from core.errors import InvalidRequest, NotFound, PlatformError
+from core.live import announce_ended_access
 from core.models import ApiKey, Owner
 from core.quotas import Quotas
 from core.scheduling.usage import usage_of
@@ -43,13 +44,19 @@ def _create_key(options: argparse.Namespace) -> None:
 def _list_keys(_: argparse.Namespace) -> None:
     with session_scope() as session:
         for key in session.scalars(select(ApiKey).order_by(ApiKey.created_at)):
-            _print(f"{key.id}  {key.prefix}…  {'revoked' if key.revoked_at else 'active '}  {key.name}")
+            made_by = f"  made by {key.made_by}" if key.made_by else ""
+            _print(f"{key.id}  {key.prefix}…  {'revoked' if key.revoked_at else 'active '}  {key.name}{made_by}")
 
 
 def _revoke_key(options: argparse.Namespace) -> None:
     with session_scope() as session:
-        revoke_key(session, options.id)
-    _print(f"{options.id} is revoked.")
+        made = valid_keys_made_by(session, options.id)
+        for key_id in (options.id, *(key.id for key in made if options.and_made)):
+            revoke_key(session, key_id)
+            _print(f"{key_id} is revoked.")
+        announce_ended_access(session)
+    for key in () if options.and_made else made:
+        _print(f"{key.id} ({key.name}) was made with it and stays valid. `--and-made` revokes such keys too.")
 
 
 def _list_owners(_: argparse.Namespace) -> None:
@@ -122,6 +129,7 @@ def _parser() -> argparse.ArgumentParser:
     keys.add_parser("list", help="list all keys, without their texts").set_defaults(run=_list_keys)
     revoke = keys.add_parser("revoke", help="revoke a key and end its browser sessions")
     revoke.add_argument("id", help="id of the key, as `keys list` prints it")
+    revoke.add_argument("--and-made", action="store_true", help="also revoke the keys that it made")
     revoke.set_defaults(run=_revoke_key)
     owners = commands.add_parser("owners", help="owners and their quotas").add_subparsers(required=True)
     owners.add_parser("list", help="list all owners, with the quotas of their own").set_defaults(run=_list_owners)

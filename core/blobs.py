@@ -1,6 +1,7 @@
 """Stores large files by key: rows of datasets, parts of uploads, and checkpoints."""
 
 import errno
+import hashlib
 import logging
 import os
 import shutil
@@ -8,10 +9,12 @@ import tempfile
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import IO, BinaryIO, Protocol
 
-from core.errors import DiskFull, NotFound
+from core.errors import DiskFull, NotFound, StorageUnreadable
 from core.settings import Settings
 from data.errors import disk_full_raises
 
@@ -21,7 +24,20 @@ _CONCURRENT_CHANGES = frozenset({errno.ENOENT, errno.ENOTEMPTY})
 """Errors of removing a folder while another process creates or removes a draft in it."""
 _ABANDONED_SECONDS = 24 * 3600
 """Age of the last write after which a draft is taken for that of a killed process."""
+NOT_MOUNTED = "The blob store is empty. Its share may not be mounted."
 log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Content:
+    """The size and the SHA-256 that a blob had when it was stored."""
+
+    bytes: int
+    sha256: str
+
+
+class BlobDamaged(Exception):
+    """A blob does not have the content that was stored. Its text names the fault."""
 
 
 class BlobDraft(Protocol):
@@ -41,7 +57,9 @@ class BlobDraft(Protocol):
 
 
 class BlobStore(Protocol):
-    """Keys are relative posix paths. A blob becomes visible once it is complete."""
+    """Keys are relative posix paths. A blob becomes visible once it is complete. Two objects of one store are equal."""
+
+    def __hash__(self) -> int: ...
 
     def put_file(self, key: str, source: Path) -> None:
         """Store a copy of a file. An earlier blob of the key is replaced. Raises DiskFull."""
@@ -55,10 +73,19 @@ class BlobStore(Protocol):
     def open(self, key: str) -> BinaryIO:
         """Open the blob for reading. Raises NotFound."""
 
-    def get_to(self, key: str, target: Path) -> None:
-        """Copy the blob to a file, which becomes visible once it is complete. Raises NotFound and DiskFull."""
+    def get_to(self, key: str, target: Path, expected: Content | None = None) -> None:
+        """Copy the blob to a file, which becomes visible once it is complete.
+
+        With `expected`, the copy is hashed on its way. Raises NotFound, DiskFull, and BlobDamaged for another content.
+        """
+
+    def stamp(self, key: str) -> tuple[int, str]:
+        """Size in bytes, and a text that changes when the blob is written. Raises NotFound."""
 
     def exists(self, key: str) -> bool: ...
+
+    def is_empty(self) -> bool:
+        """Whether the store has nothing at all, as a share that is not mounted."""
 
     def delete(self, key: str) -> None:
         """Delete the blob, if there is one."""
@@ -78,6 +105,12 @@ class LocalBlobs:
 
     def __init__(self, root: Path) -> None:
         self._root = root
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, LocalBlobs) and other._root == self._root
+
+    def __hash__(self) -> int:
+        return hash(self._root)
 
     def put_file(self, key: str, source: Path) -> None:
         with self.draft(key) as draft, source.open("rb") as file:
@@ -103,11 +136,24 @@ class LocalBlobs:
         except FileNotFoundError as error:
             raise NotFound(f"There is no blob {key!r}.") from error
 
-    def get_to(self, key: str, target: Path) -> None:
+    def get_to(self, key: str, target: Path, expected: Content | None = None) -> None:
         target.parent.mkdir(parents=True, exist_ok=True)
         with self.open(key) as source, disk_full_raises(DiskFull), _temporary_file(target) as file:
-            shutil.copyfileobj(source, file, _PIECE)
+            if expected is None:
+                shutil.copyfileobj(source, file, _PIECE)
+            elif fault := _difference(_hashed_copy(source, file), expected):
+                raise BlobDamaged(fault)
             _LocalDraft(file, target).keep()
+
+    def stamp(self, key: str) -> tuple[int, str]:
+        try:
+            found = self._path(key).stat()
+        except FileNotFoundError as error:
+            raise NotFound(f"There is no blob {key!r}.") from error
+        return found.st_size, f"{found.st_ino} {found.st_mtime_ns} {found.st_ctime_ns}"
+
+    def is_empty(self) -> bool:
+        return not self._root.is_dir() or next(self._root.iterdir(), None) is None
 
     def exists(self, key: str) -> bool:
         return self._path(key).is_file()
@@ -146,6 +192,52 @@ class LocalBlobs:
 def blob_store(settings: Settings) -> BlobStore:
     """The blob store of the settings."""
     return LocalBlobs(settings.blob_dir)
+
+
+def fault_of(blobs: BlobStore, key: str, expected: Content) -> str | None:
+    """The fault of a blob's content; None if it is what was stored.
+
+    This process hashes a blob once as long as it is not written. Raises StorageUnreadable if the disk does not return the
+    bytes, which does not mean that they are wrong.
+    """
+    try:
+        size, stamp = blobs.stamp(key)
+        if size != expected.bytes:
+            return _difference(Content(size, ""), expected)
+        return _difference(Content(size, _sha256(blobs, key, stamp)), expected)
+    except NotFound as error:
+        if blobs.is_empty():
+            raise StorageUnreadable(NOT_MOUNTED) from error
+        return "is missing"
+    except OSError as error:
+        raise StorageUnreadable(f"{key} cannot be read: {error.strerror or error}.") from error
+
+
+@lru_cache(maxsize=8192)
+def _sha256(blobs: BlobStore, key: str, stamp: str) -> str:
+    """The hash of a blob. `stamp` makes the cache forget a blob that was written since."""
+    digest = hashlib.sha256()
+    with blobs.open(key) as file:
+        while piece := file.read(_PIECE):
+            digest.update(piece)
+    return digest.hexdigest()
+
+
+def _hashed_copy(source: BinaryIO, target: IO[bytes]) -> Content:
+    digest, size = hashlib.sha256(), 0
+    while piece := source.read(_PIECE):
+        target.write(piece)
+        digest.update(piece)
+        size += len(piece)
+    return Content(size, digest.hexdigest())
+
+
+def _difference(found: Content, expected: Content) -> str | None:
+    if found.bytes != expected.bytes:
+        return f"has {found.bytes} bytes instead of {expected.bytes}"
+    if found.sha256 != expected.sha256:
+        return f"has the SHA-256 {found.sha256} instead of {expected.sha256}"
+    return None
 
 
 def discard(blobs: BlobStore, prefixes: Iterable[str]) -> None:

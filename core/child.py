@@ -16,6 +16,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Literal
 
@@ -27,6 +28,21 @@ Identity = Literal["ours", "namespace", "nobody"]
 
 `namespace`: unprivileged inside a user namespace only. `nobody`: the system user of that name.
 """
+
+
+@dataclass(frozen=True)
+class MemoryRules:
+    """How the kernel treats the memory of a child. The processes that it starts inherit the rules."""
+
+    oom_score_adj: int = 0
+    """Added to the score by which a machine without memory chooses the process to kill: -1000 to 1000. Linux only."""
+    data_bytes: int = 0
+    """RLIMIT_DATA: the most bytes of private writable memory of each process; 0 for no limit. Allocations beyond it fail."""
+    cgroup: Path | None = None
+    """Folder of the control group to enter."""
+
+
+NO_MEMORY_RULES = MemoryRules()
 
 
 class Child:
@@ -88,7 +104,7 @@ class Child:
             self._pipe = None
 
 
-def start(
+def start(  # noqa: PLR0913  # one for each property of a process
     command: Sequence[str],
     *,
     cwd: Path | None = None,
@@ -97,6 +113,7 @@ def start(
     stderr: Output = subprocess.STDOUT,
     death_signal: int = signal.SIGKILL,
     identity: Identity = "ours",
+    memory: MemoryRules = NO_MEMORY_RULES,
     by_pipe: bool = not _HAS_PARENT_DEATH_SIGNAL,
 ) -> Child:
     """Start a command. The kernel or the watcher sends it `death_signal` when this process ends.
@@ -116,6 +133,9 @@ def start(
         str(int(death_signal)),
         identity,
         str(read_end),
+        str(memory.oom_score_adj),
+        str(memory.data_bytes),
+        str(memory.cgroup or ""),
         "--",
     ]
     try:

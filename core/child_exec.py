@@ -1,11 +1,12 @@
 """Replaces itself by another program, which ends when its parent process ends.
 
-`core.child` runs it as a script: `python -I -S child_exec.py PARENT SIGNAL MODE PIPE -- COMMAND…`. It uses the standard
-library only and has one thread, so that it can fork and change its credentials safely.
+`core.child` runs it as a script: `python -I -S child_exec.py PARENT SIGNAL MODE PIPE SCORE BYTES CGROUP -- COMMAND…`. It uses
+the standard library only and has one thread, so that it can fork and change its credentials safely.
 """
 
 import ctypes
 import os
+import resource
 import signal
 import sys
 from pathlib import Path
@@ -22,8 +23,9 @@ WATCH_SECONDS = 0.5
 
 def main(arguments: list[str]) -> None:
     parent, number, mode, pipe = (arguments[0], int(arguments[1]), arguments[2], int(arguments[3]))
-    command = arguments[5:]
+    command = arguments[8:]
     _default_signals()
+    _limit_memory(int(arguments[4]), int(arguments[5]), arguments[6])
     if mode == "namespace":
         _enter_user_namespace()
     elif mode == "nobody":
@@ -45,6 +47,19 @@ def _default_signals() -> None:
     """Restore two signals that Python ignores, since an ignored signal stays ignored across exec."""
     for number in (signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(number, signal.SIG_DFL)
+
+
+def _limit_memory(oom_score_adj: int, data_bytes: int, cgroup: str) -> None:
+    """Apply the rules of `core.child.MemoryRules`. A system that has no such rule ignores it."""
+    if cgroup:
+        Path(cgroup, "cgroup.procs").write_text(str(os.getpid()))
+    score = Path("/proc/self/oom_score_adj")
+    if oom_score_adj and score.exists():
+        score.write_text(str(oom_score_adj))
+    if data_bytes:
+        hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
+        soft = data_bytes if hard == resource.RLIM_INFINITY else min(data_bytes, hard)
+        resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
 
 
 def _libc(name: str, *arguments: object) -> None:

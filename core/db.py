@@ -24,6 +24,7 @@ _REVISION = re.compile(r'^(down_)?revision = "(\w+)"$', re.MULTILINE)
 _LARGEST = 2**63 - 1
 """The largest integer of a column."""
 _AFTER_COMMIT = "after_commit"
+_AFTER_ROLLBACK = "after_rollback"
 _IDLE_SECONDS = 300
 """A transaction that waits so long for its process is rolled back. The process may be suspended, and its locks block others."""
 
@@ -42,9 +43,18 @@ def session_scope(database_url: str | None = None) -> Iterator[Session]:
     The session takes a connection at its first statement, so an unused session costs nothing.
     """
     with Session(engine_for(database_url or get_settings().database_url), expire_on_commit=False) as session:
-        yield session
-        session.commit()
-    for call in session.info.pop(_AFTER_COMMIT, []):
+        try:
+            yield session
+            session.commit()
+        except BaseException:
+            session.close()  # rolls back, and leaves the loaded objects readable
+            _call_all(session, _AFTER_ROLLBACK)
+            raise
+    _call_all(session, _AFTER_COMMIT)
+
+
+def _call_all(session: Session, when: str) -> None:
+    for call in session.info.pop(when, []):
         call()
 
 
@@ -55,6 +65,11 @@ def request_scope(settings: Settings) -> Iterator[Session]:
     with session_scope(settings.database_url) as session:
         event.listen(session, "after_begin", lambda _, __, connection: connection.execute(limit))
         yield session
+
+
+def after_rollback(session: Session, call: Callable[[], object]) -> None:
+    """Call a function once the transaction is rolled back, to record why. The function must not raise."""
+    session.info.setdefault(_AFTER_ROLLBACK, []).append(call)
 
 
 def after_commit(session: Session, call: Callable[[], object]) -> None:

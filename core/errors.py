@@ -107,6 +107,26 @@ class NameTaken(Conflict):
     title = "Another object has this name."
 
 
+class CheckpointDamaged(Conflict):
+    code = "checkpoint_damaged"
+    title = "The stored files of the checkpoint are not those that were saved."
+
+
+class NoGoodCheckpoint(Conflict):
+    code = "no_good_checkpoint"
+    title = "Every stored checkpoint of a stage is damaged."
+
+
+class DatasetDamaged(Conflict):
+    code = "dataset_damaged"
+    title = "The stored rows are not those that were imported."
+
+
+class UploadDamaged(Conflict):
+    code = "upload_damaged"
+    title = "The stored bytes of the upload are not those that were received."
+
+
 class JobInUse(Conflict):
     code = "job_in_use"
     title = "A checkpoint of this job is needed."
@@ -354,6 +374,11 @@ class Unavailable(PlatformError):
 class QueryTimeout(Unavailable):
     code = "query_timeout"
     title = "A query took longer than the API allows."
+
+
+class StorageUnreadable(Unavailable):
+    code = "storage_unreadable"
+    title = "The platform's disk or share does not return a stored file. Its content may be good."
 
 
 class DiskFull(PlatformError):

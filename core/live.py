@@ -1,7 +1,8 @@
 """The live bus: after a commit, Redis carries the numbers of a job's new events to every API process.
 
 A notice wakes the reader of a stream and carries no event: PostgreSQL stores the events, and the API polls it more often
-while Redis does not respond. A lost notice delays an event until the next poll.
+while Redis does not respond. A lost notice delays an event until the next poll. A second channel announces that credentials
+have ended, and the API then checks those of its streams at once.
 """
 
 import logging
@@ -21,10 +22,12 @@ from core.settings import get_settings
 
 CHANNEL = "proximal:events"
 """The pub/sub channel of the notices. Its messages are JSON objects: {id of a job: number of its last event}."""
+ACCESS_CHANNEL = "proximal:access"
+"""The channel that announces an ended credential: a revoked key, or a browser that signed out. Its messages are empty."""
 Notice = dict[str, int]
 """The number of the last event, by the id of the job."""
 
-_NEWS = "live_news"
+_NEWS, _ACCESS = "live_news", "live_access"
 _TIMEOUT_SECONDS = 0.2
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 30.0
 log = logging.getLogger(__name__)
@@ -39,12 +42,23 @@ def announce(session: Session, job_id: str, seq: int) -> None:
     news[job_id] = seq
 
 
+def announce_ended_access(session: Session) -> None:
+    """Publish after the commit that credentials have ended."""
+    if not session.info.setdefault(_ACCESS, False):
+        session.info[_ACCESS] = True
+        after_commit(session, lambda: _own_publisher().publish(ACCESS_CHANNEL, b""))
+
+
 def _publish(session: Session) -> None:
-    publisher_for(get_settings().redis_url).publish(session.info.pop(_NEWS))
+    _own_publisher().publish(CHANNEL, orjson.dumps(session.info.pop(_NEWS)))
+
+
+def _own_publisher() -> "Publisher":
+    return publisher_for(get_settings().redis_url)
 
 
 class Publisher:
-    """Publishes notices to one Redis server. It never raises, and delays its caller by a fraction of a second at most.
+    """Publishes messages to one Redis server. It never raises, and delays its caller by a fraction of a second at most.
 
     After a failure it publishes nothing for 1 second, and for twice as long after each further failure, up to 30 seconds.
     """
@@ -57,11 +71,11 @@ class Publisher:
         self._resume_at = 0.0
         self._pause = _FIRST_PAUSE
 
-    def publish(self, notice: Notice) -> None:
+    def publish(self, channel: str, message: bytes) -> None:
         if time.monotonic() < self._resume_at:
             return
         try:
-            self._redis.publish(CHANNEL, orjson.dumps(notice))
+            self._redis.publish(channel, message)
         except RedisError as error:
             log.warning("no live notices for %.0f s, streams are polled meanwhile: %s", self._pause, error)
             self._resume_at = time.monotonic() + self._pause

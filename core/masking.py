@@ -44,8 +44,13 @@ _QUERY = (
     r"x-amz-(?:signature|credential|security-token)|x-goog-(?:signature|credential))=)"
 )
 _HEADER = r"(?i:(?<![a-z0-9])(?:(?:proxy-)?authorization|x-api-key|x-auth-token|(?:set-)?cookie)['\"]?\s{0,3}[:=,]\s{0,3}(?:b(?=['\"]))?['\"]?)"
+# The credentials of HTTP's Basic are base64, so an ordinary word after "basic", all in small letters, stays.
+_BASIC = r"(?i:(?<![a-z])(basic\s{1,3}))"
+# `token` alone, with a value of at least 8 characters that holds a digit: not `token: <pad>`, and not `token: 512`.
+_TOKEN = r"(?i:(?<![a-z0-9_-])((?:x-)?token['\"]?\s{0,3}[:=]\s{0,3}['\"]?))"
+_LONG_VALUE = r"(?=[^\s,;&}\])'\"]*[0-9])(?=[^\s,;&}\])'\"]*[A-Za-z])[A-Za-z0-9._~+/=-]{8,}"
 _FORMATS = (
-    r"hf_[A-Za-z0-9]{20,}",  # Hugging Face
+    r"hf_[A-Za-z0-9]{8,}",  # Hugging Face; test tokens are short
     r"api_org_[A-Za-z0-9]{20,}",
     r"prx_[a-z2-7]{16,}",  # the platform's own keys
     r"(?:AKIA|ASIA|AROA|AIDA)[A-Z0-9]{16}",  # AWS
@@ -75,6 +80,8 @@ _RULES: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(rf"({_VARIABLE}{_SEPARATOR}){_VALUE}"), rf"\1{MASK}"),
     (re.compile(rf"({_FIELD}{_SEPARATOR}){_VALUE}"), rf"\1{MASK}"),
     (re.compile(r"(?i:(?<![a-z])(bearer\s{1,3}))[A-Za-z0-9._~+/=-]{12,}"), rf"\1{MASK}"),
+    (re.compile(rf"{_BASIC}(?=[A-Za-z0-9+/]*[A-Z0-9+/=])[A-Za-z0-9+/]{{6,}}={{0,2}}(?![A-Za-z0-9+/=])"), rf"\1{MASK}"),
+    (re.compile(rf"{_TOKEN}{_LONG_VALUE}"), rf"\1{MASK}"),
     (re.compile(rf"(?<![A-Za-z0-9])(?:{'|'.join(_FORMATS)})"), MASK),
 )
 _KEY_BEGIN = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----")

@@ -83,6 +83,8 @@ class Settings(BaseSettings):
     stop_seconds: Seconds = 60
     """Seconds that a trainer has to finish its step and save after a stop request. Then the worker kills it. Increase it for large models. Keep it below the time that your process manager gives the worker, such as `stop_grace_period` in `docker-compose.yml`."""
 
+    trainer_memory_gib: Annotated[float, Field(ge=0)] | None = None
+    """Most memory of a trainer in GiB, all its processes together, so that the kernel ends it and not a server of the same machine. Left out: 90 % of the machine's or the container's memory. `0`: no limit. Set it where a machine has several workers. With cgroup v2 delegated to the worker it holds exactly. Otherwise each process of a trainer on the CPU is limited to its share, and a trainer on a GPU only counts as the first process to end."""
     processes: Annotated[int, Field(ge=1)] | None = None
     """Most processes of a job on this worker's machine. Left out: the number of GPUs; without a GPU, or for a job on the CPU, the number of cores. Set it to reserve part of a machine for other work."""
     worker_name: Annotated[str, Field(max_length=100)] = ""
@@ -153,6 +155,18 @@ class Settings(BaseSettings):
     """Most processes of a job, over all its machines. `PROXIMAL_PROCESSES` is the limit of one worker."""
     max_seeds: Annotated[int, Field(ge=1)] = 16
     """Most seeds of a job. Each seed is a whole run."""
+    max_model_parameters: Annotated[int, Field(ge=1)] = 20_000_000_000
+    """Most parameters of a new model (`model.config`), by arithmetic from its sizes. A pretrained model has no such limit. Its check compares it with the memory of the workers."""
+    max_model_layers: Annotated[int, Field(ge=1)] = 256
+    """Most layers of a new model."""
+    max_model_width: Annotated[int, Field(ge=1)] = 65_536
+    """Largest width of a new model: of its hidden states, all heads together, and the feed-forward part. It also bounds the rank of adapters."""
+    max_model_heads: Annotated[int, Field(ge=1)] = 1024
+    """Most attention heads of a new model."""
+    max_model_experts: Annotated[int, Field(ge=1)] = 512
+    """Most experts in a layer of a new model."""
+    max_model_positions: Annotated[int, Field(ge=1)] = 1024**2
+    """Most positions of a new model (`max_position_embeddings`)."""
     max_run_hours: Annotated[float, Field(gt=0)] = 24 * 7
     """Longest run of a job in hours: all attempts since its submission or its last retry. The worker then lets the trainer save, and the job ends as failed with the code `time_limit`. Its checkpoints are kept. Workers read this setting."""
     max_open_jobs: Annotated[int, Field(ge=1)] = 1000
@@ -186,11 +200,17 @@ class Settings(BaseSettings):
     ] = []
     """Addresses and networks of the reverse proxies in front of the API, separated by spaces, as `10.0.0.2 172.16.0.0/12`. The API reads the client's address and scheme from their `X-Forwarded-For` and `X-Forwarded-Proto`, and ignores these headers from everyone else. Set it behind a proxy: otherwise all clients count as one address. It is needed for the `Secure` mark of the cookie, too."""
     wrong_keys_per_address: Annotated[int, Field(ge=1)] = 30
-    """Wrong API keys and sign-in codes that one address may send within a minute. Further ones return 429 without a check. Increase it if many users share one address."""
+    """Wrong API keys and sign-in codes that one address may send within a minute. Further ones return 429. Right keys are accepted all the same. Decrease it to keep guesses out of the log."""
     wrong_tries_per_key: Annotated[int, Field(ge=1)] = 5
     """Times that the same wrong key or code may be sent within a minute, from all addresses together."""
     requests_per_second: Annotated[int, Field(ge=0)] = 100
     """Requests per second that one API key, or one signed-in browser, may send on average over 10 seconds. Further ones return 429 with `Retry-After`. All API processes count together. `0`: no limit. Increase it if many programs share a key."""
+    header_seconds: Seconds = 20
+    """Seconds that the header of a request may take to arrive. Then the API closes the connection. Increase it for clients on very slow networks."""
+    body_seconds: Seconds = 20
+    """Seconds that the body of a request may take to arrive. A second is added for every 500 bytes. Then the API returns 408 and closes the connection."""
+    unfinished_requests_per_address: Annotated[int, Field(ge=1)] = 256
+    """Most connections of one address whose next request has not arrived completely. Beyond it, the API closes the oldest. Trusted proxies have no such limit. Keep it well below the file descriptors that the API may open (`ulimit -n`)."""
     sign_in_minutes: Annotated[float, Field(gt=0)] = 10
     """Minutes for which the link of `proximal up` and `proximal open` is valid. It works once."""
     idempotency_hours: Annotated[float, Field(gt=0)] = 24
@@ -219,6 +239,7 @@ class Settings(BaseSettings):
         return f"postgresql+psycopg://{rest}"
 
     @field_validator(
+        "trainer_memory_gib",
         "processes",
         "checkpoint_days",
         "run_folder_days",
@@ -339,6 +360,8 @@ class MachineSettings(BaseSettings):
     """Data folder of the worker that it joins, on shared storage."""
     machine_rank: Annotated[int, Field(ge=1)]
     """Number of this machine, from 1. The worker's machine is 0."""
+    trainer_memory_gib: Annotated[float, Field(ge=0)] | None = None
+    """The setting of the same name of the worker, in GiB, for this machine."""
     stop_seconds: Seconds = 60
     """The setting of the same name of the worker, in seconds."""
 

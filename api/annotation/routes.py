@@ -36,8 +36,10 @@ from core.annotation.spec import NewRound, RoundChanges
 from core.errors import (
     BlockedByValidation,
     CannotContinue,
+    CheckpointDamaged,
     CrossOrigin,
     DatasetBlocked,
+    DatasetDamaged,
     DatasetNotReady,
     InvalidRequest,
     InvalidSpec,
@@ -75,7 +77,9 @@ RoundDep = Annotated[models.AnnotationRound, Depends(_round)]
     "",
     status_code=202,
     dependencies=IDEMPOTENT,
-    responses=documented(*WRITES, WrongDatasetKind, WrongCheckpoint, DatasetNotReady, DatasetBlocked),
+    responses=documented(
+        *WRITES, WrongDatasetKind, WrongCheckpoint, CheckpointDamaged, DatasetDamaged, DatasetNotReady, DatasetBlocked
+    ),
 )
 def create_annotation_round(
     body: NewRound, principal: PrincipalDep, session: SessionDep, settings: SettingsDep
@@ -189,7 +193,7 @@ def list_annotation_results(
     "/{round_id}/reward_model",
     status_code=202,
     dependencies=IDEMPOTENT,
-    responses=documented(*WRITES, RoundNotReady, WrongCheckpoint),
+    responses=documented(*WRITES, RoundNotReady, WrongCheckpoint, CheckpointDamaged),
 )
 def choose_annotation_reward_model(
     body: ChooseRewardModel, round_: RoundDep, principal: PrincipalDep, session: SessionDep
@@ -217,7 +221,9 @@ def close_annotation_round(body: CloseRound, round_: RoundDep, session: SessionD
 
 @router.get(
     "/{round_id}/continuation",
-    responses=documented(*READS, RoundOpen, CannotContinue, InvalidSpec, DatasetNotReady, DatasetBlocked),
+    responses=documented(
+        *READS, RoundOpen, CannotContinue, CheckpointDamaged, InvalidSpec, DatasetNotReady, DatasetBlocked
+    ),
 )
 def get_annotation_continuation(
     round_: RoundDep,
@@ -241,6 +247,8 @@ def get_annotation_continuation(
         *WRITES,
         RoundOpen,
         CannotContinue,
+        CheckpointDamaged,
+        DatasetDamaged,
         InvalidSpec,
         WrongCheckpoint,
         WrongDatasetKind,

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
 from fastapi import Depends, Request
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 from starlette.datastructures import FormData, UploadFile
 from starlette.exceptions import HTTPException
 
 from api.datasets.schemas import ImportDataset
 from api.deps import PrincipalDep, SessionDep, SettingsDep
 from api.idempotency import KeyDep, take_effect_once
+from api.schema import IgnoredColumns
 from api.validation import invalid_body, without_duplicates
 from core.datasets import versions
 from core.datasets.importing import BadRows, Import, Reading, Source
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 KINDS = [kind.value for kind in DatasetKind]
 _FORM = "multipart/form-data"
+_IGNORED = TypeAdapter[list[str]](IgnoredColumns)
 _BUFFER = 256 * 1024
 
 # Written by hand, because read_body parses the body itself.
@@ -49,6 +51,7 @@ DATASET_BODY: dict[str, Any] = {
                         "format": {"type": "string", "description": "Same as in the JSON body."},
                         "mapping": {"type": "string", "description": "Same as in the JSON body, as a JSON text."},
                         "encoding": {"type": "string", "description": "Same as in the JSON body."},
+                        "ignore": {"type": "string", "description": "Same as in the JSON body, as a JSON text."},
                         "bad_rows": {
                             "type": "string",
                             "enum": [way.value for way in BadRows],
@@ -129,7 +132,9 @@ def _wanted(form: FormData) -> Import:
         raise _invalid("#/kind", f"must be one of {', '.join(KINDS)}")
     filename = checked_filename(file.filename or "upload")
     source = Source(_opener(file.file), filename)
-    reading = Reading(_text(form, "kind"), _text(form, "format"), _mapping(form), _text(form, "encoding"))
+    reading = Reading(
+        _text(form, "kind"), _text(form, "format"), _mapping(form), _text(form, "encoding"), _ignored(form)
+    )
     return Import(source, _text(form, "name") or versions.default_name(filename), reading, _bad_rows(form))
 
 
@@ -141,15 +146,27 @@ def _text(form: FormData, name: str) -> str | None:
 
 
 def _mapping(form: FormData) -> dict[str, Any] | None:
-    if (text := _text(form, "mapping")) is None:
-        return None
-    try:
-        found = json.loads(text, object_pairs_hook=without_duplicates)
-    except (ValueError, RecursionError) as error:
-        raise _invalid("#/mapping", f"is not valid JSON: {error}") from error
-    if not isinstance(found, dict):
+    found = _parsed(form, "mapping")
+    if found is not None and not isinstance(found, dict):
         raise _invalid("#/mapping", "must be an object")
     return found
+
+
+def _ignored(form: FormData) -> tuple[str, ...]:
+    try:
+        return tuple(_IGNORED.validate_python(_parsed(form, "ignore") or []))
+    except ValidationError as error:
+        raise _invalid("#/ignore", "must list names of columns") from error
+
+
+def _parsed(form: FormData, name: str) -> Any:
+    """The value of a field that holds JSON; None without it."""
+    if (text := _text(form, name)) is None:
+        return None
+    try:
+        return json.loads(text, object_pairs_hook=without_duplicates)
+    except (ValueError, RecursionError) as error:
+        raise _invalid(f"#/{name}", f"is not valid JSON: {error}") from error
 
 
 def _bad_rows(form: FormData) -> BadRows:

@@ -102,7 +102,8 @@ def upload_dataset(
 
     Every record is validated. If a record in a form is invalid, nothing is stored and the error names lines and columns,
     unless `bad_rows` allows it. Format, kind and encoding are detected if the request does not name them. If several formats
-    fit, the error `format_unclear` lists them in `candidates`, and a mapping made from the columns' names in `suggested`.
+    fit, the error `format_unclear` lists them in `candidates`, and a mapping made from the columns' names in `suggested`. It also
+    stops an import that would lose a column which looks meaningful: `questions` lists the column, its values and the choices.
     """
     scratch = settings.data_dir / "scratch"
     refuse_taken(session, models.Dataset, principal.owner_id, external_id)
@@ -217,7 +218,7 @@ def _wanted(session: Session, blobs: BlobStore, principal: Principal, body: Impo
     """The import of an upload, which is pinned until the import has ended."""
     upload = store.take(session, principal.owner_id, body.upload)
     source = Source(opener(blobs, upload), upload.filename, upload.id, upload.url)
-    reading = Reading(body.kind and body.kind.value, body.format, body.mapping, body.encoding)
+    reading = Reading(body.kind and body.kind.value, body.format, body.mapping, body.encoding, body.ignore)
     return Import(source, body.name or versions.default_name(upload.filename), reading, body.bad_rows)
 
 

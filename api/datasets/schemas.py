@@ -2,7 +2,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AwareDatetime, ConfigDict, Field
 
-from api.schema import DataProgress, ListOf, Schema, Timestamp
+from api.schema import DataProgress, IgnoredColumns, ListOf, Schema, Timestamp
 from core.datasets.importing import BadRows
 from core.models.datasets import VersionStatus
 from core.models.tasks import TaskStatus
@@ -27,6 +27,8 @@ class ImportDataset(Schema):
     """For the format `custom`: `{"fields": {"prompt": "column or dotted.path", …}, "labels": {"model_a": "a", …}}`."""
     encoding: str | None = None
     """Encoding of the text, such as `cp1252` or `shift_jis`. Left out: UTF-8, or the encoding that a byte-order mark shows."""
+    ignore: IgnoredColumns = Field(default_factory=list)
+    """Columns that are not used and not asked about. Without it a column that looks like a verdict, an answer, a role or a system message stops the import if no row uses it."""
     bad_rows: BadRows = BadRows.REPORT
     """Handling of invalid records. `refuse` stores nothing. `leave_out` stores the valid rows. `report` stores them too, but the version is `blocked` until the user decides."""
 
@@ -85,6 +87,9 @@ class Dataset(Schema):
     """Size of the stored rows in bytes."""
     sha256: str | None
     """SHA-256 of the stored rows in canonical form. Equal rows have equal sums."""
+    damage: str | None
+    """How the stored rows differ from those that were imported; null for good ones. Importing the same file again stores
+    them anew."""
     etag: str
     """Changes with what requests can change. Send it as `If-Match` to keep a request from overwriting another change."""
     findings: FindingCounts
@@ -128,6 +133,9 @@ class DatasetVersion(Schema):
     """Size of the stored rows in bytes."""
     sha256: str | None
     """SHA-256 of the stored rows. A job that uses the version records this sum."""
+    damage: str | None
+    """How the stored rows differ from those that were imported; null for good ones. Importing the same file again stores
+    them anew."""
     left_out: int
     """Records of the source that are not among the rows."""
     findings: list[Finding]

@@ -20,10 +20,12 @@ from api.deps import After, BlobsDep, DatasetDep, Limit, OrderBy, PrincipalDep, 
 from api.problems import documented
 from core import models
 from core.datasets import overlap, row_pages, rows, search, versions
+from core.datasets.damage import verify_rows
 from core.datasets.row_pages import Filters, ShownRow
 from core.datasets.splits import EVAL_FRACTION
 from core.errors import (
     DatasetBlocked,
+    DatasetDamaged,
     DatasetFailed,
     DatasetNotReady,
     InvalidRequest,
@@ -31,6 +33,7 @@ from core.errors import (
     NotSignedIn,
     PlatformError,
     SearchNotReady,
+    StorageUnreadable,
 )
 from core.paging import page
 from data.export import ExportFormat, export
@@ -38,8 +41,18 @@ from data.schema import DatasetKind
 
 router = APIRouter(prefix="/datasets", tags=["Datasets"])
 MOST, MOST_VERSIONS = 2**62, 999_999_999
-LEFT_OUT = "X-Proximal-Left-Out"
-_REFUSALS = (NotSignedIn, NotFound, DatasetNotReady, SearchNotReady, InvalidRequest, DatasetBlocked, DatasetFailed)
+LEFT_OUT, NOT_CARRIED = "X-Proximal-Left-Out", "X-Proximal-Not-Carried"
+_DAMAGE = (DatasetDamaged, StorageUnreadable)
+_REFUSALS = (
+    NotSignedIn,
+    NotFound,
+    DatasetNotReady,
+    SearchNotReady,
+    InvalidRequest,
+    DatasetBlocked,
+    DatasetFailed,
+    *_DAMAGE,
+)
 
 
 VersionQuery = Annotated[
@@ -106,7 +119,9 @@ def get_dataset_version(dataset: DatasetDep, number: Number, session: SessionDep
 
 @router.get(
     "/{dataset_id}/rows",
-    responses=documented(NotSignedIn, NotFound, DatasetNotReady, SearchNotReady, InvalidRequest, DatasetFailed),
+    responses=documented(
+        NotSignedIn, NotFound, DatasetNotReady, SearchNotReady, InvalidRequest, DatasetFailed, *_DAMAGE
+    ),
 )
 def list_dataset_rows(
     version: VersionDep,
@@ -132,16 +147,24 @@ def list_dataset_rows(
 @router.get(
     "/{dataset_id}/export",
     response_class=StreamingResponse,
-    responses=documented(NotSignedIn, NotFound, DatasetNotReady, InvalidRequest, DatasetFailed)
+    responses=documented(NotSignedIn, NotFound, DatasetNotReady, InvalidRequest, DatasetFailed, *_DAMAGE)
     | {
         200: {
             "description": "The file.",
             "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
             "headers": {
                 LEFT_OUT: {
-                    "description": "Rows that the format cannot hold: ties and pairs without a label.",
+                    "description": "Rows that the format cannot hold: ties, pairs without a label, and conversations that its reader skips.",
                     "schema": {"type": "integer"},
-                }
+                },
+                NOT_CARRIED: {
+                    "description": "Number of rows with each property that the format cannot hold, such as `ties=2, margin=10`. "
+                    "Left out are `ties`, `unlabelled` rows, conversations whose `turns` do not alternate, and `conversations` in a "
+                    "file of texts. `rankings` become their pairs. `later_turns` behind the last answer are cut off. The notes "
+                    "`annotator`, `margin`, `source`, `time` and the `answer` are dropped. The header is empty if the file holds "
+                    "everything.",
+                    "schema": {"type": "string"},
+                },
             },
         }
     },
@@ -152,21 +175,27 @@ def export_dataset(
     blobs: BlobsDep,
     format: Annotated[
         ExportFormat,
-        Query(description="`trl` and `openai`: JSON Lines of these formats. `parquet` and `rows`: the rows as stored."),
+        Query(
+            description="`trl`, `openai`, `openrlhf`, `llama_factory`: JSON Lines of these programs. `verl`: its Parquet. "
+            "`parquet` and `rows`: the rows as stored."
+        ),
     ] = ExportFormat.TRL,
     version: VersionQuery = None,
 ) -> StreamingResponse:
     """Download the rows of a version as a file.
 
-    The formats `trl` and `openai` hold only pairs with a winner. A ranking becomes its pairs, and ties are left out.
+    The formats of other programs hold only pairs with a winner. A ranking becomes its pairs, and ties are left out. The
+    headers count what a format cannot hold.
     """
     reference = dataset.id if version is None else f"{dataset.id}@{version}"
     found = versions.get(session, dataset.owner_id, reference)
-    key = rows.content_of(found).blob_key
-    blobs.open(key).close()  # a missing blob is an error response, not a broken file
+    content = rows.content_of(found)
+    verify_rows(blobs, content)  # damaged rows are an error response, not a broken file
+    key = content.blob_key
     made = export(lambda: blobs.open(key), DatasetKind(dataset.kind), format)
     name = f"{dataset.id}-{found.number}-{format.value}{made.suffix}"
-    headers = {"Content-Disposition": f'attachment; filename="{name}"', LEFT_OUT: str(made.left_out)}
+    lost = ", ".join(f"{name}={count}" for name, count in made.not_carried.items())
+    headers = {"Content-Disposition": f'attachment; filename="{name}"', LEFT_OUT: str(made.left_out), NOT_CARRIED: lost}
     return StreamingResponse(made.body, media_type=made.media_type, headers=headers)
 
 

@@ -65,8 +65,8 @@ def _version(row: models.DatasetVersion, parent: int | None, jobs: list[str]) ->
 def _rows(version: models.DatasetVersion) -> dict[str, int | str | None]:
     content = version.content
     if content is None:
-        return {"rows": None, "bytes": None, "sha256": None}
-    return {"rows": content.rows, "bytes": content.bytes, "sha256": content.sha256}
+        return {"rows": None, "bytes": None, "sha256": None, "damage": None}
+    return {"rows": content.rows, "bytes": content.bytes, "sha256": content.sha256, "damage": content.damage}
 
 
 def _finding_counts(session: Session, rows: Sequence[models.DatasetVersion]) -> dict[str, Counter[str]]:

@@ -16,7 +16,9 @@ from core.broker import wake_worker
 from core.db import after_commit, session_scope
 from core.errors import (
     BlockedByValidation,
+    CheckpointDamaged,
     CrossOrigin,
+    DatasetDamaged,
     InvalidRequest,
     InvalidSpec,
     LimitExceeded,
@@ -30,13 +32,24 @@ from core.errors import (
 )
 from core.jobs import groups, sweeps
 from core.jobs.actors import key_of
+from core.jobs.seeds import seeds_of
 from core.jobs.sweep_spec import SweepSpec
 from core.models import JobGroup
 from core.paging import page
 
 router = APIRouter(tags=["Groups"], route_class=StrictRoute)
 CHANGE = (BadRequest, NotSignedIn, CrossOrigin, TooLarge, WrongMediaType, InvalidRequest)
-SUBMIT = (*CHANGE, NotFound, InvalidSpec, LimitExceeded, WrongDatasetKind, WrongCheckpoint, QuotaExceeded)
+SUBMIT = (
+    *CHANGE,
+    NotFound,
+    InvalidSpec,
+    LimitExceeded,
+    WrongDatasetKind,
+    WrongCheckpoint,
+    CheckpointDamaged,
+    DatasetDamaged,
+    QuotaExceeded,
+)
 
 
 @router.post("/sweeps", status_code=201, dependencies=IDEMPOTENT, responses=documented(*SUBMIT, BlockedByValidation))
@@ -114,8 +127,12 @@ def _view(session: Session, group: JobGroup, metric: str) -> Group:
             status_reason=one.job.status_reason,
             values=one.values,
             objective=one.objective,
+            objective_low=low,
+            objective_high=high,
+            seeds=len(seeds_of(one.job)),
         )
         for one in found
+        for low, high in [groups.interval(one.job, metric) or (None, None)]
     ]
     statuses = Counter(one.job.status for one in found)
     return Group.model_validate(summary | {"metric": metric, "statuses": dict(statuses), "jobs": jobs})

@@ -38,7 +38,13 @@ class GroupJob(Schema):
     values: dict[str, Any]
     """The fields of the spec that differ between the jobs of a sweep, by path."""
     objective: float | None
-    """The group's metric, as far as the run has come; null without a value."""
+    """The group's metric, as far as the run has come; null without a value. The objective of a finished job with several seeds is the mean over them."""
+    objective_low: float | None
+    """Lower end of the 95 % interval of this mean; null for a job with one seed or before its end."""
+    objective_high: float | None
+    """Upper end of the interval."""
+    seeds: int
+    """Number of seeds of the job."""
 
 
 class GroupSummary(Schema):

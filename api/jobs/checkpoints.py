@@ -1,5 +1,6 @@
 """A job's checkpoints, and their files."""
 
+import hashlib
 import io
 import zipfile
 from collections.abc import Iterator, Sequence
@@ -10,13 +11,16 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from fastapi.responses import StreamingResponse
 from sqlalchemy import select
+from sqlalchemy.orm import Session
 
 from api.deps import After, BlobsDep, CheckpointDep, JobDep, Limit, OrderBy, SessionDep
 from api.jobs.schemas import Checkpoint, CheckpointList
 from api.problems import documented
 from core import models
-from core.blobs import BlobStore
-from core.errors import InvalidRequest, NotFound, NotSignedIn
+from core.blobs import BlobDamaged, BlobStore, Content, fault_of
+from core.errors import CheckpointDamaged, InvalidRequest, NotFound, NotSignedIn, StorageUnreadable
+from core.jobs import damage
+from core.jobs.branch import can_branch
 from core.paging import page
 
 CHUNK = 256 * 1024
@@ -28,6 +32,7 @@ class Entry:
 
     name: str
     blob_key: str
+    content: Content
 
 
 def stored_zip(blobs: BlobStore, entries: Sequence[Entry], date: datetime) -> Iterator[bytes]:
@@ -37,12 +42,26 @@ def stored_zip(blobs: BlobStore, entries: Sequence[Entry], date: datetime) -> It
         for entry in entries:
             info = zipfile.ZipInfo(entry.name, date.timetuple()[:6])
             # The sizes follow each file, so the header must already allow more than 4 GiB.
-            with blobs.open(entry.blob_key) as file, archive.open(info, "w", force_zip64=True) as target:
-                while chunk := file.read(CHUNK):
+            with archive.open(info, "w", force_zip64=True) as target:
+                for chunk in verified_chunks(blobs, entry.blob_key, entry.content):
                     target.write(chunk)
                     yield outbox.take()
         yield outbox.take()
     yield outbox.take()
+
+
+def verified_chunks(blobs: BlobStore, key: str, content: Content) -> Iterator[bytes]:
+    """Pieces of a blob. Raises BlobDamaged before the last piece of other bytes, so that the response stays incomplete."""
+    digest, last = hashlib.sha256(), b""
+    with blobs.open(key) as file:
+        while chunk := file.read(CHUNK):
+            digest.update(chunk)
+            if last:
+                yield last
+            last = chunk
+    if digest.hexdigest() != content.sha256:
+        raise BlobDamaged(f"{key} was damaged while it was sent")
+    yield last
 
 
 class _Outbox(io.RawIOBase):
@@ -82,13 +101,13 @@ def list_job_checkpoints(
     if final is not None:
         query = query.filter_by(final=final)
     found = page(session, query, models.Checkpoint, after, limit, order)
-    return CheckpointList.from_items([Checkpoint.model_validate(row) for row in found.items], found.has_more)
+    return CheckpointList.from_items([_as_listed(row) for row in found.items], found.has_more)
 
 
 @router.get(
     "/checkpoints/{checkpoint_id}/download",
     response_class=StreamingResponse,
-    responses=documented(NotSignedIn, NotFound, InvalidRequest)
+    responses=documented(NotSignedIn, NotFound, CheckpointDamaged, InvalidRequest, StorageUnreadable)
     | {
         200: {
             "description": "A zip of the folder.",
@@ -96,11 +115,17 @@ def list_job_checkpoints(
         }
     },
 )
-def download_checkpoint(checkpoint: CheckpointDep, blobs: BlobsDep) -> StreamingResponse:
-    """Download the folder of a checkpoint as a .zip."""
+def download_checkpoint(checkpoint: CheckpointDep, session: SessionDep, blobs: BlobsDep) -> StreamingResponse:
+    """Download the folder of a checkpoint as a .zip.
+
+    Every file is verified before the response begins. A damaged checkpoint is refused with 409 `checkpoint_damaged`.
+    """
     folder = _folder_name(checkpoint)
-    entries = [Entry(f"{folder}/{file['path']}", _key(checkpoint, file["path"])) for file in checkpoint.files]
-    _refuse_incomplete(blobs, entries)
+    entries = [
+        Entry(f"{folder}/{file['path']}", _key(checkpoint, file["path"]), damage.content_of(file))
+        for file in checkpoint.files
+    ]
+    _refuse_damaged(session, blobs, checkpoint)
     body = stored_zip(blobs, entries, checkpoint.created_at)
     return StreamingResponse(body, media_type="application/zip", headers=_attachment(f"{folder}.zip"))
 
@@ -108,7 +133,7 @@ def download_checkpoint(checkpoint: CheckpointDep, blobs: BlobsDep) -> Streaming
 @router.get(
     "/checkpoints/{checkpoint_id}/files/{path:path}",
     response_class=StreamingResponse,
-    responses=documented(NotSignedIn, NotFound, InvalidRequest)
+    responses=documented(NotSignedIn, NotFound, CheckpointDamaged, InvalidRequest, StorageUnreadable)
     | {
         200: {
             "description": "The file.",
@@ -116,15 +141,26 @@ def download_checkpoint(checkpoint: CheckpointDep, blobs: BlobsDep) -> Streaming
         }
     },
 )
-def download_checkpoint_file(checkpoint: CheckpointDep, path: str, blobs: BlobsDep) -> StreamingResponse:
-    """Download one file of a checkpoint."""
+def download_checkpoint_file(
+    checkpoint: CheckpointDep, path: str, session: SessionDep, blobs: BlobsDep
+) -> StreamingResponse:
+    """Download one file of a checkpoint. Its SHA-256 is verified first; that of a damaged checkpoint is refused with 409."""
     # The name is only compared with the stored list of files, and is never used as a path.
     file = next((file for file in checkpoint.files if file["path"] == path), None)
     if file is None:
         raise NotFound(f"The checkpoint has no file {path!r}.", param="path")
-    body = _chunks(blobs, _key(checkpoint, file["path"]))
+    damage.refuse_marked(checkpoint)
+    content = damage.content_of(file)
+    if fault := fault_of(blobs, _key(checkpoint, path), content):
+        raise damage.refusal(session, checkpoint, f"{path} {fault}")
+    body = verified_chunks(blobs, _key(checkpoint, path), content)
     headers = _attachment(path.rpartition("/")[2]) | {"Content-Length": str(file["bytes"])}
     return StreamingResponse(body, media_type="application/octet-stream", headers=headers)
+
+
+def _as_listed(row: models.Checkpoint) -> Checkpoint:
+    columns = {name: getattr(row, name) for name in Checkpoint.model_fields if hasattr(row, name)}
+    return Checkpoint.model_validate(columns | {"can_branch": can_branch(row) and row.damage is None})
 
 
 def _folder_name(checkpoint: models.Checkpoint) -> str:
@@ -137,21 +173,11 @@ def _key(checkpoint: models.Checkpoint, path: str) -> str:
     return f"{checkpoint.blob_prefix}/{path}"
 
 
-def _refuse_incomplete(blobs: BlobStore, entries: list[Entry]) -> None:
-    """Raise NotFound for a missing blob before the response begins."""
-    if missing := [entry.name for entry in entries if not blobs.exists(entry.blob_key)]:
-        raise NotFound(f"{missing[0]} is no longer in the blob store.")
-
-
-def _chunks(blobs: BlobStore, key: str) -> Iterator[bytes]:
-    file = blobs.open(key)
-
-    def read() -> Iterator[bytes]:
-        with file:
-            while chunk := file.read(CHUNK):
-                yield chunk
-
-    return read()
+def _refuse_damaged(session: Session, blobs: BlobStore, checkpoint: models.Checkpoint) -> None:
+    """Raise CheckpointDamaged before the response begins."""
+    damage.refuse_marked(checkpoint)
+    if fault := damage.fault_of_checkpoint(blobs, checkpoint):
+        raise damage.refusal(session, checkpoint, fault)
 
 
 def _attachment(name: str) -> dict[str, str]:

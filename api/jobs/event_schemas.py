@@ -11,6 +11,7 @@ from pydantic_core import CoreSchema
 from api.jobs.schemas import JobError
 from api.schema import ListOf, Schema, Timestamp
 from core.jobs.actors import ActorKind
+from core.jobs.events import SEED_IN_DATA
 from core.models.jobs import JobStatus
 from trainer.events import Event
 
@@ -30,6 +31,8 @@ class _EventEnvelope(Schema):
     """The kind of event."""
     created_at: Timestamp
     """When it happened."""
+    seed: int | None
+    """Seed of the event, in a job with several; null if it concerns the whole job, and with one seed."""
     stage: str | None
     """Stage of the event; null if it concerns the whole job."""
     step: int | None
@@ -91,8 +94,9 @@ class StatusChanged(BaseModel):
 def _variant(event: type[BaseModel]) -> type[BaseModel]:
     """The envelope with the event's `type`, and with its other fields as `data`."""
     name, kind = event.__name__, event.model_fields["type"].annotation
+    left_out = ("type", "at") if typing.get_args(kind)[0] in SEED_IN_DATA else ("type", "at", "seed")
     fields: dict[str, Any] = {
-        field: (info.annotation, info) for field, info in event.model_fields.items() if field not in ("type", "at")
+        field: (info.annotation, info) for field, info in event.model_fields.items() if field not in left_out
     }
     data = create_model(f"{name}Data", __doc__=event.__doc__, **fields)
     described: dict[str, Any] = {

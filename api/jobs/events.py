@@ -9,6 +9,7 @@ from api.jobs.event_schemas import TYPES, JobEvent, JobEventList
 from api.problems import documented
 from core.errors import InvalidRequest, NotFound, NotSignedIn
 from core.jobs.events import events_after
+from core.jobs.seeds import asked_index, seeds_of
 from trainer.spec.validation_errors import unknown_name
 
 router = APIRouter(prefix="/jobs/{job_id}", tags=["Events"])
@@ -35,9 +36,21 @@ def list_job_events(
     after: Seq = 0,
     limit: Annotated[int, Query(ge=1, le=MOST, description="Maximum number of items.")] = 100,
     types: Annotated[str, Query(description="Only these types, separated by commas.")] = "",
+    seed: Annotated[
+        int | None,
+        Query(
+            ge=0,
+            lt=2**63,
+            description="Only events of this seed of a job with several, without those of the whole job.",
+        ),
+    ] = None,
 ) -> JobEventList:
     """List the events of a job in order."""
     wanted = _known_types(types)
-    rows = events_after(session, job.id, after, limit + 1, wanted)
+    if seed is not None:
+        asked_index(job, seed)
+    # The events of a job with one seed name no seed: all are those of its seed.
+    only = seed if len(seeds_of(job)) > 1 else None
+    rows = events_after(session, job.id, after, limit + 1, wanted, only)
     items = [JobEvent.model_validate(row) for row in rows[:limit]]
     return JobEventList.from_items(items, len(rows) > limit, key="seq")

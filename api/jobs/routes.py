@@ -31,7 +31,9 @@ from api.validation import StrictRoute
 from core import models
 from core.errors import (
     BlockedByValidation,
+    CheckpointDamaged,
     CrossOrigin,
+    DatasetDamaged,
     ExternalIdTaken,
     InvalidRequest,
     InvalidSpec,
@@ -84,6 +86,8 @@ _TEXT = "Only jobs with these words. Each is the beginning of a word of the name
         WrongDatasetKind,
         LimitExceeded,
         WrongCheckpoint,
+        CheckpointDamaged,
+        DatasetDamaged,
         QuotaExceeded,
         BlockedByValidation,
         ExternalIdTaken,

@@ -6,12 +6,14 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query
 
 from api.deps import JobDep, SessionDep
-from api.jobs.metrics import OneStage
+from api.jobs.metrics import OneStage, Seed
 from api.jobs.schemas import FigureHistogram, JobSample, JobSampleList, SampleSearch, SampleStep, SampleStepList
 from api.problems import documented
 from core.errors import InvalidRequest, NotFound, NotSignedIn
 from core.jobs import samples
-from core.jobs.samples import Figure, Order, SampleQuery
+from core.jobs.samples import Figure, OneSeed, Order, SampleQuery
+from core.jobs.seeds import asked_index, seeds_of
+from core.models import Job
 from data.parse import storable
 from trainer.spec import STAGES
 
@@ -24,11 +26,15 @@ def list_job_samples(
     session: SessionDep,
     stage: OneStage = None,
     step: Annotated[int | None, Query(ge=0, le=2**62, description="The step. Left out: the newest.")] = None,
+    seed: Annotated[
+        int | None,
+        Query(ge=0, lt=2**63, description="The seed of a job with several. Left out: the one that logged last."),
+    ] = None,
 ) -> JobSampleList:
     """List the completions that the run logged at one step."""
-    event = samples.samples_at(session, job.id, stage, step)
+    event = samples.samples_at(session, job.id, stage, step, _seed(job, seed))
     rows = event.data["rows"] if event else []
-    where = {"stage": event.stage, "step": event.step} if event else {}
+    where = {"seed": event.seed, "stage": event.stage, "step": event.step} if event else {}
     return JobSampleList.from_items(
         [JobSample.model_validate({**row, **where, "index": index}) for index, row in enumerate(rows)], key="index"
     )
@@ -39,10 +45,21 @@ def list_job_sample_steps(
     job: JobDep,
     session: SessionDep,
     stage: OneStage = None,
+    seed: Seed = None,
 ) -> SampleStepList:
     """List the steps that have completions."""
-    steps = samples.sample_steps(session, job.id, stage)
-    return SampleStepList.from_items([SampleStep(stage=name, step=step) for name, step in steps], key="step")
+    steps = samples.sample_steps(session, job.id, stage, _seed(job, seed))
+    return SampleStepList.from_items(
+        [SampleStep(seed=seed, stage=name, step=step) for seed, name, step in steps], key="step"
+    )
+
+
+def _seed(job: Job, seed: int | None) -> OneSeed | None:
+    """The seed to select; None for all. Raises InvalidRequest for one that the job does not have."""
+    if seed is None:
+        return None
+    asked_index(job, seed)
+    return OneSeed(seed, seeds_of(job)[0])
 
 
 def _selection(
@@ -76,13 +93,15 @@ def _selection(
 
 def _with_figure(
     wanted: Annotated[SampleQuery, Depends(_selection)],
+    job: JobDep,
+    seed: Seed = None,
     by: Annotated[
         Figure, Query(description="The figure of `min`, `max`, the histogram and the orders `highest` and `lowest`.")
     ] = "score",
     min_: Annotated[float | None, Query(alias="min", description="Lowest figure.")] = None,
     max_: Annotated[float | None, Query(alias="max", description="Highest figure.")] = None,
 ) -> SampleQuery:
-    return replace(wanted, by=by, low=min_, high=max_)
+    return replace(wanted, by=by, low=min_, high=max_, seed=_seed(job, seed))
 
 
 @router.get("/samples/search", responses=documented(NotSignedIn, NotFound, InvalidRequest))

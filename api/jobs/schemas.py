@@ -7,6 +7,7 @@ from pydantic import ConfigDict, Field, PlainSerializer, WrapValidator
 from api.schema import ListOf, Schema, Timestamp
 from core.jobs.allowed_actions import JobAction
 from core.jobs.progress import Progress
+from core.jobs.seeds import SeedResult
 from core.models.job_logs import LogSource
 from core.models.jobs import JobStatus, Relation
 from core.scheduling.policy import PriorityName
@@ -131,11 +132,11 @@ class JobSummary(Schema):
     error: JobError | None
     """Why the job failed; null in other states."""
     summary: dict[str, float] | None
-    """Main results of a run that succeeded; null otherwise."""
+    """Main results of a run that succeeded; null otherwise. With several seeds, each figure is the mean over the seeds that came to an end, `<figure>_low` and `<figure>_high` are its 95 % interval, and `seeds`, `collapsed_seeds` and `failed_seeds` are counts."""
     latest_metrics: dict[str, float]
-    """The newest value of each metric of the current stage, by name; empty before its first step."""
+    """The newest value of each metric of the current stage, by name; empty before its first step. With several seeds, those of the seed that runs, and in the end the mean over the seeds."""
     reward_sparkline: list[float]
-    """Mean score in the course of PPO, at most 60 numbers; empty without PPO."""
+    """Mean score in the course of PPO, at most 60 numbers; empty without PPO. With several seeds, the mean over them."""
     etag: str
     """Changes with what requests can change. Send it as `If-Match` to keep a request from overwriting another change."""
     actions: list[JobAction]
@@ -149,6 +150,10 @@ class Job(JobSummary):
     """Text for people."""
     spec: StoredSpec
     """The spec with all defaults filled in."""
+    seeds: list[SeedResult]
+    """The seeds of a job with several, in order, each with its own figures; empty for a job with one seed."""
+    seeds_summary: dict[str, float] | None
+    """The figures of `summary` over the seeds that are done so far; null before the first, and for a job with one seed."""
 
 
 class JobList(ListOf[JobSummary]):
@@ -184,6 +189,8 @@ class JobTagList(ListOf[JobTag]):
 class Series(Schema):
     """A metric of a stage: `values` of each step, or `last`, `min`, `max`, `mean` and `n` of each bucket of a long series."""
 
+    seed: int | None
+    """The seed it belongs to; null in a job with one seed."""
     stage: StageName
     """The stage it belongs to."""
     name: str
@@ -210,7 +217,7 @@ class Metrics(Schema):
     object: Literal["metrics"] = "metrics"
     """Always `metrics`."""
     series: list[Series]
-    """By stage in the run's order, then by name."""
+    """By seed, then by stage in the run's order, then by name."""
     last_seq: int
     """Sequence number of the last event in these metrics. A stream with `after` set to it continues without a gap."""
 
@@ -288,6 +295,8 @@ class JobSample(Sample):
 
     object: Literal["job.sample"] = "job.sample"
     """Always `job.sample`."""
+    seed: int | None
+    """The seed of the run; null in a job with one seed."""
     stage: str
     """The stage of the run."""
     step: int
@@ -331,6 +340,8 @@ class SampleSearch(Schema):
 class SampleStep(Schema):
     """A step that has completions."""
 
+    seed: int | None
+    """Its seed; null in a job with one seed."""
     stage: str
     """Its stage."""
     step: int
@@ -370,7 +381,7 @@ class Checkpoint(Schema):
     final: bool
     """Whether it is the result of the stage. A run resumes from the other checkpoints."""
     best: bool
-    """Whether its held-out win rate is the best of the stage so far. The platform keeps it beside the last ones."""
+    """Whether its evaluation on held-out prompts is the best of the stage and seed so far. The platform keeps it beside the last ones."""
     seed: int | None
     """Seed of a job with several seeds; null for the job's own seed."""
     created_at: Timestamp
@@ -381,6 +392,13 @@ class Checkpoint(Schema):
     """Figures of the checkpoint, by name."""
     files: list[CheckpointFile]
     """The files of the folder."""
+    can_branch: bool
+    """Whether a branch can start from it. The best checkpoint may hold a model without the state of its run; a new job can
+    start with it as `model.path`. No branch starts from a damaged checkpoint."""
+    damage: str | None
+    """The first stored file that is not what was saved, and how; null for a good one. A damaged checkpoint is never used."""
+    damaged_at: Timestamp | None
+    """When the damage was found."""
 
 
 class CheckpointList(ListOf[Checkpoint]):

@@ -12,7 +12,9 @@ from api.problems import BadRequest, documented
 from api.validation import StrictRoute
 from core.errors import (
     BlockedByValidation,
+    CheckpointDamaged,
     CrossOrigin,
+    DatasetDamaged,
     IllegalTransition,
     InvalidRequest,
     InvalidSpec,
@@ -36,7 +38,15 @@ from core.jobs.waking import wake_for
 router = APIRouter(prefix="/jobs/{job_id}", tags=["Jobs"], route_class=StrictRoute)
 WRITES = (BadRequest, NotSignedIn, CrossOrigin, NotFound, TooLarge, WrongMediaType, InvalidRequest)
 TRANSITION = (*WRITES, IllegalTransition)
-SUBMISSION = (InvalidSpec, WrongDatasetKind, LimitExceeded, WrongCheckpoint, QuotaExceeded)
+SUBMISSION = (
+    InvalidSpec,
+    WrongDatasetKind,
+    LimitExceeded,
+    WrongCheckpoint,
+    QuotaExceeded,
+    CheckpointDamaged,
+    DatasetDamaged,
+)
 NEW_JOB = (*WRITES, *SUBMISSION, BlockedByValidation)
 
 

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 from api.etags import etag_of
 from api.jobs.schemas import Job, JobSummary
 from core import models
-from core.jobs import listing, sparkline
+from core.jobs import listing, seeds, sparkline
 from core.jobs.allowed_actions import allowed_actions
 from core.jobs.groups import places_of
 from core.jobs.progress import progress
@@ -28,9 +28,21 @@ def job_view(session: Session, row: models.Job) -> Job:
 
 def job_views(session: Session, rows: Sequence[models.Job]) -> list[Job]:
     return [
-        Job.model_validate({**summary.model_dump(), "notes": row.notes, "spec": in_order(row.spec)})
+        Job.model_validate(
+            {
+                **summary.model_dump(),
+                "notes": row.notes,
+                "spec": in_order(row.spec),
+                **_seeds(session, row),
+            }
+        )
         for row, summary in zip(rows, job_summaries(session, rows), strict=True)
     ]
+
+
+def _seeds(session: Session, row: models.Job) -> dict[str, Any]:
+    found, summary = seeds.results(session, row)
+    return {"seeds": found, "seeds_summary": summary}
 
 
 def job_summaries(session: Session, rows: Sequence[models.Job]) -> list[JobSummary]:

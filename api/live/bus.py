@@ -13,7 +13,7 @@ from redis.backoff import NoBackoff
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import RedisError
 
-from core.live import CHANNEL, Notice
+from core.live import ACCESS_CHANNEL, CHANNEL, Notice
 
 _PING_SECONDS = 10.0
 _CONNECT_SECONDS = 2.0
@@ -22,12 +22,22 @@ log = logging.getLogger(__name__)
 
 
 class Subscription:
-    """Calls `receive` with each notice, and connects again after a failure. `active` is False while notices may be lost."""
+    """Calls `receive` with each notice, and connects again after a failure. `active` is False while notices may be lost.
 
-    def __init__(self, redis_url: str, receive: Callable[[Notice], None], on_active: Callable[[], None]) -> None:
+    `on_active` is called with each new subscription, and `on_ended_access` when a credential has ended.
+    """
+
+    def __init__(
+        self,
+        redis_url: str,
+        receive: Callable[[Notice], None],
+        on_active: Callable[[], None],
+        on_ended_access: Callable[[], None],
+    ) -> None:
         self._redis_url = redis_url
         self._receive = receive
         self._on_active = on_active
+        self._on_ended_access = on_ended_access
         self._pause = _FIRST_PAUSE
         self.active = False
 
@@ -47,7 +57,7 @@ class Subscription:
         timeouts: dict[str, Any] = {"socket_connect_timeout": _CONNECT_SECONDS, "socket_timeout": None}
         client = Redis.from_url(self._redis_url, retry=Retry(NoBackoff(), 0), **timeouts)
         async with client, client.pubsub() as pubsub:
-            await pubsub.subscribe(CHANNEL)
+            await pubsub.subscribe(CHANNEL, ACCESS_CHANNEL)
             while True:
                 self._take(await _next_message(pubsub))
 
@@ -55,6 +65,8 @@ class Subscription:
         if message["type"] == "subscribe":
             self.active, self._pause = True, _FIRST_PAUSE
             self._on_active()
+        elif message["type"] == "message" and message["channel"] == ACCESS_CHANNEL.encode():
+            self._on_ended_access()
         elif message["type"] == "message":
             self._receive(orjson.loads(message["data"]))
 

@@ -9,7 +9,7 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import anyio.to_thread
 
@@ -88,9 +88,12 @@ class Hub:
 
     def _start(self) -> None:
         if self._task is None or self._task.done():
-            self._wake = asyncio.Event()
+            self._wake, self._ended_access = asyncio.Event(), asyncio.Event()
             self._catch_ups, self._reader = anyio.CapacityLimiter(_CATCH_UP_THREADS), anyio.CapacityLimiter(1)
-            self._bus = Subscription(self._settings.redis_url, self._receive, self._poll_now)
+            self._access_reader = anyio.CapacityLimiter(1)
+            self._bus = Subscription(
+                self._settings.redis_url, self._receive, self._poll_now, on_ended_access=self._ended_access.set
+            )
             self._task = asyncio.create_task(self._run())
 
     def _watch(self, stream: Stream, job_id: str, seq: int) -> None:
@@ -137,6 +140,7 @@ class Hub:
 
     def _poll_now(self) -> None:
         """Notices may have been lost while there was no subscription."""
+        self._ended_access.set()
         for job_id in self._tails:
             self._note(job_id)
 
@@ -200,12 +204,18 @@ class Hub:
                 stream.tend(now)
 
     async def _check_access(self) -> None:
-        """End the streams of revoked keys and of closed or expired browser sessions: one query for all streams."""
+        """End the streams of revoked keys and of closed or expired browser sessions: one query for all streams.
+
+        It has a thread of its own, so that it does not wait for events to be read.
+        """
         while True:
-            await asyncio.sleep(_ACCESS_SECONDS)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_ACCESS_SECONDS):
+                    await self._ended_access.wait()
+            self._ended_access.clear()
             used = {stream.credential for stream in self._streams}
             try:
-                valid = await anyio.to_thread.run_sync(self._valid, used, limiter=self._reader)
+                valid = await anyio.to_thread.run_sync(self._valid, used, limiter=self._access_reader)
             except DATABASE_AWAY as error:
                 log.warning("could not check the access of event streams: %s", error)
                 continue

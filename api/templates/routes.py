@@ -55,7 +55,7 @@ TemplateDep = Annotated[JobTemplate, Depends(_template)]
     "",
     status_code=201,
     dependencies=IDEMPOTENT,
-    responses=documented(*WRITES, InvalidSpec, NameTaken, QuotaExceeded),
+    responses=documented(*WRITES, InvalidSpec, LimitExceeded, NameTaken, QuotaExceeded),
 )
 def create_template(body: NewTemplate, principal: PrincipalDep, session: SessionDep) -> Template:
     """Store a partial spec under a name. Its fields are checked, but none is required, and no dataset is looked up.
@@ -90,7 +90,8 @@ def get_template(template: TemplateDep, response: Response) -> Template:
 
 
 @router.patch(
-    "/{template_id}", responses=ETAG | documented(*WRITES, NotFound, PreconditionFailed, InvalidSpec, NameTaken)
+    "/{template_id}",
+    responses=ETAG | documented(*WRITES, NotFound, PreconditionFailed, InvalidSpec, LimitExceeded, NameTaken),
 )
 def change_template(
     template: TemplateDep, body: ChangeTemplate, session: SessionDep, condition: IfMatch, response: Response

@@ -253,7 +253,8 @@ def preview_upload(
 ) -> UploadPreview:
     """Preview an upload: its container, the formats that fit, its columns, and its first records with their rows.
 
-    Nothing is stored. With `format`, `kind` or `mapping`, the preview reads the records accordingly.
+    Nothing is stored. With `format`, `kind`, `mapping` or `ignore`, the preview reads the records accordingly. `questions` lists
+    columns that look meaningful and are not used. An import stops with `format_unclear` until they are answered.
     """
     with request_scope(settings) as session:  # no connection is held while the file is read
         upload = store.get(session, principal.owner_id, upload_id)
@@ -269,6 +270,7 @@ def preview_upload(
         kind=body.kind,
         mapping=body.mapping,
         encoding=body.encoding,
+        ignore=body.ignore,
         scratch=scratch,
     )
     return UploadPreview.from_preview(seen)

@@ -2,9 +2,10 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import ConfigDict, Field, StringConstraints
 
-from api.schema import ListOf, Schema, Timestamp
+from api.schema import IgnoredColumns, ListOf, Schema, Timestamp
 from core.access.import_urls import LONGEST_URL
 from core.models.uploads import UploadStatus
+from data.column_meaning import Meaning
 from data.preview import Preview
 from data.schema import DatasetKind
 
@@ -142,6 +143,8 @@ class PreviewRequest(Schema):
     """Columns of the fields, for the format `custom`: `{"fields": {…}, "labels": {…}}`."""
     encoding: str | None = None
     """Encoding of the text, such as `cp1252` or `shift_jis`."""
+    ignore: IgnoredColumns = Field(default_factory=list)
+    """Columns that are not used and not asked about."""
 
 
 class PreviewColumn(Schema):
@@ -205,6 +208,36 @@ class PreviewProblem(Schema):
     """Description of the error."""
 
 
+class PreviewChoice(Schema):
+    """An answer to a question, as options of the import. Options that are null stay as they are."""
+
+    label: str
+    """The answer, for people."""
+    format: str | None
+    """A format's id."""
+    kind: DatasetKind | None
+    """Kind of the rows."""
+    mapping: dict[str, Any] | None
+    """Columns of the fields. A label whose meaning is null is to be chosen, or marks unusable records."""
+    ignore: list[str]
+    """Columns to ignore."""
+
+
+class PreviewQuestion(Schema):
+    """A column that looks meaningful and that no row would use. The file is not imported until the user decides."""
+
+    column: str
+    """Name of the column. Dots separate the names of nested fields."""
+    meaning: Meaning
+    """Its probable content."""
+    detail: str
+    """Description of what would be lost."""
+    values: list[str]
+    """Some of its values, shortened."""
+    choices: list[PreviewChoice]
+    """Possible answers. The last one ignores the column."""
+
+
 class UploadPreview(Schema):
     """Contents of an upload, from its first records, and the rows that they would give."""
 
@@ -219,7 +252,7 @@ class UploadPreview(Schema):
     notes: list[str]
     """Peculiarities of the file."""
     sure: bool
-    """Whether one candidate stands out."""
+    """Whether one candidate stands out, and no question is open."""
     records: int
     """Number of records that were read."""
     columns: list[PreviewColumn]
@@ -228,6 +261,8 @@ class UploadPreview(Schema):
     """Formats that fit, the best first."""
     problems: list[PreviewProblem]
     """The first records that cannot be read."""
+    questions: list[PreviewQuestion]
+    """Columns that no row would use although they look meaningful. They are to be answered with `kind`, `mapping` or `ignore`."""
     suggested: dict[str, Any] | None
     """A mapping made from the columns' names, if no candidate stands out."""
     plan: PreviewPlan | None
@@ -240,4 +275,5 @@ class UploadPreview(Schema):
         """The response for a preview."""
         found = preview.detection
         detected = {name: getattr(found, name) for name in cls.model_fields if hasattr(found, name)}
-        return cls.model_validate({**detected, "plan": preview.plan, "rows": preview.rows})
+        asked = {"questions": preview.questions, "sure": found.sure and not preview.questions}
+        return cls.model_validate({**detected, **asked, "plan": preview.plan, "rows": preview.rows})

@@ -3,7 +3,7 @@
 import base64
 import hashlib
 import secrets
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -50,9 +50,18 @@ def create_key(session: Session, name: str, *, operator: bool = False) -> tuple[
 
 
 def add_key(
-    session: Session, owner_id: str, name: str, *, operator: bool = False, key_id: str | None = None
+    session: Session,
+    owner_id: str,
+    name: str,
+    *,
+    operator: bool = False,
+    key_id: str | None = None,
+    made_by: str | None = None,
 ) -> tuple[ApiKey, str]:
-    """Store a new key of an owner. Returns the key's row, and its text, which is not stored."""
+    """Store a new key of an owner. Returns the key's row, and its text, which is not stored.
+
+    `made_by`: the id of the key whose request creates it.
+    """
     plaintext = PREFIX + base64.b32encode(secrets.token_bytes(20)).decode().lower()
     key = ApiKey(
         id=key_id or new_id("key"),
@@ -61,10 +70,22 @@ def add_key(
         prefix=plaintext[: len(PREFIX) + 4],
         sha256=_sha256(plaintext),
         operator=operator,
+        made_by=made_by,
     )
     session.add(key)
     session.flush()
     return key, plaintext
+
+
+def valid_keys_made_by(session: Session, key_id: str) -> Sequence[ApiKey]:
+    """The valid keys that a key made, and those that these made, in the order of their creation.
+
+    A person who had the key for a moment may have made them. They stay valid when it is revoked.
+    """
+    made = select(ApiKey.id).where(ApiKey.made_by == key_id).cte(recursive=True)
+    made = made.union(select(ApiKey.id).join(made, ApiKey.made_by == made.c.id))
+    query = select(ApiKey).where(ApiKey.id.in_(select(made.c.id)), ApiKey.revoked_at.is_(None))
+    return session.scalars(query.order_by(ApiKey.created_at, ApiKey.id)).all()
 
 
 def revoke_key(session: Session, key_id: str) -> None:

@@ -16,6 +16,7 @@ from core.annotation import results, rounds
 from core.datasets import versions
 from core.errors import CannotContinue, NotFound, RoundOpen
 from core.jobs.actors import PLATFORM, Actor
+from core.jobs.damage import refuse_marked
 from core.jobs.stored_specs import validated
 from core.jobs.submit import submit_job
 from core.models import AnnotationRound, Checkpoint, DatasetVersion, Job
@@ -123,22 +124,26 @@ def basis_of(session: Session, owner_id: str, job_id: str) -> ContinuationBasis:
             param="job",
         ) from error
     saved = session.scalars(select(Checkpoint).filter_by(job_id=job_id).where(Checkpoint.path.is_not(None))).all()
-    policy = _newest_policy(saved)
+    policy = _newest_policy(saved, (job.summary or {}).get("best_seed"))
     if policy is None:
         raise CannotContinue(f"{job_id} has no checkpoint of a policy. Choose a job that has saved one.", param="job")
+    refuse_marked(policy, "job")
     own = [one for one in saved if one.seed == policy.seed and one.final]
     return ContinuationBasis(spec, policy.id, _reward_model(job_id, spec, own), _reference(spec, own))
 
 
-def _newest_policy(saved: Sequence[Checkpoint]) -> Checkpoint | None:
+def _newest_policy(saved: Sequence[Checkpoint], best_seed: float | None) -> Checkpoint | None:
     """The checkpoint of the last stage that trains a policy: the final one, else the best, else the newest.
 
-    With several seeds, one of the first seed.
+    With several seeds, it is one of `best_seed`, or of the first seed while the job has none. The job's own copy of the best
+    seed's policy is left out, because the reward model and the reference are stored with the seed.
     """
     found = [one for one in saved if one.stage in _POLICY_STAGES]
+    found = [one for one in found if one.seed is not None] or found
 
-    def key(one: Checkpoint) -> tuple[int, int, bool, bool, int]:
-        return -_POLICY_STAGES.index(one.stage), -(one.seed or 0), one.final, one.best, one.step
+    def key(one: Checkpoint) -> tuple[bool, int, int, bool, bool, int]:
+        own = one.seed is not None and one.seed == best_seed
+        return own, -_POLICY_STAGES.index(one.stage), -(one.seed or 0), one.final, one.best, one.step
 
     return max(found, key=key, default=None)
 
@@ -150,12 +155,13 @@ def _reward_model(job_id: str, spec: JobSpec, final: Sequence[Checkpoint]) -> st
         detail = f"{job_id} has no reward model to refit on the answers: its rewards are rules. Choose another job."
         raise CannotContinue(detail, param="job")
     if any(model.path is None for model in models):
-        trained = next((one.id for one in final if one.stage == "reward_model"), None)
+        trained = next((one for one in final if one.stage == "reward_model"), None)
         if trained is None:
             raise CannotContinue(
                 f"The reward model of {job_id} is not trained yet. Try again when that stage has ended.", param="job"
             )
-        return trained
+        refuse_marked(trained, "job")
+        return trained.id
     if len(models) > 1:
         raise CannotContinue(
             f"{job_id} names {len(models)} reward models, and only one can be refitted. Choose a job with one.",

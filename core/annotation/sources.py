@@ -10,6 +10,7 @@ from core.access.references import is_checkpoint_id, owned_checkpoint
 from core.annotation.spec import NewRound, RoundFromCheckpoints, RoundFromDataset
 from core.datasets import versions
 from core.errors import InvalidRequest, PlatformError, WrongDatasetKind
+from core.jobs.damage import refuse_damaged, refuse_marked
 from core.models import Checkpoint, DatasetVersion, Job
 from core.settings import Settings
 from data.schema import DatasetKind
@@ -58,7 +59,9 @@ def owned_reward_model(session: Session, owner_id: str, checkpoint_id: str, para
     named = NamedPath(tuple(param.split(".")), "reward_model", checkpoint_id)
     if not is_checkpoint_id(checkpoint_id):
         _refuse(named, "must be the id of a checkpoint, ckpt_…")
-    return owned_checkpoint(session, owner_id, named)
+    checkpoint = owned_checkpoint(session, owner_id, named)
+    refuse_marked(checkpoint, param)
+    return checkpoint
 
 
 def _gold(session: Session, owner_id: str, name: str | None) -> str | None:
@@ -87,6 +90,7 @@ def _policies(
         policy: dict[str, Any] = {"checkpoint": None, "model": None, "job": None, "stage": None, "step": None}
         if is_checkpoint_id(value):
             checkpoint = owned_checkpoint(session, owner_id, named)
+            refuse_damaged(session, settings, {named.param: checkpoint})
             policy |= {"checkpoint": value, "job": checkpoint.job_id}
             policy |= {"stage": checkpoint.stage, "step": checkpoint.step}
             jobs.append(session.get_one(Job, checkpoint.job_id))

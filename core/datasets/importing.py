@@ -1,6 +1,6 @@
 """Imports a file as a version of a dataset: while the request waits, or later in the data worker."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -26,6 +26,10 @@ from data.plan import Plan, make_plan
 
 IMPORT = "import"
 """The kind of the data task that imports later."""
+
+
+_NO_ORIGIN = frozenset({"kind", "named", "lost", "examined"})
+"""Parts of a plan that say nothing about the origin of the rows."""
 
 
 class BadRows(StrEnum):
@@ -70,7 +74,7 @@ class Source:
     def origin(self, plan: Plan) -> dict[str, Any]:
         """The `origin` of a version that is made from the file."""
         known = {"upload": self.upload_id, "url": self.url}
-        read_as = {name: value for name, value in plan.as_json().items() if name != "kind"}
+        read_as = {name: value for name, value in plan.as_json().items() if name not in _NO_ORIGIN}
         named = {name: value for name, value in known.items() if value is not None}
         return {"type": "upload", "filename": self.filename} | named | read_as
 
@@ -83,12 +87,14 @@ class Reading:
     format: str | None = None
     mapping: dict[str, Any] | None = None
     encoding: str | None = None
+    ignore: Sequence[str] = ()
+    """Columns that are not used and not asked about."""
 
     def plan(self, source: Source, limits: Limits, scratch: Path) -> Plan:
         """Raises UnclearFormat, UnusableFile, UnusableMapping and InvalidOption, and InvalidRequest for text that cannot be stored."""
-        check_storable({"mapping": self.mapping})
+        check_storable({"mapping": self.mapping, "ignore": list(self.ignore)})
         detection = detect(source.open_, source.filename, limits, scratch, self.encoding)
-        return make_plan(detection, format=self.format, kind=self.kind, mapping=self.mapping)
+        return make_plan(detection, self.format, self.kind, self.mapping, self.ignore)
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from sqlalchemy.orm import Session
 from core.blobs import BlobStore
 from core.datasets.u64 import Numbers
 from core.db import after_commit, session_scope
-from core.errors import DiskFull
+from core.errors import DiskFull, NotFound
 from core.models import DatasetContent, DatasetVersion
 from data.errors import disk_full_raises
 
@@ -125,15 +125,17 @@ def drafting(scratch: Path) -> Iterator[RowWriter]:
 
 
 def put(session: Session, blobs: BlobStore, draft: RowsDraft) -> DatasetContent:
-    """Store the draft's rows. Returns their content, which may exist already.
+    """Store the draft's rows. Returns their content, which may exist already. Damaged rows are stored anew.
 
     It holds the lock of the hash until the end of the transaction, so call it late. Raises DiskFull.
     """
     lock(session, draft.sha256)
     query = select(DatasetContent).filter_by(sha256=draft.sha256).execution_options(populate_existing=True)
     if (found := session.scalars(query).one_or_none()) is not None:
-        if not blobs.exists(found.blob_key):
+        if found.damage is not None or not _has_size(blobs, found):
             _put(blobs, draft, found.blob_key)
+            found.damage = found.damaged_at = None
+            session.flush()
         return found
     key = rows_key(draft.sha256)
     content = DatasetContent(sha256=draft.sha256, rows=draft.rows, bytes=draft.bytes, blob_key=key)
@@ -141,6 +143,13 @@ def put(session: Session, blobs: BlobStore, draft: RowsDraft) -> DatasetContent:
     session.add(content)
     session.flush()
     return content
+
+
+def _has_size(blobs: BlobStore, content: DatasetContent) -> bool:
+    try:
+        return blobs.stamp(content.blob_key)[0] == content.bytes
+    except NotFound:
+        return False
 
 
 def _put(blobs: BlobStore, draft: RowsDraft, key: str) -> None:

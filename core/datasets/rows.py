@@ -9,6 +9,7 @@ import orjson
 
 from core.blobs import BlobStore
 from core.datasets import u64
+from core.datasets.damage import verify_rows
 from core.datasets.row_store import index_key
 from core.datasets.versions import not_ready_error
 from core.errors import NotFound
@@ -27,9 +28,13 @@ class StoredRow:
 
 
 def read(blobs: BlobStore, content: DatasetContent, numbers: Sequence[int]) -> Iterator[dict[str, Any]]:
-    """The rows with these ascending numbers. The offsets find them; contents without offsets are read from the start."""
+    """The rows with these ascending numbers. The offsets find them; contents without offsets are read from the start.
+
+    Raises DatasetDamaged.
+    """
     if not numbers:
         return
+    verify_rows(blobs, content)
     try:
         index = blobs.open(index_key(content.sha256))
     except NotFound:
@@ -50,8 +55,9 @@ def read_stored(blobs: BlobStore, version: DatasetVersion, numbers: Sequence[int
 
 
 def stream(blobs: BlobStore, version: DatasetVersion, after: int = 0) -> Iterator[StoredRow]:
-    """Every row after number `after`, one at a time."""
+    """Every row after number `after`, one at a time. Raises DatasetDamaged before the first one."""
     content = content_of(version)
+    verify_rows(blobs, content)
     with blobs.open(content.blob_key) as file:
         if after:
             file.seek(_start(blobs, content, file, after + 1))
@@ -107,6 +113,7 @@ def write_index(blobs: BlobStore, content: DatasetContent) -> None:
     """Write the row offsets of a content of an older release. Does nothing if they exist."""
     if blobs.exists(index_key(content.sha256)):
         return
+    verify_rows(blobs, content)
     with blobs.open(content.blob_key) as file, blobs.draft(index_key(content.sha256)) as draft:
         start, starts = 0, []
         for line in file:

@@ -13,6 +13,7 @@ from sqlalchemy import func, select
 from sqlalchemy.dialects.postgresql import distinct_on
 from sqlalchemy.orm import Session
 
+from core.datasets.damage import refuse_marked
 from core.errors import DatasetBlocked, DatasetFailed, DatasetNotReady, InvalidRequest, NotFound
 from core.models import Dataset, DatasetVersion
 from core.models.base import new_id
@@ -85,12 +86,13 @@ def get(session: Session, owner_id: str, reference: str, *, keep: bool = False) 
 def usable(session: Session, owner_id: str, reference: str, *, keep: bool = False) -> DatasetVersion:
     """The newest ready version that the reference names. `keep` and errors as in `get`.
 
-    Raises DatasetNotReady, DatasetBlocked or DatasetFailed if none is ready.
+    Raises DatasetNotReady, DatasetBlocked or DatasetFailed if none is ready, and DatasetDamaged.
     """
     found = _matching_versions(session, owner_id, reference, keep)
     ready = next((version for version in found if version.status == VersionStatus.READY), None)
     if ready is None:
         raise not_ready_error(found[0])
+    refuse_marked(ready)
     return ready
 
 

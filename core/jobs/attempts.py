@@ -133,11 +133,11 @@ def release(session: Session, job_id: str, attempt: int, reason: str) -> JobStat
     return to
 
 
-def pause(session: Session, job_id: str, attempt: int, reason: str, actor: Actor) -> JobStatus:
-    """Pause a saved job on behalf of `actor`. Returns its new status: paused, or cancelled where that was requested."""
+def pause(session: Session, job_id: str, attempt: int, reason: str, actor: Actor | None = None) -> JobStatus:
+    """Pause a job on behalf of `actor`; None: its worker. Returns its new status: paused, or cancelled where requested."""
     job = held(session, job_id, attempt)
     to = JobStatus.CANCELLED if job.status == JobStatus.CANCELLING else JobStatus.PAUSED
-    change_status(session, job, to, reason, actor)
+    change_status(session, job, to, reason, actor or actors.worker(job.worker_id))
     _end_attempt(session, job, Outcome.RELEASED)
     return to
 

@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 
 from core.errors import InvalidRequest, InvalidSpec, NotFound
 from core.jobs.actors import Actor
+from core.jobs.damage import refuse_damaged
 from core.jobs.descriptions import copy_description
 from core.jobs.stored_specs import patched, validated
 from core.jobs.submit import Queueing, pin_checkpoints, submit_job
@@ -62,6 +63,7 @@ def branch_job(
     point = BranchPoint(_stage(checkpoint), checkpoint.step, checkpoint.final)
     _refuse_unusable(old, new, point)
     folders = _folders(session, job, checkpoint, new)
+    refuse_damaged(session, settings, folders)
     made = submit_job(session, job.owner_id, new, settings, actor, Queueing.of(job))
     pin_checkpoints(session, made, folders)
     copy_description(made, job)
@@ -86,9 +88,9 @@ def _start_checkpoint(session: Session, job: Job, start: BranchStart) -> Checkpo
     else:
         query = query.filter_by(stage=start.stage, step=start.step, seed=None)
     found = session.scalars(query.with_for_update(read=True, key_share=True)).all()
-    usable = [one for one in found if one.final or can_resume(one)]
+    usable = [one for one in found if can_branch(one)]
     if usable:
-        return min(usable, key=lambda one: one.final)
+        return min(usable, key=lambda one: (one.damage is not None, one.final))
     param = "step" if start.checkpoint is None else "checkpoint"
     if found:
         raise InvalidRequest(
@@ -102,7 +104,7 @@ def _start_checkpoint(session: Session, job: Job, start: BranchStart) -> Checkpo
 def _listed(session: Session, job: Job) -> str:
     """The places from which a branch can start, each once: a place may have a state, a best one and a result."""
     found = session.scalars(select(Checkpoint).filter_by(job_id=job.id))
-    rows = [one for one in found if one.final or can_resume(one)]
+    rows = [one for one in found if can_branch(one) and one.damage is None]
     rows.sort(key=lambda one: (STAGES.index(_stage(one)), one.step, one.final, one.seed or 0))
     return ", ".join(dict.fromkeys(map(_place, rows))) or "none"
 
@@ -115,6 +117,11 @@ def _place(one: Checkpoint) -> str:
 def can_resume(checkpoint: Checkpoint) -> bool:
     """Whether an intermediate checkpoint holds the state that its run continues from."""
     return any(file["path"].startswith(_STATE) for file in checkpoint.files)
+
+
+def can_branch(checkpoint: Checkpoint) -> bool:
+    """Whether a branch can start from it: a result, or one with the state of its run. A best one may hold a model alone."""
+    return checkpoint.final or can_resume(checkpoint)
 
 
 def _stage(checkpoint: Checkpoint) -> StageName:
@@ -150,7 +157,9 @@ def _folders(session: Session, job: Job, start: Checkpoint, spec: JobSpec) -> di
         if stage not in point.done or stage == "evaluation" or folder in folders:
             continue
         folders[folder] = _result(session, job, stage, start.seed)
-    best = session.scalars(_locked(job, seed=start.seed, stage=start.stage, best=True, final=False)).first()
+    best = session.scalars(
+        _locked(job, seed=start.seed, stage=start.stage, best=True, final=False, damage=None)
+    ).first()
     if start.stage == "ppo" and best is not None and best.step <= start.step and best.path is not None:
         folders[BEST] = best
     return folders

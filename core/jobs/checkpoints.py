@@ -62,26 +62,54 @@ def record_checkpoint(
 def prune_checkpoints(session: Session, job_id: str, attempt: int) -> list[str]:
     """Delete the rows of old intermediate checkpoints. Returns their blob prefixes, to be deleted after the commit.
 
-    Each stage keeps the newest `checkpoints.keep_last`. Checkpoints without a folder are deleted too. Those that an unfinished
+    Each stage keeps the newest `checkpoints.keep_last` good ones. Checkpoints without a folder are deleted too. Those that an unfinished
     job or round needs are kept. Raises LeaseLost.
     """
     job = held(session, job_id, attempt)
     stale = list(session.scalars(select(Checkpoint).filter_by(job_id=job_id, path=None)))
     for found in _intermediate_by_stage(session, job_id).values():
-        stale += found[job.spec["checkpoints"]["keep_last"] :]
+        good = [one for one in found if one.damage is None]
+        kept = good[: job.spec["checkpoints"]["keep_last"]]
+        oldest = min((one.step for one in kept), default=0)
+        # A damaged one counts only until the run has saved good ones after it.
+        stale += [one for one in found if one not in kept and one.step <= oldest]
     free = unused(session, [checkpoint.id for checkpoint in stale])
     session.execute(delete(Checkpoint).where(Checkpoint.id.in_(free)))
     return [checkpoint.blob_prefix for checkpoint in stale if checkpoint.id in free]
 
 
 def checkpoints_to_resume(session: Session, job_id: str) -> list[Checkpoint]:
-    """The checkpoints that a new attempt needs: the final one of a finished stage, the newest and the best of any other."""
-    query = select(Checkpoint).filter_by(job_id=job_id).where(Checkpoint.path.is_not(None))
+    """The checkpoints that a new attempt needs, none of them known to be damaged.
+
+    They are the final one of a finished stage, and the newest and the best of any other.
+    """
+    query = select(Checkpoint).filter_by(job_id=job_id, damage=None).where(Checkpoint.path.is_not(None))
     final = session.scalars(query.filter_by(final=True)).all()
     done = {(checkpoint.seed, checkpoint.stage) for checkpoint in final}
-    newest = [found[0] for found in _intermediate_by_stage(session, job_id).values()]
+    good = [[one for one in found if one.damage is None] for found in _intermediate_by_stage(session, job_id).values()]
+    newest = [found[0] for found in good if found]
     best = session.scalars(query.filter_by(best=True, final=False)).all()
     return [*final, *(found for found in (*newest, *best) if (found.seed, found.stage) not in done)]
+
+
+def stages_without_good_checkpoint(session: Session, job_id: str) -> list[list[Checkpoint]]:
+    """The damaged checkpoints of each stage and seed that has no good one, neither a result nor one to resume from."""
+    query = select(Checkpoint).filter_by(job_id=job_id).where(Checkpoint.path.is_not(None))
+    stages: dict[tuple[int | None, str], list[Checkpoint]] = {}
+    for one in session.scalars(query.order_by(Checkpoint.step.desc())):
+        if one.final or not one.best:
+            stages.setdefault((one.seed, one.stage), []).append(one)
+    return [found for found in stages.values() if all(one.damage is not None for one in found)]
+
+
+def release_lost_stages(session: Session, job_id: str) -> list[str]:
+    """Let the stages without a good checkpoint begin anew. Returns their names."""
+    lost = stages_without_good_checkpoint(session, job_id)
+    for found in lost:
+        for one in found:
+            one.path = None
+    session.flush()
+    return list(dict.fromkeys(found[0].stage for found in lost))
 
 
 def _intermediate_by_stage(session: Session, job_id: str) -> dict[tuple[int | None, str], list[Checkpoint]]:

@@ -14,6 +14,7 @@ from core.jobs import actors
 from core.jobs.attempts import held
 from core.jobs.metric_log import store_metrics
 from core.jobs.progress import apply_event
+from core.jobs.seeds import apply_to_seed, started_seeds
 from core.jobs.state import change_status
 from core.live import announce
 from core.models import Job, JobAttempt, JobEvent
@@ -22,14 +23,19 @@ from data.parse import storable
 from trainer.events import Event, Metrics, RunStarted
 
 _INSERT = text("""
-INSERT INTO job_events (job_id, seq, attempt, type, created_at, stage, step, data)
-SELECT :job_id, :last_seq + number, :attempt, type, created_at, stage, step, stored::jsonb
+INSERT INTO job_events (job_id, seq, attempt, type, created_at, seed, stage, step, data)
+SELECT :job_id, :last_seq + number, :attempt, type, created_at, seed, stage, step, stored::jsonb
 FROM ROWS FROM (
-    unnest(CAST(:types AS text[]), CAST(:times AS timestamptz[]), CAST(:stages AS text[]), CAST(:steps AS bigint[])),
+    unnest(CAST(:types AS text[]), CAST(:times AS timestamptz[]), CAST(:seeds AS bigint[]), CAST(:stages AS text[]),
+           CAST(:steps AS bigint[])),
     json_array_elements(CAST(:data AS json))
-) WITH ORDINALITY AS row (type, created_at, stage, step, stored, number)
+) WITH ORDINALITY AS row (type, created_at, seed, stage, step, stored, number)
 """)
 """All events of a batch in one statement. The data is one JSON text: quoting it as an array takes longer than all the rest."""
+
+
+SEED_IN_DATA = ("checkpoint_saved", "checkpoint_damaged", "seed_finished")
+"""Types of events whose data also has the seed, where clients of older versions read it."""
 
 
 def append_events(
@@ -41,7 +47,7 @@ def append_events(
     a commit succeeded.
 
     The job's row is locked until the commit. So the events of a job become visible in the order of their numbers, and a
-    cursor never skips an event that is not committed yet. Raises LeaseLost.
+    cursor never skips an event that is not committed yet. Raises LeaseLost, and ValueError for a seed that the job does not have.
     """
     job = held(session, job_id, attempt)
     if job.status == JobStatus.STARTING and any(isinstance(event, RunStarted) for event in events):
@@ -49,9 +55,11 @@ def append_events(
     if events:
         events = [_storable(event) for event in events]
         _insert_events(session, job, events)
-        store_metrics(session, job, [event for event in events if isinstance(event, Metrics)])
+        seeds = started_seeds(session, job, events)
+        store_metrics(session, job, [event for event in events if isinstance(event, Metrics)], seeds)
         for event in events:
             apply_event(job, event)
+            apply_to_seed(session, job, event, seeds)
         job.last_seq += len(events)
         session.flush()
     if log_offset is not None:
@@ -85,10 +93,17 @@ def _insert_events(session: Session, job: Job, events: Sequence[Event]) -> None:
 
 
 def _row(event: Event) -> dict[str, Any]:
-    data = event.model_dump(mode="json", exclude={"type", "at"})
+    exclude = {"type", "at"} if event.type in SEED_IN_DATA else {"type", "at", "seed"}
+    data = event.model_dump(mode="json", exclude=exclude)
     if not isinstance(event, Metrics):
         data = storable(data)
-    key = {"types": event.type, "times": _when(event), "stages": data.get("stage"), "steps": data.get("step")}
+    key = {
+        "types": event.type,
+        "times": _when(event),
+        "seeds": event.seed,
+        "stages": data.get("stage"),
+        "steps": data.get("step"),
+    }
     return key | {"data": data}
 
 
@@ -103,9 +118,16 @@ def _when(event: Event) -> datetime:
     return datetime.fromtimestamp(event.at, UTC)
 
 
-def events_after(session: Session, job_id: str, seq: int, limit: int, types: Sequence[str] = ()) -> Sequence[JobEvent]:
-    """At most `limit` events of the job after number `seq`, in order. `types`: only events of these types."""
+def events_after(
+    session: Session, job_id: str, seq: int, limit: int, types: Sequence[str] = (), seed: int | None = None
+) -> Sequence[JobEvent]:
+    """At most `limit` events of the job after number `seq`, in order. `types`: only events of these types.
+
+    `seed`: only events of this seed, in a job with several seeds.
+    """
     query = select(JobEvent).where(JobEvent.job_id == job_id, JobEvent.seq > seq).order_by(JobEvent.seq).limit(limit)
+    if seed is not None:
+        query = query.where(JobEvent.seed == seed)
     if not types:
         return session.scalars(query).all()
     # The first events of each type are read by its index. A condition on the types would read all events before a rare one.

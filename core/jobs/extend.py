@@ -40,10 +40,16 @@ def extend_job(session: Session, job: Job, steps: int, settings: Settings, actor
 
 
 def _newest_state(session: Session, job: Job) -> Checkpoint:
-    query = select(Checkpoint).filter_by(job_id=job.id, stage="ppo", final=False).order_by(Checkpoint.step.desc())
+    query = (
+        select(Checkpoint)
+        .filter_by(job_id=job.id, stage="ppo", final=False, damage=None)
+        .order_by(Checkpoint.step.desc())
+    )
     found = next((one for one in session.scalars(query) if can_resume(one)), None)
     if found is None:
-        raise NotFound(f"{job.id} has no stored state of its PPO stage. Start a job with its result as `model.path`.")
+        raise NotFound(
+            f"{job.id} has no good stored state of its PPO stage. Start a job with its result as `model.path`."
+        )
     return found
 
 

@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 from core.errors import IllegalTransition, NotFound
 from core.jobs import sparkline
 from core.jobs.actors import PLATFORM, Actor
+from core.jobs.seeds import seeds_of
 from core.jobs.state import Request, change_status, request
 from core.models import Job, JobGroup, JobGroupMember
 from core.models.base import new_id
@@ -129,6 +130,14 @@ def objective(job: Job, metric: str) -> float | None:
             return float(figures[metric])
     scores = sparkline.means(job.reward_line) if metric == SCORE else []
     return scores[-1] if scores else None
+
+
+def interval(job: Job, metric: str) -> tuple[float, float] | None:
+    """The 95 % interval of the objective over the seeds of a job with several, once it has finished."""
+    summary = job.summary or {}
+    if len(seeds_of(job)) == 1 or metric not in summary or f"{metric}_low" not in summary:
+        return None
+    return float(summary[f"{metric}_low"]), float(summary[f"{metric}_high"])
 
 
 def open_jobs(session: Session, group_id: str) -> Sequence[str]:

@@ -3,12 +3,18 @@
 They belong to the platform. `python -m trainer check` and `python -m trainer run` do not apply them.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
+
+from pydantic import ValidationError
 
 from core.errors import LimitExceeded
 from core.settings import Settings
-from trainer.spec import JobSpec
+from trainer.spec import DATASETS, JobSpec
+from trainer.spec.model_size import key_of
+
+_SOME_DATA = {"preferences": "ds_any"}
 
 
 @dataclass(frozen=True)
@@ -22,6 +28,14 @@ class SpecLimit:
     figure: Callable[[JobSpec], int]
     setting: str
     """Name of the attribute of Settings."""
+    size: str | None = None
+    """The figure of a new model's configuration that decides, such as `layers`; its key may have another name."""
+
+    def field_of(self, spec: JobSpec) -> str:
+        """Path of the deciding field in this spec."""
+        if self.size is None or spec.model.config is None:
+            return self.field
+        return f"{self.field}.{key_of(spec.model.config, self.size)}"
 
     @property
     def variable(self) -> str:
@@ -41,7 +55,23 @@ def _evaluated(spec: JobSpec) -> int:
     return spec.data.max_prompt_tokens + (spec.evaluation.max_new_tokens or spec.ppo.max_new_tokens)
 
 
+def _size(figure: str) -> Callable[[JobSpec], int]:
+    """A figure of a new model; 0 for a pretrained one."""
+    return lambda spec: getattr(spec.model.size, figure, 0)
+
+
 LIMITS = (
+    SpecLimit("model.config", "parameters", _size("parameters"), "max_model_parameters"),
+    SpecLimit("model.config", "layers", _size("layers"), "max_model_layers", "layers"),
+    SpecLimit("model.config", "hidden numbers", _size("hidden"), "max_model_width", "hidden"),
+    SpecLimit("model.config", "numbers in all heads", _size("attention"), "max_model_width", "heads"),
+    SpecLimit("model.config", "feed-forward numbers", _size("feed"), "max_model_width", "feed"),
+    SpecLimit("model.config", "heads", _size("heads"), "max_model_heads", "heads"),
+    SpecLimit("model.config", "experts", _size("experts"), "max_model_experts", "experts"),
+    SpecLimit("model.config", "positions", _size("positions"), "max_model_positions", "positions"),
+    SpecLimit(
+        "model.lora.rank", "ranks", lambda spec: spec.model.lora.rank if spec.model.lora else 0, "max_model_width"
+    ),
     SpecLimit("ppo.steps", "steps", lambda spec: spec.ppo.steps, "max_steps"),
     SpecLimit("sft.epochs", "epochs", lambda spec: spec.sft.epochs, "max_epochs"),
     SpecLimit("reward_model.epochs", "epochs", lambda spec: spec.reward_model.epochs, "max_epochs"),
@@ -124,7 +154,7 @@ def check_limits(spec: JobSpec, settings: Settings) -> None:
         return
     errors = [
         {
-            "pointer": f"#/{limit.field.replace('.', '/')}",
+            "pointer": f"#/{limit.field_of(spec).replace('.', '/')}",
             "detail": f"{figure} {limit.what}; this platform allows {allowed} ({limit.variable})",
             "value": figure,
             "limit": allowed,
@@ -135,6 +165,17 @@ def check_limits(spec: JobSpec, settings: Settings) -> None:
     more = f" ({len(errors) - 1} more)" if len(errors) > 1 else ""
     raise LimitExceeded(
         f"{errors[0]['pointer']}: {errors[0]['detail']}{more}. The operator of the platform can change the setting.",
-        param=exceeded[0][0].field,
+        param=exceeded[0][0].field_of(spec),
         errors=errors,
     )
+
+
+def check_partial_limits(raw: Mapping[str, Any], settings: Settings) -> None:
+    """Raise LimitExceeded as `check_limits`, for a part of a spec. The job of a part that needs further fields is checked later."""
+    data = raw.get("data") or {}
+    whole = {"model": "some/model", **raw, "data": data if any(map(data.get, DATASETS)) else {**data, **_SOME_DATA}}
+    try:
+        spec = JobSpec.model_validate(whole)
+    except ValidationError:
+        return
+    check_limits(spec, settings)

@@ -21,7 +21,9 @@ SMOOTHING = 0.2
 
 
 def apply_event(job: Job, event: Event) -> None:
-    """Update the progress columns of the job's row."""
+    """Update the progress columns of the job's row: with several seeds, those of the seed that runs."""
+    if event.seed is not None and event.seed != job.seed:
+        _begin_seed(job, event.seed)
     match event:
         case RunStarted():
             job.plan = [stage.model_dump() for stage in event.stages]
@@ -32,10 +34,16 @@ def apply_event(job: Job, event: Event) -> None:
             _count_step(job, event)
         case StageFinished() if event.stage == job.stage:
             job.step = job.total_steps
-        case SeedFinished():
-            job.seeds_done = max(job.seeds_done, event.number)
-    if job.stage is not None:
-        job.fraction = _fraction(job, job.stage)
+    if job.stage is not None and not isinstance(event, SeedFinished):  # core/jobs/seeds.py counts the finished seeds
+        job.fraction = _fraction(job, job.stage) if event.seed == job.seed else job.fraction
+
+
+def _begin_seed(job: Job, seed: int) -> None:
+    """Another seed runs. It starts with the first stage, or resumes: its `stage_started` then names the stage and step."""
+    job.seed = seed
+    if job.plan:
+        job.stage, job.step, job.total_steps = job.plan[0]["stage"], 0, job.plan[0]["total_steps"]
+    job.step_at, job.step_seconds, job.latest_metrics = None, None, {}
 
 
 def _count_step(job: Job, event: Metrics) -> None:
@@ -67,9 +75,13 @@ class Progress(Described):
     eta_seconds: float | None
     """Seconds until the end of the current stage; null while unknown."""
     seeds_done: int
-    """Finished seeds of a job with several seeds. Stage and step are those of the first seed."""
+    """Finished seeds of a job with several seeds."""
     seed_count: int
     """Number of seeds of the job."""
+    seed: int | None
+    """The seed that runs or ran last, to which stage and step belong; null in a job with one seed."""
+    seeds_eta_seconds: float | None
+    """Seconds until the last seed ends, by the mean duration of the finished ones; null before the first, and with one seed."""
 
 
 def progress(job: Job) -> Progress | None:
@@ -88,6 +100,8 @@ def progress(job: Job) -> Progress | None:
         eta_seconds=_eta(job, total - step),
         seeds_done=job.seeds_done,
         seed_count=_seed_count(job),
+        seed=job.seed,
+        seeds_eta_seconds=_seeds_eta(job),
     )
 
 
@@ -100,21 +114,26 @@ def _seed_count(job: Job) -> int:
 
 
 def _fraction(job: Job, stage: str) -> float:
-    """The finished fraction of all seeds, from 0 to 1. While the first seed runs, its own progress counts."""
-    if job.seeds_done:
-        return job.seeds_done / _seed_count(job)
+    """The finished fraction of all seeds, from 0 to 1: the finished ones, and the progress of the one that runs."""
     stages = _stages(job, stage)
     index = stages.index(stage) if stage in stages else 0
     weights: list[float] = [WEIGHTS.get(planned, 1.0) for planned in stages]  # type: ignore[call-overload]
     within = min((job.step or 0) / job.total_steps, 1.0) if job.total_steps else 0.0
-    return (sum(weights[:index]) + weights[index] * within) / sum(weights) / _seed_count(job)
+    own = (sum(weights[:index]) + weights[index] * within) / sum(weights)
+    return min((job.seeds_done + own) / _seed_count(job), 1.0)
 
 
 def _eta(job: Job, steps_left: int) -> float | None:
-    if job.status != "running" or job.seeds_done or job.step_seconds is None or job.step_at is None:
+    if job.status != "running" or job.step_seconds is None or job.step_at is None:
         return None
     since = (datetime.now(UTC) - job.step_at).total_seconds()
     return max(steps_left * job.step_seconds - max(since, 0.0), 0.0)
+
+
+def _seeds_eta(job: Job) -> float | None:
+    if job.status != "running" or job.seed_seconds is None or job.fraction is None:
+        return None
+    return job.seed_seconds * _seed_count(job) * (1 - job.fraction)
 
 
 def _when(event: Event) -> datetime:

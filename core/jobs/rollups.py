@@ -30,8 +30,8 @@ def complete_until(level: int, newest_step: int) -> int:
 # A mean is the sum of weighted parts: a plain sum of large values would overflow. PostgreSQL raises an error when a product
 # becomes 0, so values near 0 count as 0. `:share` is the largest number of points of a bucket.
 _ROLL_UP = f"""
-INSERT INTO job_metric_chunks (job_id, stage, level, chunk, name, steps, last, min, max, mean, n)
-SELECT :job_id, :stage, :level, bucket >> {CHUNK_BITS}, name,
+INSERT INTO job_metric_chunks (job_id, seed_index, stage, level, chunk, name, steps, last, min, max, mean, n)
+SELECT :job_id, :seed, :stage, :level, bucket >> {CHUNK_BITS}, name,
        array_agg(step ORDER BY bucket), array_agg(last ORDER BY bucket), array_agg(min ORDER BY bucket),
        array_agg(max ORDER BY bucket), array_agg(mean ORDER BY bucket), array_agg(n ORDER BY bucket)
 FROM (
@@ -50,7 +50,7 @@ _FROM_ROWS = text(
         SELECT name, step, value AS last, value AS min, value AS max, value AS mean, 1::float8 AS n
         FROM (SELECT one.key AS name, step, one.value::float8 AS value
               FROM job_metrics m CROSS JOIN LATERAL jsonb_each(m.values) AS one
-              WHERE job_id = :job_id AND stage = :stage AND step >= :first AND step < :end) AS stored"""
+              WHERE job_id = :job_id AND seed_index = :seed AND stage = :stage AND step >= :first AND step < :end) AS stored"""
     )
 )
 _FROM_FINER = text(
@@ -59,18 +59,18 @@ _FROM_FINER = text(
         SELECT name, bucket.step, bucket.last, bucket.min, bucket.max, bucket.mean, bucket.n::float8 AS n
         FROM job_metric_chunks CROSS JOIN LATERAL unnest(steps, last, min, max, mean, n)
              AS bucket (step, last, min, max, mean, n)
-        WHERE job_id = :job_id AND stage = :stage AND level = :level - 1
+        WHERE job_id = :job_id AND seed_index = :seed AND stage = :stage AND level = :level - 1
           AND chunk >= :first >> :finer_bits AND chunk < :end >> :finer_bits"""
     )
 )
 _DROP = text(f"""
 DELETE FROM job_metric_chunks
-WHERE job_id = :job_id AND stage = :stage AND chunk >= :step >> ({CHUNK_BITS} + {FACTOR_BITS} * level)
+WHERE job_id = :job_id AND seed_index = :seed AND stage = :stage AND chunk >= :step >> ({CHUNK_BITS} + {FACTOR_BITS} * level)
 """)
 
 
-def roll_up(session: Session, job_id: str, stage: str, start: int, newest_step: int) -> None:
-    """Write the chunks that end after step `start` and at or before `newest_step`.
+def roll_up(session: Session, job_id: str, stage: str, start: int, newest_step: int, seed_index: int = 0) -> None:
+    """Write the chunks of one seed that end after step `start` and at or before `newest_step`.
 
     The chunks that end at or before `start` must exist, and no others. The cost for each step is constant on average, since
     a level has a quarter of the buckets of the level below.
@@ -78,7 +78,7 @@ def roll_up(session: Session, job_id: str, stage: str, start: int, newest_step: 
     level = 1
     while (end := complete_until(level, newest_step)) > (first := complete_until(level, start)):
         bits = {"bucket_bits": bucket_bits(level), "share": float(1 << bucket_bits(level))}
-        span = {"job_id": job_id, "stage": stage, "level": level, "first": first, "end": end}
+        span = {"job_id": job_id, "seed": seed_index, "stage": stage, "level": level, "first": first, "end": end}
         if level == 1:
             session.execute(_FROM_ROWS, span | bits)
         else:
@@ -86,6 +86,6 @@ def roll_up(session: Session, job_id: str, stage: str, start: int, newest_step: 
         level += 1
 
 
-def drop_from(session: Session, job_id: str, stage: str, step: int) -> None:
-    """Delete the chunks that contain the step or later ones."""
-    session.execute(_DROP, {"job_id": job_id, "stage": stage, "step": step})
+def drop_from(session: Session, job_id: str, stage: str, step: int, seed_index: int = 0) -> None:
+    """Delete the chunks of one seed that contain the step or later ones."""
+    session.execute(_DROP, {"job_id": job_id, "seed": seed_index, "stage": stage, "step": step})

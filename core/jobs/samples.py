@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from sqlalchemy import select, text
+from sqlalchemy import ColumnElement, func, select, text
 from sqlalchemy.orm import Session
 
 from core.models import JobEvent
@@ -15,26 +15,43 @@ BINS = 20
 """Bins of a histogram."""
 
 
-def samples_at(session: Session, job_id: str, stage: str | None, step: int | None) -> JobEvent | None:
+@dataclass(frozen=True)
+class OneSeed:
+    """A seed of a job with several. Events that an older version stored without a seed are those of the first."""
+
+    seed: int
+    first: int
+
+
+def samples_at(
+    session: Session, job_id: str, stage: str | None, step: int | None, seed: OneSeed | None = None
+) -> JobEvent | None:
     """The event with the completions of a step; `step` None: of the newest step. After a resume, the later event counts.
 
-    None if there is no such event.
+    None if there is no such event. With `seed`, only events of this seed.
     """
-    query = select(JobEvent).where(JobEvent.job_id == job_id, JobEvent.type == "samples")
-    if stage is not None:
-        query = query.where(JobEvent.stage == stage)
+    query = select(JobEvent).where(*_of_samples(job_id, stage, seed))
     if step is not None:
         query = query.where(JobEvent.step == step)
     return session.scalars(query.order_by(JobEvent.seq.desc()).limit(1)).first()
 
 
-def sample_steps(session: Session, job_id: str, stage: str | None) -> list[tuple[str, int]]:
-    """Every (stage, step) with completions, in the order of their first events."""
-    query = select(JobEvent.stage, JobEvent.step).where(JobEvent.job_id == job_id, JobEvent.type == "samples")
-    if stage is not None:
-        query = query.where(JobEvent.stage == stage)
+def sample_steps(
+    session: Session, job_id: str, stage: str | None, seed: OneSeed | None = None
+) -> list[tuple[int | None, str, int]]:
+    """Every (seed, stage, step) with completions, in the order of their first events. The seed is None with one seed."""
+    query = select(JobEvent.seed, JobEvent.stage, JobEvent.step).where(*_of_samples(job_id, stage, seed))
     rows = session.execute(query.order_by(JobEvent.seq))
-    return list(dict.fromkeys((str(row.stage), int(row.step or 0)) for row in rows))
+    return list(dict.fromkeys((row.seed, str(row.stage), int(row.step or 0)) for row in rows))
+
+
+def _of_samples(job_id: str, stage: str | None, seed: OneSeed | None) -> list[ColumnElement[bool]]:
+    found = [JobEvent.job_id == job_id, JobEvent.type == "samples"]
+    if stage is not None:
+        found.append(JobEvent.stage == stage)
+    if seed is not None:
+        found.append(func.coalesce(JobEvent.seed, seed.first) == seed.seed)
+    return found
 
 
 @dataclass(frozen=True)
@@ -57,6 +74,7 @@ class SampleQuery:
     order: Order = "newest"
     skip: int = 0
     limit: int = 50
+    seed: OneSeed | None = None
 
 
 @dataclass(frozen=True)
@@ -64,7 +82,7 @@ class Found:
     """One page of a search."""
 
     rows: Sequence[dict[str, Any]]
-    """Completions with their `stage`, `step` and `index`, without their token tables."""
+    """Completions with their `seed`, `stage`, `step` and `index`, without their token tables."""
     total: int
     """Number of completions on all pages."""
     low: float | None
@@ -82,12 +100,13 @@ _ORDERS: dict[Order, str] = {
 }
 _FIND = """
 WITH latest AS (  -- a step that ran again after a resume counts once
-    SELECT DISTINCT ON (stage, step) stage, step, seq, data FROM job_events
+    SELECT DISTINCT ON (seed, stage, step) stage, step, seq, data FROM job_events
     WHERE job_id = :job_id AND type = 'samples'
+      AND (CAST(:seed AS bigint) IS NULL OR coalesce(seed, CAST(:first AS bigint)) = :seed)
       AND (CAST(:stage AS text) IS NULL OR stage = :stage)
       AND (CAST(:from_step AS bigint) IS NULL OR step >= :from_step)
       AND (CAST(:to_step AS bigint) IS NULL OR step <= :to_step)
-    ORDER BY stage, step, seq DESC
+    ORDER BY seed, stage, step, seq DESC
 ), found AS MATERIALIZED (
     SELECT seq AS place, step, number - 1 AS index, {by} AS value
     FROM latest, ROWS FROM (jsonb_to_recordset(data -> 'rows') AS ({typed})) WITH ORDINALITY AS one ({columns}, number)
@@ -119,7 +138,7 @@ _CONDITIONS: dict[str, tuple[tuple[str, ...], str]] = {
 """For each selection, the fields of a completion that it reads, and its SQL. Each field that is read costs time."""
 _TYPES = {"prompt": "text", "response": "text", "finished": "bool", "held_out": "bool"}
 _ROWS = text("""
-SELECT stage, step, (data -> 'rows' -> CAST(wanted.index AS int)) - 'token_table' AS row
+SELECT seed, stage, step, (data -> 'rows' -> CAST(wanted.index AS int)) - 'token_table' AS row
 FROM unnest(CAST(:places AS bigint[]), CAST(:indices AS bigint[])) WITH ORDINALITY AS wanted (seq, index, number)
 JOIN job_events ON job_id = :job_id AND job_events.seq = wanted.seq
 ORDER BY number
@@ -128,10 +147,11 @@ ORDER BY number
 
 def search(session: Session, job_id: str, query: SampleQuery) -> Found:
     """Return one page of the completions that the query selects, in its order, and the histogram of their figure."""
-    values = {name: value for name, value in vars(query).items() if name not in ("prompt_of", "order")}
+    values = {name: value for name, value in vars(query).items() if name not in ("prompt_of", "order", "seed")}
+    values |= {"seed": query.seed and query.seed.seed, "first": query.seed and query.seed.first}
     prompt = None
     if query.prompt_of is not None:
-        prompt = _prompt_at(session, job_id, *query.prompt_of)
+        prompt = _prompt_at(session, job_id, *query.prompt_of, query.seed)
         if prompt is None:
             return Found([], 0, None, None, [])
     values |= {"job_id": job_id, "prompt": prompt, "bins": BINS}
@@ -139,7 +159,7 @@ def search(session: Session, job_id: str, query: SampleQuery) -> Found:
     page = found.page or []
     keys = {"job_id": job_id, "places": [place for place, _ in page], "indices": [index for _, index in page]}
     rows = [
-        row.row | {"stage": row.stage, "step": row.step, "index": index}
+        row.row | {"seed": row.seed, "stage": row.stage, "step": row.step, "index": index}
         for row, (_, index) in zip(session.execute(_ROWS, keys), page, strict=True)
     ]
     counts = [(found.bins or {}).get(str(number), 0) for number in range(BINS)] if found.bins else []
@@ -159,7 +179,7 @@ def _statement(query: SampleQuery, values: Mapping[str, Any]) -> str:
     )
 
 
-def _prompt_at(session: Session, job_id: str, stage: str, step: int, index: int) -> str | None:
-    event = samples_at(session, job_id, stage, step)
+def _prompt_at(session: Session, job_id: str, stage: str, step: int, index: int, seed: OneSeed | None) -> str | None:
+    event = samples_at(session, job_id, stage, step, seed)
     rows = event.data["rows"] if event else []
     return rows[index]["prompt"] if index < len(rows) else None

@@ -1,6 +1,8 @@
 """The reward in the course of PPO as at most 60 means, kept in a column of the job's row as points arrive."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Any
 
 STAGE, NAME, POINTS = "ppo", "objective/scores", 60
@@ -37,6 +39,20 @@ class Sparkline:
             last[1:] = [last[1] * (last[2] / count) + value * (n / count), count]
         else:
             self.buckets.append([bucket, value, n])
+
+
+def mean_of(columns: Sequence[dict[str, Any] | None]) -> dict[str, Any] | None:
+    """The mean of several lines, as a column: each bucket is that of the lines which have it. Null without any line."""
+    lines = [Sparkline.stored(column) for column in columns if column]
+    bits = max((line.bits for line in lines), default=0)
+    found: dict[int, list[float]] = {}
+    for line in lines:
+        wide = Sparkline(bits, [])
+        for bucket, mean, count in line.buckets:
+            wide._add(int(bucket) >> (bits - line.bits), mean, int(count))
+        for bucket, mean, _ in wide.buckets:
+            found.setdefault(int(bucket), []).append(mean)
+    return Sparkline(bits, [[bucket, fmean(found[bucket]), len(found[bucket])] for bucket in sorted(found)]).as_column()
 
 
 def means(column: dict[str, Any] | None) -> list[float]:

@@ -14,6 +14,7 @@ from core.datasets.versions import pin
 from core.db import check_storable
 from core.errors import Conflict, InvalidRequest, InvalidSpec, NotFound, WrongDatasetKind
 from core.jobs.actors import PLATFORM, Actor
+from core.jobs.damage import refuse_damaged
 from core.jobs.events import append_event
 from core.jobs.limits import check_limits
 from core.jobs.state import write_first_status
@@ -104,6 +105,7 @@ def needed_inputs(session: Session, owner_id: str, spec: JobSpec, settings: Sett
     Raises NotFound, InvalidSpec, WrongCheckpoint, WrongDatasetKind and the errors of a version that is not ready.
     """
     checkpoints = check_references(session, owner_id, spec, settings.path_rules, settings.reward_urls)
+    refuse_damaged(session, settings, checkpoints)
     return JobInputs(_versions(session, owner_id, spec), checkpoints)
 
 

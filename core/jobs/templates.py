@@ -9,11 +9,12 @@ from sqlalchemy.orm import Session
 from core.errors import InvalidRequest, NameTaken, NotFound, QuotaExceeded
 from core.jobs.actors import Actor
 from core.jobs.events import append_event
+from core.jobs.limits import check_partial_limits
 from core.jobs.stored_specs import check_partial, merge_patch, patched
 from core.jobs.submit import USUAL, Queueing, submit_job
 from core.models import Job, JobTemplate
 from core.models.base import new_id
-from core.settings import Settings
+from core.settings import Settings, get_settings
 from trainer.events import Message
 
 MOST_TEMPLATES = 1000
@@ -23,7 +24,7 @@ MOST_TEMPLATES = 1000
 def create_template(
     session: Session, owner_id: str, name: str, description: str, spec: Mapping[str, Any]
 ) -> JobTemplate:
-    """Store a template. Raises InvalidSpec, NameTaken and QuotaExceeded."""
+    """Store a template. Raises InvalidSpec, LimitExceeded, NameTaken and QuotaExceeded."""
     _lock(session, owner_id)
     count = session.scalars(select(func.count()).select_from(JobTemplate).filter_by(owner_id=owner_id)).one()
     if count >= MOST_TEMPLATES:
@@ -50,7 +51,7 @@ def template_of(session: Session, owner_id: str, template_id: str) -> JobTemplat
 
 
 def change_template(session: Session, template: JobTemplate, patch: Mapping[str, Any]) -> None:
-    """Apply a merge patch (RFC 7396) to `name`, `description` and `spec`. Raises InvalidSpec and NameTaken.
+    """Apply a merge patch (RFC 7396) to `name`, `description` and `spec`. Raises InvalidSpec, LimitExceeded and NameTaken.
 
     Null empties the description or the spec. A name cannot be empty: raises InvalidRequest.
     """
@@ -96,6 +97,7 @@ def _checked_spec(spec: Mapping[str, Any]) -> dict[str, Any]:
     model = spec.get("model")
     whole = {**spec, "model": {"path": model}} if isinstance(model, str) else dict(spec)
     check_partial(whole)
+    check_partial_limits(whole, get_settings())
     return whole
 
 

@@ -16,6 +16,7 @@ from core.models.jobs import (
     JobEvent,
     JobMetricChunk,
     JobMetrics,
+    JobSeed,
     queue_lines,
 )
 from core.models.tasks import DataTask
@@ -50,6 +51,7 @@ __all__ = [
     "JobLogChunk",
     "JobMetricChunk",
     "JobMetrics",
+    "JobSeed",
     "JobTelemetry",
     "JobTemplate",
     "Owner",

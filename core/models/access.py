@@ -54,6 +54,8 @@ class ApiKey(Base):
     revoked_at: Mapped[datetime | None]
     operator: Mapped[bool] = mapped_column(default=False, server_default=text("false"))
     """Whether it may change workers."""
+    made_by: Mapped[str | None] = mapped_column(ForeignKey("api_keys.id"), index=True)
+    """The key whose request created it; null for a key of the command line, or from before this was recorded."""
 
 
 class SignInCode(Base):

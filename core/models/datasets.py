@@ -49,7 +49,10 @@ class DatasetContent(Base):
     """
 
     __tablename__ = "dataset_contents"
-    __table_args__ = (CheckConstraint("rows > 0", name="rows"),)
+    __table_args__ = (
+        CheckConstraint("rows > 0", name="rows"),
+        CheckConstraint("(damage IS NULL) = (damaged_at IS NULL)", name="damage_has_a_time"),
+    )
 
     sha256: Mapped[str] = mapped_column(primary_key=True)
     """Hash of the stored rows."""
@@ -59,6 +62,10 @@ class DatasetContent(Base):
     search_rows: Mapped[int | None]
     """Number of indexed rows. Null: indexing has not begun."""
     created_at: Mapped[CreatedAt]
+    damage: Mapped[str | None]
+    """How the stored rows differ from those that were imported. They are not used until the same rows are imported again."""
+    damaged_at: Mapped[datetime | None]
+    """When the damage was found."""
 
 
 class VersionStatus(StrEnum):

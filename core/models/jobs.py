@@ -172,10 +172,14 @@ class Job(LeasedRow, Base):
     """Attempts up to this number do not count towards the limit of lost attempts: a user has looked at the job since."""
     seeds_done: Mapped[int] = mapped_column(default=0, server_default="0")
     """Number of finished seeds of a job with several seeds."""
+    seed: Mapped[int | None]
+    """The seed that runs or ran last, in a job with several seeds; its stage and steps are those above. Null with one seed."""
+    seed_seconds: Mapped[float | None]
+    """Mean duration of the finished seeds that did not fail; null with one seed."""
     latest_metrics: Mapped[dict[str, Any]] = mapped_column(default=dict, server_default=text("'{}'"))
-    """The newest value of each metric of the current stage."""
+    """The newest value of each metric of the current stage. After several seeds, the mean over them."""
     reward_line: Mapped[dict[str, Any] | None]
-    """The sparkline of the reward, as core/jobs/sparkline.py keeps it."""
+    """The sparkline of the reward, as core/jobs/sparkline.py keeps it; the mean over several seeds."""
 
     # The list is sorted by these columns. Most change with every step, and an index would be written each time.
     submitted_by: Mapped[str | None]
@@ -250,6 +254,7 @@ class JobEvent(Base):
     __table_args__ = (
         Index("ix_job_events_types", "job_id", "type", "seq"),
         Index("ix_job_events_samples", "job_id", "stage", "step", "seq", postgresql_where=text("type = 'samples'")),
+        Index("ix_job_events_seeds", "job_id", "seed", "seq", postgresql_where=text("seed IS NOT NULL")),
     )
 
     job_id: Mapped[str] = mapped_column(ForeignKey("jobs.id", ondelete="CASCADE"), primary_key=True)
@@ -258,9 +263,33 @@ class JobEvent(Base):
     type: Mapped[str]
     created_at: Mapped[datetime]
     """Time of the event by the clock of its machine."""
+    seed: Mapped[int | None]
+    """The seed that it belongs to, in a job with several seeds; null for the whole job, and with one seed."""
     stage: Mapped[str | None]
     step: Mapped[int | None]
     data: Mapped[dict[str, Any]]
+
+
+class JobSeed(Base):
+    """One seed of a job with several: how far it has come, and its result. A job with one seed has no such rows."""
+
+    __tablename__ = "job_seeds"
+
+    job_id: Mapped[str] = mapped_column(ForeignKey("jobs.id", ondelete="CASCADE"), primary_key=True)
+    seed: Mapped[int] = mapped_column(primary_key=True)
+    stage: Mapped[str | None]
+    step: Mapped[int | None]
+    total_steps: Mapped[int | None]
+    latest_metrics: Mapped[dict[str, Any]] = mapped_column(default=dict, server_default=text("'{}'"))
+    """The newest value of each metric of its stage."""
+    reward_line: Mapped[dict[str, Any] | None]
+    """Its sparkline of the reward, as core/jobs/sparkline.py keeps it."""
+    seconds: Mapped[float | None]
+    """Duration of its run; null until it is done."""
+    summary: Mapped[dict[str, Any] | None]
+    """Its final figures, empty if it failed; null until it is done."""
+    why_collapsed: Mapped[str | None]
+    """How it collapsed or failed, in a sentence; null if it did not, or is not done."""
 
 
 class JobMetrics(Base):
@@ -269,6 +298,8 @@ class JobMetrics(Base):
     __tablename__ = "job_metrics"
 
     job_id: Mapped[str] = mapped_column(ForeignKey("jobs.id", ondelete="CASCADE"), primary_key=True)
+    seed_index: Mapped[int] = mapped_column(SmallInteger, primary_key=True, default=0, server_default="0")
+    """Its seed minus the first seed of the job: 0 in a job with one seed."""
     stage: Mapped[str] = mapped_column(primary_key=True)
     step: Mapped[int] = mapped_column(primary_key=True)
     attempt: Mapped[int]
@@ -285,6 +316,8 @@ class JobMetricChunk(Base):
     __tablename__ = "job_metric_chunks"
 
     job_id: Mapped[str] = mapped_column(ForeignKey("jobs.id", ondelete="CASCADE"), primary_key=True)
+    seed_index: Mapped[int] = mapped_column(SmallInteger, primary_key=True, default=0, server_default="0")
+    """The key of its seed, which is that of `job_metrics`."""
     stage: Mapped[str] = mapped_column(primary_key=True)
     level: Mapped[int] = mapped_column(SmallInteger, primary_key=True)
     """The width of a bucket is 4^level steps."""
@@ -318,7 +351,10 @@ class Checkpoint(Base):
     """A saved model folder, in the blob store under `blob_prefix`."""
 
     __tablename__ = "checkpoints"
-    __table_args__ = (UniqueConstraint("job_id", "path"),)
+    __table_args__ = (
+        UniqueConstraint("job_id", "path"),
+        CheckConstraint("(damage IS NULL) = (damaged_at IS NULL)", name="damage_has_a_time"),
+    )
 
     id: Mapped[str] = mapped_column(primary_key=True)
     job_id: Mapped[str] = mapped_column(ForeignKey("jobs.id", ondelete="CASCADE"))
@@ -327,7 +363,7 @@ class Checkpoint(Base):
     step: Mapped[int]
     final: Mapped[bool]
     best: Mapped[bool] = mapped_column(default=False, server_default=text("false"))
-    """Whether it has the best held-out win rate of its stage and seed so far."""
+    """Whether its evaluation is the best of its stage and seed so far."""
     seed: Mapped[int | None]
     """The seed that it belongs to, in a job with several seeds; null for the first one."""
     path: Mapped[str | None]
@@ -338,6 +374,10 @@ class Checkpoint(Base):
     bytes: Mapped[int]
     blob_prefix: Mapped[str]
     created_at: Mapped[CreatedAt]
+    damage: Mapped[str | None]
+    """The first stored file that is not what was saved, and how. Such a checkpoint is never used. Null for a good one."""
+    damaged_at: Mapped[datetime | None]
+    """When the damage was found."""
 
 
 class CheckpointPin(Base):

@@ -1,5 +1,6 @@
 """Reads the parts of an upload as one file, without copying them."""
 
+import hashlib
 import io
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
@@ -7,7 +8,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, BinaryIO
 
 from core.blobs import BlobStore
-from core.errors import UploadNotComplete
+from core.errors import NotFound, UploadDamaged, UploadNotComplete
 from core.models import Upload
 from core.models.uploads import UploadStatus
 from core.uploads.parts import part_key, part_sizes
@@ -25,6 +26,22 @@ def opener(blobs: BlobStore, upload: Upload) -> Callable[[], BinaryIO]:
     assert upload.bytes is not None  # a CHECK of the table
     upload_id, sizes = upload.id, part_sizes(upload.bytes, upload.part_bytes)
     return lambda: io.BufferedReader(_Parts(blobs, upload_id, sizes), _BUFFER)
+
+
+def verify(blobs: BlobStore, upload: Upload) -> None:
+    """Raise UploadDamaged if the stored bytes are not those that were received. Parts are read once, in order."""
+    digest, size = hashlib.sha256(), 0
+    advice = "Upload the file again."
+    try:
+        with opener(blobs, upload)() as file:
+            while piece := file.read(_BUFFER):
+                digest.update(piece)
+                size += len(piece)
+    except NotFound as error:
+        raise UploadDamaged(f"{upload.id} ({upload.filename}) is damaged: a part is missing. {advice}") from error
+    if (size, digest.hexdigest()) != (upload.bytes, upload.sha256):
+        found = f"{size} bytes with the SHA-256 {digest.hexdigest()} instead of {upload.bytes} with {upload.sha256}"
+        raise UploadDamaged(f"{upload.id} ({upload.filename}) is damaged: it has {found}. {advice}")
 
 
 class _Parts(io.RawIOBase):

@@ -97,7 +97,7 @@ class _Comparison:
             return
         self._seen.add(pair)
         before, now = self._resolved(self._old, old), self._resolved(self._new, new)
-        if not request and "discriminator" in new and len(now) >= len(before):
+        if not request and "discriminator" in self._followed(self._new, new) and len(now) >= len(before):
             return  # new kinds of events are allowed
         yield from self._options(before, now, where, request)
         if len(before) == len(now) == 1:
@@ -140,10 +140,15 @@ class _Comparison:
         if "items" in old and "items" in new:
             yield from self._schema(old["items"], new["items"], f"{where}[]", request)
 
-    def _resolved(self, document: Node, schema: Node) -> list[Node]:
-        """The alternatives of a schema, with references followed."""
+    @staticmethod
+    def _followed(document: Node, schema: Node) -> Node:
         while "$ref" in schema:
             schema = document["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
+        return schema
+
+    def _resolved(self, document: Node, schema: Node) -> list[Node]:
+        """The alternatives of a schema, with references followed."""
+        schema = self._followed(document, schema)
         options = schema.get("anyOf", schema.get("oneOf"))
         if options is None:
             return [schema]

@@ -6,12 +6,12 @@ from contextlib import contextmanager
 from functools import cache
 from threading import Thread
 
-import uvicorn
 from fastapi import FastAPI
 
 from api.app import create_app
 from api.dashboard import Dashboard
 from api.live.hub import Hub
+from api.server import Server
 from core.settings import Settings
 from core.uploads.checksums import RunningDigests
 from tests.waiting import eventually
@@ -37,7 +37,7 @@ def _built() -> FastAPI:
 def serving(app: FastAPI) -> Iterator[int]:
     """The port on which it answers."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        server = uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False, ws="none"))
+        server = Server(app, app.state.settings)
         thread = Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
         try:

@@ -323,6 +323,7 @@ def test_a_file_is_read_in_the_encoding_that_is_named(client: TestClient) -> Non
     text = '{"prompt": "Où est le garçon ?", "chosen": "À l’école, déjà très tôt.", "rejected": "No."}\n'
     body = problem(send(client, text.encode("cp1252"), kind="preferences"), 422, "invalid_dataset")
     assert "it looks like cp1252: set encoding to the right one" in body["detail"]
+    assert (len(body["errors"]), body["encodings"][0]) == (1, "cp1252")
     made = send(client, text.encode("cp1252"), encoding="Windows-1252").json()
     assert made["origin"]["encoding"] == "cp1252"
     (row,) = client.get(f"/v1/datasets/{made['id']}/rows").json()["data"]

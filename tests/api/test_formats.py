@@ -49,6 +49,15 @@ def test_reference_requires_a_key(anonymous: TestClient) -> None:
                 "non_preferred_output": [{"role": "assistant", "content": "bad"}],
             },
         ),
+        ("openrlhf", {"prompt": "p0", "chosen": "good", "rejected": "bad"}),
+        (
+            "llama_factory",
+            {
+                "conversations": [{"from": "human", "value": "p0"}],
+                "chosen": {"from": "gpt", "value": "good"},
+                "rejected": {"from": "gpt", "value": "bad"},
+            },
+        ),
     ],
 )
 def test_a_dataset_is_exported_as_a_file(client: TestClient, dataset: Dataset, format: str, first: object) -> None:
@@ -73,7 +82,7 @@ def test_ties_have_no_place_in_trls_format_and_are_counted(
     made = make_version(session, owner[0].id, content=rows)
     session.commit()
     answer = client.get(f"/v1/datasets/{made.dataset_id}/export")
-    assert answer.headers["x-proximal-left-out"] == "1"
+    assert (answer.headers["x-proximal-left-out"], answer.headers["x-proximal-not-carried"]) == ("1", "ties=1")
     assert json.loads(answer.text) == {"prompt": "p", "chosen": "z", "rejected": "x"}
 
 

@@ -1,5 +1,6 @@
 """Archive, delete and extend over REST: in which states, by whom, and what is freed."""
 
+import hashlib
 from collections.abc import Callable
 from typing import Any
 
@@ -22,7 +23,9 @@ from tests.core.factories import make_job, running
 from trainer.events import CheckpointSaved
 
 SPEC: dict[str, Any] = {"ppo": {"steps": 20, "lr_schedule": "constant", "warmup_ratio": 0.0}}
-STATE: list[CheckpointFile] = [{"path": "trainer_state/state.json", "bytes": 7, "sha256": "-"}]
+STATE: list[CheckpointFile] = [
+    {"path": "trainer_state/state.json", "bytes": 7, "sha256": hashlib.sha256(b"weights").hexdigest()}
+]
 MakeJob = Callable[..., Job]
 
 

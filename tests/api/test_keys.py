@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy.orm import Session
@@ -52,3 +54,41 @@ def test_only_an_operator_creates_operators(client: TestClient, session: Session
 @pytest.mark.parametrize("name", ["", "a\x00b", "n" * 101])
 def test_key_name_out_of_bounds_is_refused(client: TestClient, name: str) -> None:
     problem(client.post("/v1/keys", json={"name": name}), 422, "invalid_request")
+
+
+def created(client: TestClient, name: str, key: str | None = None) -> dict[str, Any]:
+    headers = {} if key is None else {"Authorization": f"Bearer {key}"}
+    return client.post("/v1/keys", json={"name": name}, headers=headers).json()
+
+
+def test_revoked_key_lists_the_valid_keys_it_made(client: TestClient, owner: tuple[ApiKey, str]) -> None:
+    """tester made leaked, leaked made child and gone, child made grandchild; gone is revoked."""
+    leaked = created(client, "leaked")
+    child, gone = (created(client, name, leaked["text"]) for name in ("child", "gone"))
+    created(client, "grandchild", child["text"])
+    client.post(f"/v1/keys/{gone['id']}/revoke")
+    revoked = client.post(f"/v1/keys/{leaked['id']}/revoke").json()
+    assert [key["name"] for key in revoked["valid_keys_made"]] == ["child", "grandchild"]
+    assert (leaked["made_by"], child["made_by"]) == (owner[0].id, leaked["id"])
+    still = client.get("/v1/session", headers={"Authorization": f"Bearer {child['text']}"})
+    assert still.status_code == 200
+
+
+def test_key_is_revoked_with_all_that_it_made(client: TestClient) -> None:
+    leaked = created(client, "leaked")
+    child = created(client, "child", leaked["text"])
+    grandchild = created(client, "grandchild", child["text"])
+    revoked = client.post(f"/v1/keys/{leaked['id']}/revoke", params={"and_made": True}).json()
+    assert revoked["valid_keys_made"] == []
+    for key in (leaked, child, grandchild):
+        answer = client.get("/v1/session", headers={"Authorization": f"Bearer {key['text']}"})
+        problem(answer, 401, "not_signed_in")
+
+
+def test_key_cannot_revoke_its_maker_with_itself(client: TestClient, owner: tuple[ApiKey, str]) -> None:
+    child = created(client, "child")
+    by_child = {"Authorization": f"Bearer {child['text']}"}
+    revoke = f"/v1/keys/{owner[0].id}/revoke"
+    problem(client.post(revoke, params={"and_made": True}, headers=by_child), 409, "key_in_use")
+    assert client.get("/v1/session").status_code == 200
+    assert client.post(revoke, headers=by_child).status_code == 200

@@ -66,6 +66,15 @@ def _wrong_examples() -> Iterator[str]:
                 )
 
 
+@pytest.mark.parametrize(
+    ("method", "path"), [one for one in OPERATIONS if "requestBody" in SCHEMA["paths"][one[1]][one[0]]]
+)
+def test_operation_with_a_body_documents_400_and_413(method: str, path: str) -> None:
+    responses = SCHEMA["paths"][path][method]["responses"]
+    for status, code in (("400", "bad_request"), ("413", "too_large")):
+        assert code in responses[status]["content"]["application/problem+json"]["examples"]
+
+
 def test_every_body_and_error_has_a_valid_example() -> None:
     assert list(_wrong_examples()) == []
 

@@ -246,3 +246,29 @@ def test_slow_statement_is_ended_with_a_query_timeout(
 def test_unreadable_json_error_names_the_cause(client: TestClient, body: bytes, detail: str) -> None:
     response = client.post("/v1/jobs", content=body, headers={"Content-Type": "application/json"})
     assert detail in problem(response, 400, "bad_request")["detail"]
+
+
+@pytest.mark.parametrize("error", ["53100", "57P01"], ids=["disk full", "stopped, with no room left"])
+def test_full_disk_of_the_database_is_disk_full(
+    client: TestClient, settings: Settings, error: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """PostgreSQL itself raises the error, in place of the write."""
+
+    def refuse(session: Session, *_: object, **__: object) -> None:
+        session.execute(text(f"DO $$ BEGIN RAISE EXCEPTION 'no room' USING ERRCODE = '{error}'; END $$"))
+
+    monkeypatch.setattr("core.access.keys.add_key", refuse)
+    if error == "57P01":
+        settings.data_dir.mkdir(parents=True, exist_ok=True)
+        monkeypatch.setattr("api.problems._LEAST_ROOM", 2**62)
+    assert "full" in problem(client.post("/v1/keys", json={"name": "one"}), 507, "disk_full")["detail"]
+
+
+def test_database_away_with_room_on_the_disk_is_unavailable(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(session: Session, *_: object, **__: object) -> None:
+        session.execute(text("DO $$ BEGIN RAISE EXCEPTION 'bye' USING ERRCODE = '57P01'; END $$"))
+
+    monkeypatch.setattr("core.access.keys.add_key", refuse)
+    problem(client.post("/v1/keys", json={"name": "one"}), 503, "unavailable")

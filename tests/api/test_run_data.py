@@ -13,13 +13,14 @@ from sqlalchemy import text
 from sqlalchemy.orm import Session
 
 from core.blobs import blob_store
+from core.jobs import attempts
 from core.jobs.checkpoints import CheckpointFile, record_checkpoint
 from core.jobs.events import append_events
 from core.models import ApiKey, Checkpoint, Job
 from core.settings import Settings
 from tests.api.compatibility import committed
 from tests.api.problem_checks import problem
-from tests.core.factories import make_job, make_key, running, step
+from tests.core.factories import make_job, make_key, running, start_events, step
 from trainer.events import (
     CheckpointSaved,
     Curve,
@@ -61,6 +62,7 @@ def test_events_in_order_by_cursor_and_type(client: TestClient, job: Job) -> Non
         "attempt": 0,
         "type": "status_changed",
         "created_at": "",
+        "seed": None,
         "stage": None,
         "step": None,
         "data": {
@@ -96,7 +98,7 @@ TOLD: list[Event] = [
     ),
     RolledBack(stage="ppo", step=3, to_step=1, learning_rate_factor=0.5),
     Curve(stage="ppo", points=[CurvePoint(step=1, sqrt_kl=0.5, score=1.0, judge=None, win_rate=0.6)]),
-    SeedFinished(seed=1, number=1, of=2, seconds=3.5, summary={"win_rate": 0.4}, collapsed=True, why="KL"),
+    SeedFinished(seed=0, number=1, of=2, seconds=3.5, summary={"win_rate": 0.4}, collapsed=True, why="KL"),
     ReportCard.model_validate(
         {
             "stage": "reward_model",
@@ -113,7 +115,7 @@ TOLD: list[Event] = [
             },
         }
     ),
-    CheckpointSaved(stage="ppo", step=3, path="checkpoints/ppo-best", final=False, best=True, seed=4),
+    CheckpointSaved(stage="ppo", step=3, path="checkpoints/ppo-best", final=False, best=True, seed=0),
 ]
 
 
@@ -122,7 +124,10 @@ def test_every_trainer_event_is_stored_unchanged(client: TestClient, session: Se
     session.commit()
     shown = client.get(f"/v1/jobs/{job.id}/events?after={job.last_seq - len(TOLD)}").json()["data"]
     assert [event["type"] for event in shown] == [told.type for told in TOLD]
-    assert [event["data"] for event in shown] == [told.model_dump(mode="json", exclude={"type", "at"}) for told in TOLD]
+    exclude = [{"type", "at"} | (set() if told.seed is not None else {"seed"}) for told in TOLD]
+    told_data = [told.model_dump(mode="json", exclude=left_out) for told, left_out in zip(TOLD, exclude, strict=True)]
+    assert [event["data"] for event in shown] == told_data
+    assert [event["seed"] for event in shown] == [told.seed for told in TOLD]
     assert (shown[0]["stage"], shown[0]["step"]) == ("ppo", 3)
 
 
@@ -185,7 +190,7 @@ def test_samples_are_of_the_newest_or_the_requested_step(client: TestClient, job
         ]
         assert (rows[0]["score"], rows[1]["score"]) == (0.5, None)
     assert client.get(f"/v1/jobs/{job.id}/samples?step=9").json()["data"] == []
-    assert client.get(f"/v1/jobs/{job.id}/samples/steps").json()["data"] == [{"stage": "ppo", "step": 2}]
+    assert client.get(f"/v1/jobs/{job.id}/samples/steps").json()["data"] == [{"seed": None, "stage": "ppo", "step": 2}]
 
 
 @pytest.fixture
@@ -300,12 +305,6 @@ def test_nothing_but_its_files_is_served(client: TestClient, checkpoint: Checkpo
     problem(client.get(f"/v1/checkpoints/{checkpoint.id}/files/{path}"), 404, "not_found")
 
 
-def test_checkpoint_without_files_is_reported(client: TestClient, checkpoint: Checkpoint, settings: Settings) -> None:
-    blob_store(settings).delete_prefix("prefix")
-    problem(client.get(f"/v1/checkpoints/{checkpoint.id}/download"), 404, "not_found")
-    problem(client.get(f"/v1/checkpoints/{checkpoint.id}/files/config.json"), 404, "not_found")
-
-
 def test_another_key_s_checkpoint_is_absent(client: TestClient, checkpoint: Checkpoint, session: Session) -> None:
     session.get_one(Job, checkpoint.job_id).owner_id = make_key(session).id
     session.commit()
@@ -323,3 +322,66 @@ def test_every_metric_is_explained(client: TestClient) -> None:
 def test_the_job_s_schema_is_served(client: TestClient) -> None:
     schema = client.get("/v1/schema/job").json()
     assert schema["required"] == ["model", "data"]
+
+
+@pytest.fixture
+def three(session: Session, owner: tuple[ApiKey, str]) -> Job:
+    """A job of the seeds 4, 5 and 6: two are done, and the second has collapsed."""
+    job = make_job(session, owner[0].id, seed=4, seeds=3)
+    assert attempts.claim(session, "wrk_1") is not None
+    for number, seed in enumerate((4, 5), 1):
+        rows = [Sample(prompt="p", response=f"of {seed}", score=float(seed))]
+        run = [*start_events(), step(1, kl=float(seed)), Samples(stage="ppo", step=1, rows=rows)]
+        end = SeedFinished(
+            seed=seed, number=number, of=3, seconds=2.0, summary={"best_step": 3.0 * number},
+            collapsed=seed == 5, why="It is left with few answers." if seed == 5 else None,
+        )  # fmt: skip
+        append_events(session, job.id, 1, [*(one.model_copy(update={"seed": seed}) for one in run), end])
+    session.commit()
+    return job
+
+
+def test_metrics_of_a_seed_are_those_alone(client: TestClient, three: Job) -> None:
+    path = f"/v1/jobs/{three.id}/metrics?names=kl"
+    both = client.get(path).json()["series"]
+    assert [(one["seed"], one["values"]) for one in both] == [(4, [4.0]), (5, [5.0])]
+    (second,) = client.get(f"{path}&seed=5").json()["series"]
+    assert (second["seed"], second["values"]) == (5, [5.0])
+    assert client.get(f"{path}&seed=6").json()["series"] == []
+    for resource in ("metrics", "samples", "samples/steps", "samples/search", "events"):
+        refused = client.get(f"/v1/jobs/{three.id}/{resource}?seed=7")
+        document = problem(refused, 422, "invalid_request")
+        assert (document["param"], document["detail"]) == ("seed", f"{three.id} has no seed 7. It has: 4 to 6.")
+
+
+def test_samples_and_events_of_a_seed_are_those_alone(client: TestClient, three: Job) -> None:
+    path = f"/v1/jobs/{three.id}"
+    (row,) = client.get(f"{path}/samples?seed=4").json()["data"]
+    assert (row["seed"], row["response"]) == (4, "of 4")
+    assert client.get(f"{path}/samples").json()["data"][0]["seed"] == 5
+    steps = client.get(f"{path}/samples/steps?seed=4").json()["data"]
+    assert steps == [{"seed": 4, "stage": "ppo", "step": 1}]
+    found = client.get(f"{path}/samples/search?seed=5&order=highest").json()
+    assert (found["total"], found["data"][0]["response"]) == (1, "of 5")
+    events = client.get(f"{path}/events?seed=5").json()["data"]
+    assert {event["seed"] for event in events} == {5} and events[-1]["type"] == "seed_finished"
+
+
+def test_job_of_several_seeds_lists_each_result(client: TestClient, three: Job) -> None:
+    job = client.get(f"/v1/jobs/{three.id}").json()
+    assert [(one["seed"], one["status"], one["summary"], one["why"]) for one in job["seeds"]] == [
+        (4, "finished", {"best_step": 3.0}, None),
+        (5, "collapsed", {"best_step": 6.0}, "It is left with few answers."),
+        (6, "waiting", None, None),
+    ]
+    assert job["seeds_summary"] == {"seeds": 2, "collapsed_seeds": 1, "failed_seeds": 0, "best_seed": 4}
+    assert (job["progress"]["seed"], job["progress"]["seeds_done"], job["progress"]["seed_count"]) == (5, 2, 3)
+
+
+def test_own_seed_of_a_job_with_one_selects_everything(client: TestClient, job: Job) -> None:
+    path = f"/v1/jobs/{job.id}"
+    for resource in ("metrics", "samples", "events"):
+        assert client.get(f"{path}/{resource}?seed=0").json() == client.get(f"{path}/{resource}").json()
+    shown = client.get(path).json()
+    assert (shown["seeds"], shown["seeds_summary"]) == ([], None)
+    assert client.get(f"{path}/metrics?seed=1").status_code == 422

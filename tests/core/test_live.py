@@ -68,8 +68,8 @@ def test_publisher_pauses_after_a_failure(caplog: pytest.LogCaptureFixture) -> N
     """The server accepts connections and never responds."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         publisher = live.Publisher(f"redis://127.0.0.1:{server.getsockname()[1]}/0")
-        for seq in range(3):
-            publisher.publish({"job_1": seq})
+        for _ in range(3):
+            publisher.publish(live.CHANNEL, b"")
         server.setblocking(False)
         server.accept()[0].close()
         with pytest.raises(BlockingIOError):
@@ -80,8 +80,8 @@ def test_publisher_pauses_after_a_failure(caplog: pytest.LogCaptureFixture) -> N
 
 def test_publisher_resumes_after_a_restart_of_redis(notices: Any, settings: Settings) -> None:
     publisher = live.Publisher(settings.redis_url)
-    publisher.publish({"job_1": 1})
+    publisher.publish(live.CHANNEL, b'{"job_1": 1}')
     with Redis.from_url(settings.redis_url) as client:
         client.client_kill_filter(_type="normal", skipme=True)
-    publisher.publish({"job_1": 2})
+    publisher.publish(live.CHANNEL, b'{"job_1": 2}')
     assert notices() == [{"job_1": 1}, {"job_1": 2}]

@@ -25,6 +25,12 @@ PEM = "-----BEGIN RSA PRIVATE KEY-----\nMIIEow\nabc\n-----END RSA PRIVATE KEY---
         ("{'authorization': 'Basic dXNlcjpwYXNz', 'accept': '*/*'}", "{'authorization': '[masked]', 'accept': '*/*'}"),
         ("(b'Authorization', b'Bearer abcdef')", "(b'Authorization', b'[masked]')"),
         ("sent Bearer 0123456789abcdef", f"sent Bearer {MASK}"),
+        ("sent Basic dXNlcjpwYXNz to it", f"sent Basic {MASK} to it"),
+        ("auth basic YTpi", "auth basic YTpi"),  # "a:b", shorter than any password
+        ("token: 9f8e7d6c5b4a", f"token: {MASK}"),
+        ('"token": "abcd1234efgh", "n": 1', f'"token": "{MASK}", "n": 1'),
+        ("token=s3cr3t-value-1 sent", f"token={MASK} sent"),
+        ("login with hf_abc12345", f"login with {MASK}"),
         ("Set-Cookie: session=abc; Path=/", f"Set-Cookie: {MASK}"),
         ("postgresql://app:pa@ss@db:5432/x", f"postgresql://app:{MASK}@db:5432/x"),
         ("clone https://0123456789abcdef0123@git.example/x", f"clone https://{MASK}@git.example/x"),
@@ -50,6 +56,8 @@ def test_mask_replaces_a_secret_and_keeps_the_rest(text: str, masked: str) -> No
         '  File "/srv/app/trainer/cli.py", line 10, in main',
         "objective/kl 0.31 · 62%|██████▏   | 62/100 [00:12<00:07, 5.1it/s]",
         "the secret of a good reward model",
+        "basic training of the tokenizer, Basic settings",
+        "token: <pad>  token: 50256  token=the  token: 1e-05",
     ],
 )
 def test_mask_keeps_ordinary_trainer_output(text: str) -> None:

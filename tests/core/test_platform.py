@@ -22,7 +22,7 @@ from core.access import keys
 from core.broker import celery_app, wake_worker
 from core.db import after_commit, alembic_config, at_head, engine_for, migrate, session_scope
 from core.embedded.redis import Redis
-from core.errors import SettingsError
+from core.errors import NotSignedIn, SettingsError
 from core.jobs.workers import online_workers, remove_silent_workers, report_worker, sign_off
 from core.models import ApiKey, Base
 from core.settings import Settings, get_settings
@@ -196,6 +196,17 @@ def test_keys_are_listed_and_revoked_by_command(settings: Settings, capsys: pyte
     assert plaintext not in capsys.readouterr().out
     assert main(["keys", "revoke", key.id]) == 0
     assert main(["keys", "revoke", "key_nope"]) == 1
+
+
+def test_keys_made_with_a_revoked_one_are_printed(settings: Settings, capsys: pytest.CaptureFixture[str]) -> None:
+    with session_scope() as session:
+        leaked, _ = keys.create_key(session, "leaked")
+        copy, text = keys.add_key(session, leaked.owner_id, "copy", made_by=leaked.id)
+    main(["keys", "revoke", leaked.id])
+    assert f"{copy.id} (copy) was made with it and stays valid" in capsys.readouterr().out
+    main(["keys", "revoke", leaked.id, "--and-made"])
+    with session_scope() as session, pytest.raises(NotSignedIn):
+        keys.authenticate(session, text)
 
 
 def test_import_of_core_loads_no_web_framework_and_no_torch() -> None:

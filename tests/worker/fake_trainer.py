@@ -155,6 +155,16 @@ class Fake:
         self.emit(RunFailed(code="diverged", message="The loss is not finite at step 3.", stage="ppo", step=3))
         return 5
 
+    def diverge_the_first_time(self) -> int | None:
+        return self.diverge() if self.folder.name == "attempt-1" else None
+
+    def pause_in_attempt_1(self) -> int | None:
+        """A pause at the end: the checkpoints of all steps are stored."""
+        if self.folder.name != "attempt-1":
+            return None
+        self.emit(RunStopped(reason="health", stage="ppo", step=STEPS, message="Paused in stage ppo."))
+        return 76
+
     def lose_the_others(self) -> int:
         """End as a process of several does when another one has ended."""
         while not self.asked:

@@ -13,26 +13,30 @@ from sqlalchemy.orm import Session
 
 from core.access.references import check_paths
 from core.blobs import BlobStore
-from core.child import Child
+from core.child import Child, MemoryRules
 from core.db import session_scope
-from core.errors import InvalidSpec, LeaseLost, NotFound
+from core.errors import CheckpointDamaged, DatasetDamaged, DiskFull, InvalidSpec, LeaseLost, NoGoodCheckpoint, NotFound
 from core.jobs import attempts
 from core.jobs.attempts import Claim
 from core.jobs.telemetry import Sample, append_samples
 from core.models.jobs import TERMINAL, JobStatus
 from core.settings import Settings
+from data.errors import is_disk_full
 from trainer.spec import JobSpec
 from worker.capacity import cores
 from worker.jobs import workspace as workspaces
+from worker.jobs.checkpoints import DamagedCheckpoint
 from worker.jobs.commands import CommandDelivery
 from worker.jobs.console_log import ConsoleLog
+from worker.jobs.damaged import DamagedRows, record
 from worker.jobs.follow import Follower, storing_pause
-from worker.jobs.launch import Launcher, MachineRank, capacity_refusal, job_resources, log_tail, masker
+from worker.jobs.launch import Launcher, MachineRank, capacity_refusal, job_resources, log_tail, masker, runs_on_gpu
 from worker.jobs.machines import invite_machines
-from worker.jobs.settle import TIME_LIMIT, TrainerEnd, settle, time_limit_message
+from worker.jobs.settle import RESUME_ADVICE, TIME_LIMIT, TrainerEnd, settle, time_limit_message
 from worker.jobs.telemetry import Telemetry
 from worker.jobs.workspace import Workspace
 from worker.lease import EndRequest, Lease
+from worker.memory_limit import MemoryLimit, memory_limit
 from worker.process import DATABASE_UNAVAILABLE, StopRequest, with_retries
 
 _POLL_SECONDS = 0.03
@@ -74,7 +78,7 @@ def _run(claim: Claim, worker: WorkerContext) -> bool:
         workspaces.create(workspace, worker.settings.path_rules)
         with Lease(claim.job_id, lambda session: _renew(session, claim), worker.settings, workspace.lease) as lease:
             status = _Attempt(claim, worker, workspace, lease).run()
-    except OSError as error:
+    except (OSError, DiskFull) as error:
         machine_worked = False
         status = _lose(claim, worker, error)
     log.info("%s is %s", claim.job_id, status)
@@ -92,11 +96,16 @@ def _renew(session: Session, claim: Claim) -> EndRequest | None:
     return EndRequest.DRAIN if lease.drain_requested else None
 
 
-def _lose(claim: Claim, worker: WorkerContext, error: OSError) -> JobStatus:
-    """A full disk or a missing share: another attempt may succeed, here or elsewhere. The number is limited."""
+def _lose(claim: Claim, worker: WorkerContext, error: OSError | DiskFull) -> JobStatus:
+    """Pause the job if a disk is full, since a person must make room. For a missing share, another attempt may succeed, here
+    or elsewhere. The number of attempts is limited."""
     log.error("%s attempt %d: %s", claim.job_id, claim.attempt, error)
-    reason = f"The worker could not store or fetch files: {error}."
     job = (claim.job_id, claim.attempt)
+    if isinstance(error, DiskFull) or is_disk_full(error):
+        folders = f"{worker.settings.data_dir} or {worker.settings.blob_dir}"
+        reason = f"The disk that holds {folders} is full ({error}). Free some space there. {RESUME_ADVICE}"
+        return with_retries(lambda session: attempts.pause(session, *job, reason), lambda: worker.stop.urgent)
+    reason = f"The worker could not store or fetch files: {error}."
     return with_retries(lambda session: attempts.lose(session, *job, reason), lambda: worker.stop.urgent)
 
 
@@ -137,16 +146,31 @@ class _Attempt:
             self._prepare()
         except InvalidSpec as error:
             return self._fail("invalid_spec", error.detail)
+        except (CheckpointDamaged, DatasetDamaged, NoGoodCheckpoint) as error:
+            return self._fail(error.code, error.detail)
         except (NotFound, NoResultFound) as error:
             return self._fail("cannot_prepare", f"The worker could not prepare the run: {error}")
         except _StoppedEarly:
             reason = "The run was stopped before its trainer started."
             self._store_rest_of_log()
             return with_retries(lambda session: attempts.release(session, *self._job, reason), self._give_up)
-        trainer = self._launch()
+        memory = self._memory_limit()
+        try:
+            return self._run_trainer(memory)
+        finally:
+            memory.close()
+
+    def _memory_limit(self) -> MemoryLimit:
+        spec, settings = self._claim.spec, self._worker.settings
+        processes, name = job_resources(spec).processes, f"{self._claim.job_id}-{self._claim.attempt}"
+        on_gpu = runs_on_gpu(spec, settings)
+        return memory_limit(settings.trainer_memory_gib, name, processes=processes, on_gpu=on_gpu)
+
+    def _run_trainer(self, memory: MemoryLimit) -> JobStatus:
+        trainer = self._launch(memory.rules)
         log.info("%s attempt %d: trainer is process %d", self._claim.job_id, self._claim.attempt, trainer.pid)
         try:
-            return self._follow_to_end(trainer)
+            return self._follow_to_end(trainer, memory)
         except ValidationError as error:
             trainer.kill()
             return self._fail("invalid_events", f"The trainer wrote an event that is not valid: {error}")
@@ -171,16 +195,32 @@ class _Attempt:
 
     def _prepare(self) -> None:
         log.info("%s attempt %d: fetching the inputs", *self._job)
-        inputs = with_retries(lambda session: workspaces.inputs_of(session, self._claim), self._give_up)
-        workspaces.fill(self._workspace, self._claim.spec, inputs, self._worker.blobs, self._check_still_wanted)
+        while not self._fill():
+            pass  # a damaged checkpoint is recorded, so the next one is fetched
         self._commands.write_log(with_retries(self._commands.read_log, self._give_up))
         workspaces.prepare_tracking(self._workspace, self._claim.job_id, self._worker.settings)
 
-    def _launch(self) -> Child:
+    def _fill(self) -> bool:
+        """Fetch the inputs. Returns False after a damaged checkpoint that the run can replace.
+
+        Raises CheckpointDamaged, DatasetDamaged and NoGoodCheckpoint.
+        """
+        inputs = with_retries(lambda session: workspaces.inputs_of(session, self._claim), self._give_up)
+        try:
+            workspaces.fill(self._workspace, self._claim.spec, inputs, self._worker.blobs, self._check_still_wanted)
+        except (DamagedCheckpoint, DamagedRows) as error:
+            log.error("%s attempt %d: damaged: %s", *self._job, error)
+            found = error
+            if ends := with_retries(lambda session: record(session, self._claim, found), self._give_up):
+                raise ends from error
+            return False
+        return True
+
+    def _launch(self, memory: MemoryRules) -> Child:
         resources, rendezvous = job_resources(self._claim.spec), self._worker.settings.rendezvous
         if resources.machines > 1:
             invite_machines(self._workspace, resources, rendezvous)
-        return self._worker.launcher.start(self._workspace, resources, MachineRank(0, rendezvous))
+        return self._worker.launcher.start(self._workspace, resources, MachineRank(0, rendezvous), memory)
 
     def _check_still_wanted(self) -> None:
         """Called between downloads. Raises LeaseLost or _StoppedEarly."""
@@ -188,7 +228,7 @@ class _Attempt:
         if self._must_end():
             raise _StoppedEarly
 
-    def _follow_to_end(self, trainer: Child) -> JobStatus:
+    def _follow_to_end(self, trainer: Child, memory: MemoryLimit) -> JobStatus:
         telemetry = Telemetry(trainer.pid, self._workspace.folder)
         try:
             self._follow(trainer, telemetry)
@@ -210,6 +250,7 @@ class _Attempt:
             stop_requested=self._worker.stop.requested,
             killed_by_worker=self._killed,
             hours_reached=self._worker.settings.max_run_hours if self._limit_reached else None,
+            why_out_of_memory=memory.why_killed(),
         )
         return with_retries(lambda session: settle(session, self._claim, end), self._give_up)
 

@@ -1,30 +1,79 @@
-"""Copies checkpoint folders to the blob store and back."""
+"""Copies checkpoint folders to the blob store and back, and verifies what it copies."""
 
 import hashlib
 import json
 import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from typing import Any, Self
 
-from core.blobs import BlobStore
+from core.blobs import NOT_MOUNTED, BlobDamaged, BlobStore
 from core.errors import NotFound
 from core.jobs.checkpoints import CheckpointFile
+from core.jobs.damage import content_of
+from core.models import Checkpoint
 
 BEST = "best.json"
 """The file in the folder of a stage's best checkpoint that names its step."""
 TRAINER_STATE = "trainer_state"
 """The part of a checkpoint that only a resume needs: the optimizers, the critic."""
+MANIFEST = "manifest.json"
+"""The file in which the trainer lists the size and SHA-256 of the others."""
+_PIECE = 1024 * 1024
+
+
+@dataclass(frozen=True)
+class StoredCheckpoint:
+    """A checkpoint as its row describes it."""
+
+    id: str
+    blob_prefix: str
+    files: Sequence[dict[str, Any]]
+
+    @classmethod
+    def of(cls, row: Checkpoint) -> Self:
+        return cls(row.id, row.blob_prefix, tuple(row.files))
+
+
+class DamagedCheckpoint(Exception):
+    """A stored checkpoint does not have the files that were saved. `fault` names the first one."""
+
+    def __init__(self, checkpoint_id: str, fault: str) -> None:
+        super().__init__(f"{checkpoint_id}: {fault}")
+        self.checkpoint_id = checkpoint_id
+        self.fault = fault
+
+
+class DamagedFolder(Exception):
+    """The files of a folder are not those that the trainer wrote. The text names the first one."""
 
 
 def upload(blobs: BlobStore, folder: Path, prefix: str) -> list[CheckpointFile]:
     """Store every file of a folder under `prefix/`. Returns their paths, sizes and hashes.
 
-    Raises FileNotFoundError if the trainer removes or replaces the folder meanwhile.
+    Raises FileNotFoundError if the trainer removes or replaces the folder meanwhile, and DamagedFolder for a file that is not
+    the one in the trainer's manifest.
     """
     before = folder.stat().st_ino
+    listed = _listed(folder)
     files = [_upload_file(blobs, path, folder, prefix) for path in sorted(folder.rglob("*")) if path.is_file()]
     if folder.stat().st_ino != before:
         raise FileNotFoundError(f"{folder} was replaced")
+    for file in files:
+        if file["path"] in listed and listed[file["path"]] != file["sha256"]:
+            raise DamagedFolder(f"{file['path']} has the SHA-256 {file['sha256']} instead of {listed[file['path']]}")
     return files
+
+
+def _listed(folder: Path) -> dict[str, str]:
+    """The hashes in the trainer's manifest; none for a trainer of an older release."""
+    try:
+        return {file["path"]: file["sha256"] for file in json.loads((folder / MANIFEST).read_text())["files"]}
+    except FileNotFoundError:
+        return {}
+    except (ValueError, KeyError, TypeError) as error:
+        raise DamagedFolder(f"{MANIFEST} is not readable: {error}") from error
 
 
 def check_step(folder: Path, step: int) -> None:
@@ -34,27 +83,41 @@ def check_step(folder: Path, step: int) -> None:
         raise FileNotFoundError(f"{folder} holds another step")
 
 
-def download(blobs: BlobStore, prefix: str, target: Path, *, model_only: bool = False) -> None:
-    """Fetch a folder. It appears under its name once it is complete. `model_only`: without the state for a resume.
+def download(
+    blobs: BlobStore, stored: StoredCheckpoint, target: Path, *, model_only: bool = False, weights: bool = True
+) -> None:
+    """Fetch a folder. It appears under its name once it is complete and verified. `model_only`: without the state for a resume.
 
-    Raises NotFound.
+    `weights`: also its tensors. Raises NotFound for a checkpoint without files, DamagedCheckpoint, and OSError where the store does not return the bytes.
     """
+    if not stored.files:
+        raise NotFound(f"The blob store has no files below {stored.blob_prefix}.")
     draft = target.with_name(f".incoming-{target.name}")
     shutil.rmtree(draft, ignore_errors=True)
     draft.mkdir(parents=True)
-    keys = list(blobs.list(prefix))
-    if not keys:
-        raise NotFound(f"The blob store has no files below {prefix}.")
-    for key in keys:
-        path = PurePosixPath(key).relative_to(prefix)
-        if not (model_only and path.parts[0] == TRAINER_STATE):
-            blobs.get_to(key, draft / path)
+    for file in stored.files:
+        path = PurePosixPath(file["path"])
+        if (model_only and path.parts[0] == TRAINER_STATE) or not (weights or path.suffix != ".safetensors"):
+            continue
+        try:
+            blobs.get_to(f"{stored.blob_prefix}/{file['path']}", draft / file["path"], content_of(file))
+        except NotFound as error:
+            if blobs.is_empty():
+                raise OSError(NOT_MOUNTED) from error
+            raise DamagedCheckpoint(stored.id, f"{file['path']} is missing") from error
+        except BlobDamaged as error:
+            raise DamagedCheckpoint(stored.id, f"{file['path']} {error}") from error
     draft.rename(target)
 
 
 def _upload_file(blobs: BlobStore, path: Path, folder: Path, prefix: str) -> CheckpointFile:
+    """Store a file, and hash the bytes that are stored."""
     relative = path.relative_to(folder).as_posix()
-    with path.open("rb") as file:
-        sha256 = hashlib.file_digest(file, "sha256").hexdigest()
-    blobs.put_file(f"{prefix}/{relative}", path)
-    return {"path": relative, "bytes": path.stat().st_size, "sha256": sha256}
+    digest, size = hashlib.sha256(), 0
+    with path.open("rb") as file, blobs.draft(f"{prefix}/{relative}") as draft:
+        while piece := file.read(_PIECE):
+            digest.update(piece)
+            size += len(piece)
+            draft.write(piece)
+        draft.keep()
+    return {"path": relative, "bytes": size, "sha256": digest.hexdigest()}

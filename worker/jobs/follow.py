@@ -10,8 +10,20 @@ from core.jobs.checkpoints import CheckpointFile, checkpoint_prefix, prune_check
 from core.jobs.commands import settle_commands
 from core.jobs.events import append_events, stored_offset
 from core.masking import Masker
-from trainer.events import CheckpointSaved, Event, Health, Message, RunFailed, RunFinished, RunStarted, RunStopped, read
+from trainer.events import (
+    CheckpointDamaged,
+    CheckpointSaved,
+    Event,
+    Health,
+    Message,
+    RunFailed,
+    RunFinished,
+    RunStarted,
+    RunStopped,
+    read,
+)
 from worker.jobs import checkpoints
+from worker.jobs.checkpoints import DamagedFolder
 from worker.jobs.workspace import Workspace
 
 _BATCH, _BATCH_BYTES = 500, 16 * 1024**2
@@ -44,7 +56,8 @@ class Follower:
         self._blobs = blobs
         self._offset = 0
         self._commit_unknown = False
-        self._uploaded: tuple[str, list[CheckpointFile]] | None = None
+        self._uploaded: tuple[str, list[CheckpointFile], str | None] | None = None
+        """The newest upload: its prefix, its files, and why it was not stored."""
         self.on_cpu = True
         """Whether the trainer has reported that the model is on the CPU, or nothing yet."""
         self.finished: RunFinished | None = None
@@ -92,27 +105,34 @@ class Follower:
         if not events:
             return
         for event in events:
-            if isinstance(event, RunStarted):
-                self.on_cpu = event.device == "cpu"
-            elif isinstance(event, RunFinished):
-                self.finished = event
-            elif isinstance(event, RunFailed):
-                self.failed = event
-            elif isinstance(event, RunStopped):
-                self.stopped = event
-            elif isinstance(event, Health) and event.action == "pause":
-                self.pausing_rule = event.rule
+            self._note(event)
         self._commit_unknown = True
         with session_scope() as session:
             append_events(session, self._claim.job_id, self._claim.attempt, events, end)
             settle_commands(session, self._claim.job_id, events)
         self._offset, self._commit_unknown = end, False
 
+    def _note(self, event: Event) -> None:
+        """Keep what the end of the attempt needs. The end of one seed of several is not that of the run."""
+        if isinstance(event, RunStarted):
+            self.on_cpu = event.device == "cpu"
+        elif isinstance(event, Health) and event.action == "pause":
+            self.pausing_rule = event.rule
+        elif event.seed is not None:
+            return
+        elif isinstance(event, RunFinished):
+            self.finished = event
+        elif isinstance(event, RunFailed):
+            self.failed = event
+        elif isinstance(event, RunStopped):
+            self.stopped = event
+
     def _store_checkpoint(self, event: CheckpointSaved, end: int) -> None:
         """Upload the files, then store the record and the event together. So a published checkpoint can be downloaded."""
         job_id, attempt = self._claim.job_id, self._claim.attempt
         prefix = checkpoint_prefix(job_id, attempt, end, event.path)
-        files = self._upload(event, prefix)
+        files, fault = self._upload(event, prefix)
+        stored = _not_stored(event, fault) if fault else event
         stale: list[str] = []
         self._commit_unknown = True
         try:
@@ -120,7 +140,7 @@ class Follower:
                 if files:
                     record_checkpoint(session, job_id, attempt, event, files, prefix)
                     stale = prune_checkpoints(session, job_id, attempt)
-                append_events(session, job_id, attempt, [event], end)
+                append_events(session, job_id, attempt, [stored], end)
         except LeaseLost:
             self._blobs.delete_prefix(prefix)
             raise
@@ -128,17 +148,32 @@ class Follower:
         for old in stale:
             self._blobs.delete_prefix(old)
 
-    def _upload(self, event: CheckpointSaved, prefix: str) -> list[CheckpointFile]:
-        """Upload once, however often the record is retried. Empty if the trainer has already pruned or replaced it."""
+    def _upload(self, event: CheckpointSaved, prefix: str) -> tuple[list[CheckpointFile], str | None]:
+        """Upload once, however often the record is retried. Returns the files, and the fault of damaged ones.
+
+        There are no files if the trainer has already pruned or replaced the folder, or if they are damaged.
+        """
         if self._uploaded and self._uploaded[0] == prefix:
-            return self._uploaded[1]
+            return self._uploaded[1:]
         folder = self._workspace.folder / event.path
+        files: list[CheckpointFile] = []
+        fault = None
         try:
             files = checkpoints.upload(self._blobs, folder, prefix)
             checkpoints.check_step(folder, event.step)
         except FileNotFoundError:
             log.warning("%s: %s was removed before it could be uploaded", self._claim.job_id, event.path)
-            self._blobs.delete_prefix(prefix)
             files = []
-        self._uploaded = (prefix, files)
-        return files
+        except DamagedFolder as error:
+            log.error("%s: %s is damaged: %s", self._claim.job_id, event.path, error)
+            fault = str(error)
+        if not files:
+            self._blobs.delete_prefix(prefix)
+        self._uploaded = (prefix, files, fault)
+        return files, fault
+
+
+def _not_stored(event: CheckpointSaved, fault: str) -> CheckpointDamaged:
+    """The event in place of that of a checkpoint whose files were damaged before they were uploaded."""
+    fields = event.model_dump(include={"at", "stage", "step", "path", "final", "best", "seed"})
+    return CheckpointDamaged(**fields, reason=fault, remedy="It is not stored. The run continues.")

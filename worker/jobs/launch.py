@@ -49,11 +49,18 @@ class Launcher:
     def __init__(self, command: Sequence[str] = TRAINER) -> None:
         self._command = command
 
-    def start(self, workspace: Workspace, resources: ResourcesSpec, machine: MachineRank) -> child.Child:
+    def start(
+        self,
+        workspace: Workspace,
+        resources: ResourcesSpec,
+        machine: MachineRank,
+        memory: child.MemoryRules = child.NO_MEMORY_RULES,
+    ) -> child.Child:
         arguments = trainer_arguments(workspace, resources, machine)
         log_file = workspace.log if machine.rank == 0 else workspace.log.with_stem(f"trainer-{machine.rank}")
         with log_file.open("ab") as log:
-            return child.start([*self._command, *arguments], cwd=workspace.folder, env=environment(), stdout=log)
+            command = [*self._command, *arguments]
+            return child.start(command, cwd=workspace.folder, env=environment(), stdout=log, memory=memory)
 
 
 def environment() -> dict[str, str]:
@@ -122,6 +129,11 @@ def capacity_refusal(spec: dict[str, Any], settings: Settings) -> CapacityRefusa
         f"The job asks for {wanted.processes} processes on a machine (`resources.processes`); this one gives {count}: "
         f"{reason}. Ask for fewer, or run the worker on a larger machine.",
     )
+
+
+def runs_on_gpu(spec: dict[str, Any], settings: Settings) -> bool:
+    """Whether a trainer of this spec uses GPUs of this machine."""
+    return spec.get("runtime", {}).get("device") != "cpu" and bool(list_gpus(settings.cuda_visible_devices))
 
 
 def _most_processes(spec: dict[str, Any], settings: Settings) -> tuple[int, str]:

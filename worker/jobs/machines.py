@@ -15,8 +15,10 @@ from pathlib import Path
 from core.child import Child
 from core.settings import MachineSettings
 from trainer.spec import ResourcesSpec
+from worker.capacity import list_gpus
 from worker.jobs.launch import Launcher, MachineRank
 from worker.jobs.workspace import Workspace
+from worker.memory_limit import memory_limit
 from worker.process import StopRequest
 
 _FILE = "machines.json"
@@ -79,13 +81,17 @@ def _take_part(
     workspace: Workspace, invitation: RunInvitation, settings: MachineSettings, launcher: Launcher, stop: StopRequest
 ) -> None:
     machine = MachineRank(settings.machine_rank, invitation.rendezvous)
-    trainer = launcher.start(workspace, invitation.resources, machine)
+    name = f"{workspace.folder.name}-{settings.machine_rank}"
+    gib, on_gpu = settings.trainer_memory_gib, bool(list_gpus(None))
+    memory = memory_limit(gib, name, processes=invitation.processes, on_gpu=on_gpu)
+    trainer = launcher.start(workspace, invitation.resources, machine, memory.rules)
     log.info("%s: machine %d starts %d processes", workspace.folder, settings.machine_rank, invitation.processes)
     try:
         status = _wait_for_end(trainer, workspace, settings.stop_seconds, stop)
-        log.info("%s: ended with status %d", workspace.folder, status)
+        log.info("%s: ended with status %d. %s", workspace.folder, status, memory.why_killed() or "")
     finally:
         trainer.kill()
+        memory.close()
 
 
 def _wait_for_end(trainer: Child, workspace: Workspace, stop_seconds: float, stop: StopRequest) -> int:

@@ -8,14 +8,18 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from core.jobs import actors, attempts
+from core.jobs.actors import Actor
 from core.jobs.attempts import Claim
 from core.models.jobs import JobStatus
-from trainer.errors import Paused, ProcessLost, Stopped, TrainerError
+from trainer.errors import DiskFull, Paused, ProcessLost, Stopped, TrainerError
 from trainer.events import RunFailed, RunFinished, RunStopped
 
 TIME_LIMIT = "time_limit"
 """The code of a job that has run as long as the platform allows."""
 # The second one: a SIGTERM during the imports, before the trainer installed its handler.
+_KILLED = "The trainer was killed by SIGKILL. The kernel reports no lack of memory, so a person or a program did it."
+_PROCESS_ENDED = "A process of the run ended, on another machine or without a report."
+RESUME_ADVICE = "The job is paused at its last stored checkpoint. Resume it when there is room."
 _STOPPED = (Stopped.exit_status, -signal.SIGTERM)
 
 
@@ -50,6 +54,8 @@ class TrainerEnd:
     killed_by_worker: bool
     hours_reached: float | None = None
     """The longest run in hours, if the worker stopped the trainer because the job had run as long."""
+    why_out_of_memory: str | None = None
+    """The reason for a SIGKILL, if the kernel reports that memory ran out."""
 
 
 def settle(session: Session, claim: Claim, end: TrainerEnd) -> JobStatus:
@@ -61,10 +67,10 @@ def settle(session: Session, claim: Claim, end: TrainerEnd) -> JobStatus:
     if end.cancel_requested:
         attempts.finish(session, *job, JobStatus.CANCELLED, "Cancelled; the trainer has stopped.")
         return JobStatus.CANCELLED
+    if for_a_person := _pause_for_a_person(end):
+        return attempts.pause(session, *job, *for_a_person)
     if end.failed and end.failed.code != ProcessLost.code:  # other processes report only that one was lost
         return _fail(session, claim, end.failed.code, end.failed.message)
-    if end.status == Paused.exit_status:  # not requeued: a person must look at it first
-        return attempts.pause(session, *job, _why_paused_by_health(end), actors.health_rule(end.pausing_rule))
     if end.killed_by_worker or end.status in _STOPPED:
         if end.hours_reached is not None:
             return _fail(session, claim, TIME_LIMIT, time_limit_message(end.hours_reached))
@@ -72,13 +78,25 @@ def settle(session: Session, claim: Claim, end: TrainerEnd) -> JobStatus:
         why = _why_paused(end, row.preempting) if row.status == JobStatus.PAUSING else _why_released(end)
         return attempts.release(session, *job, why)
     if end.status == -signal.SIGKILL:
-        reason = "The trainer was killed by SIGKILL: the machine has probably run out of memory."
-        return attempts.lose(session, *job, reason)
+        return attempts.lose(session, *job, end.why_out_of_memory or _KILLED)
     if end.status == ProcessLost.exit_status:
-        return attempts.lose(session, *job, "A process of the run ended, on another machine or without a report.")
+        return attempts.lose(session, *job, end.why_out_of_memory or _PROCESS_ENDED)
     if end.status in _CODES:
         return _fail(session, claim, _CODES[end.status], end.log_tail or _crash(end))
     return _fail(session, claim, "trainer_crashed", _crash(end))
+
+
+def _pause_for_a_person(end: TrainerEnd) -> tuple[str, Actor | None] | None:
+    """The reason for a pause, and its actor, if a person must act before the run goes on; the job is not requeued.
+
+    The actor is None for the worker.
+    """
+    if end.status == DiskFull.exit_status or (end.failed and end.failed.code == DiskFull.code):
+        why = end.failed.message if end.failed else "The disk of the trainer is full."
+        return f"{why} {RESUME_ADVICE}", None
+    if end.status == Paused.exit_status:
+        return _why_paused_by_health(end), actors.health_rule(end.pausing_rule)
+    return None
 
 
 def time_limit_message(hours: float) -> str:

@@ -5,25 +5,28 @@ import json
 import shutil
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from core.blobs import BlobStore
+from core.blobs import NOT_MOUNTED, BlobDamaged, BlobStore, Content
 from core.errors import NotFound
 from core.jobs.attempts import Claim
 from core.jobs.checkpoints import checkpoints_to_resume, start_checkpoints
-from core.models import Checkpoint, CheckpointPin, DatasetContent, DatasetVersion, Job, JobDataset, JobEvent
+from core.jobs.seeds import outcome_of
+from core.models import Checkpoint, CheckpointPin, DatasetContent, DatasetVersion, Job, JobDataset, JobEvent, JobSeed
 from core.models.jobs import Relation
 from core.settings import Settings
+from trainer.events.seed_summary import Outcome, write_outcome
 from trainer.spec import DATASETS
 from trainer.spec.named_resources import put
 from trainer.spec.path_rules import PathRules
 from trainer.spec.tracking import TrackingSpec
-from worker.jobs import checkpoints
+from worker.jobs import checkpoints, damaged
+from worker.jobs.checkpoints import StoredCheckpoint
 
 LOCAL_PATHS = "local_paths.json"
 
@@ -63,27 +66,33 @@ class Workspace:
 
 
 @dataclass(frozen=True)
-class ModelCheckpoint:
-    """A checkpoint of another job that this one starts from."""
+class StoredRows:
+    """The rows of a dataset version."""
 
-    id: str
-    blob_prefix: str
+    blob_key: str
+    content: Content
+
+    @classmethod
+    def of(cls, row: DatasetContent) -> Self:
+        return cls(row.blob_key, Content(row.bytes, row.sha256))
 
 
 @dataclass(frozen=True)
 class Inputs:
     """The inputs of an attempt, as the database describes them."""
 
-    datasets: dict[str, str]
-    """Field of the spec's `data` → blob key."""
-    checkpoints: dict[str, str]
-    """Checkpoints of earlier attempts, and of the start of a branch: folder within the run folder → blob prefix."""
-    models: dict[str, ModelCheckpoint]
+    datasets: dict[str, StoredRows]
+    """Rows by the field of the spec's `data`."""
+    checkpoints: dict[str, StoredCheckpoint]
+    """Checkpoints of earlier attempts, and of the start of a branch, by folder within the run folder."""
+    models: dict[str, StoredCheckpoint]
     """Checkpoints of other jobs, by the JSON pointer of the field that names them."""
     threads: int | None
     """Number of threads of the earlier attempts. Another number would round differently."""
     dtype: str | None
     """Type of the earlier attempts, for `model.dtype` = "auto": this machine might choose another one."""
+    seeds: list[Outcome] = field(default_factory=list)
+    """The seeds of a job with several that are done, and do not run again."""
 
 
 def workspace_of(claim: Claim, data_dir: Path) -> Workspace:
@@ -128,20 +137,32 @@ def _number(folder: Path) -> int:
 
 
 def inputs_of(session: Session, claim: Claim) -> Inputs:
-    """Raises NotFound for a dataset that has been deleted."""
-    of_job = select(JobDataset.role, DatasetContent.blob_key).join_from(JobDataset, DatasetVersion)
+    """Raises NotFound for a dataset that has been deleted, and NoGoodCheckpoint for a stage whose checkpoints are all damaged."""
+    damaged.refuse_lost_stage(session, claim.job_id)
+    of_job = select(JobDataset.role, DatasetContent).join_from(JobDataset, DatasetVersion)
     of_job = of_job.join(DatasetContent, DatasetContent.sha256 == DatasetVersion.sha256)
-    datasets = dict(session.execute(of_job.where(JobDataset.job_id == claim.job_id)).all())
+    found = session.execute(of_job.where(JobDataset.job_id == claim.job_id))
+    datasets = {role: StoredRows.of(rows) for role, rows in found}
     for role in DATASETS:
         if (name := claim.spec["data"].get(role)) and role not in datasets:
             raise NotFound(f"There is no dataset {name!r}.")
-    starts = {folder: one.blob_prefix for folder, one in start_checkpoints(session, claim.job_id).items()}
-    saved = {str(one.path): one.blob_prefix for one in checkpoints_to_resume(session, claim.job_id)}
+    pins_of_start = start_checkpoints(session, claim.job_id).items()
+    starts = {
+        folder: StoredCheckpoint.of(one) for folder, one in pins_of_start if not damaged.may_be_left_out(folder, one)
+    }
+    saved = {str(one.path): StoredCheckpoint.of(one) for one in checkpoints_to_resume(session, claim.job_id)}
     pins = select(CheckpointPin.field, Checkpoint).join(Checkpoint, Checkpoint.id == CheckpointPin.checkpoint_id)
     pinned = session.execute(pins.where(CheckpointPin.job_id == claim.job_id, CheckpointPin.field.startswith("#")))
-    models = {field: ModelCheckpoint(checkpoint.id, checkpoint.blob_prefix) for field, checkpoint in pinned}
+    models = {field: StoredCheckpoint.of(checkpoint) for field, checkpoint in pinned}
     before = _last_start(session, claim.job_id) or _start_of_parent(session, claim)
-    return Inputs(datasets, starts | saved, models, before.get("threads"), before.get("dtype"))
+    return Inputs(
+        datasets, starts | saved, models, before.get("threads"), before.get("dtype"), _finished_seeds(session, claim)
+    )
+
+
+def _finished_seeds(session: Session, claim: Claim) -> list[Outcome]:
+    rows = session.scalars(select(JobSeed).filter_by(job_id=claim.job_id).order_by(JobSeed.seed))
+    return [outcome for row in rows if (outcome := outcome_of(row))]
 
 
 def _last_start(session: Session, job_id: str) -> dict[str, Any] | None:
@@ -165,19 +186,40 @@ def fill(
 ) -> None:
     """Fetch datasets, checkpoints and models, and write the spec with their paths.
 
-    `check` is called after each download and may raise.
+    Every file is verified on its way. A file that is in the folder already is not fetched again. `check` is called after each
+    download and may raise. Raises DamagedRows and DamagedCheckpoint.
     """
     paths = {role: f"data/{role}.jsonl" for role in inputs.datasets}
-    for role, key in inputs.datasets.items():
-        blobs.get_to(key, workspace.folder / paths[role])
+    for role, rows in inputs.datasets.items():
+        fetch_rows(blobs, rows, workspace.folder / paths[role])
         check()
-    for folder, prefix in inputs.checkpoints.items():
-        checkpoints.download(blobs, prefix, workspace.folder / folder)
+    for folder, stored in inputs.checkpoints.items():
+        if not (workspace.folder / folder).exists():
+            checkpoints.download(blobs, stored, workspace.folder / folder)
         check()
-    for model in set(inputs.models.values()):
-        checkpoints.download(blobs, model.blob_prefix, workspace.folder / _model_path(model), model_only=True)
+    for model in {model.id: model for model in inputs.models.values()}.values():
+        if not (workspace.folder / _model_path(model)).exists():
+            checkpoints.download(blobs, model, workspace.folder / _model_path(model), model_only=True)
         check()
+    for outcome in inputs.seeds:
+        own = workspace.folder / "seeds" / str(outcome.seed)
+        own.mkdir(parents=True, exist_ok=True)
+        write_outcome(own, outcome)
     workspace.spec.write_text(json.dumps(_resolved(spec, paths, inputs), indent=2, ensure_ascii=False))
+
+
+def fetch_rows(blobs: BlobStore, rows: StoredRows, target: Path) -> None:
+    """Copy rows to a file, which is left alone if it exists. Raises DamagedRows."""
+    if target.exists():
+        return
+    try:
+        blobs.get_to(rows.blob_key, target, rows.content)
+    except NotFound as error:
+        if blobs.is_empty():
+            raise OSError(NOT_MOUNTED) from error
+        raise damaged.DamagedRows(rows.content.sha256, "is missing") from error
+    except BlobDamaged as error:
+        raise damaged.DamagedRows(rows.content.sha256, str(error)) from error
 
 
 def prepare_tracking(workspace: Workspace, job_id: str, settings: Settings) -> None:
@@ -201,7 +243,7 @@ def prepare_tracking(workspace: Workspace, job_id: str, settings: Settings) -> N
         (workspace.folder / "tensorboard").symlink_to(kept)
 
 
-def _model_path(model: ModelCheckpoint) -> str:
+def _model_path(model: StoredCheckpoint) -> str:
     return f"models/{model.id}"
 
 

@@ -3,6 +3,7 @@
 import json
 import os
 import select
+import signal
 import subprocess
 import tempfile
 from collections import deque
@@ -13,6 +14,7 @@ from typing import IO, Any
 from core import child
 from core.errors import PlatformError
 from worker.jobs.launch import environment
+from worker.memory_limit import MemoryLimit
 
 LOW_PRIORITY = ("--nice", "10")
 """Options that let running jobs go first."""
@@ -40,7 +42,9 @@ class CommandFailed(PlatformError):
         self.reported_code = reported_code
 
 
-def run_command(command: Sequence[str], cwd: Path, on_line: OnLine, check: Callable[[], None]) -> None:
+def run_command(
+    command: Sequence[str], cwd: Path, on_line: OnLine, check: Callable[[], None], memory: MemoryLimit
+) -> None:
     """Run a command to its end. `check` is called several times a second; if it raises, the command is killed.
 
     Lines of standard output that are JSON objects go to `on_line`. Raises CommandFailed with the message of a line
@@ -48,7 +52,7 @@ def run_command(command: Sequence[str], cwd: Path, on_line: OnLine, check: Calla
     """
     error: dict[str, Any] = {}
     with tempfile.TemporaryFile(dir=cwd) as stderr:
-        process, output = _start(command, cwd, stderr)
+        process, output = _start(command, cwd, stderr, memory.rules)
         try:
             for line in _lines(process, output, check):
                 error = line["error"] if isinstance(line.get("error"), dict) else error
@@ -57,6 +61,8 @@ def run_command(command: Sequence[str], cwd: Path, on_line: OnLine, check: Calla
         finally:
             process.kill()
             os.close(output)
+        if status == -signal.SIGKILL and (why := memory.why_killed()) is not None:
+            raise CommandFailed(why, "out_of_memory")
         if status != 0:
             stderr.seek(0)
             last = b"".join(deque(stderr, _SHOWN_LINES)).decode(errors="replace").strip()
@@ -64,11 +70,11 @@ def run_command(command: Sequence[str], cwd: Path, on_line: OnLine, check: Calla
             raise CommandFailed(str(text), error.get("code"))
 
 
-def _start(command: Sequence[str], cwd: Path, stderr: IO[bytes]) -> tuple[child.Child, int]:
+def _start(command: Sequence[str], cwd: Path, stderr: IO[bytes], memory: child.MemoryRules) -> tuple[child.Child, int]:
     """The process, and the descriptor from which its standard output is read."""
     read_end, write_end = os.pipe()
     try:
-        process = child.start(command, cwd=cwd, env=environment(), stdout=write_end, stderr=stderr)
+        process = child.start(command, cwd=cwd, env=environment(), stdout=write_end, stderr=stderr, memory=memory)
     except BaseException:
         os.close(read_end)
         raise

@@ -15,7 +15,9 @@ from core.models import DatasetVersion
 from core.models.tasks import TaskStatus
 from core.settings import Settings
 from core.tasks import TaskClaim
+from worker.capacity import list_gpus
 from worker.lease import Lease
+from worker.memory_limit import memory_limit
 from worker.process import StopRequest
 from worker.tasks.command import OnLine, run_command
 
@@ -112,7 +114,13 @@ class TaskContext:
             if on_line is not None:
                 on_line(line)
 
-        run_command(command, cwd or self.scratch, read_line, check_all)
+        on_gpu = bool(list_gpus(self.settings.cuda_visible_devices))
+        name = f"{self.task_id}-{self._claim.attempt}"
+        memory = memory_limit(self.settings.trainer_memory_gib, name, on_gpu=on_gpu)
+        try:
+            run_command(command, cwd or self.scratch, read_line, check_all, memory)
+        finally:
+            memory.close()
 
     def version_rows(self, version: DatasetVersion) -> Iterator[tuple[int, dict[str, Any]]]:
         """All rows of a version with their numbers. Reading them is reported as the first tenth of the task."""

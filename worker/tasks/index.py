@@ -7,6 +7,7 @@ import orjson
 from sqlalchemy import select
 
 from core.datasets import overlap, rows, search
+from core.datasets.damage import verify_rows
 from core.db import session_scope
 from core.models import Dataset, DatasetContent, DatasetVersion
 from worker.tasks.context import TaskContext
@@ -28,6 +29,7 @@ def index_rows(task: TaskContext) -> None:
         kind = session.scalars(query.where(DatasetVersion.sha256 == sha256).limit(1)).first()
     if content is None or kind is None:
         return
+    verify_rows(task.blobs, content)
     rows.write_index(task.blobs, content)
     done = content.search_rows or 0
     with task.blobs.open(content.blob_key) as file:

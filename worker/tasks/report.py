@@ -2,7 +2,7 @@
 
 import json
 import tempfile
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 from sqlalchemy.orm import Session
@@ -14,9 +14,11 @@ from core.datasets.rows import answer_lines_key, lines_key
 from core.db import session_scope
 from core.models import DatasetReport, DatasetVersion
 from data.formats import labelled
-from worker.jobs.checkpoints import TRAINER_STATE
+from worker.jobs import checkpoints
+from worker.jobs.checkpoints import DamagedCheckpoint, StoredCheckpoint
+from worker.jobs.damaged import DamagedRows, recorded
 from worker.jobs.launch import TRAINER
-from worker.jobs.workspace import write_path_rules
+from worker.jobs.workspace import StoredRows, fetch_rows, write_path_rules
 from worker.tasks.command import LOW_PRIORITY
 from worker.tasks.context import TaskContext
 
@@ -29,9 +31,12 @@ def make_report(task: TaskContext) -> None:
     report_id = task.args["report"]
     with tempfile.TemporaryDirectory(dir=task.scratch, prefix="report-") as name:
         folder = Path(name)
-        with session_scope() as session:
-            if not _fetch(session, task, report_id, folder):
-                return
+        try:
+            with session_scope() as session:
+                if not _fetch(session, task, report_id, folder):
+                    return
+        except (DamagedCheckpoint, DamagedRows) as error:
+            raise recorded(error) from error
         task.report(_FETCHED, "reading rows")
         files = [str(folder / file) for file in ("rows.jsonl", "settings.json", "report.json", "rows")]
         rows, settings, out, rows_dir = files
@@ -42,7 +47,10 @@ def make_report(task: TaskContext) -> None:
 
 
 def _fetch(session: Session, task: TaskContext, report_id: str, folder: Path) -> bool:
-    """Write the input files of the command. Returns False if the dataset has been deleted."""
+    """Write the input files of the command. Returns False if the dataset has been deleted.
+
+    Raises DamagedRows and DamagedCheckpoint.
+    """
     report = session.get(DatasetReport, report_id)
     version = None if report is None else session.get(DatasetVersion, report.version_id)
     if report is None or version is None or version.content is None:
@@ -50,7 +58,7 @@ def _fetch(session: Session, task: TaskContext, report_id: str, folder: Path) ->
     given = report.settings
     settings: dict[str, Any] = {name: given[name] for name in _SETTINGS if name in given}
     settings |= {"kind": version.dataset.kind, "labelled": labelled(_source(session, version).origin)}
-    task.blobs.get_to(version.content.blob_key, folder / "rows.jsonl")
+    fetch_rows(task.blobs, StoredRows.of(version.content), folder / "rows.jsonl")
     for name, key in (("lines", lines_key(version.id)), ("answer_lines", answer_lines_key(version.id))):
         if task.blobs.exists(key):
             task.blobs.get_to(key, folder / f"{name}.u64")
@@ -75,11 +83,8 @@ def _model(session: Session, task: TaskContext, model: str, folder: Path) -> str
             session, task.owner_id, model, task.settings
         )  # the settings may have changed since the request
         return model
-    prefix = reports.checkpoint_of(session, task.owner_id, model).blob_prefix
-    for key in task.blobs.list(prefix):
-        path = PurePosixPath(key).relative_to(prefix)
-        if path.suffix != ".safetensors" and path.parts[0] != TRAINER_STATE:
-            task.blobs.get_to(key, folder / path)
+    stored = StoredCheckpoint.of(reports.checkpoint_of(session, task.owner_id, model))
+    checkpoints.download(task.blobs, stored, folder, model_only=True, weights=False)
     return str(folder)
 
 

@@ -15,9 +15,12 @@ from core.annotation.items import ItemDraft
 from core.datasets import rows, versions
 from core.db import session_scope
 from core.errors import NotFound
+from core.jobs import damage
 from core.models import AnnotationRound, Checkpoint, Job
 from trainer.annotation.requests import CompletionRequest, JudgeRequest
 from worker.jobs import checkpoints
+from worker.jobs.checkpoints import DamagedCheckpoint, StoredCheckpoint
+from worker.jobs.damaged import recorded
 from worker.jobs.launch import TRAINER
 from worker.jobs.workspace import write_path_rules
 from worker.tasks.command import LOW_PRIORITY
@@ -89,14 +92,19 @@ def _completion_request(task: TaskContext, round_: AnnotationRound, folder: Path
 
 
 def _fetch_checkpoint(task: TaskContext, checkpoint_id: str, folder: Path) -> Job:
-    """Fetch a checkpoint into the folder, under its id. Returns its job. Raises NotFound."""
+    """Fetch a checkpoint into the folder, under its id. Returns its job. Raises NotFound and CheckpointDamaged."""
     with session_scope() as session:
         checkpoint = session.get(Checkpoint, checkpoint_id)
         if checkpoint is None:
             raise NotFound(f"The checkpoint {checkpoint_id} has been deleted.")
+        damage.refuse_marked(checkpoint)
         job = session.get_one(Job, checkpoint.job_id)
     if not (folder / checkpoint_id).exists():
-        checkpoints.download(task.blobs, checkpoint.blob_prefix, folder / checkpoint_id, model_only=True)
+        stored = StoredCheckpoint.of(checkpoint)
+        try:
+            checkpoints.download(task.blobs, stored, folder / checkpoint_id, model_only=True)
+        except DamagedCheckpoint as error:
+            raise recorded(error) from error
     return job
 
 

@@ -17,8 +17,10 @@ from core.scheduling.matching import Requirement
 from trainer.preflight.report import Report
 from worker.health import worker_is_alive
 from worker.jobs import workspace as workspaces
+from worker.jobs.checkpoints import DamagedCheckpoint, StoredCheckpoint
+from worker.jobs.damaged import DamagedRows, recorded
 from worker.jobs.launch import TRAINER
-from worker.jobs.workspace import Inputs, ModelCheckpoint, Workspace
+from worker.jobs.workspace import Inputs, StoredRows, Workspace
 from worker.tasks.command import LOW_PRIORITY, CommandFailed, CommandTimedOut
 from worker.tasks.context import TaskContext
 
@@ -39,7 +41,10 @@ def validate(task: TaskContext) -> None:
             spec, inputs = validation.spec, _inputs(session, task, validation.spec)
         workspaces.create(workspace, task.settings.path_rules)
         task.report(0.0, "fetching datasets and models")
-        workspaces.fill(workspace, _for_its_gpu(spec), inputs, task.blobs, task.check)
+        try:
+            workspaces.fill(workspace, _for_its_gpu(spec), inputs, task.blobs, task.check)
+        except (DamagedCheckpoint, DamagedRows) as error:
+            raise recorded(error) from error
         task.report(0.1, "checking")
         report = _check(task, workspace, _machine_options(Requirement.of_spec(spec)))
         _store(task, validation_id, ValidationResult.of_report(report, _names(workspace, spec, inputs)))
@@ -47,9 +52,9 @@ def validate(task: TaskContext) -> None:
 
 def _inputs(session: Session, task: TaskContext, spec: dict[str, Any]) -> Inputs:
     needed = needed_inputs(session, task.owner_id, validated(spec), task.settings)
-    datasets = {role: found.content.blob_key for role, found in needed.versions.items() if found.content is not None}
-    models = {at: ModelCheckpoint(one.id, one.blob_prefix) for at, one in needed.checkpoints.items()}
-    return Inputs(datasets, {}, models, None, None)
+    rows = {role: StoredRows.of(found.content) for role, found in needed.versions.items() if found.content is not None}
+    models = {at: StoredCheckpoint.of(one) for at, one in needed.checkpoints.items()}
+    return Inputs(rows, {}, models, None, None)
 
 
 def _machine_options(need: Requirement) -> list[str]:

@@ -14,7 +14,7 @@ from core.models import AnnotationRound, DatasetReport, DatasetVersion
 from core.models.annotation import RoundStatus
 from core.models.datasets import VersionStatus
 from core.uploads import store
-from core.uploads.reading import opener
+from core.uploads.reading import opener, verify
 from data.errors import RowError
 from data.plan import Plan
 from data.schema import DatasetKind, Row, canonical
@@ -37,6 +37,7 @@ def import_upload(task: TaskContext) -> None:
             return  # deleted, or made by an attempt that was lost after its commit
         upload = store.get(session, task.owner_id, task.args["upload"])
         source = Source(opener(task.blobs, upload), upload.filename, upload.id, upload.url)
+    verify(task.blobs, upload)
     size = max(upload.bytes or 0, 1)
     plan, bad_rows = Plan.from_json(task.args["plan"]), BadRows(task.args["bad_rows"])
 

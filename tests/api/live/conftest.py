@@ -32,7 +32,7 @@ def serve(settings: Settings, owner: tuple[ApiKey, str]) -> Serve:
     @contextmanager
     def serve(**changed: Any) -> Iterator[httpx.Client]:
         app = application(settings.model_copy(update={"stream_poll_seconds": 0.05} | changed))
-        server = Server(app, port=0, timeout_graceful_shutdown=30)
+        server = Server(app, app.state.settings, port=0, timeout_graceful_shutdown=30)
         thread = threading.Thread(target=server.run)
         thread.start()
         eventually(lambda: server.started)

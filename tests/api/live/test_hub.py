@@ -19,7 +19,7 @@ from api.live.tail import read_news
 from core.access import keys
 from core.db import engine_for, session_scope
 from core.jobs.events import append_events
-from core.live import CHANNEL
+from core.live import CHANNEL, announce_ended_access
 from core.models import ApiKey, BrowserSession, Job
 from core.settings import Settings
 from tests.api.live.conftest import Serve, messages, report
@@ -137,13 +137,18 @@ def test_a_client_that_does_not_read_is_dropped_and_resumes(
             assert [next(received).seq for _ in range(cut, last + 1)] == list(range(cut, last + 1))
 
 
-def test_a_revoked_key_ends_its_streams(serve: Serve, job: Job, owner: tuple[ApiKey, str]) -> None:
-    """The client's timeout is 5 s."""
+@pytest.mark.parametrize("announced", [True, False])
+def test_a_revoked_key_ends_its_streams(
+    serve: Serve, job: Job, owner: tuple[ApiKey, str], announced: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Redis announces the revocation. The hub also asks the database at intervals, here after an hour or 0.1 s."""
+    monkeypatch.setattr("api.live.hub._ACCESS_SECONDS", 3600.0 if announced else 0.1)
     with serve() as client:
-        client.timeout = httpx.Timeout(5.0)
         with client.stream("GET", f"/v1/jobs/{job.id}/stream", params={"after": job.last_seq}) as response:
             with session_scope() as session:
                 keys.revoke_key(session, owner[0].id)
+                if announced:
+                    announce_ended_access(session)
             assert list(messages(response)) == []
         assert client.get(f"/v1/jobs/{job.id}/stream").status_code == 401
 

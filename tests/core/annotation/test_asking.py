@@ -1,5 +1,6 @@
 """Sampling from the policies of a round, each with the settings of its own job."""
 
+from hashlib import sha256
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -10,7 +11,7 @@ from sqlalchemy.orm import Session
 from core.annotation import rounds
 from core.annotation.spec import NewRound
 from core.blobs import blob_store
-from core.jobs.checkpoints import record_checkpoint
+from core.jobs.checkpoints import CheckpointFile, record_checkpoint
 from core.models import AnnotationRound
 from core.settings import get_settings
 from data.schema import DatasetKind
@@ -26,7 +27,8 @@ def policy(session: Session, owner: str, stage: StageName = "ppo", **spec: Any) 
     job = make_job(session, owner, **spec)
     running(session, job)
     event = CheckpointSaved(stage=stage, step=1, path=f"checkpoints/{stage}", final=True)
-    found = record_checkpoint(session, job.id, 1, event, [], f"at/{job.id}")
+    file: CheckpointFile = {"path": "config.json", "bytes": 2, "sha256": sha256(b"{}").hexdigest()}
+    found = record_checkpoint(session, job.id, 1, event, [file], f"at/{job.id}")
     with blob_store(get_settings()).draft(f"at/{job.id}/config.json") as draft:
         draft.write(b"{}")
         draft.keep()

@@ -135,6 +135,22 @@ def test_basis_of_several_seeds_is_the_first_with_reward_model(session: Session,
     )
 
 
+def test_basis_of_ended_seeds_is_that_of_the_best_seed(session: Session, job: Job) -> None:
+    """The job's own copy of the result has no seed, and neither reward model nor reference beside it."""
+    found = {}
+    for seed in (7, 8, 9):
+        for stage in ("sft", "reward_model", "ppo"):
+            path = f"seeds/{seed}/checkpoints/{stage}"
+            found[seed, stage] = saved(session, job, stage, path=path, seed=seed).id  # type: ignore[arg-type]
+    saved(session, job, "ppo")
+    session.execute(update(Job).filter_by(id=job.id).values(summary={"best_seed": 8.0, "win_rate": 0.7}))
+    session.commit()
+    basis = continuation.basis_of(session, job.owner_id, job.id)
+    assert (basis.policy, basis.reward_model, basis.reference) == tuple(
+        found[8, s] for s in ("ppo", "reward_model", "sft")
+    )
+
+
 def test_a_job_that_there_is_nothing_in_to_go_on_from(session: Session, job: Job) -> None:
     with pytest.raises(NotFound, match="There is no job 'job_nope'"):
         continuation.basis_of(session, job.owner_id, "job_nope")

@@ -22,7 +22,6 @@ from trainer.events import (
     RunStarted,
     Sample,
     Samples,
-    SeedFinished,
     StageFinished,
     StagePlan,
     StageStarted,
@@ -150,7 +149,7 @@ def test_the_newest_samples_of_a_step_count(session: Session) -> None:
     append_events(session, job.id, 1, said)
     at_five = samples.samples_at(session, job.id, "ppo", 5)
     assert at_five is not None and at_five.data["rows"][0]["response"] == "new"
-    assert samples.sample_steps(session, job.id, None) == [("ppo", 5), ("ppo", 7)]
+    assert samples.sample_steps(session, job.id, None) == [(None, "ppo", 5), (None, "ppo", 7)]
     assert samples.samples_at(session, job.id, "sft", None) is None
 
 
@@ -235,16 +234,3 @@ def test_progress_is_of_the_stages_that_the_job_has(
     now = progress(job)
     assert now is not None and now.fraction == pytest.approx(fraction)
     assert (now.stage_index, now.stage_count) == (stages.index(present), len(stages))
-
-
-def test_progress_of_several_seeds_counts_finished_ones(session: Session) -> None:
-    job = make_job(session, seeds=4)
-    running(session, job)
-    append_events(session, job.id, 1, [step(5)])
-    first = progress(job)
-    assert first is not None and first.fraction == pytest.approx((1 + 6 * 0.5) / 7 / 4)
-    done = SeedFinished(seed=1, number=2, of=4, seconds=1.0, summary={}, collapsed=True, why="it diverged")
-    append_events(session, job.id, 1, [step(10), done])
-    later = progress(job)
-    assert later is not None and (later.fraction, later.eta_seconds) == (0.5, None)
-    assert (later.seeds_done, later.seed_count) == (2, 4)

@@ -24,7 +24,9 @@ from tests.core.factories import make_job, running
 from trainer.events import CheckpointSaved
 
 ROOT = Path(__file__).parents[3]
-STATE: list[CheckpointFile] = [{"path": "trainer_state/state.json", "bytes": 1, "sha256": "-"}]
+EMPTY = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+"""SHA-256 of no bytes."""
+STATE: list[CheckpointFile] = [{"path": "trainer_state/state.json", "bytes": 0, "sha256": EMPTY}]
 CHILD = """
 import os, signal, sys
 from core import blobs

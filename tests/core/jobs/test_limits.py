@@ -1,12 +1,14 @@
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 from sqlalchemy.orm import Session
 
 from core.errors import LimitExceeded, QuotaExceeded
 from core.jobs.actors import PLATFORM
 from core.jobs.limits import LIMITS, check_limits
 from core.jobs.state import request_cancel
+from core.jobs.templates import create_template
 from core.settings import Settings, get_settings
 from tests.core.factories import make_job, make_key
 from trainer.spec import JobSpec
@@ -46,6 +48,62 @@ def test_limits_name_the_field_the_value_and_the_setting(
     error = refused.value.extras["errors"][0]
     assert (error["pointer"], error["value"], error["limit"], error["setting"]) == (pointer, value, limit, setting)
     assert all(text in refused.value.detail for text in (pointer, str(value), str(limit), setting))
+
+
+def _new(**config: Any) -> JobSpec:
+    sizes = {"model_type": "llama", "hidden_size": 512, "num_hidden_layers": 2, "num_attention_heads": 8}
+    return _spec(model={"config": sizes | config, "tokenizer": {"vocab_size": 1024}})
+
+
+@pytest.mark.parametrize(
+    ("config", "pointer", "value", "limit", "setting"),
+    [
+        ({"num_hidden_layers": 2000}, "num_hidden_layers", 2000, 256, "LAYERS"),
+        ({"hidden_size": 131072}, "hidden_size", 131072, 65536, "WIDTH"),
+        ({"intermediate_size": 10**6}, "intermediate_size", 10**6, 65536, "WIDTH"),
+        ({"head_dim": 10**5}, "num_attention_heads", 800_000, 65536, "WIDTH"),
+        ({"num_attention_heads": 2048}, "num_attention_heads", 2048, 1024, "HEADS"),
+        ({"max_position_embeddings": 2**24}, "max_position_embeddings", 2**24, 2**20, "POSITIONS"),
+        ({"model_type": "qwen3_moe", "num_experts": 1000}, "num_experts", 1000, 512, "EXPERTS"),
+        ({"model_type": "gpt2", "n_layer": 300}, "num_hidden_layers", 300, 256, "LAYERS"),
+    ],
+)
+def test_limits_name_the_size_of_a_new_model(
+    settings: Settings, config: dict[str, Any], pointer: str, value: int, limit: int, setting: str
+) -> None:
+    with pytest.raises(LimitExceeded) as refused:
+        check_limits(_new(**config), settings)
+    error = next(
+        e for e in refused.value.extras["errors"] if e["pointer"] == f"#/model/config/{pointer}" and e["value"] == value
+    )
+    assert (error["limit"], error["setting"]) == (limit, f"PROXIMAL_MAX_MODEL_{setting}")
+
+
+def test_limits_count_parameters_by_arithmetic(settings: Settings) -> None:
+    """200 layers of 4·16384² + 3·16384·11008 numbers, and 2 × 1024 embeddings of 16384: 322.99 billion."""
+    with pytest.raises(LimitExceeded) as refused:
+        check_limits(_new(hidden_size=16384, num_hidden_layers=200), settings)
+    layer = 4 * 16384**2 + 3 * 16384 * 11008
+    errors = {error["pointer"]: error["value"] for error in refused.value.extras["errors"]}
+    assert errors == {"#/model/config": 200 * layer + 2 * 1024 * 16384}
+
+
+def test_limits_bound_the_rank_of_adapters(settings: Settings) -> None:
+    with pytest.raises(LimitExceeded, match=r"#/model/lora/rank: 1000000 ranks"):
+        check_limits(_spec(model={"path": "some/model", "lora": {"rank": 10**6}}), settings)
+
+
+def test_template_beyond_a_limit_is_refused(session: Session) -> None:
+    owner = make_key(session).id
+    config = {"model_type": "llama", "num_hidden_layers": 2000}
+    with pytest.raises(LimitExceeded, match="404758724608 parameters"):
+        create_template(session, owner, "deep", "", {"model": {"config": config, "tokenizer": {"vocab_size": 1024}}})
+
+
+@pytest.mark.parametrize("fields", [{"ppo": {"minibatches": 2**31}}, {"evaluation": {"prompts": 10**12}}])
+def test_spec_refuses_numbers_that_overflow(fields: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError, match="at most 2,147,483,647"):
+        _spec(**fields)
 
 
 def test_limits_count_the_tokens_of_a_whole_batch(settings: Settings) -> None:

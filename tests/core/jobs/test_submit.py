@@ -24,7 +24,9 @@ def _spec(model: str = "owner/model", **data: Any) -> JobSpec:
 def test_a_spec_is_stored_with_every_default(session: Session) -> None:
     job = make_job(session, name="first")
     assert (job.name, job.status, job.last_seq) == ("first", "queued", 1)
-    assert job.spec["ppo"]["policy_loss"]["clip_range"] == 0.2 and job.spec["evaluation"]["prompts"] == 128
+    assert (
+        job.spec["ppo"]["policy_loss"]["clip_range"] == 0.2 and job.spec["evaluation"]["prompts"] == 160
+    )  # 64 × 10 ÷ 4
     assert JobSpec.model_validate(job.spec).model_dump(mode="json") == job.spec
 
 

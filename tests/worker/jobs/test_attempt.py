@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import func, select, update
 
-from core.blobs import LocalBlobs
+from core.blobs import Content, LocalBlobs
 from core.db import session_scope
 from core.jobs import attempts
 from core.jobs.actors import PLATFORM
@@ -24,7 +24,7 @@ from tests.processes import alive
 from tests.waiting import eventually
 from tests.worker.conftest import events, job, meanwhile, status
 from trainer import errors
-from trainer.errors import InternalError, Paused, ProcessLost, Stopped, TrainerError
+from trainer.errors import DiskFull, InternalError, Paused, ProcessLost, Stopped, TrainerError
 from worker.health import WorkerHeartbeat
 from worker.jobs import attempt
 from worker.jobs.attempt import WorkerContext
@@ -116,9 +116,13 @@ def test_settle_maps_every_trainer_exit_status_to_its_code(queue: Queue, kind: t
         settle(
             session, claim, TrainerEnd(kind.exit_status, None, None, None, None, "its last line", False, False, False)
         )
-    expected = {Stopped: "", ProcessLost: "", Paused: "", InternalError: "trainer_crashed"}.get(kind, kind.code)
+    expected = {Stopped: "", ProcessLost: "", Paused: "", DiskFull: "", InternalError: "trainer_crashed"}.get(
+        kind, kind.code
+    )
     assert (job(job_id).error or {}).get("code", "") == expected
-    assert status(job_id) == {Stopped: "queued", ProcessLost: "queued", Paused: "paused"}.get(kind, "failed")
+    assert status(job_id) == {Stopped: "queued", ProcessLost: "queued", Paused: "paused", DiskFull: "paused"}.get(
+        kind, "failed"
+    )
 
 
 def test_trainer_errors_have_distinct_exit_statuses() -> None:
@@ -153,7 +157,7 @@ def test_attempt_with_missing_checkpoint_files_fails_the_job(
         needing = make_job(session, session.get_one(Job, source).owner_id, model=checkpoint.id).id
     context.blobs.delete_prefix(checkpoint.blob_prefix)
     run_queued_jobs(context, heartbeat)
-    assert (job(needing).error or {})["code"] == "cannot_prepare"
+    assert (job(needing).error or {})["code"] == "checkpoint_damaged"
 
 
 @pytest.mark.parametrize(
@@ -227,8 +231,8 @@ def test_attempt_stop_request_is_read_between_two_downloads(
     job_id = queue("begin wait")
 
     class Slow(LocalBlobs):
-        def get_to(self, key: str, target: Path) -> None:
-            super().get_to(key, target)
+        def get_to(self, key: str, target: Path, expected: Content | None = None) -> None:
+            super().get_to(key, target, expected)
             cancel(job_id) if wish == "cancel" else context.stop.ask()
             time.sleep(3 * context.settings.heartbeat_seconds)
 
@@ -278,7 +282,7 @@ def test_attempt_trainer_killed_every_time_fails_the_job(
     assert (failed.status, failed.attempt) == ("failed", context.settings.max_attempts)
     assert failed.error is not None
     assert failed.error["code"] == "too_many_attempts"
-    assert "run out of memory" in failed.error["message"]
+    assert "The kernel reports no lack of memory" in failed.error["message"]
 
 
 def test_attempt_ends_processes_that_the_trainer_started(
@@ -290,7 +294,7 @@ def test_attempt_ends_processes_that_the_trainer_started(
     eventually(lambda: not alive(pid))
 
 
-def test_a_dataset_that_has_vanished_fails_the_job(
+def test_dataset_whose_rows_are_missing_fails_as_damaged(
     queue: Queue, context: WorkerContext, heartbeat: WorkerHeartbeat
 ) -> None:
     job_id = queue("begin finish")
@@ -299,7 +303,7 @@ def test_a_dataset_that_has_vanished_fails_the_job(
     run_queued_jobs(context, heartbeat)
     error = job(job_id).error
     assert error is not None
-    assert error["code"] == "cannot_prepare"
+    assert error["code"] == "dataset_damaged" and "Import the same file again" in error["message"]
 
 
 @pytest.fixture

@@ -13,10 +13,11 @@ from core.masking import Masker
 from core.models import JobEvent, JobMetrics
 from core.settings import Settings
 from tests.core.factories import make_job, start_events, step
-from trainer.events import EventLog
+from trainer.events import EventLog, RunFailed, RunFinished, RunStopped, SeedFinished
+from trainer.events.seed_summary import Outcome, read_outcome
 from worker.jobs import follow
 from worker.jobs.follow import Follower
-from worker.jobs.workspace import workspace_of
+from worker.jobs.workspace import Inputs, fill, inputs_of, workspace_of
 
 
 @pytest.fixture
@@ -59,3 +60,36 @@ def test_advance_ends_a_batch_after_its_limit_of_bytes(
         pass
     session.rollback()
     assert session.scalar(select(func.max(JobMetrics.step))) == 5
+
+
+def test_advance_end_of_one_seed_is_not_that_of_the_run(session: Session, follower: tuple[Follower, Path]) -> None:
+    following, path = follower
+    log = EventLog(path)
+    log.emit(RunFinished(seconds=1.0, summary={"win_rate": 0.9}, seed=0))
+    log.emit(RunFailed(code="diverged", message="x", seed=0))
+    log.emit(RunStopped(reason="signal", seed=0))
+    following.advance()
+    assert (following.finished, following.failed, following.stopped) == (None, None, None)
+    log.emit(RunFinished(seconds=1.0, summary={"win_rate": 0.5}))
+    log.close()
+    following.advance()
+    assert following.finished is not None and following.finished.summary == {"win_rate": 0.5}
+
+
+def test_workspace_has_the_outcomes_of_finished_seeds(session: Session, settings: Settings) -> None:
+    job = make_job(session, seed=4, seeds=3)
+    claim = attempts.claim(session, "wrk_1")
+    assert claim is not None
+    ended = SeedFinished(seed=4, number=1, of=3, seconds=2.0, summary={"win_rate": 0.9}, collapsed=False)
+    failed = SeedFinished(seed=5, number=2, of=3, seconds=1.0, summary={}, collapsed=True, why="It diverged.")
+    append_events(session, job.id, 1, [ended, failed, start_events()[0].model_copy(update={"seed": 6})])
+    session.commit()
+    assert inputs_of(session, claim).seeds == [
+        Outcome(4, 2.0, {"win_rate": 0.9}, False, None), Outcome(5, 1.0, {}, True, "It diverged."),
+    ]  # fmt: skip
+    workspace = workspace_of(claim, settings.data_dir)
+    workspace.folder.mkdir(parents=True)
+    inputs = Inputs({}, {}, {}, None, None, inputs_of(session, claim).seeds)
+    fill(workspace, claim.spec, inputs, blob_store(settings), lambda: None)
+    done = [read_outcome(workspace.folder / "seeds" / str(seed)) for seed in (4, 5, 6)]
+    assert done == [*inputs.seeds, None]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from core.blobs import LocalBlobs
+from core.blobs import Content, LocalBlobs
 from core.db import session_scope
 from core.jobs import attempts
 from core.jobs.actors import Actor
@@ -130,8 +130,8 @@ def test_pause_between_downloads_starts_no_trainer(
     job_id = queue("begin wait")
 
     class Pausing(LocalBlobs):
-        def get_to(self, key: str, target: Path) -> None:
-            super().get_to(key, target)
+        def get_to(self, key: str, target: Path, expected: Content | None = None) -> None:
+            super().get_to(key, target, expected)
             ask(job_id, Request.PAUSE)
             for _ in range(2):  # the second renewal began after the request
                 before = job(job_id).lease_expires_at

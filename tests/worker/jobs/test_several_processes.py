@@ -162,4 +162,4 @@ def test_a_machine_that_joins_needs_no_database() -> None:
     refused = subprocess.run(command, env=environment, capture_output=True, text=True, cwd=Path(__file__).parents[3])
     assert refused.returncode == 2
     assert "greater than or equal to 1" in refused.stderr and "database" not in refused.stderr
-    assert set(MachineSettings.model_fields) == {"data_dir", "machine_rank", "stop_seconds"}
+    assert set(MachineSettings.model_fields) == {"data_dir", "machine_rank", "stop_seconds", "trainer_memory_gib"}

@@ -1,0 +1,203 @@
+"""Damaged checkpoints and rows over REST: refused with the reason, marked, and named."""
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+from sqlalchemy.orm import Session
+
+from core.blobs import LocalBlobs, blob_store
+from core.jobs import attempts
+from core.jobs.checkpoints import CheckpointFile, record_checkpoint
+from core.models import ApiKey, Checkpoint, DatasetVersion, Job
+from core.models.jobs import JobStatus
+from core.settings import Settings
+from data.schema import DatasetKind
+from tests.api.problem_checks import problem
+from tests.core.factories import make_dataset, make_job, make_version, running
+from trainer.events import CheckpointSaved
+
+FILES = {"config.json": b"{}", "model.safetensors": b"w" * 300_000, "trainer_state/state.json": b"{}"}
+FLIPPED = "model.safetensors has the SHA-256 "
+
+
+@pytest.fixture
+def job(session: Session, settings: Settings, owner: tuple[ApiKey, str]) -> Job:
+    """A failed job with the results of SFT and of the reward model, two states of PPO and its best checkpoint."""
+    made = make_job(session, owner[0].id)
+    attempt = running(session, made)
+    for stage, step, more in (
+        ("sft", 3, {"final": True}),
+        ("reward_model", 3, {"final": True}),
+        ("ppo", 10, {}),
+        ("ppo", 20, {}),
+        ("ppo", 20, {"best": True}),
+    ):
+        save(session, settings, made, attempt, stage, step, **more)
+    error = {"code": "diverged", "message": "-"}
+    attempts.finish(session, made.id, attempt, JobStatus.FAILED, "-", error=error)
+    session.commit()
+    return made
+
+
+def save(
+    session: Session, settings: Settings, job: Job, attempt: int, stage: str, step: int, **more: Any
+) -> Checkpoint:
+    best = more.get("best", False)
+    path = f"checkpoints/{stage}" + ("" if more.get("final") else "-best" if best else f"-{step:06d}")
+    files: list[CheckpointFile] = []
+    for name, content in FILES.items():
+        if best and name.startswith("trainer_state"):
+            continue
+        with blob_store(settings).draft(f"{job.id}/{path}/{name}") as draft:
+            draft.write(content)
+            draft.keep()
+        files.append({"path": name, "bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()})
+    event = {"stage": stage, "step": step, "path": path, "final": False} | more
+    saved = CheckpointSaved.model_validate(event)
+    return record_checkpoint(session, job.id, attempt, saved, files, f"{job.id}/{path}")
+
+
+def listed(client: TestClient, job: Job) -> dict[str, dict[str, Any]]:
+    """The checkpoints by stage, step and kind."""
+    rows = client.get(f"/v1/jobs/{job.id}/checkpoints").json()["data"]
+    return {f"{row['stage']} {row['step']}{' best' if row['best'] else ''}": row for row in rows}
+
+
+def flip(settings: Settings, job: Job, folder: str, name: str = "model.safetensors") -> None:
+    file = settings.blob_dir / job.id / "checkpoints" / folder / name
+    content = bytearray(file.read_bytes())
+    content[-64:] = bytes(255 - byte for byte in content[-64:])
+    file.write_bytes(content)
+
+
+@pytest.mark.parametrize("headers", [{}, {"Range": "bytes=0-99"}])
+@pytest.mark.parametrize("route", ["download", "files/model.safetensors"])
+def test_download_of_damaged_checkpoint_is_refused_and_marks_it(
+    client: TestClient, job: Job, settings: Settings, route: str, headers: dict[str, str]
+) -> None:
+    id_ = listed(client, job)["ppo 20"]["id"]
+    flip(settings, job, "ppo-000020")
+    for _ in range(2):
+        body = problem(client.get(f"/v1/checkpoints/{id_}/{route}", headers=headers), 409, "checkpoint_damaged")
+        assert FLIPPED in body["detail"] and body["checkpoint"] == id_
+    row = listed(client, job)["ppo 20"]
+    assert row["damage"].startswith(FLIPPED) and row["damaged_at"] is not None and row["can_branch"] is False
+    assert listed(client, job)["ppo 10"]["damage"] is None
+    (event,) = client.get(f"/v1/jobs/{job.id}/events?types=checkpoint_damaged").json()["data"]
+    assert (event["step"], event["data"]["checkpoint"]) == (20, id_) and event["data"]["reason"] == row["damage"]
+
+
+def test_download_of_missing_file_names_it_as_damaged(client: TestClient, job: Job, settings: Settings) -> None:
+    id_ = listed(client, job)["ppo 10"]["id"]
+    (settings.blob_dir / job.id / "checkpoints" / "ppo-000010" / "config.json").unlink()
+    body = problem(client.get(f"/v1/checkpoints/{id_}/download"), 409, "checkpoint_damaged")
+    assert "config.json is missing" in body["detail"]
+
+
+def test_unreadable_disk_is_not_called_damaged(client: TestClient, job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
+    id_ = listed(client, job)["ppo 10"]["id"]
+
+    def fail(*_: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(LocalBlobs, "stamp", fail)
+        body = problem(client.get(f"/v1/checkpoints/{id_}/download"), 503, "storage_unreadable")
+        assert body["detail"].endswith("cannot be read: Permission denied.")
+    assert listed(client, job)["ppo 10"]["damage"] is None
+    assert client.get(f"/v1/checkpoints/{id_}/download").status_code == 200
+
+
+SPEC: dict[str, Any] = {"stages": ["ppo"], "rewards": [{"type": "length", "target": 3}]}
+
+
+@pytest.mark.parametrize("damaged", ["ppo-000020", "sft"])
+def test_branch_from_damaged_checkpoint_is_refused(
+    client: TestClient, job: Job, settings: Settings, damaged: str
+) -> None:
+    """A branch needs the state of its step and the results of the stages before it."""
+    flip(settings, job, damaged)
+    body = problem(
+        client.post(f"/v1/jobs/{job.id}/branch", json={"stage": "ppo", "step": 20}), 409, "checkpoint_damaged"
+    )
+    assert FLIPPED in body["detail"] and body["param"] == "checkpoint"
+    assert len(client.get("/v1/jobs").json()["data"]) == 1
+    marked = [name for name, row in listed(client, job).items() if row["damage"]]
+    assert marked == [{"sft": "sft 3", "ppo-000020": "ppo 20"}[damaged]]
+
+
+def test_job_with_damaged_checkpoint_as_model_is_refused(
+    client: TestClient, job: Job, settings: Settings, session: Session
+) -> None:
+    prompts = make_dataset(session, job.owner_id, DatasetKind.PROMPTS).id
+    session.commit()
+    spec = SPEC | {"model": listed(client, job)["sft 3"]["id"], "data": {"prompts": prompts}}
+    assert client.post("/v1/jobs", json=spec).status_code == 201
+    flip(settings, job, "sft")
+    body = problem(client.post("/v1/jobs", json=spec), 409, "checkpoint_damaged")
+    assert FLIPPED in body["detail"] and body["param"] == "model.path"
+
+
+def test_branch_from_step_with_damaged_best_goes_without_it(client: TestClient, job: Job, settings: Settings) -> None:
+    """The best checkpoint is not needed to continue."""
+    best = listed(client, job)["ppo 20 best"]
+    flip(settings, job, "ppo-best")
+    problem(client.get(f"/v1/checkpoints/{best['id']}/download"), 409, "checkpoint_damaged")
+    made = client.post(f"/v1/jobs/{job.id}/branch", json={"stage": "ppo", "step": 20})
+    assert made.status_code == 201
+
+
+def test_list_says_which_checkpoints_a_branch_can_start_from(client: TestClient, job: Job) -> None:
+    """A best checkpoint may hold a model without the state of its run."""
+    found = {name: row["can_branch"] for name, row in listed(client, job).items()}
+    assert found == {"sft 3": True, "reward_model 3": True, "ppo 10": True, "ppo 20": True, "ppo 20 best": False}
+
+
+@pytest.fixture
+def version(session: Session, owner: tuple[ApiKey, str]) -> DatasetVersion:
+    found = make_version(session, owner[0].id)
+    session.commit()
+    return found
+
+
+def rows_file(settings: Settings, version: DatasetVersion) -> Path:
+    assert version.content is not None
+    return settings.blob_dir / version.content.blob_key
+
+
+@pytest.mark.parametrize("route", ["rows", "export?format=rows"])
+def test_damaged_rows_are_refused_and_marked(
+    client: TestClient, version: DatasetVersion, settings: Settings, route: str
+) -> None:
+    file = rows_file(settings, version)
+    good = file.read_bytes()
+    file.write_bytes(good[:20] + bytes([good[20] ^ 1]) + good[21:])
+    body = problem(client.get(f"/v1/datasets/{version.dataset_id}/{route}"), 409, "dataset_damaged")
+    assert "rows.jsonl has the SHA-256 " in body["detail"] and "Import the same file again" in body["detail"]
+    shown = client.get(f"/v1/datasets/{version.dataset_id}").json()
+    assert shown["damage"].startswith("has the SHA-256 ")
+    spec = {"model": "gpt2", "stages": ["reward_model"], "data": {"preferences": version.dataset_id}}
+    problem(client.post("/v1/jobs", json=spec), 409, "dataset_damaged")
+
+
+def test_damaged_rows_are_healed_by_the_same_rows(
+    client: TestClient, version: DatasetVersion, settings: Settings, session: Session, owner: tuple[ApiKey, str]
+) -> None:
+    """Both datasets hold one blob: both are damaged, and both are good again."""
+    other = make_version(session, owner[0].id)
+    session.commit()
+    assert other.sha256 == version.sha256
+    file = rows_file(settings, version)
+    good = file.read_bytes()
+    file.write_bytes(good[:-5])
+    for one in (version, other):
+        problem(client.get(f"/v1/datasets/{one.dataset_id}/rows"), 409, "dataset_damaged")
+    make_version(session, owner[0].id)
+    session.commit()
+    assert file.read_bytes() == good
+    for one in (version, other):
+        assert client.get(f"/v1/datasets/{one.dataset_id}/rows").status_code == 200
+        assert client.get(f"/v1/datasets/{one.dataset_id}").json()["damage"] is None

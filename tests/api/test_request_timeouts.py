@@ -1,0 +1,134 @@
+"""Requests that arrive slowly or not at all: the rules with a clock of their own, and the server over real sockets."""
+
+import socket
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+
+import httpx
+import pytest
+from fastapi import FastAPI
+
+from api.request_timeouts import RequestTimeouts
+from core.settings import Settings
+from tests.api.serving import serving
+
+
+@dataclass(eq=False)
+class Waiting:
+    """A connection that began to wait at `since`."""
+
+    since: float
+    peer: str = "192.0.2.1"
+    has_header: bool = False
+    received: int = 0
+    held_back: bool = False
+    closed: list[str] = field(default_factory=list)
+
+    def is_held_back(self) -> bool:
+        return self.held_back
+
+    def time_out(self, reason: str) -> None:
+        self.closed.append(reason)
+
+
+def tended(now: float, *connections: Waiting, per_address: int = 2, proxies: tuple[str, ...] = ()) -> list[bool]:
+    """Which of the connections are closed at `now`."""
+    timeouts = RequestTimeouts(header_seconds=20, body_seconds=30, per_address=per_address, proxies=proxies)
+    for connection in connections:
+        timeouts.add(connection)
+    timeouts.tend(now)
+    return [bool(connection.closed) for connection in connections]
+
+
+def test_header_may_take_its_seconds_and_no_longer() -> None:
+    assert tended(100.0, Waiting(80.0), Waiting(79.9)) == [False, True]
+
+
+def test_body_gets_a_second_for_every_500_bytes() -> None:
+    on_time, late = (Waiting(0.0, has_header=True, received=received) for received in (5000, 4999))
+    assert tended(40.0, on_time, late) == [False, True]
+
+
+def test_body_that_the_application_does_not_read_waits() -> None:
+    paused = Waiting(0.0, has_header=True, held_back=True)
+    assert tended(1000.0, paused) == [False]
+    assert paused.since == 1.0
+
+
+def test_address_beyond_its_limit_loses_the_oldest_header_first() -> None:
+    body, oldest, newest = Waiting(1.0, has_header=True), Waiting(2.0), Waiting(3.0)
+    assert tended(10.0, body, oldest, newest) == [False, True, False]
+
+
+def test_limit_counts_addresses_apart_and_ipv6_by_network() -> None:
+    others = [Waiting(1.0), Waiting(2.0), Waiting(1.0, "192.0.2.2")]
+    network = [Waiting(float(n), f"2001:db8:0:1::{n}") for n in (1, 2, 3)]
+    assert tended(10.0, *others, *network) == [False, False, False, True, False, False]
+
+
+def test_limit_spares_connections_opened_at_once() -> None:
+    assert tended(10.0, *(Waiting(9.5) for _ in range(5))) == [False] * 5
+
+
+def test_limit_spares_trusted_proxies() -> None:
+    through_proxy = [Waiting(1.0, "10.0.0.7") for _ in range(5)]
+    assert tended(10.0, *through_proxy, proxies=("10.0.0.0/8",)) == [False] * 5
+    assert tended(30.0, *through_proxy, proxies=("10.0.0.0/8",)) == [True] * 5
+
+
+@pytest.fixture
+def port(app: FastAPI, settings: Settings) -> Iterator[int]:
+    changed = {"header_seconds": 0.5, "body_seconds": 0.5, "unfinished_requests_per_address": 8}
+    app.state.settings = settings.model_copy(update=changed)
+    with serving(app) as port:
+        yield port
+
+
+def connected(port: int, sent: bytes = b"") -> socket.socket:
+    connection = socket.create_connection(("127.0.0.1", port), timeout=20)
+    connection.sendall(sent)
+    return connection
+
+
+def everything_from(connection: socket.socket) -> bytes:
+    """All that the server sends until it closes the connection."""
+    with connection, connection.makefile("rb") as stream:
+        return stream.read()
+
+
+@pytest.mark.parametrize(
+    ("sent", "received"),
+    [
+        (b"", b""),
+        (b"\r\n", b""),
+        (b"GET /healthz HTTP/1.1\r\nHost: local", b"HTTP/1.1 408 Request Timeout"),
+        (b"POST /v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{", b"HTTP/1.1 408 Request Timeout"),
+    ],
+    ids=["nothing", "an empty line", "half a header", "half a body"],
+)
+def test_request_that_does_not_arrive_is_closed(port: int, sent: bytes, received: bytes) -> None:
+    response = everything_from(connected(port, sent))
+    assert response.startswith(received) and bool(response) == bool(received)
+    assert not response or b'"code":"request_timeout"' in response
+
+
+def test_empty_line_after_a_response_does_not_keep_it_open(port: int) -> None:
+    """The line ends uvicorn's own time-out for idle connections, and begins no request."""
+    connection = connected(port, b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    assert connection.recv(8) == b"HTTP/1.1"
+    connection.sendall(b"\r\n")
+    assert everything_from(connection)
+
+
+def test_crowd_of_half_requests_leaves_room_for_whole_ones(app: FastAPI, settings: Settings) -> None:
+    """40 connections of one address, at a limit of 8: the oldest are closed long before their time is over."""
+    app.state.settings = settings.model_copy(update={"header_seconds": 600, "unfinished_requests_per_address": 8})
+    with serving(app) as port, ExitStack() as crowd:
+        half = [crowd.enter_context(connected(port, b"POST /v1/jobs HTTP/1.1\r\n")) for _ in range(40)]
+        for connection in half[:32]:
+            assert connection.recv(12) == b"HTTP/1.1 408"
+        assert httpx.get(f"http://127.0.0.1:{port}/healthz", trust_env=False).status_code == 200
+        half[-1].setblocking(False)
+        with pytest.raises(BlockingIOError):
+            half[-1].recv(1)

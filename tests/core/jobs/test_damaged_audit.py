@@ -1,0 +1,64 @@
+"""The check of all blobs finds damaged ones, names what refers to them, and clears the marks of restored ones."""
+
+import hashlib
+
+import pytest
+from sqlalchemy.orm import Session
+
+from core.blobs import LocalBlobs, blob_store
+from core.jobs.blob_audit import audit
+from core.jobs.checkpoints import record_checkpoint
+from core.models import Checkpoint, DatasetContent
+from core.settings import Settings
+from tests.core.factories import make_job, running
+from trainer.events import CheckpointSaved
+
+
+def test_audit_marks_damaged_blobs_and_clears_restored_ones(session: Session, settings: Settings) -> None:
+    job = make_job(session)
+    running(session, job)
+    blobs = blob_store(settings)
+    with blobs.draft("at/weights") as draft:
+        draft.write(b"weights")
+        draft.keep()
+    event = CheckpointSaved(stage="sft", step=3, path="checkpoints/sft", final=True)
+    sha256 = hashlib.sha256(b"weights").hexdigest()
+    made = record_checkpoint(session, job.id, 1, event, [{"path": "weights", "bytes": 7, "sha256": sha256}], "at")
+    content = session.query(DatasetContent).one()
+    session.commit()
+    url = settings.database_url
+    assert audit(blobs, url).faults == []
+
+    weights, rows = settings.blob_dir / "at/weights", settings.blob_dir / content.blob_key
+    good = rows.read_bytes()
+    weights.write_bytes(b"weightz")
+    rows.write_bytes(good[:-1])
+    seen: list[tuple[int, int]] = []
+    found = audit(blobs, url, lambda done, total: seen.append((done, total)))
+    assert [(one.of, one.damaged) for one in found.faults] == [(made.id, True), (content.sha256, True)]
+    assert found.faults[0].used_by == [job.id] and job.id in found.faults[1].used_by
+    assert found.checked == 2 and seen[-1] == (7 + len(good), 7 + len(good))
+    session.expire_all()
+    assert session.get_one(Checkpoint, made.id).damage is not None
+
+    weights.write_bytes(b"weights")
+    rows.write_bytes(good)
+    session.commit()
+    assert sorted(audit(blobs, url).restored) == sorted([made.id, content.sha256])
+    session.expire_all()
+    assert session.get_one(Checkpoint, made.id).damage is None
+
+
+def test_audit_of_unreadable_blob_marks_nothing_as_damaged(
+    session: Session, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_job(session)
+    session.commit()
+
+    def fail(*_: object) -> None:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(LocalBlobs, "stamp", fail)
+    (fault,) = audit(blob_store(settings), settings.database_url).faults
+    assert not fault.damaged and "Input/output error" in fault.fault
+    assert session.query(DatasetContent).one().damage is None
