@@ -29,7 +29,8 @@ GROUPS = {
 """The groups of commands over REST, with their help texts. The module `client.commands.<name>` has the commands."""
 EXIT_STATUSES = (
     "Exit status 0: success. 1: the platform refused, or another error. 2: wrong usage. 3: the platform cannot be reached. "
-    "4: the job that was followed failed. 5: it was cancelled or paused. 130: interrupted by Ctrl-C."
+    "4: the job that was followed failed. 5: it was cancelled or paused. 6: a file was not imported, because it is unclear "
+    "how to read it. 7: a dataset is blocked by findings. 130: interrupted by Ctrl-C."
 )
 
 

@@ -12,10 +12,20 @@ class ClientError(Exception):
     exit_status = 1
 
 
+class Question(ClientError):
+    """The platform cannot decide how to read a file. The message has the possible commands."""
+
+    exit_status = 6
+
+
 class Unreachable(ClientError):
     """The platform cannot be reached."""
 
     exit_status = 3
+
+
+class DamagedDownload(ClientError):
+    """The bytes that arrived are not those that the platform has stored."""
 
 
 class JobNotSucceeded(ClientError):
@@ -48,11 +58,24 @@ def _message(status: int, problem: Mapping[str, Any]) -> str:
     """The detail, then one line for each error with its place."""
     lines = [str(problem.get("detail") or problem.get("title") or f"The platform responded with status {status}.")]
     errors = problem.get("errors") or []
-    lines += [f"  {_place(error)}{error.get('detail', '')}" for error in errors]
+    if len(errors) == 1 and _is_told(errors[0], lines[0]):
+        if "column" in errors[0] and problem.get("title"):
+            lines = [str(problem["title"]), _line(errors[0])]  # the detail names the line alone
+    else:
+        lines += [_line(error) for error in errors]
     hidden = int(problem.get("error_count", len(errors))) - len(errors)
     if hidden > 0:
         lines.append(f"  … and {hidden} more")
     return "\n".join(lines)
+
+
+def _is_told(error: Mapping[str, Any], detail: str) -> bool:
+    """Whether the detail of the problem holds that of its only error."""
+    return str(error.get("detail")).rstrip(".") in detail and "pointer" not in error
+
+
+def _line(error: Mapping[str, Any]) -> str:
+    return f"  {_place(error)}{error.get('detail', '')}"
 
 
 def _place(error: Mapping[str, Any]) -> str:

@@ -69,8 +69,9 @@ def list_(
         context.obj.printer.items(found, with_sorted(COLUMNS, SORTED_COLUMNS, sort))
 
 
+@app.command("get", hidden=True)  # its name before the other groups had `show`
 @app.command()
-def get(context: typer.Context, dataset_id: DatasetId) -> None:
+def show(context: typer.Context, dataset_id: DatasetId) -> None:
     """Show one dataset: its newest version, its status and the number of its findings."""
     with context.obj.client() as client:
         dataset = client.get_dataset(dataset_id)
@@ -191,14 +192,26 @@ def export(
     context: typer.Context,
     dataset_id: Annotated[str, typer.Argument(help="The dataset's id, ds_…", show_default=False)],
     file: Annotated[Path, typer.Argument(help="The file to write.", dir_okay=False, show_default=False)],
-    format: Annotated[str, typer.Option(help="trl, openai, parquet or rows.")] = "trl",
+    format: Annotated[str, typer.Option(help="trl, openai, openrlhf, verl, llama_factory, parquet or rows.")] = "trl",
     version: Annotated[int | None, typer.Option(help="Which version. Default: the newest.", show_default=False)] = None,
 ) -> None:
     """Write a dataset's rows to a file, in a format that other programs read."""
     with context.obj.client() as client:
-        left_out = client.export_dataset(dataset_id, file, format, version)
-    rest = f", {left_out} rows left out: this format cannot hold them" if left_out else ""
-    context.obj.printer.item({"file": str(file), "left_out": left_out}, plain(f"{file}{rest}"), key="file")
+        lost = client.export_dataset(dataset_id, file, format, version)
+    lines = [f"  {LOST.get(name, f'rows that lose their {name}')}: {count}" for name, count in lost.items()]
+    told = "\n".join([f"{file}, without what {format} cannot hold:", *lines] if lost else [str(file)])
+    context.obj.printer.item({"file": str(file), "not_carried": lost}, plain(told), key="file")
+
+
+LOST = {
+    "ties": "ties left out",
+    "unlabelled": "rows without a verdict left out",
+    "turns": "conversations left out, because their turns do not alternate",
+    "conversations": "conversations left out, because only texts can be read",
+    "rankings": "rankings written as their pairs",
+    "later_turns": "conversations cut behind the last answer",
+}
+"""Descriptions of the counts of an export."""
 
 
 def _overlap(found: Overlap) -> Iterator[RenderableType]:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from client.commands import job_changes, job_set, job_telemetry, job_validation
+from client.commands import checkpoints, job_changes, job_metrics, job_set, job_telemetry, job_validation
 from client.commands.group import CommandGroup
 from client.commands.job_changes import Changes, FromTemplate, JobId, Preemptible, Priority, SpecFile, given_spec
 from client.commands.templates import template_id
@@ -36,6 +36,9 @@ for change in CHANGES:
 app.command()(job_validation.validate)
 app.command("set")(job_set.set_)
 app.command()(job_telemetry.telemetry)
+app.command()(job_metrics.metrics)
+app.command("checkpoints")(checkpoints.checkpoints)
+app.command()(checkpoints.download)
 COLUMNS: dict[str, Any] = {
     "name": lambda job: job["name"],
     "status": lambda job: job["status"],
@@ -154,8 +157,10 @@ def show(context: typer.Context, job_id: JobId) -> None:
     rows += [("notes", job["notes"])] if job["notes"] else []
     if (progress := job["progress"]) is not None:
         step = f"{progress['stage']} {progress['step']}/{progress['total_steps']}"
-        rows.append(("progress", f"{progress['fraction']:.0%}, {step}"))
-    rows += [(key, f"{value:.4g}") for key, value in (job["summary"] or {}).items()]
+        seed = "" if progress["seed"] is None else f"seed {progress['seed']}, "
+        rows.append(("progress", f"{progress['fraction']:.0%}, {seed}{step}"))
+    rows += [(f"seed {one['seed']}", job_metrics.seed_result(one)) for one in job["seeds"]]
+    rows += job_metrics.summary_rows(job)
     failure = [plain(f"{job['error']['code']}: {job['error']['message']}")] if job["error"] else []
     context.obj.printer.item(job, facts(rows), *failure)
 
@@ -245,7 +250,8 @@ def _raise_without_success(client: Client, job_id: str) -> None:
 
 def _print_events(events: Iterable[JobEvent], printer: Printer) -> None:
     for event in events:
-        where = " ".join(str(part) for part in (event["stage"], event["step"]) if part is not None)
+        seed = None if event["seed"] is None else f"seed {event['seed']}"
+        where = " ".join(str(part) for part in (seed, event["stage"], event["step"]) if part is not None)
         printer.line(event, f"{event['created_at'][:19]} {event['type']:<16} {where:<16} {_in_words(event)}")
 
 

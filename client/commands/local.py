@@ -65,11 +65,29 @@ def demo(
     raise typer.Exit(run(Options(data_dir, host, port), seed, json_file, leave=exit_))
 
 
-def doctor(context: typer.Context) -> None:
+def doctor(
+    context: typer.Context,
+    blobs: Annotated[
+        bool,
+        typer.Option(
+            "--blobs",
+            help="Also read every stored file of this platform, and compare its SHA-256. Damaged ones are marked and listed with "
+            "what refers to them, and marks of restored ones are cleared.",
+        ),
+    ] = False,
+) -> None:
     """Check the connection, the key, the platform's parts, its workers and this machine. Exit with 1 if a check fails."""
     from client.commands.doctor import checks
 
     found = checks(context.obj)
+    if blobs:
+        from client.local.blob_check import check_blobs
+        from client.local.options import Options
+
+        found += [
+            {"check": name, "ok": ok, "detail": detail}
+            for name, ok, detail in check_blobs(Options(), context.obj.printer.note)
+        ]
     context.obj.printer.items(
         found,
         {

@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from client.sdk import Client
-from client.sdk.types import Job, JobEvent, MetricInfo
+from client.sdk.types import Job, JobEvent, MetricInfo, Progress
 from client.terminal import moment, plain
 
 _REFRESHES_PER_SECOND = 2
@@ -39,6 +39,8 @@ def watch_job(client: Client, job_id: str) -> None:
     board = Board(client.get_job(job_id), client.list_metric_meanings())
     stored = client.get_job_metrics(job_id, max_points=_MAX_POINTS)
     for series in stored["series"]:
+        if series["seed"] != board.seed:
+            continue  # with several seeds, the charts are those of the one that runs
         values = series["last"] if series["values"] is None else series["values"]
         board.extend(series["stage"], series["name"], series["steps"], values or [])
     for event in client.list_job_events(job_id, types=_PAST_EVENTS):
@@ -71,10 +73,15 @@ class Board:
         self._series: dict[tuple[str, str], tuple[list[int], list[float]]] = {}
         self._messages: deque[Text] = deque(maxlen=_MESSAGES)
         self._refresh_at = 0.0
+        self.seed = None if job["progress"] is None else job["progress"]["seed"]
+        """The seed whose charts are drawn; None in a job with one seed."""
 
     def see(self, event: JobEvent, client: Client) -> None:
         """Take over the content of the next event."""
         if event["type"] == "metrics":
+            if event["seed"] != self.seed:
+                self.seed = event["seed"]
+                self._series.clear()
             for name, value in event["data"]["values"].items():
                 self.extend(event["data"]["stage"], name, [event["data"]["step"]], [value])
             if time.monotonic() >= self._refresh_at:
@@ -113,7 +120,7 @@ class Board:
             left = (
                 "" if progress["eta_seconds"] is None else f"  {_duration(progress['eta_seconds'])} left in this stage"
             )
-            text = f"{progress['stage']} {progress['step']}/{progress['total_steps']}{left}"
+            text = f"{_seed(progress)}{progress['stage']} {progress['step']}/{progress['total_steps']}{left}"
             grid = Table.grid(padding=(0, 2))
             grid.add_row(ProgressBar(1.0, progress["fraction"], width=min(40, width // 3)), plain(text))
             lines.append(grid)
@@ -151,8 +158,18 @@ def _chart(title: str, lines: list[tuple[str, list[int], list[float]]], size: tu
     return Text.from_ansi(plotext.build())
 
 
+def _seed(progress: Progress) -> str:
+    """The seed that runs, and its place, in front of its stage; empty for a job with one seed."""
+    if progress["seed"] is None:
+        return ""
+    number = min(progress["seeds_done"] + 1, progress["seed_count"])
+    return f"seed {progress['seed']} ({number} of {progress['seed_count']})  "
+
+
 def _line(event: JobEvent) -> str:
     data: Any = event["data"]
+    if event["seed"] is not None and event["type"] != "seed_finished":
+        return f"seed {event['seed']}: " + _line({**event, "seed": None})  # type: ignore[misc,arg-type]
     if event["type"] == "status_changed":
         return f"{data['to']}: {data['reason']}"
     words = [str(data[name]) for name in ("text", "message", "path", "rule", "cause") if data.get(name)]

@@ -5,6 +5,8 @@ the supervisor does not keep the packages in memory.
 """
 
 import os
+import shlex
+import shutil
 import socket
 import sys
 import time
@@ -12,6 +14,7 @@ from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from http.client import HTTPConnection, HTTPException
 from multiprocessing import get_context
+from pathlib import Path
 from typing import ParamSpec, TypeVar
 
 from client.local.folder import DataFolder, Running, UpError
@@ -128,6 +131,15 @@ def _sign_in_link(options: Options, key: str) -> str:
         return sign_in_link(client)
 
 
+def _command(options: Options) -> str:
+    """The command that connects to this platform from another terminal in this folder."""
+    is_found = shutil.which("proximal") is not None or Path(sys.argv[0]).name != "proximal"
+    program = "proximal" if is_found else sys.argv[0]
+    if options.folder.path == Options().folder.path:
+        return shlex.quote(program)
+    return f"PROXIMAL_DATA_DIR={shlex.quote(str(options.folder.path))} {shlex.quote(program)}"
+
+
 def _welcome(options: Options, link: str | None) -> str:
     """The welcome text. On a terminal it has a link that signs in once. A log has the plain address."""
     folder = options.folder
@@ -136,7 +148,7 @@ def _welcome(options: Options, link: str | None) -> str:
 Proximal is running.
 
   Dashboard   {link or f"{options.url}/"}
-  Sign in     proximal open
+  Sign in     {_command(options)} open
   REST        {options.url}/v1   (reference: {options.url}/docs)
   API key     {folder.key_file}
   Models      {models}   (jobs may read local models from here)

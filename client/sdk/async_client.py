@@ -11,6 +11,7 @@ from anyio import to_thread
 from client.errors import ApiError, Unreachable
 from client.sdk.async_operations import AsyncOperations
 from client.sdk.connection import MessageParser, escaped, given
+from client.sdk.datasets import not_carried
 from client.sdk.following import Follower
 from client.sdk.job_logs import AsyncJobLogs
 from client.sdk.types import Dataset, JobEvent
@@ -76,7 +77,7 @@ class AsyncClient(AsyncOperations, AsyncJobLogs):
 
     async def export_dataset(
         self, dataset_id: str, target: Path, format: str = "trl", version: int | None = None
-    ) -> int:
-        """Write a version's rows to `target`. Returns the number of rows that the format cannot hold."""
+    ) -> dict[str, int]:
+        """Write a version's rows to `target`. Returns the number of rows with each property that the format cannot hold."""
         path, params = f"/v1/datasets/{escaped(dataset_id)}/export", given({"format": format, "version": version})
-        return int((await self._download(path, target, params=params)).get("X-Proximal-Left-Out", 0))
+        return not_carried(await self._download(path, target, params=params))

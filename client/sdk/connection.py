@@ -14,7 +14,7 @@ import anyio
 import httpx
 from tenacity import AsyncRetrying, Retrying
 
-from client.errors import ApiError, Unreachable
+from client.errors import ApiError, ClientError, Unreachable
 from client.sdk import retries
 
 _PAGE = 100
@@ -44,6 +44,10 @@ class _Settings:
 
     def __init__(self, url: str, key: str, timeout: float) -> None:
         self.url = url.rstrip("/")
+        if not self.url.startswith(("http://", "https://")):
+            raise ClientError(
+                f"{url!r} is no address of a platform: it must begin with http:// or https://, as in http://{url}."
+            )
         headers = {"Authorization": f"Bearer {key}"}
         # trust_env=False: a proxy for the internet cannot reach a platform on this machine.
         self._options: dict[str, Any] = {

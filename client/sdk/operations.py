@@ -39,6 +39,7 @@ from client.sdk.types import (
     Preset,
     Readiness,
     Report,
+    RevokedKey,
     SampleSearch,
     SampleStep,
     Session,
@@ -145,6 +146,7 @@ class Operations(Connection):
         format: str | None = None,
         mapping: Mapping[str, Any] | None = None,
         encoding: str | None = None,
+        ignore: Sequence[str] | None = None,
         bad_rows: Literal["refuse", "report", "leave_out"] | None = None,
         *,
         external_id: str | None = None,
@@ -153,7 +155,8 @@ class Operations(Connection):
 
         Every record is validated. If a record in a form is invalid, nothing is stored and the error names lines and columns,
         unless `bad_rows` allows it. Format, kind and encoding are detected if the request does not name them. If several formats
-        fit, the error `format_unclear` lists them in `candidates`, and a mapping made from the columns' names in `suggested`.
+        fit, the error `format_unclear` lists them in `candidates`, and a mapping made from the columns' names in `suggested`. It also
+        stops an import that would lose a column which looks meaningful: `questions` lists the column, its values and the choices.
 
         `POST /v1/datasets`
         """
@@ -169,6 +172,7 @@ class Operations(Connection):
                     "format": format,
                     "mapping": mapping,
                     "encoding": encoding,
+                    "ignore": ignore,
                     "bad_rows": bad_rows,
                 }
             ),
@@ -407,17 +411,19 @@ class Operations(Connection):
         kind: Literal["preferences", "thumbs", "prompts", "sft", "pretraining"] | None = None,
         mapping: Mapping[str, Any] | None = None,
         encoding: str | None = None,
+        ignore: Sequence[str] | None = None,
     ) -> UploadPreview:
         """Preview an upload: its container, the formats that fit, its columns, and its first records with their rows.
 
-        Nothing is stored. With `format`, `kind` or `mapping`, the preview reads the records accordingly.
+        Nothing is stored. With `format`, `kind`, `mapping` or `ignore`, the preview reads the records accordingly. `questions` lists
+        columns that look meaningful and are not used. An import stops with `format_unclear` until they are answered.
 
         `POST /v1/uploads/{upload_id}/preview`
         """
         found: UploadPreview = self._json(
             "POST",
             f"/v1/uploads/{escaped(upload_id)}/preview",
-            body=given({"format": format, "kind": kind, "mapping": mapping, "encoding": encoding}),
+            body=given({"format": format, "kind": kind, "mapping": mapping, "encoding": encoding, "ignore": ignore}),
             timeout=None,
         )
         return found
@@ -1115,19 +1121,22 @@ class Operations(Connection):
         return found
 
     def list_job_events(
-        self, job_id: str, *, after: int | None = None, types: Sequence[str] | None = None
+        self, job_id: str, *, after: int | None = None, types: Sequence[str] | None = None, seed: int | None = None
     ) -> Iterator[JobEvent]:
         """List the events of a job in order.
 
         `GET /v1/jobs/{job_id}/events`
         """
-        return self._pages(f"/v1/jobs/{escaped(job_id)}/events", params={"after": after, "types": commas(types)})
+        return self._pages(
+            f"/v1/jobs/{escaped(job_id)}/events", params={"after": after, "types": commas(types), "seed": seed}
+        )
 
     def get_job_metrics(
         self,
         job_id: str,
         *,
         stage: Literal["sft", "reward_model", "dpo", "kto", "ppo", "evaluation"] | None = None,
+        seed: int | None = None,
         names: Sequence[str] | None = None,
         from_: int | None = None,
         to: int | None = None,
@@ -1135,12 +1144,21 @@ class Operations(Connection):
     ) -> Metrics:
         """Return metrics as series. A long range is returned in buckets, with the last, smallest and largest value and the mean of each.
 
+        A job with several seeds has a series of each seed.
+
         `GET /v1/jobs/{job_id}/metrics`
         """
         found: Metrics = self._json(
             "GET",
             f"/v1/jobs/{escaped(job_id)}/metrics",
-            params={"stage": stage, "names": commas(names), "from": from_, "to": to, "max_points": max_points},
+            params={
+                "stage": stage,
+                "seed": seed,
+                "names": commas(names),
+                "from": from_,
+                "to": to,
+                "max_points": max_points,
+            },
         )
         return found
 
@@ -1150,23 +1168,36 @@ class Operations(Connection):
         *,
         stage: Literal["sft", "reward_model", "dpo", "kto", "ppo", "evaluation"] | None = None,
         step: int | None = None,
+        seed: int | None = None,
     ) -> list[JobSample]:
         """List the completions that the run logged at one step.
 
         `GET /v1/jobs/{job_id}/samples`
         """
         return list(
-            (self._json("GET", f"/v1/jobs/{escaped(job_id)}/samples", params={"stage": stage, "step": step}))["data"]
+            (
+                self._json(
+                    "GET", f"/v1/jobs/{escaped(job_id)}/samples", params={"stage": stage, "step": step, "seed": seed}
+                )
+            )["data"]
         )
 
     def list_job_sample_steps(
-        self, job_id: str, *, stage: Literal["sft", "reward_model", "dpo", "kto", "ppo", "evaluation"] | None = None
+        self,
+        job_id: str,
+        *,
+        stage: Literal["sft", "reward_model", "dpo", "kto", "ppo", "evaluation"] | None = None,
+        seed: int | None = None,
     ) -> list[SampleStep]:
         """List the steps that have completions.
 
         `GET /v1/jobs/{job_id}/samples/steps`
         """
-        return list((self._json("GET", f"/v1/jobs/{escaped(job_id)}/samples/steps", params={"stage": stage}))["data"])
+        return list(
+            (self._json("GET", f"/v1/jobs/{escaped(job_id)}/samples/steps", params={"stage": stage, "seed": seed}))[
+                "data"
+            ]
+        )
 
     def search_job_samples(
         self,
@@ -1175,6 +1206,7 @@ class Operations(Connection):
         order: Literal["highest", "lowest", "newest", "oldest"] | None = None,
         skip: int | None = None,
         limit: int | None = None,
+        seed: int | None = None,
         by: Literal["score", "judge", "kl", "tokens"] | None = None,
         min: float | None = None,
         max: float | None = None,
@@ -1197,6 +1229,7 @@ class Operations(Connection):
                 "order": order,
                 "skip": skip,
                 "limit": limit,
+                "seed": seed,
                 "by": by,
                 "min": min,
                 "max": max,
@@ -1282,14 +1315,15 @@ class Operations(Connection):
         found: CreatedKey = self._json("POST", "/v1/keys", body=given({"name": name}))
         return found
 
-    def revoke_key(self, key_id: str) -> Key:
+    def revoke_key(self, key_id: str, *, and_made: bool | None = None) -> RevokedKey:
         """Revoke an API key. Its browser sessions and event streams end within seconds.
 
-        The key of this request cannot be revoked by itself: use another one.
+        The key of this request cannot be revoked by itself: use another one. Keys that the key made stay valid unless
+        `and_made` is set. The response lists them.
 
         `POST /v1/keys/{key_id}/revoke`
         """
-        found: Key = self._json("POST", f"/v1/keys/{escaped(key_id)}/revoke")
+        found: RevokedKey = self._json("POST", f"/v1/keys/{escaped(key_id)}/revoke", params={"and_made": and_made})
         return found
 
     def list_view_settings(self) -> list[ViewSetting]:

@@ -238,6 +238,54 @@ class ChangeTemplate(TypedDict, closed=True):
     """Changes of the spec: null removes a field, objects are merged, and any other value replaces."""
 
 
+class CheckpointDamagedData(TypedDict):
+    """The stored files of a checkpoint are not those that were saved. It is not used."""
+
+    seed: NotRequired[int | None]
+    """The seed that it belongs to, in a job of several seeds; null for the whole job, and in a job of one seed."""
+    stage: Literal["sft", "reward_model", "dpo", "kto", "ppo", "evaluation"]
+    """The stage of the run."""
+    step: NotRequired[int | None]
+    """The step of the checkpoint; null where only the damaged files name it."""
+    path: str
+    """The folder, relative to the run folder."""
+    final: bool
+    """Whether it was the result of the stage."""
+    best: NotRequired[bool]
+    """Whether it was the best checkpoint of the stage."""
+    reason: str
+    """The first file that is wrong, and how."""
+    remedy: str
+    """The action of the run or of the platform instead."""
+    checkpoint: NotRequired[str | None]
+    """The platform's id of the checkpoint; null in a run without a platform."""
+
+
+class CheckpointDamagedEvent(TypedDict):
+    """The stored files of a checkpoint are not those that were saved. It is not used."""
+
+    object: Literal["job.event"]
+    """Always `job.event`."""
+    job_id: str
+    """The job that it belongs to."""
+    seq: int
+    """Sequence number in the job, from 1 without gaps. It is the event id of the stream and the cursor of this list."""
+    attempt: int
+    """The attempt that reported it."""
+    type: Literal["checkpoint_damaged"]
+    """Always `checkpoint_damaged`."""
+    created_at: str
+    """When it happened."""
+    seed: int | None
+    """Seed of the event, in a job with several; null if it concerns the whole job, and with one seed."""
+    stage: str | None
+    """Stage of the event; null if it concerns the whole job."""
+    step: int | None
+    """Step of the event; null if it has none."""
+    data: CheckpointDamagedData
+    """The event's own fields."""
+
+
 class CheckpointFile(TypedDict):
     """Path, size and checksum of one file."""
 
@@ -252,6 +300,8 @@ class CheckpointFile(TypedDict):
 class CheckpointSavedData(TypedDict):
     """A checkpoint folder is complete on disk."""
 
+    seed: NotRequired[int | None]
+    """The seed that it belongs to, in a job of several seeds; null for the whole job, and in a job of one seed."""
     stage: Literal["sft", "reward_model", "dpo", "kto", "ppo", "evaluation"]
     """The stage of the run."""
     step: int
@@ -261,9 +311,7 @@ class CheckpointSavedData(TypedDict):
     final: bool
     """Whether it is the result of the stage."""
     best: NotRequired[bool]
-    """Whether its held-out win rate is the best so far. It replaces the best checkpoint before it."""
-    seed: NotRequired[int | None]
-    """The seed that it belongs to, in a job of several seeds; null for the result of the job."""
+    """Whether its evaluation is the best so far. It replaces the best checkpoint before it."""
     metrics: NotRequired[dict[str, float]]
     """Figures of the checkpoint, by name."""
 
@@ -283,6 +331,8 @@ class CheckpointSavedEvent(TypedDict):
     """Always `checkpoint_saved`."""
     created_at: str
     """When it happened."""
+    seed: int | None
+    """Seed of the event, in a job with several; null if it concerns the whole job, and with one seed."""
     stage: str | None
     """Stage of the event; null if it concerns the whole job."""
     step: int | None
@@ -388,6 +438,8 @@ class CommandDoneEvent(TypedDict):
     """Always `command_done`."""
     created_at: str
     """When it happened."""
+    seed: int | None
+    """Seed of the event, in a job with several; null if it concerns the whole job, and with one seed."""
     stage: str | None
     """Stage of the event; null if it concerns the whole job."""
     step: int | None
@@ -426,6 +478,8 @@ class CommandRefusedEvent(TypedDict):
     """Always `command_refused`."""
     created_at: str
     """When it happened."""
+    seed: int | None
+    """Seed of the event, in a job with several; null if it concerns the whole job, and with one seed."""
     stage: str | None
     """Stage of the event; null if it concerns the whole job."""
     step: int | None
@@ -481,6 +535,8 @@ class CommandRequestedEvent(TypedDict):
     """Always `command_requested`."""
     created_at: str
     """When it happened."""
+    seed: int | None
+    """Seed of the event, in a job with several; null if it concerns the whole job, and with one seed."""
     stage: str | None
     """Stage of the event; null if it concerns the whole job."""
     step: int | None
@@ -552,6 +608,8 @@ class CreatedKey(TypedDict):
     """When it was last used, to a minute; null if never."""
     revoked_at: str | None
     """When it was revoked; null if it is valid."""
+    made_by: str | None
+    """Id of your key whose request created it; null if none did, or if that was not recorded."""
     text: str
     """The key itself. It is shown once: the platform stores only its hash."""
 
@@ -730,7 +788,7 @@ class ExactMatchReward(TypedDict, closed=True):
     """Strip both sides and take runs of white space for one space."""
 
 
-ExportFormat: TypeAlias = Literal["trl", "openai", "parquet", "rows"]
+ExportFormat: TypeAlias = Literal["trl", "openai", "openrlhf", "verl", "llama_factory", "parquet", "rows"]
 """The file format of an export."""
 
 
@@ -1187,6 +1245,8 @@ class Key(TypedDict):
     """When it was last used, to a minute; null if never."""
     revoked_at: str | None
     """When it was revoked; null if it is valid."""
+    made_by: str | None
+    """Id of your key whose request created it; null if none did, or if that was not recorded."""
 
 
 class KeyList(TypedDict):
@@ -1243,6 +1303,8 @@ class KnobChangedEvent(TypedDict):
     """Always `knob_changed`."""
     created_at: str
     """When it happened."""
+    seed: int | None
+    """Seed of the event, in a job with several; null if it concerns the whole job, and with one seed."""
     stage: str | None
     """Stage of the event; null if it concerns the whole job."""
     step: int | None
@@ -1367,6 +1429,12 @@ class MLflowTracker(TypedDict, closed=True):
     """The experiment of the run. It is created where it does not exist."""
 
 
+Meaning: TypeAlias = Literal[
+    "verdict", "ranking", "answer", "reference", "prompt", "system", "role", "tree", "turn", "media", "text"
+]
+"""A content of a column that changes the meaning of its record."""
+
+
 class MeasurementInfo(TypedDict):
     """The meaning of a measurement. `<n>` in its name stands for the number of a GPU."""
 
@@ -1404,6 +1472,8 @@ class MessageEvent(TypedDict):
     """Always `message`."""
     created_at: str
     """When it happened."""
+    seed: int | None
+    """Seed of the event, in a job with several; null if it concerns the whole job, and with one seed."""
     stage: str | None
     """Stage of the event; null if it concerns the whole job."""
     step: int | None
@@ -1491,6 +1561,8 @@ class MetricsEvent(TypedDict):
     """Always `metrics`."""
     created_at: str
     """When it happened."""
+    seed: int | None
+    """Seed of the event, in a job with several; null if it concerns the whole job, and with one seed."""
     stage: str | None
     """Stage of the event; null if it concerns the whole job."""
     step: int | None
@@ -1753,6 +1825,21 @@ class PreviewCandidate(TypedDict):
     """The reason, for people."""
 
 
+class PreviewChoice(TypedDict):
+    """An answer to a question, as options of the import. Options that are null stay as they are."""
+
+    label: str
+    """The answer, for people."""
+    format: str | None
+    """A format's id."""
+    kind: DatasetKind | None
+    """Kind of the rows."""
+    mapping: dict[str, Any] | None
+    """Columns of the fields. A label whose meaning is null is to be chosen, or marks unusable records."""
+    ignore: list[str]
+    """Columns to ignore."""
+
+
 class PreviewColumn(TypedDict):
     """A field of the records."""
 
@@ -1786,6 +1873,24 @@ class PreviewProblem(TypedDict):
     """Description of the error."""
 
 
+class PreviewQuestion(TypedDict):
+    """A column that looks meaningful and that no row would use. The file is not imported until the user decides."""
+
+    column: str
+    """Name of the column. Dots separate the names of nested fields."""
+    meaning: Meaning
+    """Its probable content."""
+    detail: str
+    """Description of what would be lost."""
+    values: list[str]
+    """Some of its values, shortened."""
+    choices: list[PreviewChoice]
+    """Possible answers. The last one ignores the column."""
+
+
+IgnoreItem: TypeAlias = str
+
+
 class PreviewRequest(TypedDict, closed=True):
     """How to read an upload. Fields that are left out are detected."""
 
@@ -1797,6 +1902,8 @@ class PreviewRequest(TypedDict, closed=True):
     """Columns of the fields, for the format `custom`: `{"fields": {…}, "labels": {…}}`."""
     encoding: NotRequired[str | None]
     """Encoding of the text, such as `cp1252` or `shift_jis`."""
+    ignore: NotRequired[list[IgnoreItem]]
+    """Columns that are not used and not asked about."""
 
 
 class PreviewRow(TypedDict):
@@ -1830,9 +1937,13 @@ class Progress(TypedDict):
     eta_seconds: float | None
     """Seconds until the end of the current stage; null while unknown."""
     seeds_done: int
-    """Finished seeds of a job with several seeds. Stage and step are those of the first seed."""
+    """Finished seeds of a job with several seeds."""
     seed_count: int
     """Number of seeds of the job."""
+    seed: int | None
+    """The seed that runs or ran last, to which stage and step belong; null in a job with one seed."""
+    seeds_eta_seconds: float | None
+    """Seconds until the last seed ends, by the mean duration of the finished ones; null before the first, and with one seed."""
 
 
 class PtxSpec(TypedDict, closed=True):
@@ -1931,6 +2042,33 @@ class ResourcesSpec(TypedDict, closed=True):
     """Labels that the worker must have, such as `["a100", "zone=eu"]`. The operator sets them with `PROXIMAL_LABELS`. The job waits for a worker that has all of them. The trainer ignores them."""
 
 
+class RevokedKey(TypedDict):
+    """A revoked API key."""
+
+    object: Literal["key"]
+    """Always `key`."""
+    id: str
+    """Begins with `key_`."""
+    name: str
+    """Its purpose, as its creator named it."""
+    prefix: str
+    """Its first characters, by which its owner recognises it."""
+    operator: bool
+    """Whether it may change workers."""
+    current: bool
+    """Whether this request was made with it, or with a browser session that it opened."""
+    created_at: str
+    """When it was created."""
+    last_used_at: str | None
+    """When it was last used, to a minute; null if never."""
+    revoked_at: str | None
+    """When it was revoked; null if it is valid."""
+    made_by: str | None
+    """Id of your key whose request created it; null if none did, or if that was not recorded."""
+    valid_keys_made: list[Key]
+    """The valid keys that it made, and those that these made. Revoke them too if a stranger had the key."""
+
+
 class RewardModelProgress(TypedDict):
     """Agreement of the annotators with a reward model."""
 
@@ -2019,6 +2157,8 @@ class RolledBackEvent(TypedDict):
     """Always `rolled_back`."""
     created_at: str
     """When it happened."""
+    seed: int | None
+    """Seed of the event, in a job with several; null if it concerns the whole job, and with one seed."""
     stage: str | None
     """Stage of the event; null if it concerns the whole job."""
     step: int | None
@@ -2134,6 +2274,8 @@ class RunFailedEvent(TypedDict):
     """Always `run_failed`."""
     created_at: str
     """When it happened."""
+    seed: int | None
+    """Seed of the event, in a job with several; null if it concerns the whole job, and with one seed."""
     stage: str | None
     """Stage of the event; null if it concerns the whole job."""
     step: int | None
@@ -2166,6 +2308,8 @@ class RunFinishedEvent(TypedDict):
     """Always `run_finished`."""
     created_at: str
     """When it happened."""
+    seed: int | None
+    """Seed of the event, in a job with several; null if it concerns the whole job, and with one seed."""
     stage: str | None
     """Stage of the event; null if it concerns the whole job."""
     step: int | None
@@ -2202,6 +2346,8 @@ class RunStoppedEvent(TypedDict):
     """Always `run_stopped`."""
     created_at: str
     """When it happened."""
+    seed: int | None
+    """Seed of the event, in a job with several; null if it concerns the whole job, and with one seed."""
     stage: str | None
     """Stage of the event; null if it concerns the whole job."""
     step: int | None
@@ -2261,6 +2407,8 @@ class SFTSpec(TypedDict, closed=True):
 class SampleStep(TypedDict):
     """A step that has completions."""
 
+    seed: int | None
+    """Its seed; null in a job with one seed."""
     stage: str
     """Its stage."""
     step: int
@@ -2296,7 +2444,7 @@ class SeedFinishedData(TypedDict):
     summary: dict[str, float]
     """Headline figures of its run, by name. Empty if it failed."""
     collapsed: bool
-    """Whether it ended worse than it began, by the rule in trainer/run/several_seeds.py."""
+    """Whether it ended worse than it began, by the rule in trainer/events/seed_summary.py."""
     why: NotRequired[str | None]
     """A description of the collapse or failure."""
 
@@ -2316,6 +2464,8 @@ class SeedFinishedEvent(TypedDict):
     """Always `seed_finished`."""
     created_at: str
     """When it happened."""
+    seed: int | None
+    """Seed of the event, in a job with several; null if it concerns the whole job, and with one seed."""
     stage: str | None
     """Stage of the event; null if it concerns the whole job."""
     step: int | None
@@ -2324,9 +2474,15 @@ class SeedFinishedEvent(TypedDict):
     """The event's own fields."""
 
 
+SeedStatus: TypeAlias = Literal["waiting", "running", "stopped", "finished", "collapsed"]
+"""The state of one seed."""
+
+
 class Series(TypedDict):
     """A metric of a stage: `values` of each step, or `last`, `min`, `max`, `mean` and `n` of each bucket of a long series."""
 
+    seed: int | None
+    """The seed it belongs to; null in a job with one seed."""
     stage: Literal["sft", "reward_model", "dpo", "kto", "ppo", "evaluation"]
     """The stage it belongs to."""
     name: str
@@ -2502,6 +2658,8 @@ class StageFinishedEvent(TypedDict):
     """Always `stage_finished`."""
     created_at: str
     """When it happened."""
+    seed: int | None
+    """Seed of the event, in a job with several; null if it concerns the whole job, and with one seed."""
     stage: str | None
     """Stage of the event; null if it concerns the whole job."""
     step: int | None
@@ -2545,6 +2703,8 @@ class StageStartedEvent(TypedDict):
     """Always `stage_started`."""
     created_at: str
     """When it happened."""
+    seed: int | None
+    """Seed of the event, in a job with several; null if it concerns the whole job, and with one seed."""
     stage: str | None
     """Stage of the event; null if it concerns the whole job."""
     step: int | None
@@ -2595,6 +2755,8 @@ class StatusChangedEvent(TypedDict):
     """Always `status_changed`."""
     created_at: str
     """When it happened."""
+    seed: int | None
+    """Seed of the event, in a job with several; null if it concerns the whole job, and with one seed."""
     stage: str | None
     """Stage of the event; null if it concerns the whole job."""
     step: int | None
@@ -2851,7 +3013,7 @@ class UploadPreview(TypedDict):
     notes: list[str]
     """Peculiarities of the file."""
     sure: bool
-    """Whether one candidate stands out."""
+    """Whether one candidate stands out, and no question is open."""
     records: int
     """Number of records that were read."""
     columns: list[PreviewColumn]
@@ -2860,6 +3022,8 @@ class UploadPreview(TypedDict):
     """Formats that fit, the best first."""
     problems: list[PreviewProblem]
     """The first records that cannot be read."""
+    questions: list[PreviewQuestion]
+    """Columns that no row would use although they look meaningful. They are to be answered with `kind`, `mapping` or `ignore`."""
     suggested: dict[str, Any] | None
     """A mapping made from the columns' names, if no candidate stands out."""
     plan: PreviewPlan | None
@@ -3020,6 +3184,8 @@ class Problem(TypedDict):
     """For `invalid_transition`: the states that the job can change to."""
     existing: NotRequired[str | None]
     """For `external_id_taken`: the id of the object that has the external id."""
+    encodings: NotRequired[list[str] | None]
+    """For `invalid_dataset`: the likely encodings of a file that is not UTF-8, of which the request names one as `encoding`."""
     etag: NotRequired[str | None]
     """For `precondition_failed`: the present ETag."""
     requests: NotRequired[list[str] | None]
@@ -3045,6 +3211,8 @@ class ImportDataset(TypedDict, closed=True):
     """For the format `custom`: `{"fields": {"prompt": "column or dotted.path", …}, "labels": {"model_a": "a", …}}`."""
     encoding: NotRequired[str | None]
     """Encoding of the text, such as `cp1252` or `shift_jis`. Left out: UTF-8, or the encoding that a byte-order mark shows."""
+    ignore: NotRequired[list[IgnoreItem]]
+    """Columns that are not used and not asked about. Without it a column that looks like a verdict, an answer, a role or a system message stops the import if no row uses it."""
     bad_rows: NotRequired[BadRows]
     """Handling of invalid records. `refuse` stores nothing. `leave_out` stores the valid rows. `report` stores them too, but the version is `blocked` until the user decides."""
 
@@ -3345,7 +3513,7 @@ class Checkpoint(TypedDict):
     final: bool
     """Whether it is the result of the stage. A run resumes from the other checkpoints."""
     best: bool
-    """Whether its held-out win rate is the best of the stage so far. The platform keeps it beside the last ones."""
+    """Whether its evaluation on held-out prompts is the best of the stage and seed so far. The platform keeps it beside the last ones."""
     seed: int | None
     """Seed of a job with several seeds; null for the job's own seed."""
     created_at: str
@@ -3356,6 +3524,15 @@ class Checkpoint(TypedDict):
     """Figures of the checkpoint, by name."""
     files: list[CheckpointFile]
     """The files of the folder."""
+    can_branch: bool
+    """
+    Whether a branch can start from it. The best checkpoint may hold a model without the state of its run; a new job can
+    start with it as `model.path`. No branch starts from a damaged checkpoint.
+    """
+    damage: str | None
+    """The first stored file that is not what was saved, and how; null for a good one. A damaged checkpoint is never used."""
+    damaged_at: str | None
+    """When the damage was found."""
 
 
 class CheckpointList(TypedDict):
@@ -3397,6 +3574,8 @@ class CurveEvent(TypedDict):
     """Always `curve`."""
     created_at: str
     """When it happened."""
+    seed: int | None
+    """Seed of the event, in a job with several; null if it concerns the whole job, and with one seed."""
     stage: str | None
     """Stage of the event; null if it concerns the whole job."""
     step: int | None
@@ -3470,6 +3649,11 @@ class Dataset(TypedDict):
     """Size of the stored rows in bytes."""
     sha256: str | None
     """SHA-256 of the stored rows in canonical form. Equal rows have equal sums."""
+    damage: str | None
+    """
+    How the stored rows differ from those that were imported; null for good ones. Importing the same file again stores
+    them anew.
+    """
     etag: str
     """Changes with what requests can change. Send it as `If-Match` to keep a request from overwriting another change."""
     findings: FindingCounts
@@ -3597,7 +3781,13 @@ class GroupJob(TypedDict):
     values: dict[str, Any]
     """The fields of the spec that differ between the jobs of a sweep, by path."""
     objective: float | None
-    """The group's metric, as far as the run has come; null without a value."""
+    """The group's metric, as far as the run has come; null without a value. The objective of a finished job with several seeds is the mean over them."""
+    objective_low: float | None
+    """Lower end of the 95 % interval of this mean; null for a job with one seed or before its end."""
+    objective_high: float | None
+    """Upper end of the interval."""
+    seeds: int
+    """Number of seeds of the job."""
 
 
 class GroupList(TypedDict):
@@ -3653,6 +3843,8 @@ class HealthEvent(TypedDict):
     """Always `health`."""
     created_at: str
     """When it happened."""
+    seed: int | None
+    """Seed of the event, in a job with several; null if it concerns the whole job, and with one seed."""
     stage: str | None
     """Stage of the event; null if it concerns the whole job."""
     step: int | None
@@ -3707,6 +3899,8 @@ class JobSample(TypedDict):
     """Whether its prompt is one of those held-out prompts whose completions are logged at every evaluation of PPO."""
     object: Literal["job.sample"]
     """Always `job.sample`."""
+    seed: int | None
+    """The seed of the run; null in a job with one seed."""
     stage: str
     """The stage of the run."""
     step: int
@@ -3784,11 +3978,11 @@ class JobSummary(TypedDict):
     error: JobError | None
     """Why the job failed; null in other states."""
     summary: dict[str, float] | None
-    """Main results of a run that succeeded; null otherwise."""
+    """Main results of a run that succeeded; null otherwise. With several seeds, each figure is the mean over the seeds that came to an end, `<figure>_low` and `<figure>_high` are its 95 % interval, and `seeds`, `collapsed_seeds` and `failed_seeds` are counts."""
     latest_metrics: dict[str, float]
-    """The newest value of each metric of the current stage, by name; empty before its first step."""
+    """The newest value of each metric of the current stage, by name; empty before its first step. With several seeds, those of the seed that runs, and in the end the mean over the seeds."""
     reward_sparkline: list[float]
-    """Mean score in the course of PPO, at most 60 numbers; empty without PPO."""
+    """Mean score in the course of PPO, at most 60 numbers; empty without PPO. With several seeds, the mean over them."""
     etag: str
     """Changes with what requests can change. Send it as `If-Match` to keep a request from overwriting another change."""
     actions: list[
@@ -3819,7 +4013,7 @@ class JsonSchemaReward(TypedDict, closed=True):
     type: Literal["json_schema"]
     """Which reward this is."""
     json_schema: dict[str, JsonValue]
-    """A JSON schema (draft 2020-12)."""
+    """A JSON schema (draft 2020-12). Its references lead to its own parts, as `#/$defs/name`."""
 
 
 class MemoryReport(TypedDict, closed=True):
@@ -3845,7 +4039,7 @@ class Metrics(TypedDict):
     object: Literal["metrics"]
     """Always `metrics`."""
     series: list[Series]
-    """By stage in the run's order, then by name."""
+    """By seed, then by stage in the run's order, then by name."""
     last_seq: int
     """Sequence number of the last event in these metrics. A stream with `after` set to it continues without a gap."""
 
@@ -4069,6 +4263,8 @@ class ReportCardEvent(TypedDict):
     """Always `report_card`."""
     created_at: str
     """When it happened."""
+    seed: int | None
+    """Seed of the event, in a job with several; null if it concerns the whole job, and with one seed."""
     stage: str | None
     """Stage of the event; null if it concerns the whole job."""
     step: int | None
@@ -4134,6 +4330,8 @@ class RunStartedEvent(TypedDict):
     """Always `run_started`."""
     created_at: str
     """When it happened."""
+    seed: int | None
+    """Seed of the event, in a job with several; null if it concerns the whole job, and with one seed."""
     stage: str | None
     """Stage of the event; null if it concerns the whole job."""
     step: int | None
@@ -4227,12 +4425,35 @@ class SamplesEvent(TypedDict):
     """Always `samples`."""
     created_at: str
     """When it happened."""
+    seed: int | None
+    """Seed of the event, in a job with several; null if it concerns the whole job, and with one seed."""
     stage: str | None
     """Stage of the event; null if it concerns the whole job."""
     step: int | None
     """Step of the event; null if it has none."""
     data: SamplesData
     """The event's own fields."""
+
+
+class SeedResult(TypedDict):
+    """One seed of a job with several."""
+
+    seed: int
+    """The seed."""
+    status: SeedStatus
+    """Its state."""
+    stage: str | None
+    """Its current or last stage; null before the first."""
+    step: int | None
+    """Completed steps of the stage; null before the first stage."""
+    total_steps: int | None
+    """Steps of the stage; null before the first stage."""
+    seconds: float | None
+    """Duration of its run; null until it is done."""
+    summary: dict[str, float] | None
+    """Its own figures, such as `best_step`, with intervals over prompts. Empty if it failed; null until it is done."""
+    why: str | None
+    """How it collapsed or failed; null if it did not."""
 
 
 class SweepSpec(TypedDict, closed=True):
@@ -4443,6 +4664,11 @@ class DatasetVersion(TypedDict):
     """Size of the stored rows in bytes."""
     sha256: str | None
     """SHA-256 of the stored rows. A job that uses the version records this sum."""
+    damage: str | None
+    """
+    How the stored rows differ from those that were imported; null for good ones. Importing the same file again stores
+    them anew.
+    """
     left_out: int
     """Records of the source that are not among the rows."""
     findings: list[Finding]
@@ -4478,7 +4704,7 @@ class EvaluationSpec(TypedDict, closed=True):
     """The trained policy against the one before it on held-out prompts, paired by prompt."""
 
     prompts: NotRequired[int]
-    """Held-out prompts to use, at most; the same ones in the loop and at the end."""
+    """Held-out prompts to use, at most; the same ones in the loop and at the end. Left out: 512, but in a job with PPO at most a quarter of the responses that it trains on between two evaluations, and at least 128. The job's stored spec holds the number."""
     batch_size: NotRequired[int]
     """Prompts sampled at once."""
     temperature: NotRequired[float]
@@ -4504,7 +4730,7 @@ class EvaluationSpec(TypedDict, closed=True):
     against: NotRequired[str | None]
     """Checkpoint or model that the evaluation stage compares with. Left out: the policy as it was before PPO (or KTO, or DPO). The evaluations during PPO, `keep_best` and the health rules always compare with the policy as PPO began."""
     keep_best: NotRequired[bool]
-    """Keep the PPO checkpoint with the best held-out win rate against the policy as PPO began, beside the last one. The evaluation stage measures it again, with new draws (`best_win_rate`)."""
+    """Keep the best PPO checkpoint beside the last one. The best has the highest held-out win rate against the policy as PPO began. Equal win rates are decided by the judge's mean score, then the mean score by the rewards (both higher), then the KL (lower). The first of equal ones wins. The evaluation stage measures it again, with new draws (`best_win_rate`)."""
 
 
 class Group(TypedDict):
@@ -4537,6 +4763,7 @@ JobEvent: TypeAlias = (
     | MetricsEvent
     | SamplesEvent
     | CheckpointSavedEvent
+    | CheckpointDamagedEvent
     | HealthEvent
     | RolledBackEvent
     | CommandRequestedEvent
@@ -4770,11 +4997,11 @@ class Job(TypedDict):
     error: JobError | None
     """Why the job failed; null in other states."""
     summary: dict[str, float] | None
-    """Main results of a run that succeeded; null otherwise."""
+    """Main results of a run that succeeded; null otherwise. With several seeds, each figure is the mean over the seeds that came to an end, `<figure>_low` and `<figure>_high` are its 95 % interval, and `seeds`, `collapsed_seeds` and `failed_seeds` are counts."""
     latest_metrics: dict[str, float]
-    """The newest value of each metric of the current stage, by name; empty before its first step."""
+    """The newest value of each metric of the current stage, by name; empty before its first step. With several seeds, those of the seed that runs, and in the end the mean over the seeds."""
     reward_sparkline: list[float]
-    """Mean score in the course of PPO, at most 60 numbers; empty without PPO."""
+    """Mean score in the course of PPO, at most 60 numbers; empty without PPO. With several seeds, the mean over them."""
     etag: str
     """Changes with what requests can change. Send it as `If-Match` to keep a request from overwriting another change."""
     actions: list[
@@ -4797,6 +5024,10 @@ class Job(TypedDict):
     """Text for people."""
     spec: JobSpec
     """The spec with all defaults filled in."""
+    seeds: list[SeedResult]
+    """The seeds of a job with several, in order, each with its own figures; empty for a job with one seed."""
+    seeds_summary: dict[str, float] | None
+    """The figures of `summary` over the seeds that are done so far; null before the first, and for a job with one seed."""
 
 
 class JobBatch(TypedDict):

@@ -3,7 +3,7 @@
 import codecs
 import json
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -36,6 +36,7 @@ class Uploads(Datasets):
         format: str | None = None,
         mapping: Mapping[str, Any] | None = None,
         encoding: str | None = None,
+        ignore: Sequence[str] = (),
         bad_rows: BadRows = "refuse",
         progress: Progress | None = None,
         importing: Importing | None = None,
@@ -43,12 +44,14 @@ class Uploads(Datasets):
     ) -> Dataset:
         """Upload a file and wait until it is a dataset. Kind, format, mapping and encoding are detected if they are not given.
 
+        `ignore` names columns that are not used and not asked about. A column that looks meaningful and that no row would use
+        stops the import: ApiError `format_unclear`, whose `problem["questions"]` has the column and the choices.
         A small file is sent in one request, a large one in parts, several at a time. A repeated call resumes an interrupted
         upload or import. `bad_rows` is `refuse` (ApiError `invalid_dataset`, nothing is stored), `report` (the dataset is
         `blocked` until the user decides), or `leave_out`.
         """
         options: dict[str, Any] = {"name": name or None, "kind": kind, "format": format, "mapping": mapping}
-        options |= {"encoding": _normalized(encoding)}
+        options |= {"encoding": _normalized(encoding), "ignore": sorted(set(ignore)) or None}
         if file.stat().st_size <= SMALL:
             try:
                 return self._upload_at_once(file, options | {"bad_rows": bad_rows}, external_id)

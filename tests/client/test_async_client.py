@@ -82,7 +82,7 @@ def test_async_export_writes_the_rows(up: Up, pairs: Path, tmp_path: Path) -> No
     async def scenario() -> None:
         async with connect(up) as client:
             dataset = await uploaded(client, pairs)
-            assert await client.export_dataset(dataset["id"], tmp_path / "rows.jsonl", "rows") == 0
+            assert await client.export_dataset(dataset["id"], tmp_path / "rows.jsonl", "rows") == {}
 
     asyncio.run(scenario())
     rows = [json.loads(line) for line in (tmp_path / "rows.jsonl").read_text().splitlines()]

@@ -14,6 +14,7 @@ from typer import BadParameter
 from typer.testing import CliRunner
 
 from client import cli
+from client.commands import job_metrics
 from client.commands.job_set import KNOBS, assignment
 from client.commands.job_telemetry import summary
 from client.commands.jobs import _in_words
@@ -119,6 +120,7 @@ def test_usage_telemetry_and_extend_of_a_queued_job(run, tmp_path: Path) -> None
     assert re.search(r"stored data.*GiB", run("usage").output)
     assert json.loads(run("usage", "--output", "json").output)["used"]["open_jobs"] >= 1
     assert run("jobs", "telemetry", job_id).output == "Attempt 0 has no measurements.\n"
+    assert run("jobs", "metrics", job_id, "--names", "lr").output == "seed,stage,metric,step,value\n"
     with pytest.raises(ApiError, match=f"{job_id} is queued"):
         run("jobs", "extend", job_id, "--steps", "200", "--force")
 
@@ -136,6 +138,37 @@ def test_telemetry_is_summed_up_by_measurement() -> None:
         ("gpu/1/power", "40", "32.5", "40", "watts"),
         ("memory/rss", "2", "2", "2", "GiB"),
     ]
+
+
+def test_metrics_csv_has_a_line_for_each_seed_and_step() -> None:
+    def series(seed: int | None, steps: list[int], values: list[float] | None, mean: list[float] | None = None) -> Any:
+        return {"seed": seed, "stage": "ppo", "name": "objective/kl", "steps": steps, "values": values, "mean": mean}
+
+    found: Any = {"series": [series(4, [1, 2], [0.5, 0.25]), series(5, [4], None, [2.0]), series(None, [1], [1.0])]}
+    assert list(job_metrics.lines(found)) == [
+        "seed,stage,metric,step,value",
+        "4,ppo,objective/kl,1,0.5", "4,ppo,objective/kl,2,0.25", "5,ppo,objective/kl,4,2.0", ",ppo,objective/kl,1,1.0",
+    ]  # fmt: skip
+
+
+def test_show_has_each_seed_and_labelled_means() -> None:
+    seed: Any = {
+        "seed": 5,
+        "status": "collapsed",
+        "stage": "evaluation",
+        "step": 1,
+        "total_steps": 1,
+        "why": "It lost.",
+    }
+    assert job_metrics.seed_result(seed | {"summary": {"win_rate": 0.25, "best_step": 6.0}}) == (
+        "collapsed, win_rate 0.25, best_step 6, It lost."
+    )
+    counts = {"seeds": 3.0, "collapsed_seeds": 1.0, "failed_seeds": 1.0, "best_seed": 4.0}
+    job: Any = {"summary": None, "seeds_summary": {"kl": 1.5, "kl_low": 1.0, "kl_high": 2.0, "x": 3.0} | counts}
+    assert job_metrics.summary_rows(job) == [
+        ("kl", "1.5 (mean of 2, 95 % interval 1 to 2)"), ("x", "3 (mean of 2)"),
+        ("seeds", "3"), ("collapsed_seeds", "1"), ("failed_seeds", "1"), ("best_seed", "4"),
+    ]  # fmt: skip
 
 
 def test_cli_prints_names_without_markup_and_whole_ids(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]

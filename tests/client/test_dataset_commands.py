@@ -120,3 +120,81 @@ def test_two_datasets_are_compared(client: Client, run: Run, dataset: Dataset) -
     assert found["exact"]["prompts"] == found["exact"]["rows"] == 30
     said = run("overlap", dataset["id"], f"{dataset['id']}@1").output
     assert f"equal prompts: 30, in 30 of the 30 rows of {dataset['id']}@1" in said and "near duplicates: 0" in said
+
+
+def upload(up: Up, monkeypatch: pytest.MonkeyPatch, file: Path, *options: str) -> Result:
+    """The result of `proximal datasets upload`, with any exit status."""
+    monkeypatch.setenv("PROXIMAL_DATA_DIR", str(up.folder))
+    words = ["datasets", "upload", str(file), *options]
+    return CliRunner().invoke(cli.app, words, env={"COLUMNS": "200"})
+
+
+def test_upload_prints_warnings_on_standard_error(up: Up, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "pairs.csv"
+    file.write_text(f"prompt,completion,source\n{tmp_path.name},x,NaN\nr,y,web\n")
+    result = upload(up, monkeypatch, file, "--kind", "sft")
+    assert result.exit_code == 0 and "2 rows of sft" in result.stdout
+    assert (
+        "warning: Cells with a word for a missing value, such as NaN, were read as empty in line 2: NaN in"
+        in result.stderr
+    )
+    quiet = upload(up, monkeypatch, file, "--kind", "sft", "--output", "json")
+    assert json.loads(quiet.stdout)["rows"] == 2 and "warning:" in quiet.stderr
+
+
+def test_upload_counts_the_records_it_leaves_out(up: Up, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "pairs.jsonl"
+    file.write_text(
+        '{"prompt": "q", "chosen": "x", "rejected": "x"}\n' * 3
+        + f'{{"prompt": "{tmp_path.name}", "chosen": "x", "rejected": "y"}}\n'
+    )
+    result = upload(up, monkeypatch, file, "--bad-rows", "leave_out")
+    assert result.exit_code == 0 and "1 rows of preferences, 3 records left out" in result.stdout
+    assert "warning: Both answers are the same in 3 records, first in line 1:" in result.stderr
+
+
+def test_upload_that_is_blocked_exits_with_7(up: Up, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "pairs.jsonl"
+    file.write_text(
+        '{"prompt": "q", "chosen": "x", "rejected": "x"}\n'
+        + f'{{"prompt": "{tmp_path.name}", "chosen": "x", "rejected": "y"}}\n'
+    )
+    result = upload(up, monkeypatch, file, "--bad-rows", "report")
+    assert (
+        result.exit_code == 7 and "identical_answers" in result.stderr and "proximal datasets fix ds_" in result.stderr
+    )
+
+
+def test_upload_that_is_a_question_exits_with_6(up: Up, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "votes.jsonl"
+    file.write_text('{"query": "q", "left": {"text": "x"}, "right": {"text": "y"}, "vote": "left"}\n')
+    error = upload(up, monkeypatch, file).exception
+    assert isinstance(error, ClientError) and error.exit_status == 6
+
+
+def test_dataset_is_shown_by_the_name_of_other_groups(run: Run, dataset: Dataset) -> None:
+    assert run("show", dataset["id"]).output == run("get", dataset["id"]).output
+
+
+def test_single_error_is_printed_once() -> None:
+    error = ApiError(
+        422, {"detail": "Line 2: is empty.", "errors": [{"line": 2, "detail": "is empty"}], "error_count": 1}
+    )
+    assert str(error) == "Line 2: is empty."
+    several = ApiError(
+        422, {"detail": "Line 2: is empty. 1 more.", "errors": [{"line": 2, "detail": "a"}, {"line": 3, "detail": "b"}]}
+    )
+    assert str(several).count("\n") == 2
+
+
+def test_url_without_a_scheme_is_named() -> None:
+    with pytest.raises(ClientError, match=r"must begin with http:// or https://, as in http://localhost:8000"):
+        Client("localhost:8000", "key")
+
+
+def test_upload_of_an_unusable_file_has_no_advice_for_rows(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "splits.json"
+    file.write_text('{"train": [{"prompt": "p"}], "test": [{"prompt": "q"}]}')
+    with pytest.raises(ClientError, match="several lists of records") as refused:
+        run("upload", str(file))
+    assert "--bad-rows" not in str(refused.value) and str(refused.value).count("several lists") == 1

@@ -29,9 +29,9 @@ def test_a_dataset_is_exported_and_uploaded_again(run: Run, up: Up, tmp_path: Pa
     with up.client() as client:
         made = client.upload_dataset(file, "preferences")
         told = run("export", made["id"], str(target)).output
-        assert "1 rows left out" in told
+        assert told == f"{target}, without what trl cannot hold:\n  ties left out: 1\n"
         assert json.loads(target.read_text()) == {"prompt": "p", "chosen": "y", "rejected": "x"}
-        assert client.export_dataset(made["id"], tmp_path / "all.parquet", "parquet") == 0
+        assert client.export_dataset(made["id"], tmp_path / "all.parquet", "parquet") == {}
         again = client.upload_dataset(tmp_path / "all.parquet", "preferences")
         assert again["sha256"] == made["sha256"]
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
@@ -97,6 +97,8 @@ def test_each_way_to_read_a_file_is_a_command(run: Run, up: Up, tmp_path: Path) 
 def test_a_file_that_is_not_utf8_is_read_with_its_encoding(run: Run, up: Up, tmp_path: Path) -> None:
     file = tmp_path / "texte.csv"
     file.write_bytes("prompt,chosen,rejected\nOù est le garçon ?,À l’école très tôt,Déjà là\n".encode("cp1252"))
-    with pytest.raises(ClientError, match="it looks like cp1252"):
+    with pytest.raises(ClientError, match="it looks like cp1252") as refusal:
         run("upload", str(file), "--kind", "preferences")
+    told = str(refusal.value).splitlines()
+    assert told[1] == f"  proximal datasets upload {file} --kind preferences --encoding cp1252"
     assert rows(up, run("upload", str(file), "--encoding", "cp1252").output)[0]["prompt"] == "Où est le garçon ?"

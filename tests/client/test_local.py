@@ -132,6 +132,7 @@ def test_up_shows_a_link_on_a_terminal_and_no_key_in_logs(up: Up, tmp_path: Path
     assert f"{up.url}/\n" in output and "proximal open" in output
     options = Options(tmp_path)
     assert "Dashboard   http://a/?code=b\n" in _welcome(options, "http://a/?code=b")
+    assert f"PROXIMAL_DATA_DIR={options.folder.path} " in _welcome(options, None)
 
 
 def test_open_prints_a_link_that_signs_in_once(up: Up) -> None:

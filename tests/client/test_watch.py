@@ -21,7 +21,7 @@ JOB: Any = {
     "status_reason": "The trainer has started.",
     "queue_reason": None,
     "stage": "ppo",
-    "progress": {"stage": "ppo", "step": 3, "total_steps": 10, "fraction": 0.5, "eta_seconds": 3700.0},
+    "progress": {"stage": "ppo", "step": 3, "total_steps": 10, "fraction": 0.5, "eta_seconds": 3700.0, "seed": None},
 }
 
 
@@ -55,6 +55,12 @@ def test_board_long_series_keeps_its_newest_points() -> None:
     board.extend("ppo", "lr", list(range(1000)), [float(step) for step in range(1000)])
     steps, _ = board.points("ppo", "lr")
     assert len(steps) <= 500 and steps[-3:] == [997, 998, 999]
+
+
+def test_board_of_several_seeds_draws_the_one_that_runs() -> None:
+    progress = JOB["progress"] | {"seed": 5, "seeds_done": 1, "seed_count": 3}
+    board = Board({**JOB, "progress": progress}, METRICS)
+    assert board.seed == 5 and "seed 5 (2 of 3)  ppo 3/10" in shown(board)
 
 
 def test_board_without_points_shows_the_job_only() -> None:
