@@ -22,6 +22,8 @@ export interface ChartLine {
   /** Number of its colour, from 0; without one, its place among the lines. */
   readonly colour?: number;
   readonly dashed?: boolean;
+  /** Drawn thin and faint, below the others: one run of those that another line is the mean of. */
+  readonly thin?: boolean;
   /** Unit of its values, where it differs from the chart's. */
   readonly unit?: string;
   /** Its own positions on the axis, in place of the group's. */
@@ -64,7 +66,7 @@ export function toColumns(lines: readonly ChartLine[], along: Along | null, smoo
   const bare = lines.map(({ series, ...line }) => (series.steps.length ? toRows(series, line.along ?? along) : null));
   const cadences = bare.flatMap((one) => (one ? [cadence(one.rows[0])] : []));
   const unit = Math.max(Math.min(...cadences), smoothing.extent / UNITS_OF_EXTENT);
-  const tables = bare.flatMap((one, index) => (one ? [toTable(index, one, smoothing, unit)] : []));
+  const tables = bare.flatMap((one, index) => (one ? [toTable(index, one, smoothing, unit, !lines[index]?.thin)] : []));
   const columns = tables.flatMap((table) => table.columns);
   const [first, ...others] = tables;
   if (!first) return { columns, data: [[]] };
@@ -107,6 +109,7 @@ function toTable(
   { rows: [positions, values], band }: Rows,
   { weight, average }: Smoothing,
   unit: number,
+  hasRaw: boolean,
 ): Table {
   const isSmoothed = weight > 0 && values.length >= FEW_POINTS;
   const smoothed = () =>
@@ -119,7 +122,7 @@ function toTable(
     columns.push({ line, role });
     rows.push(cells);
   };
-  if (isSmoothed) add("raw", values);
+  if (isSmoothed && hasRaw) add("raw", values);
   if (band) {
     add("max", band.max);
     add("min", band.min);

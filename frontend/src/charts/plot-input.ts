@@ -20,14 +20,14 @@ export const same = (a: readonly unknown[], b: readonly unknown[]): boolean =>
 /** Two drawings of equal values look the same. */
 export const inputsOf = ({ lines, shared, unit, healthy, height, scheme }: PlotInput): unknown[] => [
   ...[shared, unit, healthy?.join(), height, scheme],
-  ...lines.flatMap((line) => [...partsOf(line), line.right, line.colour, line.dashed]),
+  ...lines.flatMap((line) => [...partsOf(line), line.right, line.colour, line.dashed, line.thin]),
 ];
 
 export const partsOf = ({ key, series, along }: ChartLine) => [key, series, along];
 
 /** Names what the plot is built for. Another key needs a new plot; other data are only fed to it. */
 export function keyOf({ lines, unit, healthy, shared, scheme }: PlotInput, chart: ChartData, scale: ScaleKind): string {
-  const looks = lines.map(({ key, right, colour, dashed }) => `${key} ${right} ${colour} ${dashed}`);
+  const looks = lines.map(({ key, right, colour, dashed, thin }) => `${key} ${right} ${colour} ${dashed} ${thin}`);
   const { axis, clip } = shared.settings;
   return [shapeOf(chart.columns), ...looks, unit, healthy?.join(), axis, clip, scheme, scale].join("\n");
 }

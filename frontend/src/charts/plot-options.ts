@@ -46,10 +46,7 @@ export function plotOptions(look: PlotLook, data: ChartData["data"], events: Plo
     axes: plotAxes(look, (line) => colourOf(line, look)),
     cursor: cursorOf(look, events),
     hooks: {
-      drawClear: [
-        (plot) => thin(plot, look.columns),
-        (plot) => look.healthy && drawHealthy(plot, look.healthy, look.palette),
-      ],
+      drawClear: [(plot) => thin(plot, look), (plot) => look.healthy && drawHealthy(plot, look.healthy, look.palette)],
       draw: [(plot) => drawMarks(plot, look.marks(), look.palette)],
       setCursor: [events.onCursor],
       setSelect: [events.onSelect],
@@ -110,6 +107,8 @@ function seriesOf({ line, role }: Column, look: PlotLook): uPlot.Series {
   const colour = colourOf(line, look);
   const scale = sideOf(look, line);
   if (role === "max" || role === "min") return { scale, width: 0, points: { show: false } };
+  if (look.lines[line]?.thin && role === "line")
+    return { scale, stroke: faint(colour, 0.5), width: THIN_WIDTH, points: { show: false } };
   if (role === "raw") return { scale, stroke: faint(colour, 0.28), width: 1, points: { show: false } };
   return {
     scale,
@@ -124,12 +123,12 @@ const LINE_WIDTH = 1.6;
 const THIN_WIDTH = 1;
 
 /** Makes lines with more points than pixels thin. Without a graphics processor, a browser draws thin lines six times as fast. */
-function thin(plot: uPlot, columns: readonly Column[]): void {
+function thin(plot: uPlot, { columns, lines }: PlotLook): void {
   const [from, to] = plot.series[0]?.idxs ?? [0, 0];
   const isDense = to - from > plot.bbox.width / devicePixelRatio;
-  columns.forEach(({ role }, index) => {
+  columns.forEach(({ line, role }, index) => {
     const series = plot.series[index + 1];
-    if (series && role === "line") series.width = isDense ? THIN_WIDTH : LINE_WIDTH;
+    if (series && role === "line" && !lines[line]?.thin) series.width = isDense ? THIN_WIDTH : LINE_WIDTH;
   });
 }
 

@@ -18,8 +18,8 @@ export interface Evaluation {
   readonly low: number | null;
 }
 
-/** The metrics that `evaluationsOf` reads. */
-export const EVALUATION_METRICS = ["sqrt_kl", "score", "judge", "win_rate", "win_rate_low"].map(
+/** The metrics that `evaluationsOf` reads, and the step of the best one. */
+export const EVALUATION_METRICS = ["sqrt_kl", "score", "judge", "win_rate", "win_rate_low", "best_step"].map(
   (name) => `eval/${name}`,
 );
 
@@ -78,12 +78,6 @@ export const PANELS = [
 export const panelsOf = (points: readonly Evaluation[]): readonly (typeof PANELS)[number][] =>
   PANELS.filter(({ id }) => points.some((point) => point[id] !== null));
 
-/** The evaluation with the highest win rate; the first of equal ones, as in the trainer. Null without a win rate. */
-export function bestPoint(points: readonly Evaluation[]): Evaluation | null {
-  const rated = points.filter((point) => point.winRate !== null);
-  return rated.length ? rated.reduce((a, b) => ((b.winRate ?? 0) > (a.winRate ?? 0) ? b : a)) : null;
-}
-
 /** The means of several runs at the steps that all of them have evaluated; a run alone as it is. */
 export function meanEvaluations(runs: readonly (readonly Evaluation[])[]): readonly Evaluation[] {
   const [first = [], ...others] = runs.filter((points) => points.length > 0);
@@ -92,18 +86,23 @@ export function meanEvaluations(runs: readonly (readonly Evaluation[])[]): reado
   return first.flatMap((point) => {
     const same = [point, ...rest.flatMap((points) => points.get(point.step) ?? [])];
     if (same.length <= rest.length) return [];
-    const mean = (of: (one: Evaluation) => number | null) => meanOf(same.map(of));
-    return [
-      {
-        step: point.step,
-        sqrtKl: mean((one) => one.sqrtKl) ?? 0,
-        score: mean((one) => one.score),
-        judge: mean((one) => one.judge),
-        winRate: mean((one) => one.winRate),
-        low: null,
-      },
-    ];
+    return meanEvaluation(same) ?? [];
   });
+}
+
+/** The mean of each figure, at the first one's step; null of none. */
+export function meanEvaluation(points: readonly Evaluation[]): Evaluation | null {
+  const [first, other] = points;
+  if (!first || !other) return first ?? null;
+  const mean = (of: (one: Evaluation) => number | null) => meanOf(points.map(of));
+  return {
+    step: first.step,
+    sqrtKl: mean((one) => one.sqrtKl) ?? 0,
+    score: mean((one) => one.score),
+    judge: mean((one) => one.judge),
+    winRate: mean((one) => one.winRate),
+    low: null,
+  };
 }
 
 /** Null if one of the values is. */

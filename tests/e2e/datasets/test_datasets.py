@@ -147,16 +147,13 @@ def test_a_text_in_another_encoding_is_read_once_it_is_named(new_page: NewPage, 
     assert client.get_dataset(dataset_id)["origin"]["encoding"] == "cp1252"
 
 
-def test_records_of_another_encoding_suggest_setting_it(new_page: NewPage, tmp_path: Path) -> None:
+def test_file_of_another_encoding_is_read_by_one_button(new_page: NewPage, tmp_path: Path) -> None:
     file = tmp_path / "texte.csv"
     file.write_bytes("prompt,chosen,rejected\nOù est le garçon ?,À l’école,Déjà là\n".encode("cp1252"))
     page = new_page()
     choose(page, file)
-    shown = page.get_by_role("region", name="First rows")
-    expect(shown).to_contain_text("is not UTF-8")
-    expect(shown).to_contain_text("set encoding to the right one")
-    page.get_by_label("Text encoding").select_option("cp1252")
-    expect(shown).to_contain_text("Où est le garçon ?")
+    page.get_by_role("button", name="Read it as cp1252").click()
+    expect(page.get_by_role("region", name="First rows")).to_contain_text("Où est le garçon ?")
 
 
 def test_unstated_answer_order_must_be_chosen_before_import(new_page: NewPage, client: Client, tmp_path: Path) -> None:

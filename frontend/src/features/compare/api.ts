@@ -4,6 +4,7 @@ import { jobBatchQuery, jobsKey } from "@/features/jobs/api";
 import { answer, api } from "@/lib/api/client";
 import type { Job, MetricInfo } from "@/lib/api/types";
 import { EVALUATION_METRICS } from "@/lib/evaluations";
+import { bestSeed, cameToEnd } from "@/lib/seeds";
 import { hasEnded, type Stage } from "@/lib/states";
 
 type Metric = Pick<MetricInfo, "stage" | "name" | "label" | "unit" | "chart">;
@@ -23,25 +24,41 @@ export function curveNames(reference: readonly Metric[], stage: Stage): string[]
   return stage === "ppo" ? [...new Set([...names, ...EVALUATION_METRICS])] : names;
 }
 
-/** Metrics of one stage of a run, by name, in one request. They are fetched again while the run goes on. */
+/** A metric of one seed of a run; `seed` is null in a run of one seed. */
+export interface Curve {
+  readonly seed: number | null;
+  readonly series: Series;
+}
+
+/** Metrics of one stage of a run, by name, with a curve for each seed, in one request. They are fetched again while the run goes on. */
 export const curvesQuery = (id: string, stage: Stage, names: readonly string[], isRunning: boolean) =>
   queryOptions({
     queryKey: [...jobsKey, id, "curves", stage, names],
     queryFn: async () => {
       const query = { stage, names: names.join(","), max_points: POINTS };
       const found = await answer(api.GET("/v1/jobs/{job_id}/metrics", { params: { path: { job_id: id }, query } }));
-      return new Map<string, Series>(found.series.map((one) => [one.name, toSeries(one)]));
+      const curves = new Map<string, Curve[]>();
+      for (const one of found.series)
+        curves.set(one.name, [...(curves.get(one.name) ?? []), { seed: one.seed, series: toSeries(one) }]);
+      return curves;
     },
     staleTime: isRunning ? 5000 : Infinity,
     refetchInterval: isRunning ? 10_000 : false,
   });
 
-/** Completions of the final evaluation. */
-export const evaluationQuery = (id: string) =>
+/** The curves that stand for a run: of several seeds, those that came to an end; before one has, all. */
+export function curvesOf(job: Pick<Job, "seeds">, curves: readonly Curve[] | undefined): readonly Curve[] {
+  const ended = new Set(job.seeds.filter(cameToEnd).map(({ seed }) => seed));
+  const found = curves?.filter(({ seed }) => seed === null || ended.has(seed)) ?? [];
+  return found.length ? found : (curves ?? []);
+}
+
+/** Completions of the final evaluation; of several seeds, of the best one. */
+export const evaluationQuery = (job: Job) =>
   queryOptions({
-    queryKey: [...jobsKey, id, "evaluation"],
+    queryKey: [...jobsKey, job.id, "evaluation", bestSeed(job)],
     queryFn: async () => {
-      const params = { path: { job_id: id }, query: { stage: "evaluation" as const } };
+      const params = { path: { job_id: job.id }, query: { stage: "evaluation" as const, seed: bestSeed(job) } };
       return (await answer(api.GET("/v1/jobs/{job_id}/samples", { params }))).data;
     },
     staleTime: Infinity,

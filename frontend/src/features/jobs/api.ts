@@ -67,9 +67,12 @@ export const checkpointsQuery = (id: string) =>
     },
   });
 
-/** Whether a run can continue from it: the best checkpoint of a stage may hold the model alone. */
-export const canBranch = ({ final, files }: Pick<Checkpoint, "final" | "files">): boolean =>
-  final || files.some(({ path }) => path.startsWith("trainer_state/"));
+/** Whether a run can continue from it: it is not damaged, and it is a result or has the state of its run. */
+export const canBranch = (checkpoint: Checkpoint): boolean => checkpoint.can_branch;
+
+/** The checkpoints that can be used. A damaged one never is. */
+export const goodOnes = (checkpoints: readonly Checkpoint[]): Checkpoint[] =>
+  checkpoints.filter(({ damage }) => damage === null);
 
 /** Plain links: the browser downloads them with the cookie. */
 export const checkpointDownload = (id: string): string => `/v1/checkpoints/${id}/download`;

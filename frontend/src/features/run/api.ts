@@ -1,5 +1,6 @@
 import { type QueryClient, queryOptions } from "@tanstack/react-query";
 import { jobsKey } from "@/features/jobs/api";
+import { placeKey } from "@/features/run/model/state";
 import { accepted, answer, api } from "@/lib/api/client";
 import type { JobEvent, LogLine } from "@/lib/api/types";
 import type { Stage } from "@/lib/states";
@@ -27,12 +28,21 @@ export async function takeMetrics(id: string, client: QueryClient) {
   }
 }
 
+interface Part {
+  readonly stage: Stage;
+  /** Null for all seeds. */
+  readonly seed: number | null;
+  readonly names: readonly string[];
+  readonly from: number;
+  readonly to: number;
+}
+
 /** Some series of one stage between two steps, in as much detail as a chart can show. */
-export const metricsBetween = (id: string, stage: Stage, names: readonly string[], from: number, to: number) =>
+export const metricsBetween = (id: string, { stage, seed, names, from, to }: Part) =>
   queryOptions({
-    queryKey: [...jobsKey, id, "metrics", stage, names, from, to],
+    queryKey: [...jobsKey, id, "metrics", stage, seed, names, from, to],
     queryFn: () => {
-      const query = { stage, from, to, names: names.join(","), max_points: DETAIL_POINTS };
+      const query = { stage, seed, from, to, names: names.join(","), max_points: DETAIL_POINTS };
       return answer(api.GET("/v1/jobs/{job_id}/metrics", { params: { path: { job_id: id }, query } }));
     },
     staleTime: 10_000,
@@ -53,11 +63,11 @@ export async function fetchEvents(id: string, after: number, types: readonly str
   }
 }
 
-/** The steps that have completions, by stage. */
+/** The steps that have completions, by `placeKey`. */
 export async function fetchSampleSteps(id: string): Promise<Record<string, number[]>> {
   const found: Record<string, number[]> = {};
   const list = await answer(api.GET("/v1/jobs/{job_id}/samples/steps", { params: { path: { job_id: id } } }));
-  for (const { stage, step } of list.data) (found[stage] ??= []).push(step);
+  for (const { seed, stage, step } of list.data) (found[placeKey(seed, stage)] ??= []).push(step);
   for (const steps of Object.values(found)) steps.sort((a, b) => a - b);
   return found;
 }

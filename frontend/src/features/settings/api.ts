@@ -13,8 +13,15 @@ export const keysQuery = queryOptions({
 
 export const createKey = (name: string): Promise<CreatedKey> => answer(api.POST("/v1/keys", { body: { name } }));
 
-export const revokeKey = (id: string): Promise<Key> =>
-  answer(api.POST("/v1/keys/{key_id}/revoke", { params: { path: { key_id: id } } }));
+/** `andMade`: also the keys that it made, and those that these made. */
+export const revokeKey = (id: string, andMade: boolean): Promise<Key> =>
+  answer(api.POST("/v1/keys/{key_id}/revoke", { params: { path: { key_id: id }, query: { and_made: andMade } } }));
+
+/** The valid keys that a key made, and those that these made. */
+export function validKeysMadeBy(id: string, keys: readonly Key[]): Key[] {
+  const made = keys.filter((key) => key.made_by === id);
+  return made.flatMap((key) => [...(key.revoked_at ? [] : [key]), ...validKeysMadeBy(key.id, keys)]);
+}
 
 export const usageQuery = queryOptions({
   queryKey: ["usage"],

@@ -123,7 +123,8 @@ export interface paths {
          * Export Dataset
          * @description Download the rows of a version as a file.
          *
-         *     The formats `trl` and `openai` hold only pairs with a winner. A ranking becomes its pairs, and ties are left out.
+         *     The formats of other programs hold only pairs with a winner. A ranking becomes its pairs, and ties are left out. The
+         *     headers count what a format cannot hold.
          */
         get: operations["export_dataset"];
         put?: never;
@@ -176,7 +177,8 @@ export interface paths {
          *
          *     Every record is validated. If a record in a form is invalid, nothing is stored and the error names lines and columns,
          *     unless `bad_rows` allows it. Format, kind and encoding are detected if the request does not name them. If several formats
-         *     fit, the error `format_unclear` lists them in `candidates`, and a mapping made from the columns' names in `suggested`.
+         *     fit, the error `format_unclear` lists them in `candidates`, and a mapping made from the columns' names in `suggested`. It also
+         *     stops an import that would lose a column which looks meaningful: `questions` lists the column, its values and the choices.
          */
         post: operations["upload_dataset"];
         delete?: never;
@@ -504,7 +506,8 @@ export interface paths {
          * Preview Upload
          * @description Preview an upload: its container, the formats that fit, its columns, and its first records with their rows.
          *
-         *     Nothing is stored. With `format`, `kind` or `mapping`, the preview reads the records accordingly.
+         *     Nothing is stored. With `format`, `kind`, `mapping` or `ignore`, the preview reads the records accordingly. `questions` lists
+         *     columns that look meaningful and are not used. An import stops with `format_unclear` until they are answered.
          */
         post: operations["preview_upload"];
         delete?: never;
@@ -1376,6 +1379,8 @@ export interface paths {
         /**
          * Get Job Metrics
          * @description Return metrics as series. A long range is returned in buckets, with the last, smallest and largest value and the mean of each.
+         *
+         *     A job with several seeds has a series of each seed.
          */
         get: operations["get_job_metrics"];
         put?: never;
@@ -1519,6 +1524,8 @@ export interface paths {
         /**
          * Download Checkpoint
          * @description Download the folder of a checkpoint as a .zip.
+         *
+         *     Every file is verified before the response begins. A damaged checkpoint is refused with 409 `checkpoint_damaged`.
          */
         get: operations["download_checkpoint"];
         put?: never;
@@ -1538,7 +1545,7 @@ export interface paths {
         };
         /**
          * Download Checkpoint File
-         * @description Download one file of a checkpoint.
+         * @description Download one file of a checkpoint. Its SHA-256 is verified first; that of a damaged checkpoint is refused with 409.
          */
         get: operations["download_checkpoint_file"];
         put?: never;
@@ -1688,7 +1695,8 @@ export interface paths {
          * Revoke Key
          * @description Revoke an API key. Its browser sessions and event streams end within seconds.
          *
-         *     The key of this request cannot be revoked by itself: use another one.
+         *     The key of this request cannot be revoked by itself: use another one. Keys that the key made stay valid unless
+         *     `and_made` is set. The response lists them.
          */
         post: operations["revoke_key"];
         delete?: never;
@@ -3002,7 +3010,7 @@ export interface components {
             final: boolean;
             /**
              * Best
-             * @description Whether its held-out win rate is the best of the stage so far. The platform keeps it beside the last ones.
+             * @description Whether its evaluation on held-out prompts is the best of the stage and seed so far. The platform keeps it beside the last ones.
              */
             best: boolean;
             /**
@@ -3033,6 +3041,131 @@ export interface components {
              * @description The files of the folder.
              */
             files: components["schemas"]["CheckpointFile"][];
+            /**
+             * Can Branch
+             * @description Whether a branch can start from it. The best checkpoint may hold a model without the state of its run; a new job can
+             *     start with it as `model.path`. No branch starts from a damaged checkpoint.
+             */
+            can_branch: boolean;
+            /**
+             * Damage
+             * @description The first stored file that is not what was saved, and how; null for a good one. A damaged checkpoint is never used.
+             */
+            damage: string | null;
+            /**
+             * Damaged At
+             * @description When the damage was found.
+             */
+            damaged_at: string | null;
+        };
+        /**
+         * CheckpointDamagedData
+         * @description The stored files of a checkpoint are not those that were saved. It is not used.
+         */
+        CheckpointDamagedData: {
+            /**
+             * Seed
+             * @description The seed that it belongs to, in a job of several seeds; null for the whole job, and in a job of one seed.
+             */
+            seed?: number | null;
+            /**
+             * Stage
+             * @description The stage of the run.
+             * @enum {string}
+             */
+            stage: "sft" | "reward_model" | "dpo" | "kto" | "ppo" | "evaluation";
+            /**
+             * Step
+             * @description The step of the checkpoint; null where only the damaged files name it.
+             */
+            step?: number | null;
+            /**
+             * Path
+             * @description The folder, relative to the run folder.
+             */
+            path: string;
+            /**
+             * Final
+             * @description Whether it was the result of the stage.
+             */
+            final: boolean;
+            /**
+             * Best
+             * @description Whether it was the best checkpoint of the stage.
+             * @default false
+             */
+            best: boolean;
+            /**
+             * Reason
+             * @description The first file that is wrong, and how.
+             */
+            reason: string;
+            /**
+             * Remedy
+             * @description The action of the run or of the platform instead.
+             */
+            remedy: string;
+            /**
+             * Checkpoint
+             * @description The platform's id of the checkpoint; null in a run without a platform.
+             */
+            checkpoint?: string | null;
+        };
+        /**
+         * CheckpointDamagedEvent
+         * @description The stored files of a checkpoint are not those that were saved. It is not used.
+         */
+        CheckpointDamagedEvent: {
+            /**
+             * Object
+             * @description Always `job.event`.
+             * @default job.event
+             * @constant
+             */
+            object: "job.event";
+            /**
+             * Job Id
+             * @description The job that it belongs to.
+             */
+            job_id: string;
+            /**
+             * Seq
+             * @description Sequence number in the job, from 1 without gaps. It is the event id of the stream and the cursor of this list.
+             */
+            seq: number;
+            /**
+             * Attempt
+             * @description The attempt that reported it.
+             */
+            attempt: number;
+            /**
+             * @description Always `checkpoint_damaged`. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "checkpoint_damaged";
+            /**
+             * Created At
+             * Format: date-time
+             * @description When it happened.
+             */
+            created_at: string;
+            /**
+             * Seed
+             * @description Seed of the event, in a job with several; null if it concerns the whole job, and with one seed.
+             */
+            seed: number | null;
+            /**
+             * Stage
+             * @description Stage of the event; null if it concerns the whole job.
+             */
+            stage: string | null;
+            /**
+             * Step
+             * @description Step of the event; null if it has none.
+             */
+            step: number | null;
+            /** @description The event's own fields. */
+            data: components["schemas"]["CheckpointDamagedData"];
         };
         /**
          * CheckpointFile
@@ -3095,6 +3228,11 @@ export interface components {
          */
         CheckpointSavedData: {
             /**
+             * Seed
+             * @description The seed that it belongs to, in a job of several seeds; null for the whole job, and in a job of one seed.
+             */
+            seed?: number | null;
+            /**
              * Stage
              * @description The stage of the run.
              * @enum {string}
@@ -3117,15 +3255,10 @@ export interface components {
             final: boolean;
             /**
              * Best
-             * @description Whether its held-out win rate is the best so far. It replaces the best checkpoint before it.
+             * @description Whether its evaluation is the best so far. It replaces the best checkpoint before it.
              * @default false
              */
             best: boolean;
-            /**
-             * Seed
-             * @description The seed that it belongs to, in a job of several seeds; null for the result of the job.
-             */
-            seed?: number | null;
             /**
              * Metrics
              * @description Figures of the checkpoint, by name.
@@ -3173,6 +3306,11 @@ export interface components {
              * @description When it happened.
              */
             created_at: string;
+            /**
+             * Seed
+             * @description Seed of the event, in a job with several; null if it concerns the whole job, and with one seed.
+             */
+            seed: number | null;
             /**
              * Stage
              * @description Stage of the event; null if it concerns the whole job.
@@ -3388,6 +3526,11 @@ export interface components {
              */
             created_at: string;
             /**
+             * Seed
+             * @description Seed of the event, in a job with several; null if it concerns the whole job, and with one seed.
+             */
+            seed: number | null;
+            /**
              * Stage
              * @description Stage of the event; null if it concerns the whole job.
              */
@@ -3470,6 +3613,11 @@ export interface components {
              * @description When it happened.
              */
             created_at: string;
+            /**
+             * Seed
+             * @description Seed of the event, in a job with several; null if it concerns the whole job, and with one seed.
+             */
+            seed: number | null;
             /**
              * Stage
              * @description Stage of the event; null if it concerns the whole job.
@@ -3593,6 +3741,11 @@ export interface components {
              * @description When it happened.
              */
             created_at: string;
+            /**
+             * Seed
+             * @description Seed of the event, in a job with several; null if it concerns the whole job, and with one seed.
+             */
+            seed: number | null;
             /**
              * Stage
              * @description Stage of the event; null if it concerns the whole job.
@@ -3735,6 +3888,11 @@ export interface components {
              */
             revoked_at: string | null;
             /**
+             * Made By
+             * @description Id of your key whose request created it; null if none did, or if that was not recorded.
+             */
+            made_by: string | null;
+            /**
              * Text
              * @description The key itself. It is shown once: the platform stores only its hash.
              */
@@ -3839,6 +3997,11 @@ export interface components {
              * @description When it happened.
              */
             created_at: string;
+            /**
+             * Seed
+             * @description Seed of the event, in a job with several; null if it concerns the whole job, and with one seed.
+             */
+            seed: number | null;
             /**
              * Stage
              * @description Stage of the event; null if it concerns the whole job.
@@ -4206,6 +4369,12 @@ export interface components {
              */
             sha256: string | null;
             /**
+             * Damage
+             * @description How the stored rows differ from those that were imported; null for good ones. Importing the same file again stores
+             *     them anew.
+             */
+            damage: string | null;
+            /**
              * Etag
              * @description Changes with what requests can change. Send it as `If-Match` to keep a request from overwriting another change.
              */
@@ -4563,6 +4732,12 @@ export interface components {
              */
             sha256: string | null;
             /**
+             * Damage
+             * @description How the stored rows differ from those that were imported; null for good ones. Importing the same file again stores
+             *     them anew.
+             */
+            damage: string | null;
+            /**
              * Left Out
              * @description Records of the source that are not among the rows.
              */
@@ -4639,7 +4814,7 @@ export interface components {
         EvaluationSpec: {
             /**
              * Prompts
-             * @description Held-out prompts to use, at most; the same ones in the loop and at the end.
+             * @description Held-out prompts to use, at most; the same ones in the loop and at the end. Left out: 512, but in a job with PPO at most a quarter of the responses that it trains on between two evaluations, and at least 128. The job's stored spec holds the number.
              * @default 128
              */
             prompts: number;
@@ -4672,7 +4847,7 @@ export interface components {
             against?: string | null;
             /**
              * Keep Best
-             * @description Keep the PPO checkpoint with the best held-out win rate against the policy as PPO began, beside the last one. The evaluation stage measures it again, with new draws (`best_win_rate`).
+             * @description Keep the best PPO checkpoint beside the last one. The best has the highest held-out win rate against the policy as PPO began. Equal win rates are decided by the judge's mean score, then the mean score by the rewards (both higher), then the KL (lower). The first of equal ones wins. The evaluation stage measures it again, with new draws (`best_win_rate`).
              * @default true
              */
             keep_best: boolean;
@@ -4737,7 +4912,7 @@ export interface components {
          * @description The file format of an export.
          * @enum {string}
          */
-        ExportFormat: "trl" | "openai" | "parquet" | "rows";
+        ExportFormat: "trl" | "openai" | "openrlhf" | "verl" | "llama_factory" | "parquet" | "rows";
         /**
          * ExtendJob
          * @description More steps of PPO for a succeeded job.
@@ -4974,9 +5149,24 @@ export interface components {
             };
             /**
              * Objective
-             * @description The group's metric, as far as the run has come; null without a value.
+             * @description The group's metric, as far as the run has come; null without a value. The objective of a finished job with several seeds is the mean over them.
              */
             objective: number | null;
+            /**
+             * Objective Low
+             * @description Lower end of the 95 % interval of this mean; null for a job with one seed or before its end.
+             */
+            objective_low: number | null;
+            /**
+             * Objective High
+             * @description Upper end of the interval.
+             */
+            objective_high: number | null;
+            /**
+             * Seeds
+             * @description Number of seeds of the job.
+             */
+            seeds: number;
         };
         /**
          * GroupList
@@ -5214,6 +5404,11 @@ export interface components {
              * @description When it happened.
              */
             created_at: string;
+            /**
+             * Seed
+             * @description Seed of the event, in a job with several; null if it concerns the whole job, and with one seed.
+             */
+            seed: number | null;
             /**
              * Stage
              * @description Stage of the event; null if it concerns the whole job.
@@ -5661,21 +5856,21 @@ export interface components {
             error: components["schemas"]["JobError"] | null;
             /**
              * Summary
-             * @description Main results of a run that succeeded; null otherwise.
+             * @description Main results of a run that succeeded; null otherwise. With several seeds, each figure is the mean over the seeds that came to an end, `<figure>_low` and `<figure>_high` are its 95 % interval, and `seeds`, `collapsed_seeds` and `failed_seeds` are counts.
              */
             summary: {
                 [key: string]: number;
             } | null;
             /**
              * Latest Metrics
-             * @description The newest value of each metric of the current stage, by name; empty before its first step.
+             * @description The newest value of each metric of the current stage, by name; empty before its first step. With several seeds, those of the seed that runs, and in the end the mean over the seeds.
              */
             latest_metrics: {
                 [key: string]: number;
             };
             /**
              * Reward Sparkline
-             * @description Mean score in the course of PPO, at most 60 numbers; empty without PPO.
+             * @description Mean score in the course of PPO, at most 60 numbers; empty without PPO. With several seeds, the mean over them.
              */
             reward_sparkline: number[];
             /**
@@ -5695,6 +5890,18 @@ export interface components {
             notes: string;
             /** @description The spec with all defaults filled in. */
             spec: components["schemas"]["JobSpec"];
+            /**
+             * Seeds
+             * @description The seeds of a job with several, in order, each with its own figures; empty for a job with one seed.
+             */
+            seeds: components["schemas"]["SeedResult"][];
+            /**
+             * Seeds Summary
+             * @description The figures of `summary` over the seeds that are done so far; null before the first, and for a job with one seed.
+             */
+            seeds_summary: {
+                [key: string]: number;
+            } | null;
         };
         /**
          * JobBatch
@@ -5839,7 +6046,7 @@ export interface components {
             message: string;
         };
         /** @description An event of a job; `type` selects the fields of `data`. The stream sends the same object. */
-        JobEvent: components["schemas"]["StatusChangedEvent"] | components["schemas"]["RunStartedEvent"] | components["schemas"]["StageStartedEvent"] | components["schemas"]["MetricsEvent"] | components["schemas"]["SamplesEvent"] | components["schemas"]["CheckpointSavedEvent"] | components["schemas"]["HealthEvent"] | components["schemas"]["RolledBackEvent"] | components["schemas"]["CommandRequestedEvent"] | components["schemas"]["KnobChangedEvent"] | components["schemas"]["CommandDoneEvent"] | components["schemas"]["CommandRefusedEvent"] | components["schemas"]["CurveEvent"] | components["schemas"]["ReportCardEvent"] | components["schemas"]["SeedFinishedEvent"] | components["schemas"]["StageFinishedEvent"] | components["schemas"]["MessageEvent"] | components["schemas"]["RunFinishedEvent"] | components["schemas"]["RunFailedEvent"] | components["schemas"]["RunStoppedEvent"];
+        JobEvent: components["schemas"]["StatusChangedEvent"] | components["schemas"]["RunStartedEvent"] | components["schemas"]["StageStartedEvent"] | components["schemas"]["MetricsEvent"] | components["schemas"]["SamplesEvent"] | components["schemas"]["CheckpointSavedEvent"] | components["schemas"]["CheckpointDamagedEvent"] | components["schemas"]["HealthEvent"] | components["schemas"]["RolledBackEvent"] | components["schemas"]["CommandRequestedEvent"] | components["schemas"]["KnobChangedEvent"] | components["schemas"]["CommandDoneEvent"] | components["schemas"]["CommandRefusedEvent"] | components["schemas"]["CurveEvent"] | components["schemas"]["ReportCardEvent"] | components["schemas"]["SeedFinishedEvent"] | components["schemas"]["StageFinishedEvent"] | components["schemas"]["MessageEvent"] | components["schemas"]["RunFinishedEvent"] | components["schemas"]["RunFailedEvent"] | components["schemas"]["RunStoppedEvent"];
         /**
          * JobEventList
          * @description Events in order. The cursor is the sequence number.
@@ -6169,6 +6376,11 @@ export interface components {
              * @constant
              */
             object: "job.sample";
+            /**
+             * Seed
+             * @description The seed of the run; null in a job with one seed.
+             */
+            seed: number | null;
             /**
              * Stage
              * @description The stage of the run.
@@ -6666,21 +6878,21 @@ export interface components {
             error: components["schemas"]["JobError"] | null;
             /**
              * Summary
-             * @description Main results of a run that succeeded; null otherwise.
+             * @description Main results of a run that succeeded; null otherwise. With several seeds, each figure is the mean over the seeds that came to an end, `<figure>_low` and `<figure>_high` are its 95 % interval, and `seeds`, `collapsed_seeds` and `failed_seeds` are counts.
              */
             summary: {
                 [key: string]: number;
             } | null;
             /**
              * Latest Metrics
-             * @description The newest value of each metric of the current stage, by name; empty before its first step.
+             * @description The newest value of each metric of the current stage, by name; empty before its first step. With several seeds, those of the seed that runs, and in the end the mean over the seeds.
              */
             latest_metrics: {
                 [key: string]: number;
             };
             /**
              * Reward Sparkline
-             * @description Mean score in the course of PPO, at most 60 numbers; empty without PPO.
+             * @description Mean score in the course of PPO, at most 60 numbers; empty without PPO. With several seeds, the mean over them.
              */
             reward_sparkline: number[];
             /**
@@ -6774,7 +6986,7 @@ export interface components {
             type: "json_schema";
             /**
              * Json Schema
-             * @description A JSON schema (draft 2020-12).
+             * @description A JSON schema (draft 2020-12). Its references lead to its own parts, as `#/$defs/name`.
              */
             json_schema: {
                 [key: string]: components["schemas"]["JsonValue"];
@@ -6987,6 +7199,11 @@ export interface components {
              * @description When it was revoked; null if it is valid.
              */
             revoked_at: string | null;
+            /**
+             * Made By
+             * @description Id of your key whose request created it; null if none did, or if that was not recorded.
+             */
+            made_by: string | null;
         };
         /**
          * KeyList
@@ -7120,6 +7337,11 @@ export interface components {
              * @description When it happened.
              */
             created_at: string;
+            /**
+             * Seed
+             * @description Seed of the event, in a job with several; null if it concerns the whole job, and with one seed.
+             */
+            seed: number | null;
             /**
              * Stage
              * @description Stage of the event; null if it concerns the whole job.
@@ -7380,6 +7602,12 @@ export interface components {
             experiment: string;
         };
         /**
+         * Meaning
+         * @description A content of a column that changes the meaning of its record.
+         * @enum {string}
+         */
+        Meaning: "verdict" | "ranking" | "answer" | "reference" | "prompt" | "system" | "role" | "tree" | "turn" | "media" | "text";
+        /**
          * MeasurementInfo
          * @description The meaning of a measurement. `<n>` in its name stands for the number of a GPU.
          */
@@ -7501,6 +7729,11 @@ export interface components {
              * @description When it happened.
              */
             created_at: string;
+            /**
+             * Seed
+             * @description Seed of the event, in a job with several; null if it concerns the whole job, and with one seed.
+             */
+            seed: number | null;
             /**
              * Stage
              * @description Stage of the event; null if it concerns the whole job.
@@ -7640,7 +7873,7 @@ export interface components {
             object: "metrics";
             /**
              * Series
-             * @description By stage in the run's order, then by name.
+             * @description By seed, then by stage in the run's order, then by name.
              */
             series: components["schemas"]["Series"][];
             /**
@@ -7716,6 +7949,11 @@ export interface components {
              * @description When it happened.
              */
             created_at: string;
+            /**
+             * Seed
+             * @description Seed of the event, in a job with several; null if it concerns the whole job, and with one seed.
+             */
+            seed: number | null;
             /**
              * Stage
              * @description Stage of the event; null if it concerns the whole job.
@@ -8751,6 +8989,36 @@ export interface components {
             why: string;
         };
         /**
+         * PreviewChoice
+         * @description An answer to a question, as options of the import. Options that are null stay as they are.
+         */
+        PreviewChoice: {
+            /**
+             * Label
+             * @description The answer, for people.
+             */
+            label: string;
+            /**
+             * Format
+             * @description A format's id.
+             */
+            format: string | null;
+            /** @description Kind of the rows. */
+            kind: components["schemas"]["DatasetKind"] | null;
+            /**
+             * Mapping
+             * @description Columns of the fields. A label whose meaning is null is to be chosen, or marks unusable records.
+             */
+            mapping: {
+                [key: string]: unknown;
+            } | null;
+            /**
+             * Ignore
+             * @description Columns to ignore.
+             */
+            ignore: string[];
+        };
+        /**
          * PreviewColumn
          * @description A field of the records.
          */
@@ -8813,6 +9081,34 @@ export interface components {
             detail: string;
         };
         /**
+         * PreviewQuestion
+         * @description A column that looks meaningful and that no row would use. The file is not imported until the user decides.
+         */
+        PreviewQuestion: {
+            /**
+             * Column
+             * @description Name of the column. Dots separate the names of nested fields.
+             */
+            column: string;
+            /** @description Its probable content. */
+            meaning: components["schemas"]["Meaning"];
+            /**
+             * Detail
+             * @description Description of what would be lost.
+             */
+            detail: string;
+            /**
+             * Values
+             * @description Some of its values, shortened.
+             */
+            values: string[];
+            /**
+             * Choices
+             * @description Possible answers. The last one ignores the column.
+             */
+            choices: components["schemas"]["PreviewChoice"][];
+        };
+        /**
          * PreviewRequest
          * @description How to read an upload. Fields that are left out are detected.
          */
@@ -8836,6 +9132,11 @@ export interface components {
              * @description Encoding of the text, such as `cp1252` or `shift_jis`.
              */
             encoding?: string | null;
+            /**
+             * Ignore
+             * @description Columns that are not used and not asked about.
+             */
+            ignore?: string[];
         };
         /**
          * PreviewRow
@@ -8907,7 +9208,7 @@ export interface components {
             eta_seconds: number | null;
             /**
              * Seeds Done
-             * @description Finished seeds of a job with several seeds. Stage and step are those of the first seed.
+             * @description Finished seeds of a job with several seeds.
              */
             seeds_done: number;
             /**
@@ -8915,6 +9216,16 @@ export interface components {
              * @description Number of seeds of the job.
              */
             seed_count: number;
+            /**
+             * Seed
+             * @description The seed that runs or ran last, to which stage and step belong; null in a job with one seed.
+             */
+            seed: number | null;
+            /**
+             * Seeds Eta Seconds
+             * @description Seconds until the last seed ends, by the mean duration of the finished ones; null before the first, and with one seed.
+             */
+            seeds_eta_seconds: number | null;
         };
         /**
          * PtxSpec
@@ -9159,6 +9470,11 @@ export interface components {
              */
             created_at: string;
             /**
+             * Seed
+             * @description Seed of the event, in a job with several; null if it concerns the whole job, and with one seed.
+             */
+            seed: number | null;
+            /**
              * Stage
              * @description Stage of the event; null if it concerns the whole job.
              */
@@ -9310,6 +9626,70 @@ export interface components {
              * @default []
              */
             labels: string[];
+        };
+        /**
+         * RevokedKey
+         * @description A revoked API key.
+         */
+        RevokedKey: {
+            /**
+             * Object
+             * @description Always `key`.
+             * @default key
+             * @constant
+             */
+            object: "key";
+            /**
+             * Id
+             * @description Begins with `key_`.
+             */
+            id: string;
+            /**
+             * Name
+             * @description Its purpose, as its creator named it.
+             */
+            name: string;
+            /**
+             * Prefix
+             * @description Its first characters, by which its owner recognises it.
+             */
+            prefix: string;
+            /**
+             * Operator
+             * @description Whether it may change workers.
+             */
+            operator: boolean;
+            /**
+             * Current
+             * @description Whether this request was made with it, or with a browser session that it opened.
+             */
+            current: boolean;
+            /**
+             * Created At
+             * Format: date-time
+             * @description When it was created.
+             */
+            created_at: string;
+            /**
+             * Last Used At
+             * @description When it was last used, to a minute; null if never.
+             */
+            last_used_at: string | null;
+            /**
+             * Revoked At
+             * @description When it was revoked; null if it is valid.
+             */
+            revoked_at: string | null;
+            /**
+             * Made By
+             * @description Id of your key whose request created it; null if none did, or if that was not recorded.
+             */
+            made_by: string | null;
+            /**
+             * Valid Keys Made
+             * @description The valid keys that it made, and those that these made. Revoke them too if a stranger had the key.
+             */
+            valid_keys_made: components["schemas"]["Key"][];
         };
         /**
          * RewardModelProgress
@@ -9526,6 +9906,11 @@ export interface components {
              * @description When it happened.
              */
             created_at: string;
+            /**
+             * Seed
+             * @description Seed of the event, in a job with several; null if it concerns the whole job, and with one seed.
+             */
+            seed: number | null;
             /**
              * Stage
              * @description Stage of the event; null if it concerns the whole job.
@@ -9777,6 +10162,11 @@ export interface components {
              */
             created_at: string;
             /**
+             * Seed
+             * @description Seed of the event, in a job with several; null if it concerns the whole job, and with one seed.
+             */
+            seed: number | null;
+            /**
              * Stage
              * @description Stage of the event; null if it concerns the whole job.
              */
@@ -9845,6 +10235,11 @@ export interface components {
              * @description When it happened.
              */
             created_at: string;
+            /**
+             * Seed
+             * @description Seed of the event, in a job with several; null if it concerns the whole job, and with one seed.
+             */
+            seed: number | null;
             /**
              * Stage
              * @description Stage of the event; null if it concerns the whole job.
@@ -9940,6 +10335,11 @@ export interface components {
              */
             created_at: string;
             /**
+             * Seed
+             * @description Seed of the event, in a job with several; null if it concerns the whole job, and with one seed.
+             */
+            seed: number | null;
+            /**
              * Stage
              * @description Stage of the event; null if it concerns the whole job.
              */
@@ -10017,6 +10417,11 @@ export interface components {
              * @description When it happened.
              */
             created_at: string;
+            /**
+             * Seed
+             * @description Seed of the event, in a job with several; null if it concerns the whole job, and with one seed.
+             */
+            seed: number | null;
             /**
              * Stage
              * @description Stage of the event; null if it concerns the whole job.
@@ -10293,6 +10698,11 @@ export interface components {
          */
         SampleStep: {
             /**
+             * Seed
+             * @description Its seed; null in a job with one seed.
+             */
+            seed: number | null;
+            /**
              * Stage
              * @description Its stage.
              */
@@ -10398,6 +10808,11 @@ export interface components {
              */
             created_at: string;
             /**
+             * Seed
+             * @description Seed of the event, in a job with several; null if it concerns the whole job, and with one seed.
+             */
+            seed: number | null;
+            /**
              * Stage
              * @description Stage of the event; null if it concerns the whole job.
              */
@@ -10444,7 +10859,7 @@ export interface components {
             };
             /**
              * Collapsed
-             * @description Whether it ended worse than it began, by the rule in trainer/run/several_seeds.py.
+             * @description Whether it ended worse than it began, by the rule in trainer/events/seed_summary.py.
              */
             collapsed: boolean;
             /**
@@ -10492,6 +10907,11 @@ export interface components {
              */
             created_at: string;
             /**
+             * Seed
+             * @description Seed of the event, in a job with several; null if it concerns the whole job, and with one seed.
+             */
+            seed: number | null;
+            /**
              * Stage
              * @description Stage of the event; null if it concerns the whole job.
              */
@@ -10505,10 +10925,66 @@ export interface components {
             data: components["schemas"]["SeedFinishedData"];
         };
         /**
+         * SeedResult
+         * @description One seed of a job with several.
+         */
+        SeedResult: {
+            /**
+             * Seed
+             * @description The seed.
+             */
+            seed: number;
+            /** @description Its state. */
+            status: components["schemas"]["SeedStatus"];
+            /**
+             * Stage
+             * @description Its current or last stage; null before the first.
+             */
+            stage: string | null;
+            /**
+             * Step
+             * @description Completed steps of the stage; null before the first stage.
+             */
+            step: number | null;
+            /**
+             * Total Steps
+             * @description Steps of the stage; null before the first stage.
+             */
+            total_steps: number | null;
+            /**
+             * Seconds
+             * @description Duration of its run; null until it is done.
+             */
+            seconds: number | null;
+            /**
+             * Summary
+             * @description Its own figures, such as `best_step`, with intervals over prompts. Empty if it failed; null until it is done.
+             */
+            summary: {
+                [key: string]: number;
+            } | null;
+            /**
+             * Why
+             * @description How it collapsed or failed; null if it did not.
+             */
+            why: string | null;
+        };
+        /**
+         * SeedStatus
+         * @description The state of one seed.
+         * @enum {string}
+         */
+        SeedStatus: "waiting" | "running" | "stopped" | "finished" | "collapsed";
+        /**
          * Series
          * @description A metric of a stage: `values` of each step, or `last`, `min`, `max`, `mean` and `n` of each bucket of a long series.
          */
         Series: {
+            /**
+             * Seed
+             * @description The seed it belongs to; null in a job with one seed.
+             */
+            seed: number | null;
             /**
              * Stage
              * @description The stage it belongs to.
@@ -10898,6 +11374,11 @@ export interface components {
              */
             created_at: string;
             /**
+             * Seed
+             * @description Seed of the event, in a job with several; null if it concerns the whole job, and with one seed.
+             */
+            seed: number | null;
+            /**
              * Stage
              * @description Stage of the event; null if it concerns the whole job.
              */
@@ -10988,6 +11469,11 @@ export interface components {
              * @description When it happened.
              */
             created_at: string;
+            /**
+             * Seed
+             * @description Seed of the event, in a job with several; null if it concerns the whole job, and with one seed.
+             */
+            seed: number | null;
             /**
              * Stage
              * @description Stage of the event; null if it concerns the whole job.
@@ -11090,6 +11576,11 @@ export interface components {
              * @description When it happened.
              */
             created_at: string;
+            /**
+             * Seed
+             * @description Seed of the event, in a job with several; null if it concerns the whole job, and with one seed.
+             */
+            seed: number | null;
             /**
              * Stage
              * @description Stage of the event; null if it concerns the whole job.
@@ -11847,7 +12338,7 @@ export interface components {
             notes: string[];
             /**
              * Sure
-             * @description Whether one candidate stands out.
+             * @description Whether one candidate stands out, and no question is open.
              */
             sure: boolean;
             /**
@@ -11870,6 +12361,11 @@ export interface components {
              * @description The first records that cannot be read.
              */
             problems: components["schemas"]["PreviewProblem"][];
+            /**
+             * Questions
+             * @description Columns that no row would use although they look meaningful. They are to be answered with `kind`, `mapping` or `ignore`.
+             */
+            questions: components["schemas"]["PreviewQuestion"][];
             /**
              * Suggested
              * @description A mapping made from the columns' names, if no candidate stands out.
@@ -12431,6 +12927,12 @@ export interface components {
              */
             existing: string | null;
             /**
+             * Encodings
+             * @description For `invalid_dataset`: the likely encodings of a file that is not UTF-8, of which the request names one as `encoding`.
+             * @default null
+             */
+            encodings: string[] | null;
+            /**
              * Etag
              * @description For `precondition_failed`: the present ETag.
              * @default null
@@ -12492,6 +12994,11 @@ export interface components {
              * @default null
              */
             encoding: string | null;
+            /**
+             * Ignore
+             * @description Columns that are not used and not asked about. Without it a column that looks like a verdict, an answer, a role or a system message stops the import if no row uses it.
+             */
+            ignore?: string[];
             /**
              * @description Handling of invalid records. `refuse` stores nothing. `leave_out` stores the valid rows. `report` stores them too, but the version is `blocked` until the user decides.
              * @default report
@@ -13155,6 +13662,8 @@ export interface operations {
              * @description `dataset_not_ready`: The dataset is still being imported.
              *
              *     `search_not_ready`: The search index of these rows is still being made.
+             *
+             *     `dataset_damaged`: The stored rows are not those that were imported.
              */
             409: {
                 headers: {
@@ -13196,11 +13705,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /**
-             * @description `unavailable`: The database or the broker does not answer. Try again.
-             *
-             *     `query_timeout`: A query took longer than the API allows.
-             */
+            /** @description `storage_unreadable`: The platform's disk or share does not return a stored file. Its content may be good. */
             503: {
                 headers: {
                     "Retry-After": components["headers"]["Retry-After"];
@@ -13215,7 +13720,7 @@ export interface operations {
     export_dataset: {
         parameters: {
             query?: {
-                /** @description `trl` and `openai`: JSON Lines of these formats. `parquet` and `rows`: the rows as stored. */
+                /** @description `trl`, `openai`, `openrlhf`, `llama_factory`: JSON Lines of these programs. `verl`: its Parquet. `parquet` and `rows`: the rows as stored. */
                 format?: components["schemas"]["ExportFormat"];
                 /** @description Number of the version. Left out: the newest. */
                 version?: number | null;
@@ -13234,8 +13739,10 @@ export interface operations {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    /** @description Rows that the format cannot hold: ties and pairs without a label. */
+                    /** @description Rows that the format cannot hold: ties, pairs without a label, and conversations that its reader skips. */
                     "X-Proximal-Left-Out"?: number;
+                    /** @description Number of rows with each property that the format cannot hold, such as `ties=2, margin=10`. Left out are `ties`, `unlabelled` rows, conversations whose `turns` do not alternate, and `conversations` in a file of texts. `rankings` become their pairs. `later_turns` behind the last answer are cut off. The notes `annotator`, `margin`, `source`, `time` and the `answer` are dropped. The header is empty if the file holds everything. */
+                    "X-Proximal-Not-Carried"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -13260,7 +13767,11 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `dataset_not_ready`: The dataset is still being imported. */
+            /**
+             * @description `dataset_not_ready`: The dataset is still being imported.
+             *
+             *     `dataset_damaged`: The stored rows are not those that were imported.
+             */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -13301,11 +13812,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /**
-             * @description `unavailable`: The database or the broker does not answer. Try again.
-             *
-             *     `query_timeout`: A query took longer than the API allows.
-             */
+            /** @description `storage_unreadable`: The platform's disk or share does not return a stored file. Its content may be good. */
             503: {
                 headers: {
                     "Retry-After": components["headers"]["Retry-After"];
@@ -13365,6 +13872,8 @@ export interface operations {
              * @description `dataset_not_ready`: The dataset is still being imported.
              *
              *     `search_not_ready`: The search index of these rows is still being made.
+             *
+             *     `dataset_damaged`: The stored rows are not those that were imported.
              */
             409: {
                 headers: {
@@ -13408,11 +13917,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /**
-             * @description `unavailable`: The database or the broker does not answer. Try again.
-             *
-             *     `query_timeout`: A query took longer than the API allows.
-             */
+            /** @description `storage_unreadable`: The platform's disk or share does not return a stored file. Its content may be good. */
             503: {
                 headers: {
                     "Retry-After": components["headers"]["Retry-After"];
@@ -13549,6 +14054,8 @@ export interface operations {
                     mapping?: string;
                     /** @description Same as in the JSON body. */
                     encoding?: string;
+                    /** @description Same as in the JSON body, as a JSON text. */
+                    ignore?: string;
                     /**
                      * @description Same as in the JSON body.
                      * @default refuse
@@ -13584,6 +14091,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Dataset"];
+                };
+            };
+            /** @description `bad_request`: The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
             /** @description `not_signed_in`: Sign in, or send an API key. */
@@ -14556,6 +15072,15 @@ export interface operations {
                     "application/json": components["schemas"]["Report"];
                 };
             };
+            /** @description `bad_request`: The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `not_signed_in`: Sign in, or send an API key. */
             401: {
                 headers: {
@@ -14589,6 +15114,15 @@ export interface operations {
              *     `request_in_flight`: A request with the same Idempotency-Key is still in progress.
              */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too_large`: The request is larger than allowed. */
+            413: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -14785,6 +15319,15 @@ export interface operations {
                     "application/json": components["schemas"]["DatasetVersion"];
                 };
             };
+            /** @description `bad_request`: The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `not_signed_in`: Sign in, or send an API key. */
             401: {
                 headers: {
@@ -14818,6 +15361,15 @@ export interface operations {
              *     `request_in_flight`: A request with the same Idempotency-Key is still in progress.
              */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too_large`: The request is larger than allowed. */
+            413: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -14996,6 +15548,15 @@ export interface operations {
                     "application/json": components["schemas"]["Upload"];
                 };
             };
+            /** @description `bad_request`: The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `not_signed_in`: Sign in, or send an API key. */
             401: {
                 headers: {
@@ -15131,6 +15692,15 @@ export interface operations {
                     "application/json": components["schemas"]["Upload"];
                 };
             };
+            /** @description `bad_request`: The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `not_signed_in`: Sign in, or send an API key. */
             401: {
                 headers: {
@@ -15151,6 +15721,15 @@ export interface operations {
             };
             /** @description `request_in_flight`: A request with the same Idempotency-Key is still in progress. */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too_large`: The request is larger than allowed. */
+            413: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -15742,6 +16321,15 @@ export interface operations {
                     "application/json": components["schemas"]["Upload"];
                 };
             };
+            /** @description `bad_request`: The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `not_signed_in`: Sign in, or send an API key. */
             401: {
                 headers: {
@@ -15775,6 +16363,15 @@ export interface operations {
              *     `upload_not_open`: The upload accepts no more parts.
              */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too_large`: The request is larger than allowed. */
+            413: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -15866,6 +16463,15 @@ export interface operations {
                     "application/json": components["schemas"]["UploadPreview"];
                 };
             };
+            /** @description `bad_request`: The request cannot be read. */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `not_signed_in`: Sign in, or send an API key. */
             401: {
                 headers: {
@@ -15895,6 +16501,15 @@ export interface operations {
             };
             /** @description `upload_not_complete`: The upload is not complete. */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `too_large`: The request is larger than allowed. */
+            413: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -16110,7 +16725,11 @@ export interface operations {
                 };
             };
             /**
-             * @description `dataset_not_ready`: The dataset is still being imported.
+             * @description `checkpoint_damaged`: The stored files of the checkpoint are not those that were saved.
+             *
+             *     `dataset_damaged`: The stored rows are not those that were imported.
+             *
+             *     `dataset_not_ready`: The dataset is still being imported.
              *
              *     `request_in_flight`: A request with the same Idempotency-Key is still in progress.
              */
@@ -17205,6 +17824,8 @@ export interface operations {
             /**
              * @description `round_not_ready`: The round has no items yet.
              *
+             *     `checkpoint_damaged`: The stored files of the checkpoint are not those that were saved.
+             *
              *     `request_in_flight`: A request with the same Idempotency-Key is still in progress.
              */
             409: {
@@ -17488,6 +18109,8 @@ export interface operations {
             /**
              * @description `round_open`: The round has not been closed yet.
              *
+             *     `checkpoint_damaged`: The stored files of the checkpoint are not those that were saved.
+             *
              *     `dataset_not_ready`: The dataset is still being imported.
              */
             409: {
@@ -17622,6 +18245,10 @@ export interface operations {
             };
             /**
              * @description `round_open`: The round has not been closed yet.
+             *
+             *     `checkpoint_damaged`: The stored files of the checkpoint are not those that were saved.
+             *
+             *     `dataset_damaged`: The stored rows are not those that were imported.
              *
              *     `dataset_not_ready`: The dataset is still being imported.
              *
@@ -17893,7 +18520,11 @@ export interface operations {
                 };
             };
             /**
-             * @description `external_id_taken`: The external id belongs to another job or dataset.
+             * @description `checkpoint_damaged`: The stored files of the checkpoint are not those that were saved.
+             *
+             *     `dataset_damaged`: The stored rows are not those that were imported.
+             *
+             *     `external_id_taken`: The external id belongs to another job or dataset.
              *
              *     `request_in_flight`: A request with the same Idempotency-Key is still in progress.
              */
@@ -18918,7 +19549,13 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `request_in_flight`: A request with the same Idempotency-Key is still in progress. */
+            /**
+             * @description `checkpoint_damaged`: The stored files of the checkpoint are not those that were saved.
+             *
+             *     `dataset_damaged`: The stored rows are not those that were imported.
+             *
+             *     `request_in_flight`: A request with the same Idempotency-Key is still in progress.
+             */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -19696,6 +20333,8 @@ export interface operations {
              *
              *     `invalid_spec`: The job spec is not valid.
              *
+             *     `limit_exceeded`: The job exceeds a limit of this platform.
+             *
              *     `idempotency_key_reused`: The Idempotency-Key belongs to another request.
              */
             422: {
@@ -20044,6 +20683,8 @@ export interface operations {
              * @description `invalid_request`: The request is not valid.
              *
              *     `invalid_spec`: The job spec is not valid.
+             *
+             *     `limit_exceeded`: The job exceeds a limit of this platform.
              */
             422: {
                 headers: {
@@ -20767,6 +21408,10 @@ export interface operations {
             /**
              * @description `invalid_transition`: The job cannot go from its present state to that one.
              *
+             *     `checkpoint_damaged`: The stored files of the checkpoint are not those that were saved.
+             *
+             *     `dataset_damaged`: The stored rows are not those that were imported.
+             *
              *     `request_in_flight`: A request with the same Idempotency-Key is still in progress.
              */
             409: {
@@ -20925,7 +21570,13 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `request_in_flight`: A request with the same Idempotency-Key is still in progress. */
+            /**
+             * @description `checkpoint_damaged`: The stored files of the checkpoint are not those that were saved.
+             *
+             *     `dataset_damaged`: The stored rows are not those that were imported.
+             *
+             *     `request_in_flight`: A request with the same Idempotency-Key is still in progress.
+             */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -21084,7 +21735,13 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `request_in_flight`: A request with the same Idempotency-Key is still in progress. */
+            /**
+             * @description `checkpoint_damaged`: The stored files of the checkpoint are not those that were saved.
+             *
+             *     `dataset_damaged`: The stored rows are not those that were imported.
+             *
+             *     `request_in_flight`: A request with the same Idempotency-Key is still in progress.
+             */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -21244,7 +21901,11 @@ export interface operations {
                 };
             };
             /**
-             * @description `job_not_ended`: The job has not ended.
+             * @description `checkpoint_damaged`: The stored files of the checkpoint are not those that were saved.
+             *
+             *     `dataset_damaged`: The stored rows are not those that were imported.
+             *
+             *     `job_not_ended`: The job has not ended.
              *
              *     `request_in_flight`: A request with the same Idempotency-Key is still in progress.
              */
@@ -21663,6 +22324,19 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /**
+             * @description `checkpoint_damaged`: The stored files of the checkpoint are not those that were saved.
+             *
+             *     `dataset_damaged`: The stored rows are not those that were imported.
+             */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `too_large`: The request is larger than allowed. */
             413: {
                 headers: {
@@ -21833,6 +22507,8 @@ export interface operations {
                 limit?: number;
                 /** @description Only these types, separated by commas. */
                 types?: string;
+                /** @description Only events of this seed of a job with several, without those of the whole job. */
+                seed?: number | null;
             };
             header?: never;
             path: {
@@ -22129,6 +22805,8 @@ export interface operations {
             query?: {
                 /** @description Only this stage. */
                 stage?: ("sft" | "reward_model" | "dpo" | "kto" | "ppo" | "evaluation") | null;
+                /** @description Only this seed of a job with several. Left out: all. */
+                seed?: number | null;
                 /** @description Only these metrics, separated by commas. */
                 names?: string;
                 /** @description First step. */
@@ -22227,6 +22905,8 @@ export interface operations {
                 stage?: ("sft" | "reward_model" | "dpo" | "kto" | "ppo" | "evaluation") | null;
                 /** @description The step. Left out: the newest. */
                 step?: number | null;
+                /** @description The seed of a job with several. Left out: the one that logged last. */
+                seed?: number | null;
             };
             header?: never;
             path: {
@@ -22315,6 +22995,8 @@ export interface operations {
             query?: {
                 /** @description Only this stage. */
                 stage?: ("sft" | "reward_model" | "dpo" | "kto" | "ppo" | "evaluation") | null;
+                /** @description Only this seed of a job with several. Left out: all. */
+                seed?: number | null;
             };
             header?: never;
             path: {
@@ -22407,6 +23089,8 @@ export interface operations {
                 skip?: number;
                 /** @description Maximum number of completions. */
                 limit?: number;
+                /** @description Only this seed of a job with several. Left out: all. */
+                seed?: number | null;
                 /** @description The figure of `min`, `max`, the histogram and the orders `highest` and `lowest`. */
                 by?: "score" | "judge" | "kl" | "tokens";
                 /** @description Lowest figure. */
@@ -22840,6 +23524,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `checkpoint_damaged`: The stored files of the checkpoint are not those that were saved. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `invalid_request`: The request is not valid. */
             422: {
                 headers: {
@@ -22868,11 +23561,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /**
-             * @description `unavailable`: The database or the broker does not answer. Try again.
-             *
-             *     `query_timeout`: A query took longer than the API allows.
-             */
+            /** @description `storage_unreadable`: The platform's disk or share does not return a stored file. Its content may be good. */
             503: {
                 headers: {
                     "Retry-After": components["headers"]["Retry-After"];
@@ -22926,6 +23615,15 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `checkpoint_damaged`: The stored files of the checkpoint are not those that were saved. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `invalid_request`: The request is not valid. */
             422: {
                 headers: {
@@ -22954,11 +23652,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /**
-             * @description `unavailable`: The database or the broker does not answer. Try again.
-             *
-             *     `query_timeout`: A query took longer than the API allows.
-             */
+            /** @description `storage_unreadable`: The platform's disk or share does not return a stored file. Its content may be good. */
             503: {
                 headers: {
                     "Retry-After": components["headers"]["Retry-After"];
@@ -23532,7 +24226,10 @@ export interface operations {
     };
     revoke_key: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Also revoke the valid keys that it made, and those that these made. */
+                and_made?: boolean;
+            };
             header?: never;
             path: {
                 key_id: string;
@@ -23550,7 +24247,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Key"];
+                    "application/json": components["schemas"]["RevokedKey"];
                 };
             };
             /** @description `not_signed_in`: Sign in, or send an API key. */

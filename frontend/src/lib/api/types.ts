@@ -21,6 +21,7 @@ export type JobEventType = JobEvent["type"];
 export type EventOf<Type extends JobEventType> = Extract<JobEvent, { type: Type }>;
 export type JobSample = Schemas["JobSample"];
 export type JobSummary = Schemas["JobSummary"];
+export type SeedResult = Schemas["SeedResult"];
 export type JobAction = JobSummary["actions"][number];
 export type JobCommand = Schemas["JobCommand"];
 export type JobKnob = Schemas["JobKnob"];

@@ -1,8 +1,10 @@
 import { duration, measured, number, percent } from "@/lib/format";
+import { endedSeeds, spreadOf, spreadText } from "@/lib/seeds";
 
 /** The part of a job that a table of final figures reads. */
 export interface Ended {
   readonly summary?: Readonly<Record<string, number>> | null;
+  readonly seeds?: readonly { readonly summary: Readonly<Record<string, number>> | null }[];
   readonly started_at: string | null;
   readonly finished_at: string | null;
 }
@@ -17,6 +19,17 @@ export interface Figure {
   readonly better: "high" | "low" | null;
 }
 
+const percentText = (value: number): string => percent(value, 1);
+
+/** The mean over the seeds with its interval and their number. */
+function meanText(name: string, show: (value: number) => string, summary: Ended["summary"]): string | null {
+  const spread = spreadOf(summary, name);
+  return spread && spreadText(spread, endedSeeds(summary), show);
+}
+
+/** The best step of each seed of a run. */
+const stepsOf = ({ seeds }: Ended): number[] => seeds?.flatMap(({ summary }) => summary?.best_step ?? []) ?? [];
+
 const figure = (label: string, name: string, text: Figure["text"], better: Figure["better"] = null): Figure => ({
   id: name,
   label,
@@ -25,20 +38,47 @@ const figure = (label: string, name: string, text: Figure["text"], better: Figur
   better,
 });
 
+const share = percentText;
+
+/** A figure of the run; of several seeds, the mean with its interval. */
+const overSeeds = (
+  label: string,
+  name: string,
+  show: (value: number) => string,
+  better: Figure["better"] = null,
+): Figure =>
+  figure(
+    label,
+    name,
+    (value, { summary }) => (summary?.seeds === undefined ? null : meanText(name, show, summary)) ?? show(value),
+    better,
+  );
+
 export const FIGURES: readonly Figure[] = [
   figure("Win rate (95 % interval)", "win_rate", (value, job) => withInterval(value, job), "high"),
-  figure("Judge", "judge_after", measured, "high"),
-  figure("Score", "score_after", measured),
-  figure("KL", "kl", measured),
-  figure("Length in tokens", "length_after", measured),
-  figure("Finished share", "eos_rate_after", (value) => percent(value, 1)),
-  figure("Reward model accuracy", "reward_model_accuracy", (value) => percent(value, 1), "high"),
-  figure("Best step", "best_step", (value) => number(value)),
+  overSeeds("Judge", "judge_after", measured, "high"),
+  overSeeds("Score at the evaluation", "score_after", measured),
+  overSeeds("KL", "kl", measured),
+  overSeeds("Length in tokens", "length_after", measured),
+  overSeeds("Finished share", "eos_rate_after", share),
+  overSeeds("Reward model accuracy", "reward_model_accuracy", share, "high"),
+  {
+    id: "best_step",
+    label: "Best step",
+    // The seeds of a run have a best step each, and no mean of them.
+    value: (job) => job.summary?.best_step ?? stepsOf(job)[0] ?? null,
+    text: (value, job) =>
+      stepsOf(job)
+        .map((step) => number(step))
+        .join(", ") || number(value),
+    better: null,
+  },
   { id: "time", label: "Time", value: seconds, text: (value) => duration(value), better: "low" },
 ];
 
 function withInterval(rate: number, { summary }: Ended): string {
-  const { win_rate_low: low, win_rate_high: high } = summary ?? {};
+  const { win_rate_low: low, win_rate_high: high, seeds } = summary ?? {};
+  if (seeds !== undefined) return meanText("win_rate", percentText, summary) ?? percent(rate, 1);
   if (low === undefined || high === undefined) return percent(rate, 1);
   return `${percent(rate, 1)} (${percent(low, 1)} to ${percent(high, 1)})`;
 }

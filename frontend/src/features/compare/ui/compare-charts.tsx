@@ -3,12 +3,12 @@ import { type ReactNode, useMemo } from "react";
 import { Chart } from "@/charts/chart";
 import { Charts, spanOf } from "@/charts/charts";
 import type { ChartLine } from "@/charts/columns";
-import { emptySeries, type Series } from "@/charts/series";
+import type { Series } from "@/charts/series";
 import { useChartView } from "@/charts/settings";
 import { ChartToolbar } from "@/charts/toolbar";
 import { ErrorNotice } from "@/components/notice";
-import { chartedMetrics, curveNames, curvesQuery } from "@/features/compare/api";
-import { average, withoutBand } from "@/features/compare/model/average";
+import { chartedMetrics, type Curve, curveNames, curvesOf, curvesQuery } from "@/features/compare/api";
+import { average, withoutBand } from "@/charts/average";
 import type { Group } from "@/features/compare/model/differences";
 import type { Job } from "@/lib/api/types";
 import { metricReferenceQuery } from "@/lib/labels";
@@ -28,34 +28,34 @@ export function CompareCharts({ loading, ...shown }: CompareChartsProps) {
   const metrics = useMemo(() => chartedMetrics(data ?? [], shown.stage), [data, shown.stage]);
   const names = useMemo(() => curveNames(data ?? [], shown.stage), [data, shown.stage]);
   if (!data) return loading;
-  return <Curves {...shown} loading={loading} metrics={metrics} names={names} />;
+  return <Shown {...shown} loading={loading} metrics={metrics} names={names} />;
 }
 
-interface CurvesProps extends CompareChartsProps {
+interface ShownProps extends CompareChartsProps {
   metrics: readonly { readonly name: string; readonly label: string; readonly unit: string }[];
   /** The metrics to fetch. */
   names: readonly string[];
 }
 
-type Curve = UseQueryResult<ReadonlyMap<string, Series>>;
+type Curves = ReadonlyMap<string, readonly Curve[]>;
 
-const combine = (results: readonly Curve[]) => ({
+const combine = (results: readonly UseQueryResult<Curves>[]) => ({
   curves: results.map(({ data }) => data),
   error: results.find((one) => one.isError)?.error ?? null,
   isLoading: results.some((one) => one.isPending),
 });
 
-function Curves({ groups, stage, loading, metrics, names }: CurvesProps) {
+function Shown({ groups, stage, loading, metrics, names }: ShownProps) {
   const [view, change] = useChartView();
   const runs = groups.flatMap((group) => group.runs);
   const { curves, error, isLoading } = useQueries({
     queries: runs.map((run) => curvesQuery(run.id, stage, names, !hasEnded(run.status))),
     combine,
   });
-  const span = spanOf(curves.flatMap((found) => [...(found?.values() ?? [])]));
+  const span = spanOf(curves.flatMap((found) => [...(found?.values() ?? [])].flat().map(({ series }) => series)));
   // A chart whose lines are the same objects is not drawn again.
   const shown = useMemo(() => {
-    const measured = metrics.filter(({ name }) => curves.some((found) => found?.get(name)?.steps.length));
+    const measured = metrics.filter(({ name }) => curves.some((found) => found?.get(name)?.length));
     return measured.map(({ name, label, unit }) => {
       const lines = linesOf(
         groups,
@@ -82,15 +82,22 @@ function Curves({ groups, stage, loading, metrics, names }: CurvesProps) {
 /** The bands of more lines than these would hide the lines. */
 const MOST_BANDS = 8;
 
-/** A line for each group: the run itself, or the mean of several. `curves` are those of the runs of all groups, in order. */
-function linesOf(groups: readonly Group<Job>[], curves: readonly (Series | undefined)[]): ChartLine[] {
+/**
+ * A line for each group: the run itself, or the mean of several runs and seeds. `curves` are those of the runs of all groups,
+ * in order.
+ */
+function linesOf(groups: readonly Group<Job>[], curves: readonly (readonly Curve[] | undefined)[]): ChartLine[] {
   let next = 0;
   const shown = groups.length > MOST_BANDS ? withoutBand : (series: Series) => series;
-  return groups.map((group, index) => ({
-    key: group.key,
-    label: group.short,
-    title: group.label,
-    series: shown(average(group.runs.map(() => curves[next++] ?? emptySeries))),
-    colour: index,
-  }));
+  return groups.map((group, index) => {
+    const own = group.runs.flatMap((run) => curvesOf(run, curves[next++]).map(({ series }) => series));
+    const mean = own.length > 1 ? `, mean of ${own.length}` : "";
+    return {
+      key: group.key,
+      label: group.short + mean,
+      title: group.label + (mean && `${mean} runs with its 95 % interval`),
+      series: shown(average(own)),
+      colour: index,
+    };
+  });
 }

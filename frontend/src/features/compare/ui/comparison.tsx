@@ -52,8 +52,11 @@ export function Comparison({ jobs, stage, found, by, groups, lookOf, set }: Comp
             </select>
           </label>
         </div>
-        {by && (
-          <p className={styles.note}>A line is the mean of the runs of a group, its band one standard deviation.</p>
+        {(by || jobs.some(({ seeds }) => seeds.length)) && (
+          <p className={styles.note}>
+            A line with “mean of n” is the mean over n runs or seeds, and its band the 95 % interval over them. The
+            curve of the score is that of the batches of PPO; the table has the score at the final evaluation.
+          </p>
         )}
         <Suspense fallback={LOADING_CURVES}>
           {hasCharts ? (

@@ -7,29 +7,15 @@ import { lineSample } from "@/charts/palette";
 import { Table } from "@/components/table";
 import { curveNames, curvesQuery } from "@/features/compare/api";
 import type { Group } from "@/features/compare/model/differences";
+import { bestIndex, type Frontier, frontiersOf, named } from "@/features/compare/model/frontiers";
 import { RunName } from "@/features/compare/ui/tables";
 import { paths } from "@/lib/address";
 import type { Job } from "@/lib/api/types";
-import {
-  bestPoint,
-  type Evaluation,
-  EVALUATION_METRICS,
-  evaluationsOf,
-  meanEvaluations,
-  panelsOf,
-} from "@/lib/evaluations";
+import { type Evaluation, EVALUATION_METRICS, panelsOf } from "@/lib/evaluations";
 import { measured, percent } from "@/lib/format";
 import { metricReferenceQuery } from "@/lib/labels";
 import { hasEnded, type Stage } from "@/lib/states";
 import styles from "./compare.module.css";
-
-interface Frontier {
-  readonly group: Group<Job>;
-  /** Number of its colour. */
-  readonly colour: number;
-  readonly points: readonly Evaluation[];
-  readonly best: Evaluation | null;
-}
 
 interface FrontierProps {
   groups: readonly Group<Job>[];
@@ -59,7 +45,7 @@ export function FrontierSection({ groups, stage }: FrontierProps) {
       <h2>Frontier of score and KL</h2>
       <p className={styles.note}>
         Each point is an evaluation on held-out prompts. Higher at the same √KL is better. A diamond marks the best
-        checkpoint of a run: its highest win rate.
+        checkpoint of a run. Several runs of one kind have a line of means, and each has a best checkpoint of its own.
       </p>
       <div className={styles.panels}>
         {panelsOf(found.flatMap(({ points }) => points)).map((panel) => (
@@ -68,12 +54,12 @@ export function FrontierSection({ groups, stage }: FrontierProps) {
             {...panel}
             at={chosen}
             onPoint={setAt}
-            lines={found.map(({ group, colour, points, best }) => ({
-              key: group.key,
-              label: group.short,
-              colour,
-              best: best?.step ?? null,
-              points: points.map((one) => ({ step: one.step, x: one.sqrtKl, y: one[panel.id], saved: false })),
+            lines={found.map((one) => ({
+              key: one.group.key,
+              label: named(one),
+              colour: one.colour,
+              best: one.bestSteps.length === 1 ? (one.bestSteps[0] ?? null) : null,
+              points: one.points.map((one) => ({ step: one.step, x: one.sqrtKl, y: one[panel.id], saved: false })),
             }))}
           />
         ))}
@@ -86,20 +72,6 @@ export function FrontierSection({ groups, stage }: FrontierProps) {
     </section>
   );
 }
-
-function frontiersOf(
-  groups: readonly Group<Job>[],
-  curves: readonly (ReadonlyMap<string, { steps: readonly number[]; values: readonly number[] }> | undefined)[],
-): Frontier[] {
-  let next = 0;
-  return groups.flatMap((group, colour) => {
-    const runs = group.runs.map(() => evaluationsOf(Object.fromEntries(curves[next++] ?? []), []));
-    const points = meanEvaluations(runs);
-    return points.length < 2 ? [] : [{ group, colour, points, best: bestPoint(points) }];
-  });
-}
-
-const bestIndex = (one: Frontier | undefined): number => Math.max(0, one?.points.indexOf(one.best as Evaluation) ?? 0);
 
 interface ReadOutProps {
   found: readonly Frontier[];
@@ -124,9 +96,9 @@ function ReadOut({ found, at, onPoint }: ReadOutProps) {
           onPoint({ line: Number(target.value), point: bestIndex(found[Number(target.value)]) })
         }
       >
-        {found.map(({ group }, index) => (
-          <option key={group.key} value={index}>
-            {group.short}
+        {found.map((one, index) => (
+          <option key={one.group.key} value={index}>
+            {named(one)}
           </option>
         ))}
       </select>
@@ -163,12 +135,13 @@ function BestTable({ found, onLine }: { found: readonly Frontier[]; onLine: (lin
       head={["Run", "Best step", "√KL", "Score", "Judge", "Win rate"]}
       className={styles.figures}
     >
-      {found.map(({ group, colour, best }, index) => (
+      {found.map(({ group, colour, best, bestSteps, n }, index) => (
         <tr key={group.key} onPointerEnter={() => onLine(index)}>
           <th scope="row">
             <LineName group={group} colour={colour} />
+            {n > 1 && ` mean of ${n}`}
           </th>
-          <td>{measured(best?.step)}</td>
+          <td>{bestSteps.length ? bestSteps.join(", ") : measured(null)}</td>
           <td>{measured(best?.sqrtKl)}</td>
           <td>{measured(best?.score)}</td>
           <td>{measured(best?.judge)}</td>

@@ -10,7 +10,7 @@ import styles from "./compare.module.css";
 export function WinRateMatrix({ jobs, lookOf }: RunsProps) {
   const found = jobs.filter(({ summary }) => summary?.judge_after !== undefined);
   const judged = found.length < 2 ? [] : found;
-  const queries = useQueries({ queries: judged.map(({ id }) => evaluationQuery(id)) });
+  const queries = useQueries({ queries: judged.map(evaluationQuery) });
   if (!judged.length || queries.some(({ data }) => !data)) return null;
   const rates = winRates(queries.map(({ data }) => data ?? []));
   const prompts = Math.max(0, ...rates.flat().map((rate) => rate?.prompts ?? 0));
@@ -26,6 +26,8 @@ export function WinRateMatrix({ jobs, lookOf }: RunsProps) {
       <p className={styles.note}>
         Share of the prompts on which the run of the row is judged better than the run of the column. A tie counts half.
         Compare runs with the same judge only. At most {prompts} prompts are shared.
+        {judged.some(({ seeds }) => seeds.length) &&
+          " The completions of a run with several seeds are those of its best."}
       </p>
       <Table label="Win rates" look="plain" sticky head={["Run", ...heads]} className={styles.matrix}>
         {judged.map((job, row) => (

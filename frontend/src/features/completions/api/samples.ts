@@ -6,12 +6,20 @@ import type { Stage } from "@/lib/states";
 
 const PAGE = 50;
 
+/** The completions of one stage of a job. */
+export interface OfStage {
+  readonly jobId: string;
+  /** One seed of a job with several; null for a job with one. */
+  readonly seed: number | null;
+  readonly stage: Stage;
+}
+
 /** The completions of one step, with their token tables. */
-export const samplesQuery = (id: string, stage: Stage, step: number) =>
+export const samplesQuery = ({ jobId: id, seed, stage }: OfStage, step: number) =>
   queryOptions({
-    queryKey: [...jobsKey, id, "samples", stage, step],
+    queryKey: [...jobsKey, id, "samples", seed, stage, step],
     queryFn: async () => {
-      const params = { path: { job_id: id }, query: { stage, step } };
+      const params = { path: { job_id: id }, query: { seed, stage, step } };
       return (await answer(api.GET("/v1/jobs/{job_id}/samples", { params }))).data;
     },
     staleTime: 60_000,
@@ -23,11 +31,14 @@ const ENDED = { any: null, eos: true, cut: false } as const;
 const HELD_OUT = { any: null, held_out: true, batch: false } as const;
 
 /** The completions of all steps that pass the filters, a page at a time. */
-export const searchQuery = (id: string, stage: Stage, { search, by, min, max, order, ended, source }: Search) =>
+export const searchQuery = (
+  { jobId: id, seed, stage }: OfStage,
+  { search, by, min, max, order, ended, source }: Search,
+) =>
   infiniteQueryOptions({
-    queryKey: [...jobsKey, id, "samples", "search", stage, search, by, min, max, order, ended, source],
+    queryKey: [...jobsKey, id, "samples", "search", seed, stage, search, by, min, max, order, ended, source],
     queryFn: ({ pageParam, signal }) => {
-      const query = { stage, q: search, by, min, max, order, finished: ENDED[ended], held_out: HELD_OUT[source] };
+      const query = { seed, stage, q: search, by, min, max, order, finished: ENDED[ended], held_out: HELD_OUT[source] };
       const params = { path: { job_id: id }, query: { ...query, skip: pageParam, limit: PAGE } };
       return answer(api.GET("/v1/jobs/{job_id}/samples/search", { params, signal }));
     },
@@ -37,11 +48,11 @@ export const searchQuery = (id: string, stage: Stage, { search, by, min, max, or
   });
 
 /** The completions of the prompt of one completion, over the run. */
-export const promptQuery = (id: string, stage: Stage, of: string) =>
+export const promptQuery = ({ jobId: id, seed, stage }: OfStage, of: string) =>
   infiniteQueryOptions({
-    queryKey: [...jobsKey, id, "samples", "prompt", stage, of],
+    queryKey: [...jobsKey, id, "samples", "prompt", seed, stage, of],
     queryFn: ({ pageParam, signal }) => {
-      const query = { stage, same_prompt: of, order: "oldest", skip: pageParam, limit: PAGE } as const;
+      const query = { seed, stage, same_prompt: of, order: "oldest", skip: pageParam, limit: PAGE } as const;
       return answer(api.GET("/v1/jobs/{job_id}/samples/search", { params: { path: { job_id: id }, query }, signal }));
     },
     initialPageParam: 0,
@@ -50,12 +61,12 @@ export const promptQuery = (id: string, stage: Stage, of: string) =>
   });
 
 /** The last completion of the same prompt before a step; null for the first one. */
-export const previousQuery = (id: string, stage: Stage, of: string, step: number) =>
+export const previousQuery = ({ jobId: id, seed, stage }: OfStage, of: string, step: number) =>
   queryOptions({
-    queryKey: [...jobsKey, id, "samples", "previous", stage, of, step],
+    queryKey: [...jobsKey, id, "samples", "previous", seed, stage, of, step],
     queryFn: async () => {
       if (step === 0) return null;
-      const query = { stage, same_prompt: of, to: step - 1, order: "newest", limit: 1 } as const;
+      const query = { seed, stage, same_prompt: of, to: step - 1, order: "newest", limit: 1 } as const;
       const params = { path: { job_id: id }, query };
       return (await answer(api.GET("/v1/jobs/{job_id}/samples/search", { params }))).data[0] ?? null;
     },

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { bestOf, overOptimisation } from "@/features/completions/model/frontier";
-import type { Checkpoint } from "@/lib/api/types";
+import { overOptimisation } from "@/features/completions/model/frontier";
 import type { Evaluation } from "@/lib/evaluations";
 
 const at = (step: number, score: number, judge: number | null, winRate = 0.5): Evaluation => ({
@@ -35,12 +34,4 @@ test("no over-optimisation: both rise, both fall, too few points, or a fall with
 test("the win rate stands for a judge that only compares", () => {
   const points = [0.5, 0.9, 0.8, 0.6, 0.5].map((rate, n) => at(n, n, null, rate));
   expect(overOptimisation(points, true)).toMatchObject({ step: 1, gold: "winRate", goldNow: 0.55 });
-});
-
-test("the best is the kept checkpoint, or else the first of the highest win rates", () => {
-  const points = [at(0, 0, null, 0.5), at(10, 1, null, 0.7), at(20, 2, null, 0.7)];
-  const saved = { stage: "ppo", seed: null, best: true, step: 20 } as unknown as Checkpoint;
-  expect(bestOf(points, [saved])).toEqual({ step: 20, winRate: 0.7, checkpoint: saved });
-  expect(bestOf(points, [])).toEqual({ step: 10, winRate: 0.7, checkpoint: null });
-  expect(bestOf([], [])).toBeNull();
 });

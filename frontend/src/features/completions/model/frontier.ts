@@ -1,5 +1,4 @@
-import type { Checkpoint } from "@/lib/api/types";
-import { bestPoint, type Evaluation } from "@/lib/evaluations";
+import type { Evaluation } from "@/lib/evaluations";
 
 export interface Finding {
   /** Step of the highest judgement. */
@@ -38,21 +37,3 @@ export function overOptimisation(points: readonly Evaluation[], judged: boolean)
 }
 
 const endOf = (values: readonly number[]): number => ((values.at(-1) ?? 0) + (values.at(-2) ?? 0)) / 2;
-
-export interface Best {
-  readonly step: number;
-  readonly winRate: number | null;
-  /** Null where the checkpoint was not kept. */
-  readonly checkpoint: Checkpoint | null;
-}
-
-/** The evaluation with the highest win rate, and its checkpoint. The first of equal ones counts, as in the trainer. */
-export function bestOf(points: readonly Evaluation[], checkpoints: readonly Checkpoint[]): Best | null {
-  const own = checkpoints.filter((one) => one.stage === "ppo" && one.seed === null);
-  const kept = own.find((one) => one.best);
-  const winRateAt = (step: number) => points.find((point) => point.step === step)?.winRate ?? null;
-  if (kept) return { step: kept.step, winRate: winRateAt(kept.step), checkpoint: kept };
-  const best = bestPoint(points);
-  if (!best) return null;
-  return { step: best.step, winRate: best.winRate, checkpoint: own.find((one) => one.step === best.step) ?? null };
-}

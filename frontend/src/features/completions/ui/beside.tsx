@@ -13,14 +13,15 @@ import styles from "./completions.module.css";
 
 interface BesideProps {
   jobId: string;
+  seed: number | null;
   row: Row;
   rival: Rival;
 }
 
 /** A response alone, or beside another one to the same prompt, with the words marked that differ. */
-export function Beside({ jobId, row, rival }: BesideProps) {
+export function Beside({ jobId, seed, row, rival }: BesideProps) {
   const { sample, step } = row;
-  if (rival === "previous") return <BesidePrevious jobId={jobId} row={row} />;
+  if (rival === "previous") return <BesidePrevious jobId={jobId} seed={seed} row={row} />;
   const { reference, reference_score: score } = sample;
   if (rival === "none") return <LongText text={trimmedStart(sample.response)} limit={LONG} />;
   if (typeof reference !== "string")
@@ -33,10 +34,10 @@ export function Beside({ jobId, row, rival }: BesideProps) {
   );
 }
 
-function BesidePrevious({ jobId, row }: { jobId: string; row: Row }) {
+function BesidePrevious({ jobId, seed, row }: Omit<BesideProps, "rival">) {
   const { sample, step, index } = row;
   const stage = asStage(row.stage) ?? "ppo";
-  const query = useQuery(previousQuery(jobId, stage, addressOf(stage, step, index), step));
+  const query = useQuery(previousQuery({ jobId, seed, stage }, addressOf(stage, step, index), step));
   if (query.data)
     return (
       <TwoTexts

@@ -16,6 +16,8 @@ export const LONG = 420;
 
 interface CompletionCardProps {
   jobId: string;
+  /** One seed of a job with several; null for a job with one. */
+  seed: number | null;
   row: Row;
   /** The token tables that share one colour scale. */
   tables: readonly (readonly TokenRow[])[];
@@ -25,7 +27,7 @@ interface CompletionCardProps {
 }
 
 /** One completion with its figures, and what it can be looked at beside or by. */
-export function CompletionCard({ jobId, row, tables, chooser, acrossSteps = false }: CompletionCardProps) {
+export function CompletionCard({ jobId, seed, row, tables, chooser, acrossSteps = false }: CompletionCardProps) {
   const { sample, stage, step, index } = row;
   const { place, choose, linkTo } = chooser;
   const table = sample.token_table;
@@ -53,7 +55,7 @@ export function CompletionCard({ jobId, row, tables, chooser, acrossSteps = fals
             )}
           </div>
         </div>
-        <Beside jobId={jobId} row={row} rival={place.rival} />
+        <Beside jobId={jobId} seed={seed} row={row} rival={place.rival} />
         {open && table && <TokenView table={table} tables={tables} />}
       </div>
     </article>

@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Notice } from "@/components/notice";
 import { Segmented } from "@/components/segmented";
-import { samplesQuery } from "@/features/completions/api/samples";
+import { type OfStage, samplesQuery } from "@/features/completions/api/samples";
 import { VIEWS } from "@/features/completions/model/place";
 import { PromptView } from "@/features/completions/ui/prompt-view";
 import { SearchView } from "@/features/completions/ui/search-view";
@@ -13,9 +13,7 @@ import { type Stage, stageShort } from "@/lib/states";
 import { Pending } from "@/features/completions/ui/completion-list";
 import styles from "./completions.module.css";
 
-export interface CompletionsTabProps {
-  jobId: string;
-  stage: Stage;
+export interface CompletionsTabProps extends OfStage {
   /** The steps that have completions, ascending. */
   steps: readonly number[];
   /** The steps with an evaluation: they have token tables and completions of held-out prompts. */
@@ -47,10 +45,10 @@ export function CompletionsTab(props: CompletionsTabProps) {
   );
 }
 
-function Evaluation({ jobId, stage, steps, live, sides, judged }: CompletionsTabProps) {
+function Evaluation({ jobId, seed, stage, steps, live, sides, judged }: CompletionsTabProps) {
   const step = steps.at(-1) ?? 0;
   const arrived = live(step);
-  const query = useQuery({ ...samplesQuery(jobId, stage, step), enabled: arrived === undefined });
+  const query = useQuery({ ...samplesQuery({ jobId, seed, stage }, step), enabled: arrived === undefined });
   const rows = arrived ?? query.data;
   if (!rows) return <Pending query={query} />;
   return <SideBySide rows={rows} sides={sides} judged={judged} />;

@@ -6,26 +6,30 @@ import { Card, Note } from "@/components/card";
 import { Notice } from "@/components/notice";
 import { Table } from "@/components/table";
 import { Prose } from "@/components/text";
-import { bestOf } from "@/features/completions/model/frontier";
 import { BestCheckpoint, Verdict } from "@/features/completions/ui/verdict";
 import { canBranch, checkpointsQuery } from "@/features/jobs/api";
 import type { JobEvent } from "@/lib/api/types";
+import { bestCheckpointOf } from "@/lib/best-checkpoint";
 import { type Evaluation, evaluationsOf, panelsOf } from "@/lib/evaluations";
 import { measured, percent } from "@/lib/format";
 import styles from "./over-optimisation.module.css";
 
 interface OverOptimisationProps {
   jobId: string;
+  /** One seed of a job with several; null for a job with one. */
+  seed: number | null;
   /** The metrics of PPO by name. */
   series: Readonly<Record<string, { readonly steps: readonly number[]; readonly values: readonly number[] }>>;
+  /** The figures of PPO and of the evaluation stage, as far as they have ended. */
+  summary: Readonly<Record<string, number>>;
   log: readonly JobEvent[];
   judged: boolean;
   waiting: boolean;
 }
 
 /** Score and judge over the distance from the policy before PPO (Gao et al. 2022). */
-export function OverOptimisation({ jobId, series, log, judged, waiting }: OverOptimisationProps) {
-  const checkpoints = useQuery(checkpointsQuery(jobId)).data ?? [];
+export function OverOptimisation({ jobId, seed, series, summary, log, judged, waiting }: OverOptimisationProps) {
+  const checkpoints = (useQuery(checkpointsQuery(jobId)).data ?? []).filter((one) => one.seed === seed);
   const points = evaluationsOf(series, log);
   const [chosen, setChosen] = useState<number | null>(null);
   if (points.length < 2) {
@@ -37,8 +41,10 @@ export function OverOptimisation({ jobId, series, log, judged, waiting }: OverOp
       </Notice>
     );
   }
-  const best = bestOf(points, checkpoints);
-  const saved = new Set(checkpoints.filter((one) => one.stage === "ppo").map((one) => one.step));
+  const own = checkpoints.filter((one) => one.stage === "ppo" && one.seed === null);
+  const kept = own.find((one) => one.best);
+  const best = bestCheckpointOf(series, summary, kept?.step);
+  const saved = new Set(own.map((one) => one.step));
   const at = Math.min(chosen ?? points.length - 1, points.length - 1);
   return (
     <div className={styles.page}>
@@ -47,7 +53,8 @@ export function OverOptimisation({ jobId, series, log, judged, waiting }: OverOp
         <BestCheckpoint
           jobId={jobId}
           best={best}
-          resumable={checkpoints.find((one) => one.stage === "ppo" && one.step === best.step && canBranch(one))}
+          checkpoint={kept?.step === best.step ? kept : own.find((one) => one.step === best.step)}
+          resumable={own.find((one) => one.step === best.step && canBranch(one))}
         />
       )}
       <Card title="Score and judge by distance from the start">

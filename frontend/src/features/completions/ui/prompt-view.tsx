@@ -25,11 +25,11 @@ export function PromptView(props: CompletionsTabProps) {
 }
 
 /** The held-out prompts, which every evaluation logs again. */
-function ChoosePrompt({ jobId, stage, steps, evaluated, live }: CompletionsTabProps) {
+function ChoosePrompt({ jobId, seed, stage, steps, evaluated, live }: CompletionsTabProps) {
   const { linkTo } = usePlace();
   const step = evaluated.findLast((one) => steps.includes(one)) ?? steps.at(-1) ?? 0;
   const arrived = live(step);
-  const query = useQuery({ ...samplesQuery(jobId, stage, step), enabled: arrived === undefined });
+  const query = useQuery({ ...samplesQuery({ jobId, seed, stage }, step), enabled: arrived === undefined });
   const samples = arrived ?? query.data;
   if (!samples) return <Pending query={query} />;
   const rows = samples.map((sample, index) => ({ sample, index }));
@@ -66,9 +66,9 @@ const MODES = [
   { id: "reference", label: "Against the start" },
 ] as const;
 
-function OverTime({ jobId, stage, of }: CompletionsTabProps & { of: string }) {
+function OverTime({ jobId, seed, stage, of }: CompletionsTabProps & { of: string }) {
   const { place, choose } = usePlace();
-  const query = useInfiniteQuery(promptQuery(jobId, stage, of));
+  const query = useInfiniteQuery(promptQuery({ jobId, seed, stage }, of));
   if (!query.data) return <Pending query={query} />;
   const found = query.data.pages.flatMap((page) => page.data);
   const [first] = found;

@@ -9,10 +9,10 @@ import { FilterBar, Nothing } from "@/features/completions/ui/filter-bar";
 import { usePlace } from "@/features/completions/ui/use-place";
 
 /** The completions of all steps. The server filters, sorts and counts them. */
-export function SearchView({ jobId, stage, evaluated }: CompletionsTabProps) {
+export function SearchView({ jobId, seed, stage, evaluated }: CompletionsTabProps) {
   const chooser = usePlace();
   const { place } = chooser;
-  const query = useInfiniteQuery({ ...searchQuery(jobId, stage, place), placeholderData: keepPreviousData });
+  const query = useInfiniteQuery({ ...searchQuery({ jobId, seed, stage }, place), placeholderData: keepPreviousData });
   const first = query.data?.pages[0];
   if (!query.data || !first) return <Pending query={query} />;
   const rows = query.data.pages
@@ -33,7 +33,9 @@ export function SearchView({ jobId, stage, evaluated }: CompletionsTabProps) {
       {rows.length ? (
         <CompletionList
           rows={rows}
-          render={(row) => <CompletionCard jobId={jobId} row={row} tables={[]} chooser={chooser} acrossSteps />}
+          render={(row) => (
+            <CompletionCard jobId={jobId} seed={seed} row={row} tables={[]} chooser={chooser} acrossSteps />
+          )}
         />
       ) : (
         <Nothing chooser={chooser} />

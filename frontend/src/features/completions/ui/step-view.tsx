@@ -13,18 +13,18 @@ import { type Chooser, usePlace } from "@/features/completions/ui/use-place";
 import styles from "./completions.module.css";
 
 /** The completions of one step. Filters, order and histogram are computed here, because a step has few. */
-export function StepView({ jobId, stage, steps, evaluated, live }: CompletionsTabProps) {
+export function StepView({ jobId, seed, stage, steps, evaluated, live }: CompletionsTabProps) {
   const chooser = usePlace();
   const step = nearestStep(steps, chooser.place.step) ?? 0;
   const arrived = live(step);
-  const query = useQuery({ ...samplesQuery(jobId, stage, step), enabled: arrived === undefined });
+  const query = useQuery({ ...samplesQuery({ jobId, seed, stage }, step), enabled: arrived === undefined });
   const samples = arrived ?? query.data;
   const rows = useMemo(() => rowsOf(samples ?? [], stage, step), [samples, stage, step]);
   return (
     <>
       <StepPicker steps={steps} step={step} chooser={chooser} />
       {samples ? (
-        <StepRows jobId={jobId} rows={rows} chooser={chooser} evaluated={evaluated} step={step} />
+        <StepRows jobId={jobId} seed={seed} rows={rows} chooser={chooser} evaluated={evaluated} step={step} />
       ) : (
         <Pending query={query} />
       )}
@@ -34,13 +34,14 @@ export function StepView({ jobId, stage, steps, evaluated, live }: CompletionsTa
 
 interface StepRowsProps {
   jobId: string;
+  seed: number | null;
   rows: readonly Row[];
   chooser: Chooser;
   evaluated: readonly number[];
   step: number;
 }
 
-function StepRows({ jobId, rows, chooser, evaluated, step }: StepRowsProps) {
+function StepRows({ jobId, seed, rows, chooser, evaluated, step }: StepRowsProps) {
   const { place } = chooser;
   const samples = rows.map((row) => row.sample);
   const tables = useMemo(() => rows.flatMap(({ sample }) => (sample.token_table ? [sample.token_table] : [])), [rows]);
@@ -61,7 +62,7 @@ function StepRows({ jobId, rows, chooser, evaluated, step }: StepRowsProps) {
         <CompletionList
           rows={shown}
           start={place.row === null ? undefined : shown.findIndex((row) => row.index === place.row)}
-          render={(row) => <CompletionCard jobId={jobId} row={row} tables={tables} chooser={chooser} />}
+          render={(row) => <CompletionCard jobId={jobId} seed={seed} row={row} tables={tables} chooser={chooser} />}
         />
       ) : (
         <Nothing chooser={chooser} />

@@ -4,10 +4,11 @@ import { Note } from "@/components/card";
 import { DownloadIcon } from "@/components/icons";
 import { Notice } from "@/components/notice";
 import { Prose } from "@/components/text";
-import { type Best, type Finding, overOptimisation } from "@/features/completions/model/frontier";
+import { type Finding, overOptimisation } from "@/features/completions/model/frontier";
 import { checkpointDownload } from "@/features/jobs/api";
 import { paths } from "@/lib/address";
 import type { Checkpoint } from "@/lib/api/types";
+import { type BestCheckpoint as Best, bestCheckpointText } from "@/lib/best-checkpoint";
 import type { Evaluation } from "@/lib/evaluations";
 import { measured, percent } from "@/lib/format";
 import styles from "./over-optimisation.module.css";
@@ -47,18 +48,17 @@ function sentence({ step, gold, goldThen, goldNow, scoreThen, scoreNow }: Findin
 interface BestCheckpointProps {
   jobId: string;
   best: Best;
+  /** Its checkpoint; undefined where it was not kept. */
+  checkpoint: Checkpoint | undefined;
   /** A checkpoint of that step from which a run can continue. */
   resumable: Checkpoint | undefined;
 }
 
 /** Names the best checkpoint, with the ways to use it. Without the state of the run a new job starts from its weights. */
-export function BestCheckpoint({ jobId, best: { step, winRate, checkpoint }, resumable }: BestCheckpointProps) {
+export function BestCheckpoint({ jobId, best, checkpoint, resumable }: BestCheckpointProps) {
   return (
     <p className={styles.best}>
-      <span>
-        Best checkpoint: <b>step {step}</b>
-        {winRate !== null && `, win rate ${percent(winRate, 1)}`}
-      </span>
+      <span>{bestCheckpointText(best)}</span>
       {resumable ? (
         <Link className={buttonClass()} to={paths.newJob({ branch: jobId, checkpoint: resumable.id })}>
           Branch from it
@@ -75,7 +75,7 @@ export function BestCheckpoint({ jobId, best: { step, winRate, checkpoint }, res
           className={buttonClass()}
           href={checkpointDownload(checkpoint.id)}
           download
-          aria-label={`Download the best checkpoint, of step ${step}`}
+          aria-label={`Download the best checkpoint, of step ${best.step}`}
         >
           <DownloadIcon />
           Download

@@ -1,4 +1,5 @@
 import { infiniteQueryOptions, keepPreviousData, queryOptions } from "@tanstack/react-query";
+import { lossesOf } from "@/features/datasets/model/export-losses";
 import { accepted, allPages, answer, api, MOST } from "@/lib/api/client";
 import type { operations } from "@/lib/api/schema.gen";
 import type { DatasetKind } from "@/lib/api/types";
@@ -75,16 +76,32 @@ export async function stopImport(id: string): Promise<void> {
 
 const FILLING = new Set(["import", "fix"]);
 
+type ExportFormat = (typeof EXPORTS)[number]["format"];
+
 export const EXPORTS = [
   { format: "rows", label: "Rows as stored", note: "canonical JSONL" },
   { format: "trl", label: "TRL", note: "JSONL with prompt, chosen, rejected" },
   { format: "openai", label: "OpenAI", note: "JSONL with input, preferred_output, non_preferred_output" },
+  { format: "openrlhf", label: "OpenRLHF", note: "JSONL with prompt, chosen, rejected; or input and output" },
+  { format: "verl", label: "verl", note: "Parquet with prompt and reward_model; or messages" },
+  { format: "llama_factory", label: "LLaMA-Factory", note: "JSONL with conversations, chosen, rejected" },
   { format: "parquet", label: "Parquet", note: "for pandas, Spark, DuckDB" },
 ] as const;
 
 /** A plain link: the browser downloads it with the cookie. */
 export const exportAddress = (id: string, version: number, format: string): string =>
   `/v1/datasets/${id}/export?${new URLSearchParams({ format, version: String(version) }).toString()}`;
+
+/** How many rows have what the format of an export cannot hold, in sentences. Only the headers are read. */
+export async function notCarried(id: string, version: number, format: ExportFormat): Promise<readonly string[]> {
+  const stop = new AbortController();
+  const params = { path: { dataset_id: id }, query: { format, version } };
+  const call = api.GET("/v1/datasets/{dataset_id}/export", { params, parseAs: "stream", signal: stop.signal });
+  await accepted(call);
+  const { response } = await call;
+  stop.abort();
+  return lossesOf(response.headers.get("X-Proximal-Not-Carried") ?? "");
+}
 
 interface RowsWanted {
   readonly version: number;

@@ -5,7 +5,7 @@ import type { DatasetKind } from "@/lib/api/types";
 /** Which column is what: of each field a column, and of each value of the label a side. */
 export type Mapping = {
   readonly fields: Readonly<Record<string, string>>;
-  readonly labels?: Readonly<Record<string, string | null>>;
+  readonly labels?: Readonly<Record<string, string | number | null>>;
 };
 
 /** The API's mapping, which its schema types as any object; null where it has another form. */
@@ -48,6 +48,8 @@ export interface Reading {
   readonly mapping: Mapping | null;
   /** Text encoding of the file. */
   readonly encoding: string | null;
+  /** Columns that are not used and not asked about. */
+  readonly ignore: string[];
 }
 
 /** The file's first rows, read as asked. The same file read in the same way shows the same. */

@@ -1,6 +1,10 @@
 export type Side = "a" | "b" | "tie";
 
-export type Labels = Readonly<Record<string, Side | null>>;
+/** The meaning of a verdict on one answer. */
+export type Thumb = "up" | "down";
+
+/** The meaning of each value; null marks records with it as unusable. A number is a score. */
+export type Labels = Readonly<Record<string, Side | Thumb | number | null>>;
 
 /** The columns of the two answers. */
 interface Sides {

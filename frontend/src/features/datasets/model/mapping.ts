@@ -2,6 +2,9 @@ import type { Mapping } from "@/features/datasets/api/imports";
 import { guessLabels, type Labels } from "@/features/datasets/model/labels";
 import { type Shape, SHAPES } from "@/features/datasets/model/shapes";
 
+/** Fields whose column holds a verdict in words or marks. */
+const VERDICTS = ["label", "thumb", "score"] as const;
+
 interface Column {
   readonly name: string;
   readonly examples: readonly string[];
@@ -12,7 +15,7 @@ export interface Draft {
   readonly shape: Shape;
   /** The column of each field; a field that is missing has none. */
   readonly fields: Readonly<Record<string, string>>;
-  /** Side of each label value; null marks records with this value as unusable. */
+  /** The meaning of the verdict's values. A value that is missing is read as the word that it is. */
   readonly labels: Labels;
 }
 
@@ -60,7 +63,7 @@ export function withField(draft: Draft, name: string, column: string, columns: r
  */
 function relabelled(draft: Draft, fields: Draft["fields"], columns: readonly Column[]): Labels {
   const now = labelsOf(fields, columns);
-  if (fields.label !== draft.fields.label) return now;
+  if (VERDICTS.some((name) => fields[name] !== draft.fields[name])) return now;
   const before = labelsOf(draft.fields, columns);
   const kept = Object.entries(draft.labels).filter(([value, side]) => !(value in now) || side !== before[value]);
   return { ...now, ...Object.fromEntries(kept) };
@@ -74,18 +77,25 @@ export const missing = (draft: Draft): string[] =>
 export function lack(draft: Draft): string | null {
   const fields = missing(draft);
   if (fields.length) return `Choose the column of: ${fields.join(", ")}.`;
-  const sides = draft.fields.label ? Object.values(draft.labels) : [];
-  return sides.length && sides.every((side) => side === null)
-    ? `Choose the meaning of the values of ${draft.fields.label}.`
+  const column = verdictColumn(draft);
+  const meanings = column ? Object.values(draft.labels) : [];
+  return meanings.length && meanings.every((meaning) => meaning === null)
+    ? `Choose the meaning of the values of ${column}.`
     : null;
+}
+
+/** The column whose values have a meaning that the user may choose; undefined for a shape without one. */
+export function verdictColumn({ shape, fields }: Draft): string | undefined {
+  const name = VERDICTS.find((one) => shape.fields.some((field) => field.name === one));
+  return name && fields[name];
 }
 
 /** The mapping for the API, with the fields of the chosen shape only. */
 export function toMapping({ shape, fields, labels }: Draft): Mapping {
   const names = new Set(shape.fields.map((field) => field.name));
   const known = Object.fromEntries(Object.entries(fields).filter(([name]) => names.has(name)));
-  if (!("label" in known)) return { fields: known };
-  return { fields: known, labels };
+  const isJudged = "label" in known || (verdictColumn({ shape, fields, labels }) && Object.keys(labels).length > 0);
+  return isJudged ? { fields: known, labels } : { fields: known };
 }
 
 const labelsOf = (fields: Draft["fields"], columns: readonly Column[]): Labels =>

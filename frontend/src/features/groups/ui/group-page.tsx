@@ -15,6 +15,7 @@ import { paths, useParameter } from "@/lib/address";
 import { count, measured } from "@/lib/format";
 import { useLabels } from "@/lib/labels";
 import { sweepName } from "@/lib/names";
+import { spreadText } from "@/lib/seeds";
 
 const POLL_MS = 5000;
 
@@ -127,7 +128,7 @@ function columnsFor(metric: string, label: string, parameters: readonly string[]
     of.accessor((job) => job.objective ?? undefined, {
       id: "objective",
       header: label,
-      cell: ({ getValue }) => measured(getValue()),
+      cell: ({ getValue, row: { original: job } }) => objectiveText(getValue(), job),
       meta: { label, title: metric },
     }),
     ...parameters.filter(Boolean).map((path) =>
@@ -143,6 +144,17 @@ function columnsFor(metric: string, label: string, parameters: readonly string[]
       cell: ({ getValue }) => <StatusBadge status={getValue()} />,
     }),
   ]);
+}
+
+/** The objective; of several seeds the mean, with its interval once the job has finished. */
+function objectiveText(
+  value: number | undefined,
+  { objective_low: low, objective_high: high, seeds }: GroupJob,
+): string {
+  if (value === undefined || seeds === 1) return measured(value);
+  return low === null
+    ? `${measured(value)} (${count(seeds, "seed")})`
+    : spreadText({ mean: value, low, high }, seeds, measured);
 }
 
 function CancelAll({ group }: { group: Group }) {

@@ -47,7 +47,7 @@ function facts({ final, step, best, seed, metrics }: Checkpoint): string {
   const rate = metrics["eval/win_rate"] ?? metrics.win_rate;
   return [
     final ? `step ${step}` : "",
-    best ? "best win rate" : "",
+    best ? "best evaluation" : "",
     rate === undefined ? "" : `win rate ${percent(rate)}`,
     seed === null ? "" : `seed ${seed}`,
   ]

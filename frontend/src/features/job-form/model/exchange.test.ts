@@ -2,7 +2,6 @@ import { expect, test } from "vitest";
 import { commandFor, readSpec, tomlOf } from "@/features/job-form/model/exchange";
 import { rolesOf, stagesIn } from "@/features/job-form/model/layout";
 import { derivedName, withChanges } from "@/features/job-form/model/origin";
-import { canBranch } from "@/features/jobs/api";
 import { pathOf } from "@/features/job-form/model/problems";
 import { submissionOf } from "@/features/job-form/model/submission";
 
@@ -34,13 +33,6 @@ test("stages decide the datasets of a job", () => {
   expect(stagesIn({ stages: ["evaluation", "sft"] })).toEqual(["sft", "evaluation"]);
   expect(rolesOf({}, ["kto"]).map(({ role }) => role)).toEqual(["thumbs"]);
   expect(rolesOf({ ppo: { ptx: {} } }, ["dpo"]).map(({ role }) => role)).toEqual(["preferences", "pretraining"]);
-});
-
-test("a run continues from a result, or from a checkpoint with its state", () => {
-  const file = (path: string) => ({ path, bytes: 1, sha256: "" });
-  expect(canBranch({ final: true, files: [] })).toBe(true);
-  expect(canBranch({ final: false, files: [file("model.safetensors")] })).toBe(false);
-  expect(canBranch({ final: false, files: [file("trainer_state/state.pt")] })).toBe(true);
 });
 
 test("pointers and changes of the address become paths", () => {

@@ -6,7 +6,7 @@ import { type Field, leaves } from "@/features/job-form/model/schema";
 import { isObject, type JsonObject, valueAt } from "@/features/job-form/model/spec";
 import { Faults, Fields } from "@/features/job-form/ui/fields";
 import { controlId, useForm } from "@/features/job-form/ui/form-context";
-import { checkpointsQuery, jobsQuery } from "@/features/jobs/api";
+import { checkpointsQuery, goodOnes, jobsQuery } from "@/features/jobs/api";
 import { stageShort } from "@/lib/states";
 import styles from "./form.module.css";
 
@@ -91,7 +91,7 @@ const POLICIES = ["ppo", "kto", "dpo", "sft"];
 function JobResult({ jobs, onChoose }: JobResultProps) {
   const [id, setId] = useState("");
   const checkpoints = useQuery({ ...checkpointsQuery(id), enabled: id !== "" });
-  const finals = (checkpoints.data ?? []).filter(({ final, stage }) => final && POLICIES.includes(stage));
+  const finals = goodOnes(checkpoints.data ?? []).filter(({ final, stage }) => final && POLICIES.includes(stage));
   finals.sort((a, b) => POLICIES.indexOf(a.stage) - POLICIES.indexOf(b.stage));
   return (
     <>

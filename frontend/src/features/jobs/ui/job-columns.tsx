@@ -10,8 +10,9 @@ import { readChoice, writeChoice } from "@/features/jobs/model/choice";
 import { COLUMNS, type ColumnId, klOf } from "@/features/jobs/model/columns";
 import { paths, useAddress } from "@/lib/address";
 import type { JobSummary } from "@/lib/api/types";
-import { duration, hours, measured, NO_VALUE, percent, secondsBetween } from "@/lib/format";
+import { count, duration, hours, measured, NO_VALUE, percent, secondsBetween } from "@/lib/format";
 import { jobName, sweepName } from "@/lib/names";
+import { endedSeeds, spreadOf, spreadText } from "@/lib/seeds";
 import { hasEnded, stageShort, statusTone } from "@/lib/states";
 import styles from "./jobs.module.css";
 
@@ -29,8 +30,8 @@ const CELLS: Record<ColumnId, { cell: Cell; className?: string | undefined; labe
     className: styles.reward,
   },
   kl: { cell: (job) => measured(klOf(job)), label: "KL" },
-  win_rate: { cell: (job) => percent(job.summary?.win_rate), label: "Win rate" },
-  judge: { cell: (job) => measured(job.summary?.judge_after), label: "Judge" },
+  win_rate: { cell: (job) => <Figure job={job} name="win_rate" show={percent} />, label: "Win rate" },
+  judge: { cell: (job) => <Figure job={job} name="judge_after" show={measured} />, label: "Judge" },
   tags: { cell: (job) => (job.tags.length ? <Tags tags={job.tags} /> : null), className: styles.tags },
   group: { cell: (job) => <Group group={job.group} />, className: styles.above },
   created: { cell: (job) => <TimeAgo time={job.created_at} />, className: styles.time },
@@ -133,6 +134,15 @@ function Duration({ job }: { job: JobSummary }) {
   return duration(secondsBetween(job.started_at, end));
 }
 
+/** A figure of the result; of several seeds the mean with its interval. */
+function Figure({ job, name, show }: { job: JobSummary; name: string; show: (value: number) => string }) {
+  const spread = spreadOf(job.summary, name);
+  if (!spread) return NO_VALUE;
+  return (
+    <>{job.summary?.seeds === undefined ? show(spread.mean) : spreadText(spread, endedSeeds(job.summary), show)}</>
+  );
+}
+
 /** How far a job is; or why it waits, or why it failed. */
 function JobProgress({ job }: { job: JobSummary }) {
   if (job.status === "queued") return <span className={styles.why}>{job.queue_reason ?? job.status_reason}</span>;
@@ -154,11 +164,16 @@ function JobProgress({ job }: { job: JobSummary }) {
 
 function Where({ progress }: { progress: NonNullable<JobSummary["progress"]> }) {
   const { seeds_done: done, seed_count: seeds } = progress;
-  if (done > 0) return <>{`${done} / ${seeds} seeds`}</>;
-  return <>{`${stageShort(progress.stage)} ${progress.step} / ${progress.total_steps}`}</>;
+  const seed = seeds > 1 ? `seed ${Math.min(done + 1, seeds)} of ${seeds}, ` : "";
+  return <>{`${seed}${stageShort(progress.stage)} ${progress.step} / ${progress.total_steps}`}</>;
 }
 
 function Outcome({ job }: { job: JobSummary }) {
   const rate = job.summary?.win_rate;
-  return typeof rate === "number" ? <>win rate {percent(rate)}</> : <>finished</>;
+  if (typeof rate !== "number") return <>finished</>;
+  const { seeds, collapsed_seeds: collapsed = 0 } = job.summary ?? {};
+  const spread = spreadOf(job.summary, "win_rate");
+  if (seeds === undefined || !spread) return <>win rate {percent(rate)}</>;
+  const text = spreadText(spread, endedSeeds(job.summary), percent);
+  return <>{`mean win rate ${text}${collapsed ? `, ${count(collapsed, "seed")} collapsed` : ""}`}</>;
 }

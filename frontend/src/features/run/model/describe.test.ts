@@ -8,6 +8,7 @@ const event = (type: string, data: Record<string, unknown>) =>
     type,
     created_at: "",
     attempt: 1,
+    seed: null,
     stage: data.stage ?? null,
     step: data.step ?? null,
     data,
@@ -24,7 +25,19 @@ test.each([
   ],
   ["checkpoint_saved", { stage: "ppo", step: 10, final: false }, "PPO step 10 saved"],
   ["checkpoint_saved", { stage: "ppo", step: 10, final: false, best: true }, "PPO step 10 saved, the best so far"],
-  ["checkpoint_saved", { stage: "dpo", step: 9, final: true, seed: 3 }, "Seed 3: DPO step 9 saved, the stage's result"],
+  ["checkpoint_saved", { stage: "dpo", step: 9, final: true }, "DPO step 9 saved, the stage's result"],
+  [
+    "checkpoint_damaged",
+    {
+      stage: "ppo",
+      step: 10,
+      final: false,
+
+      reason: "model.safetensors is missing",
+      remedy: "Step 5 is used.",
+    },
+    "PPO: the checkpoint of step 10 is damaged. model.safetensors is missing. Step 5 is used.",
+  ],
   [
     "health",
     { stage: "ppo", step: 7, rule: "kl_blow_up", cause: "Too far.", suggestion: "Raise it." },
@@ -68,6 +81,13 @@ test.each([
   ["something_new", { a: 1 }, '{"a":1}'],
 ])("%s reads as a sentence", (type, data, sentence) => expect(describe(event(type, data))).toBe(sentence));
 
+test("an event of one seed of several names it, once", () => {
+  const saved = { ...event("checkpoint_saved", { stage: "dpo", step: 9, final: true, seed: 3 }), seed: 3 };
+  expect(describe(saved)).toBe("Seed 3: DPO step 9 saved, the stage's result");
+  const done = { ...event("seed_finished", { seed: 3, number: 1, of: 3, collapsed: true }), seed: 3 };
+  expect(describe(done)).toBe("Seed 3 (1 of 3) collapsed");
+});
+
 test("a job that goes back to the queue is a warning, one that enters it is not", () => {
   expect(levelOf(event("status_changed", { from: "running", to: "queued" }))).toBe("warning");
   expect(levelOf(event("status_changed", { from: null, to: "queued" }))).toBe("info");
@@ -75,6 +95,7 @@ test("a job that goes back to the queue is a warning, one that enters it is not"
 
 test.each([
   ["health", {}, "warning"],
+  ["checkpoint_damaged", {}, "warning"],
   ["rolled_back", {}, "warning"],
   ["command_refused", {}, "warning"],
   ["knob_changed", {}, "info"],

@@ -10,7 +10,7 @@ const asNamed: LabelOf = (_stage, name, otherwise = name) => otherwise;
 
 /** An event as a sentence, for the log. */
 export const describe = (event: JobEvent, labelOf: LabelOf = asNamed): string =>
-  withLabels(sentence(event, labelOf), event.stage, labelOf);
+  seed(event) + withLabels(sentence(event, labelOf), event.stage, labelOf);
 
 function sentence(event: JobEvent, labelOf: LabelOf): string {
   const stage = stageShort(event.stage ?? "");
@@ -23,7 +23,9 @@ function sentence(event: JobEvent, labelOf: LabelOf): string {
     case "stage_started":
       return begun(stage, event.data);
     case "checkpoint_saved":
-      return `${seed(event.data.seed)}${stage} step ${step} saved${saved(event.data)}`;
+      return `${stage} step ${step} saved${saved(event.data)}`;
+    case "checkpoint_damaged":
+      return damaged(stage, event.data);
     case "health":
       return `${ruleLabel(event.data.rule)} at step ${step}: ${event.data.cause} ${event.data.suggestion}`;
     case "rolled_back":
@@ -72,10 +74,16 @@ function begun(stage: string, data: EventOf<"stage_started">["data"]): string {
   return `${stage} begins${from}, ${count(data.total_steps, "step")}`;
 }
 
-const seed = (value: number | null | undefined): string => (typeof value === "number" ? `Seed ${value}: ` : "");
+const seed = (event: JobEvent): string =>
+  event.seed === null || event.type === "seed_finished" ? "" : `Seed ${event.seed}: `;
 
 function saved(data: EventOf<"checkpoint_saved">["data"]): string {
   return data.final ? ", the stage's result" : data.best ? ", the best so far" : "";
+}
+
+function damaged(stage: string, data: EventOf<"checkpoint_damaged">["data"]): string {
+  const which = data.final ? "result" : data.best ? "best checkpoint" : `checkpoint of step ${data.step ?? NO_VALUE}`;
+  return `${stage}: the ${which} is damaged. ${data.reason}. ${data.remedy}`;
 }
 
 function ended({ collapsed, why, summary }: EventOf<"seed_finished">["data"], labelOf: LabelOf): string {
@@ -129,6 +137,7 @@ export function levelOf(event: JobEvent): Level {
       // A job that returns to the queue lost its worker, or was given back.
       return event.data.to === "failed" ? "error" : event.data.to === "queued" && event.data.from ? "warning" : "info";
     case "run_stopped":
+    case "checkpoint_damaged":
     case "health":
     case "rolled_back":
     case "command_refused":

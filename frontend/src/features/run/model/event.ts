@@ -7,6 +7,7 @@ const IN_LOG: Record<JobEventType, boolean> = {
   metrics: false,
   samples: false,
   checkpoint_saved: true,
+  checkpoint_damaged: true,
   health: true,
   rolled_back: true,
   command_requested: true,

@@ -9,6 +9,7 @@ const event = (type: string, data: Record<string, unknown>) =>
     type,
     created_at: "",
     attempt: 1,
+    seed: null,
     stage: "ppo",
     step: typeof data.step === "number" ? data.step : null,
     data,

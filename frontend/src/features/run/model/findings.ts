@@ -5,6 +5,8 @@ import { ruleLabel } from "@/lib/labels";
 /** The latest finding of a health rule, and its number of occurrences. */
 export interface Finding {
   readonly rule: string;
+  /** The seed it belongs to; null in a job of one seed. */
+  readonly seed: number | null;
   readonly action: string;
   readonly stage: string | null;
   readonly step: number | null;
@@ -33,15 +35,15 @@ export function announcement(found: readonly Finding[], warnings: readonly Remar
   return text.filter(Boolean).join("; ");
 }
 
-/** Each rule once, the one that fired last first. */
+/** Each rule of a seed once, the one that fired last first. */
 export function findings(log: readonly JobEvent[]): Finding[] {
   const byRule = new Map<string, Finding>();
   for (const event of log) {
     if (event.type !== "health") continue;
-    const { rule } = event.data;
-    const times = (byRule.get(rule)?.times ?? 0) + 1;
-    byRule.delete(rule);
-    byRule.set(rule, read(event, times));
+    const key = `${event.seed} ${event.data.rule}`;
+    const times = (byRule.get(key)?.times ?? 0) + 1;
+    byRule.delete(key);
+    byRule.set(key, read(event, times));
   }
   return [...byRule.values()].reverse();
 }
@@ -51,7 +53,8 @@ export function remarks(log: readonly JobEvent[]): Remark[] {
   const byText = new Map<string, Remark>();
   for (const event of log) {
     if (event.type !== "message" || event.data.level === "info") continue;
-    const { text, level } = event.data;
+    const { level } = event.data;
+    const text = event.seed === null ? event.data.text : `Seed ${event.seed}: ${event.data.text}`;
     const times = (byText.get(text)?.times ?? 0) + 1;
     byText.delete(text);
     byText.set(text, { text, level, times });
@@ -63,6 +66,7 @@ function read(event: EventOf<"health">, times: number): Finding {
   const { action, cause, suggestion, changes, evidence } = event.data;
   return {
     rule: ruleLabel(event.data.rule),
+    seed: event.seed,
     action,
     stage: event.stage,
     step: event.step,

@@ -5,7 +5,7 @@ import type { JobEvent } from "@/lib/api/types";
 
 let seq = 0;
 const event = (type: string, stage: string | null, step: number | null, data: object = {}): JobEvent =>
-  ({ seq: ++seq, type, stage, step, data }) as unknown as JobEvent;
+  ({ seq: ++seq, type, seed: null, stage, step, data }) as unknown as JobEvent;
 
 test("events of the stage are marked at their steps, each once", () => {
   const log = [

@@ -5,17 +5,23 @@ import { KNOB_LABELS, ruleLabel } from "@/lib/labels";
 
 /**
  * The events of a stage that its charts mark, each once, and its evaluations. A pause names no step, so it belongs to the last
- * event before it.
+ * event before it. With `namesSeeds`, each text begins with its seed.
  */
-export function marksOf(log: readonly JobEvent[], stage: string, evaluated: readonly number[] = []): Mark[] {
+export function marksOf(
+  log: readonly JobEvent[],
+  stage: string,
+  evaluated: readonly number[] = [],
+  namesSeeds = false,
+): Mark[] {
   const marks = new Map<string, Mark>();
   for (const step of evaluated) marks.set(`${step}`, { step, kind: "evaluation", text: "Held-out evaluation" });
   let latest: { stage: string; step: number } | null = null;
   for (const event of log) {
     if (event.stage !== null && event.step !== null) latest = { stage: event.stage, step: event.step };
     const at = event.type === "stage_started" ? { stage: event.stage, step: event.data.start_step } : latest;
-    const [kind, text] = markOf(event) ?? [];
-    if (!kind || !text || at?.stage !== stage) continue;
+    const [kind, what] = markOf(event) ?? [];
+    if (!kind || !what || at?.stage !== stage) continue;
+    const text = namesSeeds && event.seed !== null ? `Seed ${event.seed}: ${what}` : what;
     marks.set(`${kind} ${at.step} ${text}`, { step: at.step, kind, text });
   }
   return [...marks.values()].sort((a, b) => a.step - b.step);

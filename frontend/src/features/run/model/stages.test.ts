@@ -11,6 +11,7 @@ const finished = (seq: number, stage: Stage, seconds: number) =>
     type: "stage_finished",
     created_at: "",
     attempt: 1,
+    seed: null,
     stage,
     step: null,
     data: { stage, seconds, summary: { "eval/loss": 1.5 } },

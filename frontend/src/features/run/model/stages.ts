@@ -38,7 +38,9 @@ export function stageViews(
 }
 
 interface Figure {
+  readonly name: string;
   readonly label: string;
+  readonly number: number;
   readonly value: string;
 }
 
@@ -84,7 +86,7 @@ export function headline(view: StageView, series: Readonly<Record<string, Series
   return (WANTED[view.stage] ?? []).flatMap((alternatives) => {
     const known = alternatives.flatMap(({ name, label, show = measured }) => {
       const value = view.summary[name] ?? lastValue(series[name]);
-      return value === null ? [] : [{ label, value: show(value) }];
+      return value === null ? [] : [{ name, label, number: value, value: show(value) }];
     });
     return known.slice(0, 1);
   });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { emptyRun, fromSnapshot, reduce } from "@/features/run/model/state";
+import { emptyRun, fromSnapshot, ofSeed, reduce } from "@/features/run/model/state";
 import type { JobEvent } from "@/lib/api/types";
 
 const event = (seq: number, type: string, data: Record<string, unknown>) =>
@@ -8,6 +8,7 @@ const event = (seq: number, type: string, data: Record<string, unknown>) =>
     type,
     created_at: "2026-01-01T00:00:00Z",
     attempt: 1,
+    seed: null,
     stage: data.stage,
     step: data.step,
     data,
@@ -73,7 +74,7 @@ describe("reduce", () => {
 describe("a snapshot", () => {
   const snapshot = {
     lastSeq: 5,
-    series: [{ stage: "ppo", name: "kl", steps: [1, 2], values: [0.1, 0.2] }],
+    series: [{ seed: null, stage: "ppo", name: "kl", steps: [1, 2], values: [0.1, 0.2] }],
     log: [event(1, "run_started", {}), event(6, "message", { text: "newer than the metrics" })],
     sampleSteps: { ppo: [1] },
     lastEventAt: null,
@@ -90,9 +91,37 @@ describe("a snapshot", () => {
   });
 
   test("with buckets is asked for anew when a step inside a bucket is run again, not when one is added", () => {
-    const series = [{ stage: "ppo", name: "kl", steps: [10, 20], last: [1, 2], min: [0, 1], max: [3, 4] }];
+    const series = [{ seed: null, stage: "ppo", name: "kl", steps: [10, 20], last: [1, 2], min: [0, 1], max: [3, 4] }];
     const before = fromSnapshot({ ...snapshot, series });
     expect(reduce(before, [metrics(6, 21, { kl: 5 })]).isStale).toBe(false);
     expect(reduce(before, [metrics(6, 15, { kl: 5 })]).isStale).toBe(true);
+  });
+});
+
+describe("several seeds", () => {
+  const of = (seed: number, one: JobEvent): JobEvent => ({ ...one, seed });
+  const run = reduce(emptyRun, [
+    of(4, metrics(1, 1, { kl: 0.4 })),
+    of(4, samples(2, 1, "of 4")),
+    of(5, metrics(3, 1, { kl: 0.5 })),
+    of(5, samples(4, 1, "of 5")),
+    of(5, event(5, "health", { stage: "ppo", step: 1 })),
+    event(6, "message", { text: "of the job" }),
+  ]);
+
+  test("are kept apart, each as a run of its own", () => {
+    const second = ofSeed(run, 5, false);
+    expect(second.series.ppo?.kl?.values).toEqual([0.5]);
+    expect(second.samples["ppo/1"]?.map((row) => row.response)).toEqual(["of 5"]);
+    expect(second.sampleSteps).toEqual({ ppo: [1] });
+    expect(ofSeed(run, 4, true).series.ppo?.kl?.values).toEqual([0.4]);
+    expect(ofSeed(run, 4, true).log.map(({ seq }) => seq)).toEqual([6]);
+    expect(second.log.map(({ seq }) => seq)).toEqual([5, 6]);
+  });
+
+  test("of an older job without them are those of the first", () => {
+    const old = reduce(emptyRun, [metrics(1, 1, { kl: 1 })]);
+    expect(ofSeed(old, 4, true).series.ppo?.kl?.values).toEqual([1]);
+    expect(ofSeed(old, 5, false).series).toEqual({});
   });
 });

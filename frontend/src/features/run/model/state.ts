@@ -12,9 +12,13 @@ import type { EventOf, JobEvent, Sample } from "@/lib/api/types";
 
 type ByName = Readonly<Record<string, Series>>;
 
-/** The run's state on the page. It is complete up to the sequence number `lastSeq`. */
+/**
+ * The run's state on the page. It is complete up to the sequence number `lastSeq`. In a job of several seeds, the keys of
+ * `series`, `sampleSteps` and `samples` begin with the seed: see `placeKey`, and `ofSeed` for the state of one.
+ */
 export interface RunState {
   readonly lastSeq: number;
+  /** By `placeKey`, then by name. */
   readonly series: Readonly<Record<string, ByName>>;
   readonly sampleSteps: Readonly<Record<string, readonly number[]>>;
   /** Completions that arrived live, by `sampleKey`; older steps are fetched when they are looked at. */
@@ -33,6 +37,31 @@ export const emptyRun: RunState = {
   log: [],
   isStale: false,
 };
+
+/** The key of a stage; of one seed of several, `<seed>/<stage>`. */
+export const placeKey = (seed: number | null, stage: string): string => (seed === null ? stage : `${seed}/${stage}`);
+
+/**
+ * The state of one seed as if it were a job of its own; the log keeps the events of the whole job. `isFirst`: entries without
+ * a seed are its own, too, because older versions reported the first seed without it.
+ */
+export function ofSeed(run: RunState, seed: number, isFirst: boolean): RunState {
+  const prefix = `${seed}/`;
+  const own = <Value>(all: Readonly<Record<string, Value>>): Record<string, Value> =>
+    Object.fromEntries(
+      Object.entries(all).flatMap(([key, value]) => {
+        if (key.startsWith(prefix)) return [[key.slice(prefix.length), value]];
+        return isFirst && !/^\d+\//.test(key) ? [[key, value]] : [];
+      }),
+    );
+  return {
+    ...run,
+    series: own(run.series),
+    sampleSteps: own(run.sampleSteps),
+    samples: own(run.samples),
+    log: run.log.filter((event) => event.seed === null || event.seed === seed),
+  };
+}
 
 export const sampleKey = (stage: string, step: number): string => `${stage}/${step}`;
 
@@ -74,7 +103,7 @@ function withMetrics(
   if (!events.length) return { series, isStale };
   const next: Record<string, Record<string, Series>> = {};
   let stale = isStale;
-  for (const [stage, points] of pointsByStage(events)) {
+  for (const [stage, points] of pointsByPlace(events)) {
     next[stage] = { ...series[stage] };
     for (const [name, list] of points) {
       const before = series[stage]?.[name] ?? emptySeries;
@@ -85,12 +114,12 @@ function withMetrics(
   return { series: { ...series, ...next }, isStale: stale };
 }
 
-function pointsByStage(events: readonly EventOf<"metrics">[]): Map<string, Map<string, Point[]>> {
+function pointsByPlace(events: readonly EventOf<"metrics">[]): Map<string, Map<string, Point[]>> {
   const stages = new Map<string, Map<string, Point[]>>();
   for (const event of events) {
-    const stage = event.stage;
     const step = event.step;
-    if (stage === null || step === null) continue;
+    if (event.stage === null || step === null) continue;
+    const stage = placeKey(event.seed, event.stage);
     const names = stages.get(stage) ?? new Map<string, Point[]>();
     stages.set(stage, names);
     for (const [name, value] of Object.entries(event.data.values)) {
@@ -109,9 +138,9 @@ function withSamples(
   const sampleSteps = { ...state.sampleSteps };
   const samples = { ...state.samples };
   for (const event of events) {
-    const stage = event.stage;
     const step = event.step;
-    if (stage === null || step === null) continue;
+    if (event.stage === null || step === null) continue;
+    const stage = placeKey(event.seed, event.stage);
     sampleSteps[stage] = sortedUnion(sampleSteps[stage] ?? [], [step]);
     samples[sampleKey(stage, step)] = event.data.rows;
   }
@@ -140,12 +169,12 @@ export interface Snapshot {
   readonly lastEventAt: string | null;
 }
 
-/** The series by stage and name. */
+/** The series by `placeKey` and name. */
 export function byStage(
-  sent: readonly (SentSeries & { readonly stage: string; readonly name: string })[],
+  sent: readonly (SentSeries & { readonly seed: number | null; readonly stage: string; readonly name: string })[],
 ): Record<string, Record<string, Series>> {
   const series: Record<string, Record<string, Series>> = {};
-  for (const one of sent) (series[one.stage] ??= {})[one.name] = toSeries(one);
+  for (const one of sent) (series[placeKey(one.seed, one.stage)] ??= {})[one.name] = toSeries(one);
   return series;
 }
 

@@ -12,6 +12,7 @@ const point = (seq: number, step: number): JobEvent[] => [
   {
     seq,
     type: "metrics",
+    seed: null,
     stage: "ppo",
     step,
     data: { stage: "ppo", step, values: { kl: step / 10 } },
@@ -23,10 +24,13 @@ const points = {
   log: [],
   sampleSteps: {},
   lastEventAt: "2026-01-01T00:00:00Z",
-  series: [{ stage: "ppo", name: "kl", steps: [1, 2], values: [0.1, 0.2] }],
+  series: [{ seed: null, stage: "ppo", name: "kl", steps: [1, 2], values: [0.1, 0.2] }],
 };
 const fresh = () => structuredClone(points);
-const buckets = { ...points, series: [{ stage: "ppo", name: "kl", steps: [2], last: [0.2], min: [0.1], max: [0.2] }] };
+const buckets = {
+  ...points,
+  series: [{ seed: null, stage: "ppo", name: "kl", steps: [2], last: [0.2], min: [0.1], max: [0.2] }],
+};
 
 const FRAME_MS = 16;
 

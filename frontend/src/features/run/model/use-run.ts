@@ -68,6 +68,7 @@ function refresher(id: string, client: QueryClient): (events: readonly JobEvent[
       fetchedAt = Date.now();
       void client.invalidateQueries({ queryKey: jobQuery(id).queryKey, exact: true });
     }
-    if (types.has("checkpoint_saved")) void client.invalidateQueries({ queryKey: checkpointsQuery(id).queryKey });
+    if (types.has("checkpoint_saved") || types.has("checkpoint_damaged"))
+      void client.invalidateQueries({ queryKey: checkpointsQuery(id).queryKey });
   };
 }

@@ -5,6 +5,7 @@ import { dashedNumber } from "@/charts/palette";
 import { emptySeries, type Series } from "@/charts/series";
 import type { ChartSpec } from "@/features/run/model/chart-specs";
 import type { Meaning } from "@/features/run/model/meanings";
+import { type Curves, linesOf, type SeedRun } from "@/features/run/model/seeds";
 import { useDetail } from "@/features/run/model/use-detail";
 import { ChartMenu, type ChartPlace } from "@/features/run/ui/chart-menu";
 import { MetricNotes } from "@/features/run/ui/metric-notes";
@@ -15,7 +16,12 @@ export interface ChartData {
   jobId: string;
   stage: Stage;
   spec: ChartSpec;
+  /** Every measured metric, with the series of a seed that has it. */
   series: Readonly<Record<string, Series>>;
+  /** The series of each seed, or of the job. */
+  runs: readonly SeedRun[];
+  /** Which lines of several seeds are drawn. */
+  curves: Curves;
   meanings: ReadonlyMap<string, Meaning>;
   /** The shown steps; null for all. */
   steps: Range | null;
@@ -45,10 +51,11 @@ export function ChartCard({ place = null, onEnlarge, onDragStart, ...data }: Cha
 }
 
 /** The lines of a chart, and the descriptions of its metrics. A visible chart fetches finer points of a zoomed part. */
-export function useChart({ jobId, stage, spec, series, meanings, steps }: ChartData, visible: boolean) {
+export function useChart(data: ChartData, visible: boolean) {
+  const { jobId, stage, spec, series, meanings, steps } = data;
   const names = useMemo(() => spec.lines.map((line) => line.name), [spec]);
-  const detail = useDetail({ jobId, stage, names, series, steps, visible });
-  const chart = drawn(spec, (name) => detail[name] ?? series[name], meanings);
+  const runs = useDetail({ jobId, stage, names, runs: data.runs, steps, visible });
+  const chart = drawn(spec, { ...data, runs });
   const notes = names.flatMap((name) => (series[name] ? (meanings.get(name) ?? []) : []));
   return { chart, notes };
 }
@@ -56,21 +63,23 @@ export function useChart({ jobId, stage, spec, series, meanings, steps }: ChartD
 /** The chart with the lines that the run has measured. */
 function drawn(
   { title, lines: wanted, own }: ChartSpec,
-  seriesOf: (name: string) => Series | undefined,
-  meanings: ReadonlyMap<string, Meaning>,
+  { series, runs, curves, meanings }: Pick<ChartData, "series" | "runs" | "curves" | "meanings">,
 ): ChartProps {
-  const measured = wanted.filter((line) => seriesOf(line.name));
+  const measured = wanted.filter((line) => series[line.name]);
   const missing = wanted.filter((line) => !measured.includes(line)).map((line) => line.short);
   // A second axis only beside a first one.
   const hasLeft = measured.some((line) => !line.right);
-  const lines = measured.map(({ name, short, right }, index) => ({
-    key: name,
-    label: short,
-    series: seriesOf(name) ?? emptySeries,
-    colour: own ? dashedNumber(own.metrics.indexOf(name)) : index,
-    right: right && hasLeft,
-    unit: meanings.get(name)?.unit ?? "",
-  }));
+  const lines = measured.flatMap(({ name, short, right }, index) => {
+    const line = {
+      key: name,
+      label: short,
+      series: emptySeries,
+      colour: own ? dashedNumber(own.metrics.indexOf(name)) : index,
+      right: right && hasLeft,
+      unit: meanings.get(name)?.unit ?? "",
+    };
+    return linesOf(runs, name, line, curves);
+  });
   const onLeft = lines.filter((line) => !line.right);
   const [unit = "", ...others] = new Set(onLeft.map((line) => line.unit));
   const healthy = measured.map((line) => meanings.get(line.name)?.healthy).find(Boolean) ?? null;

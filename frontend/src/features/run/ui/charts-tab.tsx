@@ -1,20 +1,23 @@
 import { useCallback, useMemo, useState } from "react";
+import type { AxisKind } from "@/charts/axis";
 import { Charts, spanOf } from "@/charts/charts";
 import type { Series } from "@/charts/series";
 import { useChartView } from "@/charts/settings";
 import { ChartToolbar } from "@/charts/toolbar";
 import { Notice } from "@/components/notice";
+import { Segmented } from "@/components/segmented";
 import { alongOf, axesOf, positionsOn, stepsOf } from "@/features/run/model/axes";
 import { chartSpecs } from "@/features/run/model/chart-specs";
 import { useLayout } from "@/features/run/model/layout";
 import { evaluatedSteps, marksOf } from "@/features/run/model/marks";
 import { useMeanings } from "@/features/run/model/meanings";
 import { ownSpecs } from "@/features/run/model/own-charts";
+import { CURVES, type SeedRun } from "@/features/run/model/seeds";
 import { ChartCard, type ChartData } from "@/features/run/ui/chart-card";
 import { AddChart } from "@/features/run/ui/chart-editor";
 import { ChartGrid } from "@/features/run/ui/chart-grid";
 import { FullScreen } from "@/features/run/ui/full-screen";
-import { useAddress } from "@/lib/address";
+import { useAddress, useParameter } from "@/lib/address";
 import type { JobEvent } from "@/lib/api/types";
 import { type Stage, stageShort } from "@/lib/states";
 import styles from "./charts.module.css";
@@ -22,17 +25,31 @@ import styles from "./charts.module.css";
 interface ChartsTabProps {
   jobId: string;
   stage: Stage;
-  /** Series of this stage, by name. */
-  live: Readonly<Record<string, Series>>;
+  /** The series of this stage of every seed; one run for a job of one seed, or one chosen seed. */
+  runs: readonly SeedRun[];
   log: readonly JobEvent[];
   waiting: boolean;
   /** Whether steps of this stage have completions. */
   hasSamples: boolean;
 }
 
+type ByName = Readonly<Record<string, Series>>;
+
+/** The axes on which several seeds share their positions. */
+const ACROSS: readonly AxisKind[] = ["step", "log-step"];
+
+/** Several seeds have checkpoints at the same steps, so only findings and roll-backs are marked. */
+const isOfSeed = (event: JobEvent): boolean => event.type === "health" || event.type === "rolled_back";
+
 /** The charts of one stage. */
-export function ChartsTab({ jobId, stage, live: series, log, waiting, hasSamples }: ChartsTabProps) {
-  const [view, change] = useChartView();
+export function ChartsTab({ jobId, stage, runs, log, waiting, hasSamples }: ChartsTabProps) {
+  const [chosen, change] = useChartView();
+  const isAll = runs.length > 1;
+  // Each seed has its own time and tokens at a step.
+  const view = isAll && !ACROSS.includes(chosen.axis) ? { ...chosen, axis: "step" as const } : chosen;
+  const [named, setCurves] = useParameter("curves");
+  const curves = CURVES.find(({ id }) => id === named)?.id ?? "both";
+  const series = useMemo(() => Object.assign({}, ...runs.map((run) => run.series).toReversed()) as ByName, [runs]);
   const [params, setParams] = useAddress();
   const names = Object.keys(series).join("\n"); // by value: a new point is no new name
   const meanings = useMeanings(stage, names);
@@ -44,8 +61,8 @@ export function ChartsTab({ jobId, stage, live: series, log, waiting, hasSamples
   }, [own, meanings, names]);
   const evaluated = evaluatedSteps(series).join("\n"); // by value, too
   const marks = useMemo(
-    () => marksOf(log, stage, evaluated.split("\n").filter(Boolean).map(Number)),
-    [log, stage, evaluated],
+    () => marksOf(isAll ? log.filter(isOfSeed) : log, stage, evaluated.split("\n").filter(Boolean).map(Number), isAll),
+    [log, stage, evaluated, isAll],
   );
   const positions = useMemo(() => positionsOn(view.axis, series, log, stage), [view.axis, series, log, stage]);
   const along = useMemo(() => alongOf(positions), [positions]);
@@ -71,18 +88,29 @@ export function ChartsTab({ jobId, stage, live: series, log, waiting, hasSamples
       else before.delete("find");
       return before;
     });
-  const card = { jobId, stage, series, meanings, steps: stepsOf(view.view, positions) };
+  const card = { jobId, stage, series, runs, curves, meanings, steps: stepsOf(view.view, positions) };
   const point = hasSamples ? { onPoint: openCompletions, pointHint: "show the completions of the step" } : {};
   return (
     <Charts
       view={view}
       onView={change}
-      span={spanOf(Object.values(series), along)}
+      span={spanOf(
+        runs.flatMap((run) => Object.values(run.series)),
+        along,
+      )}
       along={along}
       marks={marks}
       {...point}
     >
-      <ChartToolbar view={view} onChange={change} axes={axesOf(series)}>
+      <ChartToolbar view={view} onChange={change} axes={isAll ? ACROSS : axesOf(series)}>
+        {isAll && (
+          <Segmented
+            label="Lines of the seeds"
+            options={CURVES}
+            value={curves}
+            onChange={(curves) => setCurves(curves === "both" ? null : curves)}
+          />
+        )}
         <input
           type="search"
           className={styles.find}

@@ -57,10 +57,30 @@ function Row({ job, checkpoint }: { job: string; checkpoint: Checkpoint }) {
           {checkpoint.seed !== null && <span className={styles.interim}>seed {checkpoint.seed} </span>}
           {checkpoint.best && <span className={styles.final}>best so far</span>}
           {checkpoint.final && <span className={styles.final}>final</span>}
-          {!checkpoint.final && !checkpoint.best && <span className={styles.interim}>to resume from</span>}
+          {!checkpoint.final && !checkpoint.best && !checkpoint.damage && (
+            <span className={styles.interim}>to resume from</span>
+          )}
+          {checkpoint.damage && <span className={styles.damaged}>damaged, never used</span>}
         </p>
+        {checkpoint.damage && (
+          <p className={styles.meta}>
+            {checkpoint.damage}.{" "}
+            {checkpoint.damaged_at && (
+              <>
+                Found <TimeAgo time={checkpoint.damaged_at} />.
+              </>
+            )}
+          </p>
+        )}
+        {!checkpoint.damage && !checkpoint.can_branch && (
+          <p className={styles.meta}>
+            It holds the model without the state of its run, so no branch starts from it. A new job can start from it as{" "}
+            <code>model.path</code>.
+          </p>
+        )}
         <p className={styles.meta}>
           step {checkpoint.step} · {bytes(checkpoint.bytes)} · <TimeAgo time={checkpoint.created_at} />
+          {checkpoint.best && metrics.length > 0 && " · when it was chosen"}
           {metrics.map(([name, value]) => (
             <span key={name} title={name}>
               {" "}
@@ -73,9 +93,13 @@ function Row({ job, checkpoint }: { job: string; checkpoint: Checkpoint }) {
           <ul className={styles.files}>
             {checkpoint.files.map((file) => (
               <li key={file.path}>
-                <a href={checkpointFile(checkpoint.id, file.path)} download title={`SHA-256 ${file.sha256}`}>
-                  {file.path}
-                </a>
+                {checkpoint.damage ? (
+                  <span title={`SHA-256 ${file.sha256}`}>{file.path}</span>
+                ) : (
+                  <a href={checkpointFile(checkpoint.id, file.path)} download title={`SHA-256 ${file.sha256}`}>
+                    {file.path}
+                  </a>
+                )}
                 <span>{bytes(file.bytes)}</span>
               </li>
             ))}
@@ -92,14 +116,16 @@ function Row({ job, checkpoint }: { job: string; checkpoint: Checkpoint }) {
         </Link>
       )}
       <CopyButton text={checkpoint.id} label="Copy id" of={named(checkpoint)} />
-      <a
-        className={buttonClass()}
-        href={checkpointDownload(checkpoint.id)}
-        download
-        aria-label={`Download ${named(checkpoint)}`}
-      >
-        <DownloadIcon /> Download
-      </a>
+      {!checkpoint.damage && (
+        <a
+          className={buttonClass()}
+          href={checkpointDownload(checkpoint.id)}
+          download
+          aria-label={`Download ${named(checkpoint)}`}
+        >
+          <DownloadIcon /> Download
+        </a>
+      )}
     </li>
   );
 }

@@ -49,13 +49,17 @@ function Health({ job, found, messages, loaded }: HealthProps) {
       button={
         <>
           <b>{title(found.length, messages.length)}</b>
-          <span>{newest ? `${newest.rule} at step ${newest.step}` : visible(messages[0]?.text ?? "")}</span>
+          <span>
+            {newest
+              ? `${newest.rule} at step ${newest.step}${newest.seed === null ? "" : ` of seed ${newest.seed}`}`
+              : visible(messages[0]?.text ?? "")}
+          </span>
         </>
       }
     >
       <ul className={styles.findings}>
         {found.map((finding) => (
-          <Rule key={finding.rule} job={job} finding={finding} />
+          <Rule key={`${finding.seed} ${finding.rule}`} job={job} finding={finding} />
         ))}
         {messages.map((remark) => (
           <Message key={remark.text} remark={remark} />
@@ -91,7 +95,7 @@ const DONE: Record<string, string> = {
 };
 
 function Rule({ job, finding }: { job: JobSummary; finding: Finding }) {
-  const { rule, action, stage, step, cause, suggestion, changes, evidence, times } = finding;
+  const { rule, seed, action, stage, step, cause, suggestion, changes, evidence, times } = finding;
   const labelOf = useLabels();
   const metrics = metricsOf(evidence);
   return (
@@ -99,6 +103,7 @@ function Rule({ job, finding }: { job: JobSummary; finding: Finding }) {
       <p className={styles.head}>
         <b>{rule}</b>
         <small>
+          {seed !== null && `Seed ${seed}, `}
           {stage && stageShort(stage)} step {step}
           {times > 1 && `, ${times} times so far`}
           {DONE[action] && `: ${DONE[action]}`}

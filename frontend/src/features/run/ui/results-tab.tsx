@@ -3,22 +3,25 @@ import { Card, Cards, Note } from "@/components/card";
 import { Notice } from "@/components/notice";
 import { Measure } from "@/components/status";
 import { Table } from "@/components/table";
-import { bestCheckpoint } from "@/features/run/model/results";
 import { hasJudge, type Sides, sidesOf } from "@/features/run/model/spec";
-import type { Job } from "@/lib/api/types";
-import { measured, percent } from "@/lib/format";
+import type { Job, SeedResult } from "@/lib/api/types";
+import { bestCheckpointOf, bestCheckpointText } from "@/lib/best-checkpoint";
+import { count, measured, percent } from "@/lib/format";
+import { cameToEnd } from "@/lib/seeds";
 import styles from "./results.module.css";
 
 interface ResultsTabProps {
   job: Job;
   summary: Readonly<Record<string, number>>;
+  /** The seeds that the figures are the means over; empty for the figures of one run. */
+  seeds: readonly SeedResult[];
   waiting: boolean;
   /** The completions behind the figures. */
   children: ReactNode;
 }
 
 /** Result of the evaluation: the trained policy against the one before it, on held-out prompts. */
-export function ResultsTab({ job, summary, waiting, children }: ResultsTabProps) {
+export function ResultsTab({ job, summary, seeds, waiting, children }: ResultsTabProps) {
   const sides = sidesOf(job.spec);
   if (summary.win_rate === undefined) {
     return (
@@ -34,8 +37,8 @@ export function ResultsTab({ job, summary, waiting, children }: ResultsTabProps)
   return (
     <>
       <Cards>
-        <WinRate summary={summary} sides={sides} judged={hasJudge(job.spec)} />
-        <Comparison summary={summary} sides={sides} />
+        <WinRate summary={summary} seeds={seeds} sides={sides} judged={hasJudge(job.spec)} />
+        <Comparison summary={summary} seeds={seeds} sides={sides} />
       </Cards>
       <h2 className={styles.prompts}>The same prompts, before and after</h2>
       {children}
@@ -53,10 +56,11 @@ const PAIRS = [
 ];
 
 /** Before and after, figure by figure. */
-function Comparison({ summary, sides }: { summary: Summary; sides: Sides }) {
+function Comparison({ summary, seeds, sides }: { summary: Summary; seeds: readonly SeedResult[]; sides: Sides }) {
+  const over = meansOver(seeds);
   const pairs = PAIRS.filter(({ before, after }) => summary[before] !== undefined && summary[after] !== undefined);
   return (
-    <Card aria-label="Before and after" title="Mean over the held-out prompts">
+    <Card aria-label="Before and after" title={`Mean over the held-out prompts${over && `, ${over}`}`}>
       <Table
         label="Means over the held-out prompts"
         look="plain"
@@ -87,19 +91,25 @@ function Pair({ label, before, after }: { label: string; before: number; after: 
   );
 }
 
+/** `mean of 3 seeds`; empty for one run. */
+const meansOver = (seeds: readonly SeedResult[]): string =>
+  seeds.length ? `mean of ${count(seeds.filter(cameToEnd).length, "seed")}` : "";
+
 interface WinRateProps {
   summary: Readonly<Record<string, number>>;
+  seeds: readonly SeedResult[];
   sides: Sides;
   /** Whether the job names a judge of its own. */
   judged: boolean;
 }
 
 /** The headline, with its uncertainty drawn to scale. */
-function WinRate({ summary, sides, judged }: WinRateProps) {
+function WinRate({ summary, seeds, sides, judged }: WinRateProps) {
   const { win_rate: rate = 0, win_rate_low: low, win_rate_high: high, rm_win_rate: byModel } = summary;
-  const best = bestCheckpoint(summary);
+  const best = bestCheckpointOf({}, summary);
+  const over = meansOver(seeds);
   return (
-    <Card aria-label="Win rate" title={`${sides.after} against ${sides.before}, win rate`}>
+    <Card aria-label="Win rate" title={`${sides.after} against ${sides.before}, win rate${over && `, ${over}`}`}>
       <p className={styles.rate}>{percent(rate, 1)}</p>
       {low !== undefined && high !== undefined && (
         <>
@@ -110,11 +120,12 @@ function WinRate({ summary, sides, judged }: WinRateProps) {
             <span>100 %</span>
           </p>
           <p>
-            95 % interval {percent(low, 1)} to {percent(high, 1)}.
+            95 % interval {over && "over the seeds "}
+            {percent(low, 1)} to {percent(high, 1)}.
           </p>
         </>
       )}
-      {best !== null && <p>{best}</p>}
+      {best?.again && <p>{bestCheckpointText(best)}</p>}
       <Note>
         {judged
           ? `Judged by the judge that the job names, on the same held-out prompts.${byModel === undefined ? "" : ` By the job's own rewards: ${percent(byModel, 1)}.`}`

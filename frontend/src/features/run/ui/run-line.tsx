@@ -28,10 +28,13 @@ function Where({ job }: { job: Job }) {
   const { seeds_done: done, seed_count: seeds } = progress;
   return (
     <>
-      {done > 0 ? <b>{`Seed ${done + 1} of ${seeds}`}</b> : <b>{stageLabel(progress.stage)}</b>}
-      {done === 0 && <span>{`step ${progress.step} of ${progress.total_steps}`}</span>}
-      {done === 0 && seeds > 1 && <span>{`seed 1 of ${seeds}`}</span>}
+      <b>{stageLabel(progress.stage)}</b>
+      <span>{`step ${progress.step} of ${progress.total_steps}`}</span>
+      {progress.seed !== null && (
+        <span>{`seed ${progress.seed}, number ${Math.min(done + 1, seeds)} of ${seeds}`}</span>
+      )}
       {progress.eta_seconds !== null && <span>{duration(progress.eta_seconds)} left in this stage</span>}
+      {progress.seeds_eta_seconds !== null && <span>{duration(progress.seeds_eta_seconds)} left for all seeds</span>}
       <span>{percent(progress.fraction)} of the job</span>
     </>
   );

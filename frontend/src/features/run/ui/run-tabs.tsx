@@ -2,16 +2,17 @@ import { Suspense, useDeferredValue } from "react";
 import { loadable, usePreloaded } from "@/components/loadable";
 import { ErrorNotice } from "@/components/notice";
 import { Skeleton } from "@/components/status";
+import { Note } from "@/components/card";
 import { type Choice, Tabs } from "@/components/tabs";
 import { reportCard } from "@/features/run/model/report-card";
-import { hasJudge, sidesOf, stagesOf } from "@/features/run/model/spec";
+import { hasJudge, sidesOf } from "@/features/run/model/spec";
 import { sampleKey } from "@/features/run/model/state";
 import { settled, type StageView } from "@/features/run/model/stages";
 import type { RunView } from "@/features/run/model/store";
+import type { Seeds } from "@/features/run/model/use-seeds";
 import { ReportCardTable } from "@/features/run/ui/report-card";
-import { useAddress } from "@/lib/address";
 import type { Job } from "@/lib/api/types";
-import { asStage, type Stage } from "@/lib/states";
+import type { Stage } from "@/lib/states";
 
 const ChartsTab = loadable(async () => (await import("@/features/run/ui/charts-tab")).ChartsTab);
 const EventsTab = loadable(async () => (await import("@/features/run/ui/events-tab")).EventsTab);
@@ -27,18 +28,18 @@ const OverOptimisation = loadable(async () => (await import("@/features/completi
 interface RunTabsProps {
   job: Job;
   view: RunView;
-  stages: readonly StageView[];
+  seeds: Seeds;
   stage: Stage;
-  tab: TabId;
-  addressOf: (tab: TabId) => URLSearchParams;
+  tab: string;
+  addressOf: (tab: string) => URLSearchParams;
 }
 
 export function RunTabs(props: RunTabsProps) {
   const { stage, tab, addressOf } = props;
-  const tabs: Choice<TabId>[] = [
+  const tabs: Choice<string>[] = [
     { id: "metrics", label: stage === "evaluation" ? "Result" : "Metrics" },
     { id: "completions", label: "Completions" },
-    ...(stage === "ppo" ? [{ id: "over-optimisation", label: "Over-optimisation" } as const] : []),
+    ...(stage === "ppo" ? [{ id: "over-optimisation", label: "Over-optimisation" }] : []),
     { id: "events", label: "Events" },
     { id: "logs", label: "Logs" },
     { id: "machine", label: "Machine" },
@@ -59,7 +60,7 @@ export function RunTabs(props: RunTabsProps) {
   );
 }
 
-function Panel({ job, view, stages, stage, tab, isReady }: RunTabsProps & { isReady: boolean }) {
+function Panel({ job, view, seeds, stage, tab, isReady }: RunTabsProps & { isReady: boolean }) {
   if (tab === "spec") return <SpecTab job={job} />;
   if (tab === "logs") return <LogsTab job={job} />;
   if (tab === "machine") return <MachineTab job={job} />;
@@ -68,16 +69,28 @@ function Panel({ job, view, stages, stage, tab, isReady }: RunTabsProps & { isRe
   if (!isReady) {
     return view.error ? <ErrorNotice error={view.error} doing="load this run" /> : <Skeleton rows={6} height="3rem" />;
   }
-  const { run } = view;
+  const { run, seed, stages } = seeds.one;
   const shown = stages.find((one) => one.stage === stage);
+  const isAll = seeds.all.length > 1;
   const waiting = !view.ended;
-  if (tab === "events") return <EventsTab log={run.log} stages={stages.map((one) => one.stage)} />;
-  const common = { jobId: job.id, judged: hasJudge(job.spec), waiting };
-  if (tab === "over-optimisation") return <OverOptimisation {...common} series={run.series.ppo ?? {}} log={run.log} />;
+  if (tab === "events")
+    return <EventsTab log={isAll ? view.run.log : run.log} stages={stages.map((one) => one.stage)} />;
+  const common = { jobId: job.id, seed, judged: hasJudge(job.spec), waiting };
+  const note = isAll && <OneSeedOnly seeds={seeds} />;
+  if (tab === "over-optimisation") {
+    const [ppo, evaluation] = (["ppo", "evaluation"] as const).map((name) => stages.find((one) => one.stage === name));
+    const summary = { ...ppo?.summary, ...evaluation?.summary };
+    return (
+      <>
+        {note}
+        <OverOptimisation {...common} key={seed} series={run.series.ppo ?? {}} summary={summary} log={run.log} />
+      </>
+    );
+  }
   const completions = (
     <CompletionsTab
       {...common}
-      key={stage}
+      key={`${seed} ${stage}`}
       stage={stage}
       steps={run.sampleSteps[stage] ?? []}
       evaluated={run.series[stage]?.["eval/win_rate"]?.steps ?? []}
@@ -85,11 +98,18 @@ function Panel({ job, view, stages, stage, tab, isReady }: RunTabsProps & { isRe
       sides={sidesOf(job.spec)}
     />
   );
-  if (tab === "completions") return completions;
+  const noted = (
+    <>
+      {note}
+      {completions}
+    </>
+  );
+  if (tab === "completions") return noted;
   if (stage === "evaluation") {
+    const summary = (isAll ? job.seeds_summary : shown?.summary) ?? {};
     return (
-      <ResultsTab job={job} summary={shown?.summary ?? {}} waiting={waiting}>
-        {completions}
+      <ResultsTab job={job} summary={summary} seeds={isAll ? job.seeds : []} waiting={waiting}>
+        {noted}
       </ResultsTab>
     );
   }
@@ -99,88 +119,33 @@ function Panel({ job, view, stages, stage, tab, isReady }: RunTabsProps & { isRe
       key={stage}
       jobId={job.id}
       stage={stage}
-      live={settled(run.series[stage] ?? {}, view.ended || shown?.state === "done")}
-      log={run.log}
+      runs={seeds.all.map((one) => ({
+        seed: one.seed,
+        counts: one.counts,
+        series: settled(one.run.series[stage] ?? {}, view.ended || isDone(one.stages, stage)),
+      }))}
+      log={isAll ? view.run.log : run.log}
       waiting={waiting}
       hasSamples={Boolean(run.sampleSteps[stage]?.length)}
     />
   );
   return (
     <>
+      {card && note}
       {card && <ReportCardTable card={card} />}
       {charts}
     </>
   );
 }
 
-const TABS = [
-  "metrics",
-  "completions",
-  "over-optimisation",
-  "events",
-  "logs",
-  "machine",
-  "checkpoints",
-  "spec",
-  "about",
-] as const;
-/** Settings of single tabs in the address. They end with the tab. */
-const OF_TABS = [
-  "find",
-  "type",
-  "in",
-  "trouble",
-  "source",
-  "against",
-  "differing",
-  "show",
-  "step",
-  "q",
-  "by",
-  "order",
-  "min",
-  "max",
-  "ended",
-  "prompts",
-  "beside",
-  "row",
-  "of",
-  "colour",
-  "better",
-  "diff",
-];
-type TabId = (typeof TABS)[number];
+const isDone = (stages: readonly StageView[], stage: Stage): boolean =>
+  stages.some((one) => one.stage === stage && one.state === "done");
 
-interface Chosen {
-  stage: Stage;
-  tab: TabId;
-  chooseStage: (stage: Stage) => void;
-  addressOf: (tab: TabId) => URLSearchParams;
-}
-
-/** The stage and the tab, kept in the address so that a link shows the same. Without a choice the page follows the job. */
-export function useChosen(job: Job | undefined): Chosen {
-  const [params, setParams] = useAddress();
-  const stages = job ? stagesOf(job.spec) : [];
-  const present = asStage(job?.stage) ?? stages[0] ?? "sft";
-  const named = asStage(params.get("stage"));
-  const set = (name: string, value: string | null) =>
-    setParams((before) => {
-      const after = new URLSearchParams(before);
-      if (value === null) after.delete(name);
-      else after.set(name, value);
-      return after;
-    });
-  return {
-    stage: named && stages.includes(named) ? named : present,
-    tab: TABS.find((tab) => tab === params.get("tab")) ?? "metrics",
-    chooseStage: (stage) => set("stage", stage === present ? null : stage),
-    addressOf: (tab) => {
-      const after = new URLSearchParams(params);
-      for (const name of OF_TABS) after.delete(name);
-      if (tab === "metrics") after.delete("tab");
-      else after.set("tab", tab);
-      return after;
-    },
-  };
+/** Over what exists for one seed only, while all are shown. */
+function OneSeedOnly({ seeds: { one, all } }: { seeds: Seeds }) {
+  return (
+    <Note>
+      {`This is seed ${one.seed}, ${one.counts ? "the best" : "the one that runs or ran last"} of ${all.length}. Choose another one in the table of the seeds.`}
+    </Note>
+  );
 }

@@ -1,12 +1,12 @@
-import { headline, type StageState, type StageView } from "@/features/run/model/stages";
-import type { RunState } from "@/features/run/model/state";
+import type { StageState, StageView } from "@/features/run/model/stages";
 import { duration } from "@/lib/format";
 import { type Stage, stageLabel, stageShort } from "@/lib/states";
 import styles from "./stage-stepper.module.css";
 
 interface Props {
   stages: readonly StageView[];
-  series: RunState["series"];
+  /** The headline figures of the stage at an index. */
+  figuresOf: (index: number) => readonly { readonly label: string; readonly value: string; readonly rest?: string }[];
   chosen: Stage;
   onChoose: (stage: Stage) => void;
 }
@@ -20,10 +20,10 @@ const STATES: Record<StageState, string> = {
 };
 
 /** The stages in order, with their times and headline figures; choosing one shows its metrics and completions. */
-export function StageStepper({ stages, series, chosen, onChoose }: Props) {
+export function StageStepper({ stages, figuresOf, chosen, onChoose }: Props) {
   return (
     <ol className={styles.stages} aria-label="Stages">
-      {stages.map((view) => (
+      {stages.map((view, index) => (
         <li key={view.stage} className={styles[view.state]}>
           <button type="button" aria-pressed={view.stage === chosen} onClick={() => onChoose(view.stage)}>
             <span className={styles.head}>
@@ -32,9 +32,10 @@ export function StageStepper({ stages, series, chosen, onChoose }: Props) {
               <small>{view.seconds === null ? STATES[view.state] : duration(view.seconds)}</small>
             </span>
             <span className={styles.figures}>
-              {headline(view, series[view.stage] ?? {}).map((figure) => (
+              {figuresOf(index).map((figure) => (
                 <span key={figure.label}>
-                  <small>{figure.label}</small> {figure.value}
+                  <small>{figure.label}</small> {figure.value}{" "}
+                  {figure.rest && <small className={styles.rest}>{figure.rest}</small>}
                 </span>
               ))}
             </span>

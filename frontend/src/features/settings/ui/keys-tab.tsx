@@ -6,7 +6,7 @@ import { ErrorNotice } from "@/components/notice";
 import { Skeleton } from "@/components/status";
 import { Table } from "@/components/table";
 import { CodeBlock, TimeAgo } from "@/components/text";
-import { createKey, type Key, keysQuery, revokeKey } from "@/features/settings/api";
+import { createKey, type Key, keysQuery, revokeKey, validKeysMadeBy } from "@/features/settings/api";
 import styles from "./settings.module.css";
 
 /** The caller's API keys: create one, revoke one. */
@@ -25,7 +25,7 @@ export function KeysTab() {
       <NewKey />
       <Table label="API keys" head={["Name", "Begins with", "Created", "Last used", "State"]}>
         {query.data.map((key) => (
-          <KeyRow key={key.id} item={key} />
+          <KeyRow key={key.id} item={key} keys={query.data} />
         ))}
       </Table>
     </div>
@@ -81,11 +81,18 @@ function NewKey() {
   );
 }
 
-function KeyRow({ item }: { item: Key }) {
+function KeyRow({ item, keys }: { item: Key; keys: readonly Key[] }) {
+  const maker = keys.find((key) => key.id === item.made_by);
   return (
     <tr data-key={item.id} className={item.revoked_at ? styles.revoked : ""}>
       <th scope="row">
         {item.name} {item.operator && <small className={styles.tag}>operator</small>}
+        {maker && (
+          <small className={styles.maker}>
+            made with {maker.name}
+            {maker.revoked_at && ", which is revoked"}
+          </small>
+        )}
       </th>
       <td data-label="Begins with">
         <code>{item.prefix}</code>
@@ -102,15 +109,17 @@ function KeyRow({ item }: { item: Key }) {
         ) : item.current ? (
           "In use by this browser"
         ) : (
-          <Revoke item={item} />
+          <Revoke item={item} made={validKeysMadeBy(item.id, keys)} />
         )}
       </td>
     </tr>
   );
 }
 
-function Revoke({ item }: { item: Key }) {
+function Revoke({ item, made }: { item: Key; made: readonly Key[] }) {
   const client = useQueryClient();
+  const [andMade, setAndMade] = useState(false);
+  const includesOwn = made.some((key) => key.current);
   return (
     <ConfirmButton
       button="Revoke"
@@ -119,7 +128,7 @@ function Revoke({ item }: { item: Key }) {
       confirm="Revoke"
       keep="Keep it"
       action={async () => {
-        await revokeKey(item.id);
+        await revokeKey(item.id, andMade);
         await client.invalidateQueries({ queryKey: keysQuery.queryKey });
       }}
       done={`The key ${item.name} is revoked.`}
@@ -128,6 +137,26 @@ function Revoke({ item }: { item: Key }) {
         Programs that use this key are refused from now on, and browsers that signed in with it are signed out. Jobs and
         data stay. A revoked key cannot be restored.
       </p>
+      {made.length > 0 && (
+        <>
+          <p>
+            Keys that were made with it stay valid: <b>{made.map((key) => key.name).join(", ")}</b>. Revoke them too if
+            a stranger had this key.
+          </p>
+          <p>
+            <label className={styles.switch}>
+              <input
+                type="checkbox"
+                checked={andMade}
+                disabled={includesOwn}
+                onChange={(event) => setAndMade(event.target.checked)}
+              />
+              Revoke the keys that were made with it
+            </label>
+          </p>
+          {includesOwn && <p>This browser uses one of them. Sign in with another key to revoke them together.</p>}
+        </>
+      )}
     </ConfirmButton>
   );
 }

@@ -7,7 +7,7 @@ import { draftOfDataset, draftOfJob, emptyDraft } from "@/features/annotation/mo
 import { bareDataset } from "@/features/annotation/model/round";
 import { RoundForm } from "@/features/annotation/ui/create/round-form";
 import { datasetQuery } from "@/features/datasets/api/datasets";
-import { checkpointsQuery, jobQuery } from "@/features/jobs/api";
+import { checkpointsQuery, goodOnes, jobQuery } from "@/features/jobs/api";
 import { paths } from "@/lib/address";
 import styles from "./create.module.css";
 
@@ -29,7 +29,7 @@ function OfJob({ id }: { id: string }) {
   const error = job.error ?? checkpoints.error;
   if (error) return <ErrorNotice error={error} doing="read the job" onRetry={() => void job.refetch()} />;
   if (!job.data || !checkpoints.data) return <Skeleton rows={5} height="2.5rem" label="Loading the job" />;
-  return <RoundForm start={draftOfJob(job.data, checkpoints.data)} job={job.data} />;
+  return <RoundForm start={draftOfJob(job.data, goodOnes(checkpoints.data))} job={job.data} />;
 }
 
 function OfDataset({ reference }: { reference: string }) {

@@ -6,7 +6,7 @@ import { checkpointLabel, isPolicy } from "@/features/annotation/model/draft";
 import { bareDataset } from "@/features/annotation/model/round";
 import { Field } from "@/features/annotation/ui/create/field";
 import { datasetsQuery } from "@/features/datasets/api/datasets";
-import { checkpointsQuery, jobsQuery } from "@/features/jobs/api";
+import { checkpointsQuery, goodOnes, jobsQuery } from "@/features/jobs/api";
 import { paths } from "@/lib/address";
 import type { DatasetKind, JobSummary } from "@/lib/api/types";
 import styles from "./create.module.css";
@@ -30,7 +30,7 @@ export function CheckpointSelect({ label, note, problem, what, job, none, value,
   const [chosen, setChosen] = useState(job?.id ?? "");
   const { jobs, more } = useJobs(job);
   const query = useQuery({ ...checkpointsQuery(chosen), enabled: chosen !== "" });
-  const fit = query.data?.filter((one) => (what === "policy" ? isPolicy(one) : one.stage === what)) ?? [];
+  const fit = goodOnes(query.data ?? []).filter((one) => (what === "policy" ? isPolicy(one) : one.stage === what));
   const options = fit.map((one) => ({ value: one.id, label: checkpointLabel(one) }));
   const change = (id: string) => {
     setChosen(id);

@@ -12,6 +12,7 @@ import {
   deleteDataset,
   exportAddress,
   EXPORTS,
+  notCarried,
 } from "@/features/datasets/api/datasets";
 import { paths } from "@/lib/address";
 import { ApiError } from "@/lib/api/client";
@@ -127,17 +128,54 @@ export function ExportLinks({ datasetId, version }: { datasetId: string; version
   );
   return (
     <Popover button={button} label={`Export version ${version}`}>
+      <ExportMenu datasetId={datasetId} version={version} />
+    </Popover>
+  );
+}
+
+/** The download begins once it is known what the format cannot hold, so that a refusal is read here. */
+function ExportMenu({ datasetId, version }: { datasetId: string; version: number }) {
+  const download = useMutation({
+    mutationFn: ({ format }: (typeof EXPORTS)[number]) => notCarried(datasetId, version, format),
+    onSuccess: (_, { format }) => window.location.assign(exportAddress(datasetId, version, format)),
+  });
+  return (
+    <>
       <ul className={versionsStyles.menu}>
-        {EXPORTS.map(({ format, label, note }) => (
-          <li key={format}>
-            <a href={exportAddress(datasetId, version, format)} download>
-              <b>{label}</b>
-              <small>{note}</small>
+        {EXPORTS.map((one) => (
+          <li key={one.format}>
+            <a
+              href={exportAddress(datasetId, version, one.format)}
+              onClick={(event) => {
+                event.preventDefault();
+                download.mutate(one);
+              }}
+            >
+              <b>{one.label}</b>
+              <small>{one.note}</small>
             </a>
           </li>
         ))}
       </ul>
-      <p>An export leaves out ties, rankings and unlabelled pairs that its format cannot hold.</p>
-    </Popover>
+      <div aria-live="polite">
+        {download.isIdle && <p>An export leaves out what its format cannot hold, such as ties, and counts it here.</p>}
+        {download.data && <Losses title={download.variables.label} lost={download.data} />}
+        {download.error && <p className={styles.error}>{download.error.message}</p>}
+      </div>
+    </>
+  );
+}
+
+function Losses({ title, lost }: { title: string; lost: readonly string[] }) {
+  if (lost.length === 0) return <p>{title}: the file holds everything.</p>;
+  return (
+    <>
+      <p>{title} cannot hold everything:</p>
+      <ul>
+        {lost.map((text) => (
+          <li key={text}>{text}</li>
+        ))}
+      </ul>
+    </>
   );
 }

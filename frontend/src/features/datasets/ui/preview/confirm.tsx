@@ -1,5 +1,6 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
+import { Button } from "@/components/button";
 import { ErrorNotice } from "@/components/notice";
 import { Skeleton } from "@/components/status";
 import { asMapping, previewQuery, type Reading } from "@/features/datasets/api/imports";
@@ -8,12 +9,13 @@ import { type Draft, fromMapping, lack, toMapping } from "@/features/datasets/mo
 import { ImportForm } from "@/features/datasets/ui/preview/import-form";
 import { MappingForm } from "@/features/datasets/ui/preview/mapping-form";
 import { PreviewRows } from "@/features/datasets/ui/preview/preview-rows";
+import { type Choice, Ignored, Questions } from "@/features/datasets/ui/preview/questions";
 import { EncodingField, Readings } from "@/features/datasets/ui/preview/readings";
-import { isPassing } from "@/lib/api/client";
+import { ApiError, isPassing } from "@/lib/api/client";
 import type { UploadPreview } from "@/lib/api/types";
 import styles from "./preview.module.css";
 
-const DETECTED: Reading = { format: null, kind: null, mapping: null, encoding: null };
+const DETECTED: Reading = { format: null, kind: null, mapping: null, encoding: null, ignore: [] };
 const MAPPED: Reading = { ...DETECTED, format: "custom" };
 const TYPING_MS = 250;
 
@@ -22,10 +24,13 @@ export function Confirm({ upload }: { upload: Upload }) {
   const [chosen, setChosen] = useState<Reading>(DETECTED);
   const [edited, setDraft] = useState<Draft | null>(null);
   const [encoding, setEncoding] = useState<string | null>(null);
-  const undecided: Reading = { ...DETECTED, encoding };
+  const [ignore, setIgnore] = useState<string[]>([]);
+  const undecided: Reading = { ...DETECTED, encoding, ignore };
   const detected = useQuery(previewQuery(upload.id, undecided));
-  const draft = edited ?? (chosen.format === null && detected.data ? drafted(detected.data) : null);
-  const reading = useSettled(within(draft ? ofDraft(draft) : chosen, encoding), TYPING_MS);
+  const isOpen = chosen.format === null && chosen.kind === null;
+  const draft = edited ?? (isOpen && detected.data ? drafted(detected.data) : null);
+  const wanted = draft ? ofDraft(draft) : chosen;
+  const reading = useSettled(wanted && { ...wanted, encoding, ignore }, TYPING_MS);
   const shown = useQuery({
     ...previewQuery(upload.id, reading ?? undecided),
     enabled: reading !== null,
@@ -36,6 +41,7 @@ export function Confirm({ upload }: { upload: Upload }) {
     // The names of columns may be others: what was said of them does not hold.
     setChosen(DETECTED);
     setDraft(null);
+    setIgnore([]);
     setEncoding(name);
   };
   if (detected.isError) {
@@ -44,6 +50,11 @@ export function Confirm({ upload }: { upload: Upload }) {
         <ErrorNotice error={detected.error} doing="read this file" onRetry={() => void detected.refetch()} />
         {!isPassing(detected.error) && (
           <section className={styles.card} aria-label="Encoding">
+            {likelyEncodings(detected.error).map((name) => (
+              <Button key={name} look="primary" onClick={() => decode(name)}>
+                Read it as {name}
+              </Button>
+            ))}
             <EncodingField encoding={encoding} onChange={decode} />
           </section>
         )}
@@ -51,16 +62,27 @@ export function Confirm({ upload }: { upload: Upload }) {
     );
   }
   const first = detected.data;
-  const plan = first.plan;
+  // Under a mapping the user has said which columns count.
+  const current = isOpen ? first : shown.isPlaceholderData ? undefined : shown.data;
+  const questions = draft ? [] : (current?.questions ?? []);
+  const plan = current?.plan ?? null;
   const lacking = draft && lack(draft);
-  const current = draft ? (ofDraft(draft) ?? DETECTED) : chosen.format ? chosen : asPlanned(plan);
+  const readAs = draft ? MAPPED : chosen.format ? chosen : asPlanned(plan, chosen);
   const mapByHand = () => setDraft(fromMapping(asMapping(plan?.mapping ?? first.suggested), first.columns));
+  const choose = (choice: Choice) => {
+    setIgnore([...new Set([...ignore, ...choice.ignore])]);
+    if (choice.mapping) setDraft(fromMapping(asMapping(choice.mapping), first.columns));
+    else if (choice.format ?? choice.kind) setChosen({ ...DETECTED, format: choice.format, kind: choice.kind });
+  };
+  const asked = questions.length ? "Answer the question about the columns." : null;
+  const blocked = lacking ?? asked ?? (draft || plan || !isOpen ? null : "Choose how to read the file.");
   return (
     <div className={styles.columns}>
       <div className={styles.side}>
+        <Questions questions={questions} onChoose={choose} />
         <Readings
           preview={first}
-          reading={draft ? MAPPED : current}
+          reading={readAs}
           onChoose={(candidate) => {
             setDraft(null);
             setChosen({ ...DETECTED, format: candidate.format, kind: candidate.kind });
@@ -69,32 +91,40 @@ export function Confirm({ upload }: { upload: Upload }) {
           encoding={encoding}
           onDecode={decode}
         />
+        <Ignored columns={ignore} onRestore={(column) => setIgnore(ignore.filter((name) => name !== column))} />
         {draft && <MappingForm draft={draft} columns={first.columns} onChange={setDraft} />}
-        <ImportForm upload={upload} reading={{ ...current, encoding }} blocked={lacking ?? notYet(current)} />
+        <ImportForm
+          upload={upload}
+          reading={{ ...(wanted ?? DETECTED), encoding, ignore }}
+          kind={draft?.shape.kind ?? chosen.kind ?? plan?.kind ?? null}
+          blocked={blocked}
+        />
       </div>
-      <PreviewRows query={shown} lacking={lacking} />
+      <PreviewRows query={shown} lacking={lacking ?? asked} />
     </div>
   );
 }
 
-const asPlanned = (plan: UploadPreview["plan"]): Reading =>
-  plan ? { ...DETECTED, format: plan.format, kind: plan.kind, mapping: asMapping(plan.mapping) } : DETECTED;
+/** The encodings that the server suggests for a file that is not UTF-8. */
+const likelyEncodings = (error: Error): readonly string[] =>
+  error instanceof ApiError ? (error.body.encodings ?? []) : [];
 
-const within = (reading: Reading | null, encoding: string | null): Reading | null =>
-  reading && { ...reading, encoding };
+/** How the file is read now: as the platform planned, else as chosen. */
+const asPlanned = (plan: UploadPreview["plan"], chosen: Reading): Reading =>
+  plan ? { ...DETECTED, format: plan.format, kind: plan.kind, mapping: asMapping(plan.mapping) } : chosen;
 
 /** Nothing but a mapping can read it: the form is open from the start. */
-function drafted({ plan, candidates, suggested, columns }: UploadPreview): Draft | null {
+function drafted({ plan, candidates, suggested, columns, questions }: UploadPreview): Draft | null {
   if (plan?.format === "custom") return fromMapping(asMapping(plan.mapping), columns);
   // Without columns no record was readable, as in another encoding: there is nothing to map.
-  return plan || candidates.length || !columns.length ? null : fromMapping(asMapping(suggested), columns);
+  return plan || questions.length || candidates.length || !columns.length
+    ? null
+    : fromMapping(asMapping(suggested), columns);
 }
 
 /** Null while something is missing: there is nothing to ask the server then. */
 const ofDraft = (draft: Draft): Reading | null =>
   lack(draft) ? null : { ...MAPPED, kind: draft.shape.kind, mapping: toMapping(draft) };
-
-const notYet = (reading: Reading): string | null => (reading.format === null ? "Choose how to read the file." : null);
 
 /** The value once it has not changed for a while; compared by content, so that an equal one changes nothing. */
 function useSettled<T>(value: T, delayMs: number): T {

@@ -9,6 +9,7 @@ import { KINDS } from "@/features/datasets/model/kinds";
 import { baseName } from "@/features/datasets/model/mapping";
 import { ProblemLines } from "@/features/datasets/ui/problem-lines";
 import { paths } from "@/lib/address";
+import type { DatasetKind } from "@/lib/api/types";
 import styles from "./preview.module.css";
 
 type BadRows = ImportWanted["bad_rows"];
@@ -26,12 +27,14 @@ const BAD_ROWS: readonly { id: BadRows; label: string; note: string }[] = [
 interface Props {
   upload: Upload;
   reading: Reading;
+  /** The kind of the rows; null while it is not known. */
+  kind: DatasetKind | null;
   /** Why it cannot be imported yet; null when it can. */
   blocked: string | null;
 }
 
 /** The last step: its name, what happens to records that cannot be used, and go. */
-export function ImportForm({ upload, reading, blocked }: Props) {
+export function ImportForm({ upload, reading, kind: rowKind, blocked }: Props) {
   const id = useId();
   const client = useQueryClient();
   const navigate = useNavigate();
@@ -49,7 +52,7 @@ export function ImportForm({ upload, reading, blocked }: Props) {
     event.preventDefault();
     if (!blocked) start.mutate({ ...reading, upload: upload.id, name: name.trim(), bad_rows: badRows });
   };
-  const kind = KINDS.find((one) => one.id === reading.kind);
+  const kind = KINDS.find((one) => one.id === rowKind);
   return (
     <form className={styles.card} onSubmit={submit} aria-label="Import">
       <label htmlFor={id}>Name</label>

@@ -1,7 +1,7 @@
 import { useId, useState } from "react";
 import { Button } from "@/components/button";
-import type { Side } from "@/features/datasets/model/labels";
-import { type Draft, withField, withShape } from "@/features/datasets/model/mapping";
+import type { Labels } from "@/features/datasets/model/labels";
+import { type Draft, verdictColumn, withField, withShape } from "@/features/datasets/model/mapping";
 import { type Field, SHAPES } from "@/features/datasets/model/shapes";
 import type { UploadPreview } from "@/lib/api/types";
 import styles from "./preview.module.css";
@@ -19,6 +19,7 @@ export function MappingForm({ draft, columns, onChange }: MappingFormProps) {
   const required = draft.shape.fields.filter((field) => field.required);
   const optional = draft.shape.fields.filter((field) => !field.required);
   const [hasNotes] = useState(optional.some((field) => draft.fields[field.name]));
+  const judged = verdictColumn(draft);
   const row = (field: Field) => (
     <ColumnRow
       key={field.name}
@@ -47,7 +48,9 @@ export function MappingForm({ draft, columns, onChange }: MappingFormProps) {
         </select>
       </label>
       {required.map(row)}
-      {draft.fields.label && <LabelValues key={draft.fields.label} draft={draft} onChange={onChange} />}
+      {judged && (
+        <LabelValues key={judged} draft={draft} values={valuesOf(judged, draft, columns)} onChange={onChange} />
+      )}
       <details open={hasNotes || undefined}>
         <summary>Notes to keep</summary>
         {optional.map(row)}
@@ -84,31 +87,64 @@ function ColumnRow({ field, columns, value, onChange }: RowProps) {
   );
 }
 
-const SIDES: readonly { id: Side; label: string }[] = [
+interface Meaning {
+  readonly id: NonNullable<Labels[string]>;
+  readonly label: string;
+}
+
+const SIDES: readonly Meaning[] = [
   { id: "a", label: "A is better" },
   { id: "b", label: "B is better" },
   { id: "tie", label: "a tie" },
 ];
+const THUMBS: readonly Meaning[] = [
+  { id: "up", label: "good" },
+  { id: "down", label: "bad" },
+];
+const LITERALLY = "literally";
 
-/** Sides of the label values. The form lists the values of the first records; the user adds others. */
-function LabelValues({ draft, onChange }: { draft: Draft; onChange: (draft: Draft) => void }) {
+/** The values of the verdict's column. Numbers of a score need no meaning. */
+function valuesOf(column: string, draft: Draft, columns: Columns): string[] {
+  const examples = columns.find((one) => one.name === column)?.examples ?? [];
+  const found = [...new Set([...Object.keys(draft.labels), ...examples.map((text) => text.trim())])].filter(Boolean);
+  const isScore = draft.shape.fields.some((field) => field.name === "score");
+  return isScore ? found.filter((text) => text in draft.labels || Number.isNaN(Number(text))) : found;
+}
+
+interface LabelValuesProps {
+  draft: Draft;
+  values: readonly string[];
+  onChange: (draft: Draft) => void;
+}
+
+/** Meanings of the verdict's values. The form lists the values of the first records; the user adds others. */
+function LabelValues({ draft, values, onChange }: LabelValuesProps) {
   const id = useId();
-  const say = (value: string, side: Side | null) => onChange({ ...draft, labels: { ...draft.labels, [value]: side } });
+  const isPair = "label" in draft.fields && draft.shape.fields.some((field) => field.name === "label");
+  const meanings = isPair ? SIDES : THUMBS;
+  const say = (value: string, chosen: string) => {
+    const others = Object.entries(draft.labels).filter(([known]) => known !== value);
+    const meaning = meanings.find((one) => one.id === chosen)?.id ?? null;
+    const labels = Object.fromEntries(chosen === LITERALLY ? others : [...others, [value, meaning]]) as Labels;
+    onChange({ ...draft, labels });
+  };
+  const shown = (value: string): string => {
+    if (!isPair && !(value in draft.labels)) return LITERALLY;
+    return String(draft.labels[value] ?? "");
+  };
+  if (!values.length && !isPair) return null;
   return (
     <fieldset className={styles.labels}>
       <legend>Meaning of its values</legend>
-      {Object.entries(draft.labels).map(([value, side]) => (
+      {values.map((value) => (
         <div key={value} className={styles.field}>
           <label htmlFor={`${id}-${value}`}>
             <code>{value}</code>
           </label>
-          <select
-            id={`${id}-${value}`}
-            value={side ?? ""}
-            onChange={(event) => say(value, SIDES.find((one) => one.id === event.target.value)?.id ?? null)}
-          >
+          <select id={`${id}-${value}`} value={shown(value)} onChange={(event) => say(value, event.target.value)}>
+            {!isPair && <option value={LITERALLY}>as the word means</option>}
             <option value="">not usable</option>
-            {SIDES.map((one) => (
+            {meanings.map((one) => (
               <option key={one.id} value={one.id}>
                 {one.label}
               </option>
@@ -116,7 +152,7 @@ function LabelValues({ draft, onChange }: { draft: Draft; onChange: (draft: Draf
           </select>
         </div>
       ))}
-      <AnotherValue onAdd={(value) => Object.hasOwn(draft.labels, value) || say(value, null)} />
+      <AnotherValue onAdd={(value) => Object.hasOwn(draft.labels, value) || say(value, "")} />
     </fieldset>
   );
 }

@@ -1,12 +1,16 @@
 import { expect, it } from "vitest";
-import { average, withoutBand } from "@/features/compare/model/average";
+import { average, withoutBand } from "@/charts/average";
 
 const series = (steps: number[], values: number[]) => ({ steps, values, min: null, max: null });
 
-it("has the mean and the standard deviation of the runs", () => {
-  // Step 1: 1, 2, 3 → mean 2, deviation 1. Step 2: 4, 4, 4.
+it("has the mean and the 95 % interval of the runs", () => {
+  // Step 1: 1, 2, 3 → mean 2, s = 1, and t of 2 degrees of freedom is 4.303: 2 ± 4.303 / √3. Step 2: 4, 4, 4.
   const found = average([series([1, 2], [1, 4]), series([1, 2], [2, 4]), series([1, 2], [3, 4])]);
-  expect(found).toEqual({ steps: [1, 2], values: [2, 4], min: [1, 4], max: [3, 4] });
+  expect(found.steps).toEqual([1, 2]);
+  expect(found.values).toEqual([2, 4]);
+  expect(found.min?.[0]).toBeCloseTo(2 - 2.4843, 3);
+  expect(found.max?.[0]).toBeCloseTo(2 + 2.4843, 3);
+  expect([found.min?.[1], found.max?.[1]]).toEqual([4, 4]);
 });
 
 it("ends with the run that ends first", () =>

@@ -1,8 +1,16 @@
 import { indexAtOrBefore, type Series } from "@/charts/series";
 
+/** The 97.5 % quantiles of Student's t for 1, 2, … degrees of freedom. */
+const T = [
+  12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.16, 2.145, 2.131, 2.12, 2.11,
+  2.101, 2.093, 2.086, 2.08, 2.074, 2.069, 2.064, 2.06, 2.056, 2.052, 2.048, 2.045, 2.042,
+];
+const tQuantile = (freedom: number): number => T[freedom - 1] ?? 1.96 + 2.42 / freedom;
+
 /**
- * The mean of several runs with a band of one standard deviation (with n − 1) on each side. Its steps are those of the first
- * run that all runs have reached. Between its points a run is interpolated linearly, since long runs come as buckets.
+ * The mean of several runs with its 95 % interval as the band: ± t · s / √n over the runs, as the trainer summarises seeds. Its
+ * steps are those of the first run that all runs have reached. Between its points a run is interpolated linearly, since long
+ * runs come as buckets.
  */
 export function average(runs: readonly Series[]): Series {
   const [first, ...others] = runs.filter(({ steps }) => steps.length > 0);
@@ -18,10 +26,10 @@ export function average(runs: readonly Series[]): Series {
     const found = all.map((series) => at(series, step));
     const mean = found.reduce((sum, value) => sum + value, 0) / found.length;
     const squares = found.reduce((sum, value) => sum + (value - mean) ** 2, 0);
-    const deviation = Math.sqrt(squares / (found.length - 1));
+    const half = tQuantile(found.length - 1) * Math.sqrt(squares / (found.length - 1) / found.length);
     values.push(mean);
-    min.push(mean - deviation);
-    max.push(mean + deviation);
+    min.push(mean - half);
+    max.push(mean + half);
   }
   return { steps, values, min, max };
 }

@@ -1,0 +1,80 @@
+import { expect, test } from "vitest";
+import { linesOf, namedSeed, type SeedRun, stagesTogether } from "@/features/run/model/seeds";
+import { bestSeed, spreadText } from "@/lib/seeds";
+import type { StageView } from "@/features/run/model/stages";
+import { measured, percent } from "@/lib/format";
+import type { SeedResult } from "@/lib/api/types";
+
+const seed = (number: number, summary: Record<string, number> | null): SeedResult => ({
+  seed: number,
+  status: summary ? "finished" : "waiting",
+  stage: null,
+  step: null,
+  total_steps: null,
+  seconds: summary ? 1 : null,
+  summary,
+  why: null,
+});
+
+test("the best seed is that of the trainer, before it the first", () => {
+  const seeds = [seed(4, { win_rate: 0.5 }), seed(5, { win_rate: 0.75 }), seed(6, {}), seed(7, null)];
+  expect(bestSeed({ seeds, seeds_summary: { best_seed: 5 }, progress: null })).toBe(5);
+  expect(bestSeed({ seeds: [seed(4, null)], seeds_summary: null, progress: null })).toBe(4);
+  expect(bestSeed({ seeds: [], seeds_summary: null, progress: null })).toBeNull();
+  expect(namedSeed(seeds, "6")).toBe(6);
+  expect(namedSeed(seeds, "9")).toBeNull();
+});
+
+const run = (number: number, value: number, counts = true): SeedRun => ({
+  seed: number,
+  counts,
+  series: { kl: { steps: [1], values: [value], min: null, max: null } },
+});
+const line = { key: "kl", label: "", series: { steps: [], values: [], min: null, max: null }, colour: 0 };
+
+test("a chart has the labelled mean of the ended seeds, and each seed thin", () => {
+  const runs = [run(4, 1), run(5, 3), run(6, 9, false)];
+  const lines = linesOf(runs, "kl", line, "both");
+  expect(lines.map(({ label, thin }) => [label, thin ?? false])).toEqual([
+    ["mean of 2 seeds", false],
+    ["seed 4", true],
+    ["seed 5", true],
+    ["seed 6", true],
+  ]);
+  expect(lines[0]?.series.values).toEqual([2]);
+  expect(linesOf(runs, "kl", line, "mean").map(({ label }) => label)).toEqual(["mean of 2 seeds"]);
+  expect(linesOf(runs, "kl", line, "each").map(({ label }) => label)).toEqual(["seed 4", "seed 5", "seed 6"]);
+});
+
+test("the mean is the same object while its series are, so that its chart is not drawn again", () => {
+  const runs = [run(4, 1), run(5, 3)];
+  const mean = () => linesOf(runs, "kl", line, "mean")[0]?.series;
+  expect(mean()).toBe(mean());
+});
+
+test("one seed alone, or the first of several, is shown without a mean", () => {
+  expect(linesOf([run(4, 1)], "kl", { ...line, label: "KL" }, "both").map(({ label }) => label)).toEqual(["KL"]);
+  const begun = linesOf([run(4, 1, false), { seed: 5, counts: false, series: {} }], "kl", line, "mean");
+  expect(begun.map(({ label, thin }) => [label, thin])).toEqual([["seed 4", false]]);
+});
+
+test("a mean is labelled with its interval and the number of seeds", () => {
+  expect(spreadText({ mean: 0.635, low: 0.386, high: 0.885 }, 3, (value) => percent(value, 1))).toBe(
+    "63.5 % (38.6 % to 88.5 %, n = 3)",
+  );
+  expect(spreadText({ mean: 2, low: null, high: null }, 1, measured)).toBe("2 (n = 1)");
+});
+
+test("a stage is done once all seeds are done with it", () => {
+  const view = (state: StageView["state"]): StageView => ({
+    stage: "sft",
+    state,
+    seconds: state === "done" ? 2 : null,
+    summary: {},
+  });
+  const together = (...states: StageView["state"][]) => stagesTogether(states.map((state) => [view(state)]))[0];
+  expect(together("done", "done")).toMatchObject({ state: "done", seconds: 4 });
+  expect(together("done", "waiting")).toMatchObject({ state: "active", seconds: null });
+  expect(together("waiting", "waiting")?.state).toBe("waiting");
+  expect(together("done", "stopped")?.state).toBe("stopped");
+});

@@ -1,0 +1,124 @@
+import { average, withoutBand } from "@/charts/average";
+import type { ChartLine } from "@/charts/columns";
+import { emptySeries, type Series } from "@/charts/series";
+import { ofSeed, type RunState } from "@/features/run/model/state";
+import { headline, type StageState, stageViews, type StageView } from "@/features/run/model/stages";
+import type { Job, SeedResult } from "@/lib/api/types";
+import { count, measured, percent } from "@/lib/format";
+import { endedSeeds, spreadOf, spreadText } from "@/lib/seeds";
+import { hasEnded, type Stage } from "@/lib/states";
+
+type ByName = Readonly<Record<string, Series>>;
+
+/** A run whose curves a chart draws: the job, or one of its seeds. */
+export interface SeedRun {
+  /** Null in a job of one seed. */
+  readonly seed: number | null;
+  readonly series: ByName;
+  /** Whether the mean over the seeds contains it: it came to its end. */
+  readonly counts: boolean;
+}
+
+/** The seed that the address names; null for all. */
+export const namedSeed = (seeds: readonly SeedResult[], named: string | null): number | null =>
+  seeds.find(({ seed }) => String(seed) === named)?.seed ?? null;
+
+export const runOfSeed = (run: RunState, seeds: readonly SeedResult[], seed: number): RunState =>
+  ofSeed(run, seed, seed === seeds[0]?.seed);
+
+/** The stages of one seed. */
+export function stagesOfSeed(run: RunState, job: Job, stages: readonly Stage[], seed: SeedResult): StageView[] {
+  const isOver = hasEnded(job.status) || seed.seconds !== null;
+  return stageViews(run.log, stages, seed.stage, isOver);
+}
+
+/** The stages over all seeds: their state together, and the time of all. The figures are in `headlineOfSeeds`. */
+export function stagesTogether(views: readonly (readonly StageView[])[]): StageView[] {
+  const [first = []] = views;
+  return first.map(({ stage }, index) => {
+    const all = views.flatMap((view) => view[index] ?? []);
+    const done = all.filter(({ state }) => state === "done");
+    const states: StageState[] = ["active", "waiting", "stopped", "done", "unreached"];
+    const state = states.find((one) => all.some((view) => view.state === one)) ?? "waiting";
+    const isBegun = state === "waiting" && done.length > 0;
+    return {
+      stage,
+      state: isBegun ? "active" : state,
+      seconds: done.length === all.length ? done.reduce((sum, { seconds }) => sum + (seconds ?? 0), 0) : null,
+      summary: {},
+    };
+  });
+}
+
+const SHARES = ["win_rate", "eval/accuracy"];
+
+/** The headline figures of a stage over the seeds: the mean of those that came to its end. */
+export function headlineOfSeeds(
+  index: number,
+  runs: readonly SeedRun[],
+  views: readonly (readonly StageView[])[],
+  summary: Job["seeds_summary"],
+) {
+  const done = views.flatMap((view, at) => {
+    const one = view[index];
+    return one?.state === "done" ? [{ one, series: runs[at]?.series ?? {} }] : [];
+  });
+  const found = done.map(({ one, series }) => headline(one, series));
+  return (found[0] ?? []).map(({ name, label }) => {
+    const values = found.flatMap((figures) => figures.find((figure) => figure.name === name)?.number ?? []);
+    const spread = done[0]?.one.stage === "evaluation" ? spreadOf(summary, name) : null;
+    const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
+    const n = spread ? endedSeeds(summary) : values.length;
+    const show = SHARES.includes(name) ? (value: number) => percent(value, 1) : measured;
+    const [value = "", rest = ""] = spreadText(spread ?? { mean, low: null, high: null }, n, show).split(/(?= \()/);
+    return { label: `mean ${label}`, value, rest: rest.trim() };
+  });
+}
+
+export type Curves = "both" | "mean" | "each";
+export const CURVES = [
+  { id: "both", label: "Mean and each seed" },
+  { id: "mean", label: "Mean" },
+  { id: "each", label: "Each seed" },
+] as const;
+
+/** A mean of steps is no step. */
+const BEST_STEP = "eval/best_step";
+
+/** The lines of a metric: the run itself, or the mean of several seeds with its interval, and each seed thin. */
+export function linesOf(runs: readonly SeedRun[], name: string, line: ChartLine, curves: Curves): ChartLine[] {
+  const [only, ...others] = runs;
+  if (!others.length) return [{ ...line, series: only?.series[name] ?? emptySeries }];
+  const measured = runs.filter((run) => run.series[name]?.steps.length);
+  const counted = name === BEST_STEP ? [] : measured.filter((run) => run.counts);
+  const prefix = line.label && `${line.label}, `;
+  const each = measured.map((run, index) => ({
+    ...line,
+    key: `${line.key} ${run.seed}`,
+    label: `${prefix}seed ${run.seed}`,
+    series: withoutBand(run.series[name] ?? emptySeries),
+    ...(curves === "each" ? { colour: (line.colour ?? 0) * runs.length + index } : { thin: true }),
+  }));
+  if (curves === "each" || counted.length < 2)
+    return curves === "each" ? each : each.map((one) => ({ ...one, thin: false }));
+  const mean: ChartLine = {
+    ...line,
+    label: `${prefix}mean of ${count(counted.length, "seed")}`,
+    title: `${prefix}mean of ${count(counted.length, "seed")} with its 95 % interval`,
+    series: meanOf(counted.map((run) => run.series[name] ?? emptySeries)),
+  };
+  return curves === "mean" ? [mean] : [mean, ...each];
+}
+
+const MEANS = new WeakMap<Series, { readonly of: readonly Series[]; readonly mean: Series }>();
+
+/** The mean of series: the same object while they are the same, so that its chart is not drawn again. */
+function meanOf(series: readonly Series[]): Series {
+  const [first = emptySeries] = series;
+  const known = MEANS.get(first);
+  if (known && known.of.length === series.length && known.of.every((one, index) => one === series[index]))
+    return known.mean;
+  const mean = average(series);
+  MEANS.set(first, { of: series, mean });
+  return mean;
+}
