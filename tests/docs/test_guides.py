@@ -85,7 +85,7 @@ def test_guide_applied_to_a_copy_passes_its_test(name: str, tree: Path) -> None:
 @pytest.mark.slow  # checks the types of the whole dashboard once more
 def test_guide_of_a_panel_applied_to_a_copy_has_valid_types(tmp_path: Path) -> None:
     edits = steps((GUIDES / "add-a-panel.md").read_text())
-    assert len(edits) == 5 and len({edit.path for edit in edits}) == 2
+    assert len(edits) == 4 and len({edit.path for edit in edits}) == 2
     folder = tmp_path / "frontend"
     shutil.copytree(ROOT / "frontend" / "src", folder / "src")
     shutil.copy(ROOT / "frontend" / "tsconfig.json", folder)

@@ -1,5 +1,6 @@
 """Every command of docs/how-to/use-the-rest-api.md, typed as it stands, against the API as a process."""
 
+import hashlib
 import json
 import re
 import shutil
@@ -115,8 +116,9 @@ def work_on(session: Session, settings: Settings, job_id: str) -> None:
     prefix = checkpoint_prefix(job_id, attempt, 1, saved.path)
     content = settings.data_dir / "config.json"
     content.write_text("{}")
+    sha256 = hashlib.sha256(b"{}").hexdigest()
     blob_store(settings).put_file(f"{prefix}/config.json", content)
-    record_checkpoint(session, job_id, attempt, saved, [{"path": "config.json", "bytes": 2, "sha256": "-"}], prefix)
+    record_checkpoint(session, job_id, attempt, saved, [{"path": "config.json", "bytes": 2, "sha256": sha256}], prefix)
     session.commit()
 
 
