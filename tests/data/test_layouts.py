@@ -176,3 +176,18 @@ def test_a_label_of_0_beside_two_outputs_is_no_tie() -> None:
     record = {"input": "q", "output_1": "x", "output_2": "y"}
     found = read(jsonl(record | {"label": 0}, record | {"label": 1}), format="llmbar")
     assert (found.lines, found.found) == ([2], {"bad_label": [1]})
+
+
+def test_a_printed_file_as_pandalms_names_lines_and_annotators() -> None:
+    """Each record takes 12 lines behind the first one's bracket: they begin in lines 2, 14 and 26."""
+    record = {
+        "idx": 0, "motivation_app": "Grammarly", "cmp_key": "bloom-7b_llama-7b", "instruction": "Shorten it.", "input": "",
+        "response1": "One.", "response2": "Two.", "annotator1": 1, "annotator2": 1, "annotator3": 0,
+    }  # fmt: skip
+    records = [record, record | {"idx": 1, "response1": ""}, record | {"idx": 2, "response2": True}]
+    found = read(json.dumps(records, indent=4).encode(), "testset.json")
+    assert (found.plan.format, found.detection.sure, found.converted.records) == ("pandalm", True, 3)
+    assert [(row["annotator"], row["label"]) for row in found.rows] == [
+        ("annotator1", "a"), ("annotator2", "a"), ("annotator3", "tie"),
+    ]  # fmt: skip
+    assert found.found == {"empty_text": [14], "wrong_type": [26]} and found.converted.left_out == 2

@@ -1,4 +1,4 @@
-"""Published files: their formats, rows, and the lines of their defects."""
+"""Published files: their formats, rows, and the lines of their defects. The repository does not carry them."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -7,14 +7,12 @@ import pytest
 
 from tests.data.reading import Read, read
 
-SHARED_DATA = Path(__file__).parents[3] / "shared" / "data"
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
-def real() -> Callable[[str], Read]:
-    if not SHARED_DATA.is_dir():
-        pytest.skip("the shared datasets are not on this machine")
-    return lambda path: read((SHARED_DATA / path).read_bytes(), path)
+def real(shared_data: Path) -> Callable[[str], Read]:
+    return lambda path: read((shared_data / path).read_bytes(), path)
 
 
 def test_pandalm_file_has_3_annotators_and_60_bad_records(real: Callable[[str], Read]) -> None:

@@ -40,3 +40,11 @@ def first(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("first")
     run(folder, ["sft", "reward_model"])
     return folder / "checkpoints"
+
+
+@pytest.fixture(scope="session")
+def pretrained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a small Llama as it is published: a SentencePiece vocabulary with a BOS and no PAD."""
+    from tests.trainer.tiny_models import save_pretrained_llama
+
+    return save_pretrained_llama(tmp_path_factory.mktemp("pretrained"))

@@ -1,5 +1,6 @@
 """`model.dtype` = "auto": the type that it selects and logs, and that a run keeps on another machine."""
 
+import sys
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -125,15 +126,15 @@ def wide_policy_in(folder: Path) -> Path:
     return folder
 
 
-@pytest.mark.skipif(INSTALLED, reason="bitsandbytes is installed")
-def test_quantization_without_bitsandbytes_is_refused() -> None:
+def test_quantization_without_bitsandbytes_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "bitsandbytes", None)  # as if it were not installed
     spec = ModelSpec.model_validate({"path": "x", "lora": {}, "quantization": "4bit"})
     with pytest.raises(ModelError, match=r"`model.quantization` needs bitsandbytes.*pip install"):
         check_quantization(spec)
     check_quantization(spec.model_copy(update={"quantization": None}))
 
 
-@pytest.mark.skipif(not INSTALLED, reason="needs bitsandbytes")
+@pytest.mark.skipif(not INSTALLED, reason="bitsandbytes has no build for this machine")
 @pytest.mark.parametrize("bits", ["4bit", "8bit"])
 def test_quantized_backbone_saves_adapters_that_runs_start_from(tmp_path: Path, bits: str) -> None:
     base = wide_policy_in(tmp_path / "base")

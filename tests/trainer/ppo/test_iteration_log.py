@@ -190,8 +190,8 @@ def test_token_texts_show_byte_names_for_partial_characters() -> None:
     assert texts == ["a", " ", "Ã", "©", " ", "â", "Ĥ", "¬", " ", "b", "<|eos|>"]
 
 
-def test_spaces_before_words_are_kept(shared_data: Any) -> None:
-    tokenizer = AutoTokenizer.from_pretrained(shared_data / "model_stories260k")
+def test_spaces_before_words_are_kept(pretrained: Path) -> None:
+    tokenizer = AutoTokenizer.from_pretrained(pretrained)
     ids = tokenizer("Once upon a time", add_special_tokens=False)["input_ids"]
     assert "".join(token_texts(tokenizer, ids)).strip() == "Once upon a time"
 

@@ -23,7 +23,7 @@ from tests.trainer.rewards.tools import answer, context, encoded
 from tests.trainer.stage_tools import new_codec
 from tests.trainer.tiny_models import gpt2, gpt2_scorer, scorer
 from trainer.errors import ModelError, RewardError
-from trainer.models import Model, load_tokenizer
+from trainer.models import Model
 from trainer.models.sequences import Batch, sequence_scores
 from trainer.rewards import RewardInput, build
 from trainer.rewards.models import TokenScorer, same_tokenizer
@@ -98,15 +98,16 @@ def test_model_reward_other_tokenizer_uses_its_template_and_eos(tmp_path: Path, 
     assert found == pytest.approx(expected, abs=tolerance.largest())
 
 
-def test_model_reward_tokenizer_without_template_uses_plain_text(shared_data: Path, tmp_path: Path) -> None:
-    theirs = load_tokenizer(shared_data / "tok_gpt2")  # its PAD is missing, and its EOS 50256
+def test_model_reward_tokenizer_without_template_uses_plain_text(tmp_path: Path) -> None:
+    theirs = train_tokenizer(["Tell me. Yes <|eos|> so"] * 3, 280)
+    theirs.pad_token = None  # as GPT-2's
     model, codec = saved(tmp_path, theirs), new_codec()
-    ids = theirs("Tell me.")["input_ids"] + theirs(" Yes <|endoftext|> so", split_special_tokens=True)["input_ids"]
+    ids = theirs("Tell me.")["input_ids"] + theirs(" Yes <|eos|> so", split_special_tokens=True)["input_ids"]
     found = build([ModelReward(path=str(tmp_path))], context(codec=codec)).score(
-        [encoded(codec, "Tell me.", " Yes <|endoftext|> so")]
+        [encoded(codec, "Tell me.", " Yes <|eos|> so")]
     )
-    assert ids.count(50256) == 0  # spelt out in a response, a special token is text
-    assert found.totals == pytest.approx([alone(model, [*ids, 50256])], abs=tolerance.largest())
+    assert ids.count(theirs.eos_token_id) == 0  # spelt out in a response, a special token is text
+    assert found.totals == pytest.approx([alone(model, [*ids, theirs.eos_token_id])], abs=tolerance.largest())
 
 
 def test_same_tokenizer_requires_same_template_and_eos(tmp_path: Path) -> None:

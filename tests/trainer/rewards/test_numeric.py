@@ -115,6 +115,17 @@ def test_no_text_is_too_odd(text: str) -> None:
     assert not marked or "####" in text
 
 
+def test_a_solution_as_in_gsm8k_is_its_own_answer() -> None:
+    solution = (
+        "One costs $3, so 12 cost 12 * 3 = <<12*3=36>>36 dollars.\nWith the 1,000 dollars it is 1036.\n#### 1,036"
+    )
+    assert final_number(solution) == (Fraction(1036), True)
+    said = [solution.rpartition("####")[0], "It costs 36 dollars in all.", "#### 1036", "#### 36"]
+    reward = NumericMatch(NumericMatchReward(type="numeric_match"))
+    assert reward.score([answer(text, solution) for text in said]) == [1, 0, 1, 0]
+
+
+@pytest.mark.slow
 def test_every_real_solution_is_its_own_answer(shared_data: Path) -> None:
     lines = (shared_data / "gsm8k" / "test.jsonl").read_text().splitlines()
     solutions = [json.loads(line)["answer"] for line in lines]

@@ -149,10 +149,13 @@ def test_sentiment_stays_within_1_and_turns_with_its_words(words: list[str]) -> 
     assert (score > 0) == (words.count("good") > words.count("bad"))
 
 
-def test_vaders_lexicon_reads_as_it_is(shared_data: Path) -> None:
-    path = shared_data / "vader" / "vader_lexicon.txt"
-    words = read_lexicon(path)
-    assert len(words) > 7000 and words["good"] == 1.9 and words[":)"] == 2.0
+def test_a_lexicon_in_vaders_layout_reads_as_it_is(tmp_path: Path) -> None:
+    """A line has the word, its mean valence, the deviation, and what ten people said."""
+    path = tmp_path / "lexicon.txt"
+    path.write_text(
+        ":)\t2.0\t1.18322\t[2, 2, 1, 1, 1, 1, 4, 3, 4, 1]\ngood\t1.9\t0.9434\t[2, 1, 1, 3, 2, 4, 2, 2, 1, 1]\n"
+    )
+    assert read_lexicon(path) == {":)": 2.0, "good": 1.9}
     reward = build_lexicon(LexiconReward(type="lexicon", path=str(path)))
     # Published for VADER itself, in a sentence without negation, capitals or emphasis.
     assert reward.score([answer("The book was good.")])[0] == pytest.approx(0.4404, abs=1e-4)

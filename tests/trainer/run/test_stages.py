@@ -106,9 +106,9 @@ def test_dpo_before_ppo_is_what_ppo_starts_from(first: Path, tmp_path: Path) -> 
     ],
 )
 def test_a_reference_that_cannot_serve_is_refused_by_its_field(
-    first: Path, tmp_path: Path, shared_data: Path, changes: dict[str, dict[str, str]], said: str
+    first: Path, tmp_path: Path, pretrained: Path, changes: dict[str, dict[str, str]], said: str
 ) -> None:
-    path = changes["reference"]["path"].format(other=shared_data / "model_stories260k")
+    path = changes["reference"]["path"].format(other=pretrained)
     with pytest.raises(ModelError, match=said):
         run(tmp_path, ["ppo"], model=str(first / "sft"), rewards=[LENGTH], ppo={"reference": {"path": path}})
     assert finished(tmp_path) == []

@@ -68,18 +68,16 @@ def test_a_fresh_critic_expects_nothing(
     assert any(p.requires_grad for p in critic_.score.parameters())
 
 
-def test_ppo_models_other_reward_model_is_critic_if_tokens_match(
-    first: Path, tmp_path: Path, shared_data: Path
-) -> None:
+def test_ppo_models_other_reward_model_is_critic_if_tokens_match(first: Path, tmp_path: Path, pretrained: Path) -> None:
     """With another tokenizer the critic starts from the policy."""
     reward = {"type": "model", "path": str(first / "reward_model")}
     with model_factory(tmp_path, ["ppo"], model=str(first / "sft"), rewards=[LENGTH, reward]) as factory:
         assert torch.equal(values(factory.ppo_models().critic), values(load_reward_model(first / "reward_model")))
-    other = {"model": str(shared_data / "model_stories260k"), "rewards": [reward]}
+    other = {"model": str(pretrained), "rewards": [reward]}
     with model_factory(tmp_path, ["ppo"], **other) as factory:
         assert (
             factory.ppo_models().critic.config.vocab_size
-            == 512
+            == 320
             == load_policy(factory.spec.model.path).config.vocab_size
         )
 
@@ -134,26 +132,25 @@ def test_ppo_models_lora_have_separate_backbones_if_spec_sets_it(first: Path, tm
     assert len({id(part.backbone) for part in (models.policy, models.initial, models.critic)}) == 3
 
 
-def test_stops_of_model_folder_end_responses_and_are_saved(tmp_path: Path, shared_data: Path) -> None:
-    """The stories of this model end with its BOS, which its generation_config.json names."""
-    stories = str(shared_data / "model_stories260k")
+def test_stops_of_model_folder_end_responses_and_are_saved(tmp_path: Path, pretrained: Path) -> None:
+    """A response of this model may end with its BOS, which its generation_config.json names."""
     run(
         tmp_path,
         ["ppo"],
-        model=stories,
+        model=str(pretrained),
         rewards=[LENGTH],
-        ppo={"steps": 1, "save_every": 1, "eval_every": 1, "stop": ["."], "log_samples": 8, "max_new_tokens": 40},
+        ppo={"steps": 1, "save_every": 1, "eval_every": 1, "stop": ["."], "log_samples": 8, "max_new_tokens": 160},
     )
     said = [event.text for event in events_of(tmp_path) if isinstance(event, Message)]
     assert 'These end a response: <s> (1), </s> (2), ".".' in said
     shown = [row for event in events_of(tmp_path) if isinstance(event, Samples) for row in event.rows]
     assert shown and any(row.finished for row in shown) and not any("." in row.response for row in shown)
     saved = tmp_path / "checkpoints" / "ppo"
-    assert load_stops(load_tokenizer(saved), saved) == load_stops(load_tokenizer(stories), stories, ["."])
+    assert load_stops(load_tokenizer(saved), saved) == load_stops(load_tokenizer(pretrained), pretrained, ["."])
     adapted = tmp_path / "adapter"
-    with model_factory(adapted, ["ppo"], model={"path": stories, "lora": LORA}, rewards=[LENGTH]) as factory:
+    with model_factory(adapted, ["ppo"], model={"path": str(pretrained), "lora": LORA}, rewards=[LENGTH]) as factory:
         factory.ppo_models().policy.save_pretrained(adapted)
-    assert load_stops(load_tokenizer(stories), adapted).ids == (2,), "what this model_factory's codec stops at"
+    assert load_stops(load_tokenizer(pretrained), adapted).ids == (2,), "what this model_factory's codec stops at"
 
 
 @pytest.mark.parametrize("lora", [None, LORA], ids=["whole", "adapters"])

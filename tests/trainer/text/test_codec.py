@@ -60,8 +60,8 @@ def test_codec_refuses_tokenizer_without_eos_but_not_without_pad() -> None:
         Codec.for_tokenizer(tokenizer, SPEC)
 
 
-def test_codec_adds_bos_before_the_prompt_only(shared_data: Path) -> None:
-    codec = Codec.for_tokenizer(AutoTokenizer.from_pretrained(shared_data / "model_stories260k"), SPEC)
+def test_codec_adds_bos_before_the_prompt_only(pretrained: Path) -> None:
+    codec = Codec.for_tokenizer(AutoTokenizer.from_pretrained(pretrained), SPEC)
     assert (codec.prompt("Once") or [])[0] == 1
     assert 1 not in codec.completion(" upon")[0]
 
@@ -83,8 +83,8 @@ def test_a_prompt_that_the_chat_template_refuses_is_a_data_error() -> None:
         )
 
 
-def test_codec_text_has_bos_and_eos_unless_truncated(shared_data: Path) -> None:
-    codec = Codec.for_tokenizer(AutoTokenizer.from_pretrained(shared_data / "model_stories260k"), SPEC)
+def test_codec_text_has_bos_and_eos_unless_truncated(pretrained: Path) -> None:
+    codec = Codec.for_tokenizer(AutoTokenizer.from_pretrained(pretrained), SPEC)
     whole = codec.text("Once upon a time", 64)
     assert whole[0] == 1 and whole[-1] == codec.eos_id and codec.decode(whole) == "Once upon a time"
     assert codec.text("Once upon a time", len(whole)) == whole

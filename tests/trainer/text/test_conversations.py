@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 
 import pytest
-from transformers import AutoTokenizer
 
 from data.rows import Demonstration
 from tests.trainer.running import events_of
@@ -28,6 +27,13 @@ FORGETFUL = (
     "{% if add_generation_prompt %}<assistant>{% endif %}"
 )
 """Leaves the thoughts of earlier turns out, as the templates of reasoning models do."""
+
+
+THOUGHTFUL = (
+    "{% for m in messages %}<{{ m.role }}>\n"
+    "{{ '<think>\n\n</think>\n\n' if m.role == 'assistant' else '' }}{{ m.content }}<|eos|>\n{% endfor %}"
+    "{% if add_generation_prompt %}<assistant>\n<think>\n\n</think>\n\n{% endif %}"
+)
 
 
 def codec_with(template: str) -> Codec:
@@ -58,10 +64,10 @@ def test_conversation_template_that_rewrites_keeps_trained_turn() -> None:
     ]
 
 
-def test_conversation_tokens_equal_those_of_a_real_template(shared_data: Path) -> None:
-    """MiniMind's template puts an empty thought before every answer, and a newline after every turn."""
-    tokenizer = AutoTokenizer.from_pretrained(shared_data / "tok_minimind")
-    codec = Codec.for_tokenizer(tokenizer, DataSpec(preferences="-"))
+def test_conversation_tokens_equal_those_of_a_template_with_thoughts() -> None:
+    """As MiniMind's and Qwen's: an empty thought before every answer, and a newline after every turn."""
+    codec = codec_with(THOUGHTFUL)
+    tokenizer = codec.tokenizer
     for at, example in zip(
         (2, 4), tokenize_demonstrations(list(Demonstration(TALK[:3], "[well] Fine").turns()), codec)[0], strict=True
     ):
@@ -69,7 +75,7 @@ def test_conversation_tokens_equal_those_of_a_real_template(shared_data: Path) -
         assert tokenizer.decode(example.prompt + example.completion) + "\n" == rendered
         assert example.prompt + example.completion == tokenizer(rendered.removesuffix("\n"))["input_ids"]
         assert example.prompt == codec.prompt(TALK[: at - 1])  # as generation begins
-        assert tokenizer.decode(example.completion) == TALK[at - 1]["content"] + "<|im_end|>"
+        assert tokenizer.decode(example.completion) == TALK[at - 1]["content"] + "<|eos|>"
     assert codec.closing_token() == tokenizer.eos_token
 
 

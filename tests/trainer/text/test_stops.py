@@ -69,8 +69,8 @@ def test_the_end_is_where_the_decoded_text_first_holds_a_string(ids: list[int], 
     assert STOPS.end(ids) == expected
 
 
-def test_the_end_in_a_sentencepiece_vocabulary(shared_data: Path) -> None:
-    tokenizer = AutoTokenizer.from_pretrained(shared_data / "model_stories260k")
+def test_the_end_in_a_sentencepiece_vocabulary(pretrained: Path) -> None:
+    tokenizer = AutoTokenizer.from_pretrained(pretrained)
     ids = tokenizer("Once upon a time, there was a girl. The end. And more.", add_special_tokens=False)["input_ids"] * 3
     stops = Stops.for_tokenizer(tokenizer, strings=["he end"])
     end = stops.end(ids)
@@ -184,7 +184,6 @@ def test_stops_of_adapter_are_those_of_base_unless_it_has_some(tmp_path: Path) -
     assert load_stops(TOKENIZER, adapter).ids == (1, 8)
 
 
-def test_the_real_stories_model_also_ends_with_its_bos(shared_data: Path) -> None:
-    folder = shared_data / "model_stories260k"
-    stops = load_stops(AutoTokenizer.from_pretrained(folder), folder)
+def test_a_pretrained_model_whose_responses_may_end_with_bos(pretrained: Path) -> None:
+    stops = load_stops(AutoTokenizer.from_pretrained(pretrained), pretrained)
     assert (stops.ids, stops.strings) == ((1, 2), ())
