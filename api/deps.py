@@ -109,7 +109,7 @@ def _count(request: Request, settings: Settings, principal: Principal) -> None:
         return
     limit = request_limit(settings.redis_url, settings.requests_per_second)
     allowed, window = limit.count(principal.credential)
-    add_header(request, "RateLimit-Policy", f'"requests";q={limit.quota};w={limit.SECONDS}')
+    add_header(request, "RateLimit-Policy", f'"requests";q={limit.quota};w={limit.seconds}')
     add_header(request, "RateLimit", f'"requests";r={window.remaining};t={window.reset_seconds}')
     if not allowed:
         rate = f"{settings.requests_per_second} requests per second (PROXIMAL_REQUESTS_PER_SECOND)"

@@ -21,6 +21,8 @@ from redis.connection import ConnectionPool
 _TIMEOUT_SECONDS = 0.5
 _PAUSE_SECONDS = 5.0
 """Time without a further attempt at Redis after it has not answered."""
+_REQUEST_WINDOW_SECONDS = 10
+"""A page that sends many requests at once, then few, stays below the limit."""
 T = TypeVar("T")
 log = logging.getLogger(__name__)
 
@@ -76,15 +78,12 @@ def rate_limiter(redis_url: str) -> RateLimiter:
 
 
 class RequestLimit:
-    """The limit on the requests of one API key or one browser session."""
+    """The limit on the requests of one API key or one browser session: `quota` requests in a window of `seconds`."""
 
-    SECONDS = 10
-    """Length of the window: a page that sends many requests at once, then few, stays below the limit."""
-
-    def __init__(self, redis_url: str, per_second: int) -> None:
+    def __init__(self, redis_url: str, quota: int, seconds: int) -> None:
         self._limiter = RateLimiter(redis_url, SlidingWindowCounterRateLimiter)
-        self.quota = per_second * self.SECONDS
-        self._limit = RateLimitItemPerSecond(self.quota, self.SECONDS, namespace="requests")
+        self.quota, self.seconds = quota, seconds
+        self._limit = RateLimitItemPerSecond(quota, seconds, namespace="requests")
 
     def count(self, credential: str) -> tuple[bool, Window]:
         """Count a request. Returns whether it is allowed, and the state of the limit after it."""
@@ -95,4 +94,4 @@ class RequestLimit:
 @lru_cache
 def request_limit(redis_url: str, per_second: int) -> RequestLimit:
     """The limit of this process. It counts together with the other processes, through Redis."""
-    return RequestLimit(redis_url, per_second)
+    return RequestLimit(redis_url, per_second * _REQUEST_WINDOW_SECONDS, _REQUEST_WINDOW_SECONDS)

@@ -84,8 +84,8 @@ class Progress(Described):
     """Seconds until the last seed ends, by the mean duration of the finished ones; null before the first, and with one seed."""
 
 
-def progress(job: Job) -> Progress | None:
-    """The progress of a job; None before the trainer has started a stage."""
+def progress(job: Job, now: datetime | None = None) -> Progress | None:
+    """The progress of a job, at the present time if `now` is left out; None before the trainer has started a stage."""
     if job.stage is None:
         return None
     stages = _stages(job, job.stage)
@@ -97,7 +97,7 @@ def progress(job: Job) -> Progress | None:
         stage_index=stages.index(job.stage) if job.stage in stages else 0,
         stage_count=len(stages),
         fraction=1.0 if job.status == "succeeded" else job.fraction or 0.0,
-        eta_seconds=_eta(job, total - step),
+        eta_seconds=_eta(job, total - step, now or datetime.now(UTC)),
         seeds_done=job.seeds_done,
         seed_count=_seed_count(job),
         seed=job.seed,
@@ -123,10 +123,10 @@ def _fraction(job: Job, stage: str) -> float:
     return min((job.seeds_done + own) / _seed_count(job), 1.0)
 
 
-def _eta(job: Job, steps_left: int) -> float | None:
+def _eta(job: Job, steps_left: int, now: datetime) -> float | None:
     if job.status != "running" or job.step_seconds is None or job.step_at is None:
         return None
-    since = (datetime.now(UTC) - job.step_at).total_seconds()
+    since = (now - job.step_at).total_seconds()
     return max(steps_left * job.step_seconds - max(since, 0.0), 0.0)
 
 

@@ -1,11 +1,14 @@
 """The limit on the requests of a key, and its headers."""
 
+from functools import cache
+
 import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from sqlalchemy.orm import Session
 
 from core.access import keys
+from core.access.rate_limits import RequestLimit, request_limit
 from core.settings import Settings
 from tests.api.problem_checks import problem
 
@@ -13,10 +16,18 @@ NOBODY = "redis://127.0.0.1:1/0"
 
 
 @pytest.fixture
-def limited(app: FastAPI, settings: Settings, owner: object) -> Settings:
-    """One request a second: ten in ten seconds."""
+def limited(app: FastAPI, settings: Settings, owner: object, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    """Ten requests in an hour, which no test outlasts."""
     app.state.settings = settings.model_copy(update={"requests_per_second": 1})
+    monkeypatch.setattr(
+        "api.deps.request_limit", cache(lambda redis_url, per_second: RequestLimit(redis_url, 10, 3600))
+    )
     return settings
+
+
+def test_the_window_of_a_rate_is_ten_seconds() -> None:
+    limit = request_limit(NOBODY, 3)
+    assert (limit.quota, limit.seconds) == (30, 10)
 
 
 @pytest.mark.parametrize("redis", ["real", "away"])
@@ -26,13 +37,13 @@ def test_requests_beyond_the_limit_are_told_when_to_return(
     if redis == "away":
         app.state.settings = app.state.settings.model_copy(update={"redis_url": NOBODY})
     first = client.get("/v1/jobs")
-    assert first.headers["ratelimit-policy"] == '"requests";q=10;w=10'
+    assert first.headers["ratelimit-policy"] == '"requests";q=10;w=3600'
     assert first.headers["ratelimit"].startswith('"requests";r=9;t=')
     assert all(client.get("/v1/jobs/job_none").status_code == 404 for _ in range(9))
     refused = client.get("/v1/jobs")
     found = problem(refused, 429, "rate_limited")
     assert "1 requests per second (PROXIMAL_REQUESTS_PER_SECOND)" in found["detail"]
-    assert 1 <= int(refused.headers["retry-after"]) <= 10 and refused.headers["x-should-retry"] == "true"
+    assert 1 <= int(refused.headers["retry-after"]) <= 3600 and refused.headers["x-should-retry"] == "true"
     assert refused.headers["ratelimit"].startswith('"requests";r=0;t=')
     _, text = keys.create_key(session, "second")
     session.commit()

@@ -101,7 +101,7 @@ def _archives_and_deletes(page: Page, client: Client, finished_job: str) -> None
     expect(page.get_by_role("row").filter(has_text=finished_job)).to_be_visible()
     job = client.create_job(spec, force=True)["id"]
     row = page.get_by_role("row").filter(has_text=job)
-    expect(row).to_be_visible(timeout=8000)
+    expect(row).to_be_visible()
     client.cancel_job(job)
     row.get_by_role("checkbox").check()
     page.get_by_role("button", name="Archive", exact=True).click()

@@ -71,6 +71,7 @@ def load_policy(path: str | Path, dtype: torch.dtype = torch.float32, **options:
         return _merged(folder, load_policy(adapters.base_of(folder), dtype, **options))
     load = AutoModelForCausalLM.from_pretrained
     model = _aligned(_loading(path, lambda: load(str(folder), dtype=dtype, **SAFELY, **options)))
+    _keep_differentiable(model)
     _check_head(model)
     return model.eval()
 
@@ -158,6 +159,17 @@ def _aligned(model: Model) -> Model:
         if weights.device.type == "cpu" and weights.is_floating_point() and weights.data_ptr() % 64:
             weights.data = weights.data.clone()
     return model
+
+
+def _keep_differentiable(model: Model) -> None:
+    """Keep bitsandbytes from packing 4-bit weights for inference on a CPU.
+
+    On a processor with AVX512-BF16 the first forward pass in evaluation mode packs them, and a product of packed weights has
+    no backward (`Linear4bit.forward` in bitsandbytes 0.50): only the adapters after the last such layer would learn.
+    """
+    for module in model.modules():
+        if hasattr(module, "support_avx512bf16_for_cpu"):
+            module.support_avx512bf16_for_cpu = False
 
 
 def _scorer_on(policy: Model) -> Model:

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import time
 from contextlib import ExitStack
 from typing import Any
 
@@ -16,7 +15,7 @@ from api.live.hub import Hub
 from api.live.stream import Stream
 from core.access.keys import Principal
 from core.models import ApiKey, Job
-from core.settings import Settings
+from core.settings import Settings, get_settings
 from tests.api.compatibility import committed
 from tests.api.live.conftest import Message, Serve, finish, messages, report
 from tests.api.problem_checks import problem
@@ -97,8 +96,8 @@ def test_server_stop_does_not_wait_for_open_streams(serve: Serve, job: Job) -> N
         response = streams.enter_context(client.stream("GET", f"/v1/jobs/{job.id}/stream"))
         received = messages(response)  # kept: a generator that is let go closes its connection
         assert next(received).seq == 1
-        began = time.monotonic()  # the stream is still open when `serve` stops the server
-    assert time.monotonic() - began < 5
+        # The stream is still open when `serve` stops the server. It would stay so beyond the time limit of a test.
+        assert get_settings().stream_seconds > 300
 
 
 def test_an_idle_stream_holds_no_connection(serve: Serve, session: Session, job: Job) -> None:

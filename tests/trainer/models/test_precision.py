@@ -159,3 +159,20 @@ def test_quantized_backbone_saves_adapters_that_runs_start_from(tmp_path: Path, 
         whole = completion_logprobs(load_policy(tmp_path / "sft"), BATCH)[0]
         assert torch.nn.functional.cosine_similarity(whole.flatten(), expected.flatten(), dim=0) > 0.9
         assert torch.isfinite(sequence_scores(load_reward_model(tmp_path / "rm"), BATCH)).all()
+
+
+@pytest.mark.skipif(not INSTALLED, reason="bitsandbytes has no build for this machine")
+@pytest.mark.parametrize("bits", ["4bit", "8bit"])
+def test_gradients_pass_a_quantized_backbone_after_it_sampled(tmp_path: Path, bits: str) -> None:
+    """bitsandbytes packs 4-bit weights for processors with AVX512-BF16 in a forward pass without gradients.
+
+    Products of packed weights give no gradient: all adapters but the last layer's would stay as they were.
+    """
+    policy = stir(maker(wide_policy_in(tmp_path), quantization=bits).policy("policy", tmp_path, "trained"), 1)
+    with torch.no_grad():
+        before = completion_logprobs(policy, BATCH)[0]
+    (found,) = completion_logprobs(policy, BATCH)[:1]
+    found.sum().backward()
+    assert torch.allclose(found, before, atol=1e-2)
+    trained = {name: part.grad for name, part in policy.named_parameters() if part.requires_grad}
+    assert trained and all(grad is not None and grad.abs().sum() > 0 for grad in trained.values())
