@@ -5,7 +5,7 @@ active only inside those calls, and again while a layer is recomputed for the ba
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from copy import deepcopy
 from pathlib import Path
 from typing import Any, cast
@@ -69,6 +69,12 @@ class Role(nn.Module):
     @property
     def generation_config(self) -> Any:
         return getattr(self.backbone.model, "generation_config", None)
+
+    def named_trained(self) -> Iterator[tuple[str, nn.Parameter]]:
+        """The role's own parameters. Those of the adapter have peft's names, which name the layer."""
+        yield from zip(self._names, self._adapter, strict=True)
+        if self.score is not None:
+            yield from self.score.named_parameters(prefix="score")
 
     def num_parameters(self) -> int:
         """The number of the backbone's parameters. `parameters()` yields only the role's own."""

@@ -14,12 +14,12 @@ from trainer.preflight import broken_rows, datasets, own_model, scorers
 from trainer.preflight.memory import advice
 from trainer.preflight.memory.fake_models import Blueprint
 from trainer.preflight.memory.passes import Passes
-from trainer.preflight.memory.phases import Phases
+from trainer.preflight.memory.phases import Peak, Phases
 from trainer.preflight.memory.processes import RUNTIME, available
 from trainer.preflight.memory.residents import NO_SCORERS
 from trainer.preflight.own_model import Device, Found
 from trainer.preflight.render import show_bytes
-from trainer.preflight.report import DatasetReport, Finding, Level, MemoryReport, PhaseMemory, Report, StageEstimate
+from trainer.preflight.report import DatasetReport, Finding, Level, MemoryReport, Phase, Report, StageEstimate
 from trainer.preflight.scorers import ScoringInputs, check_scorers
 from trainer.preflight.workload import Sizes, plan
 from trainer.rewards import RewardContext
@@ -173,10 +173,13 @@ def _memory(spec: JobSpec, codec: Codec, found: Found, sizes: Sizes, options: Ch
             Blueprint(blueprint.config, ModelSpec.model_validate_json(model), blueprint.device, spec.runtime.packing)
         )
 
-    def estimate(changed: JobSpec) -> list[PhaseMemory]:
-        return Phases(changed, passes(changed.model.model_dump_json()), sizes, named_scorers).all()
+    def of(changed: JobSpec) -> Phases:
+        return Phases(changed, passes(changed.model.model_dump_json()), sizes, named_scorers)
 
-    phases = estimate(spec)
+    def estimate(changed: JobSpec, only: Phase | None) -> list[Peak]:
+        return of(changed).expected(only)
+
+    phases = of(spec).all()
     if why := passes(spec.model.model_dump_json()).uncounted:
         detail = f"Memory is a rough estimate by formula, because the model could not be followed: {why}"
         found.findings.append(own_model.finding("warning", "memory_by_formula", "#/model", detail))

@@ -20,6 +20,7 @@ from trainer.errors import ModelError
 from trainer.models import adapters, check_quantization, has_linear_score, load_tokenizer
 from trainer.models.folders import check_config_files
 from trainer.preflight.memory.fake_models import Blueprint
+from trainer.preflight.memory.layers import shortened
 from trainer.preflight.report import Finding, Level, ModelReport
 from trainer.sampling.engine import check_engine
 from trainer.spec import JobSpec, ModelSpec
@@ -101,7 +102,7 @@ def check_architecture(found: Found, spec: JobSpec, tokenizer: Tokenizer, device
     found.findings += vocabulary_and_head(spec, config, tokenizer)
     blueprint = Blueprint(config, spec.model, device, spec.runtime.packing)
     try:
-        blueprint.trained("policy")
+        blueprint.shortened.trained("policy")
     except ModelError as error:
         where = "#/model/lora/target_modules" if "target_modules" in str(error) else "#/model"
         found.problem(where, "invalid_model", error)
@@ -239,7 +240,7 @@ def _needs_scalar_head(spec: JobSpec) -> bool:
 
 def _scalar_head(config: Any) -> Iterator[Finding]:
     """An error where the architecture has no reward model with a linear head. The model is made on the meta device."""
-    kind, config = config.model_type, copy.deepcopy(config)
+    kind, config = config.model_type, copy.deepcopy(shortened(config))
     config.num_labels = 1
     try:
         with torch.device("meta"):

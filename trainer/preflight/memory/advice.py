@@ -5,10 +5,12 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from trainer.preflight.report import Phase, PhaseMemory, Suggestion
+from trainer.preflight.memory.phases import Peak
+from trainer.preflight.report import Phase, Suggestion
 from trainer.spec import JobSpec
 
-Estimate = Callable[[JobSpec], list[PhaseMemory]]
+Estimate = Callable[[JobSpec, Phase | None], list[Peak]]
+"""The expected peaks of a spec, of all phases or of one."""
 _WORTH = 0.97
 """A change that leaves more than this share of a phase's peak is not suggested."""
 _STAGES: dict[Phase, str] = {
@@ -26,55 +28,58 @@ _MOST = 24
 def suggest(spec: JobSpec, estimate: Estimate, budget: int) -> list[Suggestion]:
     """Changes, each on top of those before it, until every phase's expected peak is within `budget` bytes."""
     found: list[Suggestion] = []
-    phases = estimate(spec)
+    peaks = estimate(spec, None)
     for _ in range(_MOST):
-        step = next(_steps(spec, phases, estimate), None) if _peak(phases).expected > budget else None
+        step = next(_steps(spec, peaks, estimate), None) if _largest(peaks).size > budget else None
         if step is None:
             break
-        where, change, spec, phases = step
-        peak = _peak(phases).expected
+        where, change, spec, peaks = step
+        peak = _largest(peaks).size
         if found and found[-1].where == where:  # the same setting, changed further
             found.pop()
         found.append(Suggestion(where=where, change=change, expected=peak, fits=peak <= budget))
     return found
 
 
-def _steps(
-    spec: JobSpec, phases: Sequence[PhaseMemory], estimate: Estimate
-) -> Iterator[tuple[str, str, JobSpec, list[PhaseMemory]]]:
-    """Changes that lower the largest phase, in the order in which to try them."""
-    worst = _peak(phases)
-    for where, value in _changes(spec, worst.phase):
+def _steps(spec: JobSpec, peaks: Sequence[Peak], estimate: Estimate) -> Iterator[tuple[str, str, JobSpec, list[Peak]]]:
+    """Changes that lower the largest phase, in the order in which to try them.
+
+    A change is estimated in this phase first, since most changes do not lower it.
+    """
+    worst = _largest(peaks)
+    for where, value in _changes(spec, worst):
         changed = _with(spec, where, value)
-        if changed is None:
+        if changed is None or estimate(changed, worst.phase)[0].size >= _WORTH * worst.size:
             continue
-        after = estimate(changed)
-        peak = next(phase.expected for phase in after if phase.phase == worst.phase)
-        if peak < _WORTH * worst.expected and _peak(after).expected <= worst.expected:
+        after = estimate(changed, None)
+        if _largest(after).size <= worst.size:
             shown = str(value).lower() if isinstance(value, bool) else f'"{value}"' if isinstance(value, str) else value
             yield "#/" + "/".join(where), f"{'.'.join(where)} = {shown}", changed, after
 
 
-def _changes(spec: JobSpec, phase: Phase) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Fields and values to try, in the order of preference."""
-    yield from _smaller_batches(spec, phase)
-    if phase == "ppo_rollout" and (spec.ppo.rollout.rows_at_once or spec.ppo.batch_size) > 1:
-        yield ("ppo", "rollout", "rows_at_once"), (spec.ppo.rollout.rows_at_once or spec.ppo.batch_size) // 2
-    yield from _same_result(spec, phase)
+def _changes(spec: JobSpec, worst: Peak) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Fields and values to try, in the order of preference. Smaller batches are left out where they could save too little."""
+    phase = worst.phase
+    by_batches = sum(worst.parts.get(part, 0) for part in ("activations", "kv_cache")) > (1 - _WORTH) * worst.size
+    if by_batches:
+        yield from _smaller_batches(spec, phase)
+        if phase == "ppo_rollout" and (spec.ppo.rollout.rows_at_once or spec.ppo.batch_size) > 1:
+            yield ("ppo", "rollout", "rows_at_once"), (spec.ppo.rollout.rows_at_once or spec.ppo.batch_size) // 2
+    yield from _same_result(spec, phase, by_batches)
     yield from _smaller_numbers(spec, phase)
     if spec.model.lora is not None and not spec.model.lora.share_backbone:
         yield ("model", "lora", "share_backbone"), True
     if spec.model.lora is None and spec.model.path is not None:
         yield ("model", "lora"), {"rank": 16}
-    if phase.startswith("ppo") and spec.ppo.max_new_tokens > 16:
+    if by_batches and phase.startswith("ppo") and spec.ppo.max_new_tokens > 16:
         yield ("ppo", "max_new_tokens"), spec.ppo.max_new_tokens // 2
     if spec.model.lora is not None and spec.model.quantization is None:
         yield ("model", "quantization"), "4bit"
 
 
-def _same_result(spec: JobSpec, phase: Phase) -> Iterator[tuple[tuple[str, ...], Any]]:
+def _same_result(spec: JobSpec, phase: Phase, by_batches: bool) -> Iterator[tuple[tuple[str, ...], Any]]:
     """Settings that trade time for memory. On a CPU offloading changes nothing, and is therefore not suggested."""
-    if not spec.model.gradient_checkpointing:
+    if by_batches and not spec.model.gradient_checkpointing:
         yield ("model", "gradient_checkpointing"), True
     if not spec.runtime.offload_frozen:
         yield ("runtime", "offload_frozen"), True
@@ -124,5 +129,5 @@ def _with(spec: JobSpec, where: tuple[str, ...], value: Any) -> JobSpec | None:
         return None
 
 
-def _peak(phases: Sequence[PhaseMemory]) -> PhaseMemory:
-    return max(phases, key=lambda phase: phase.expected)
+def _largest(peaks: Sequence[Peak]) -> Peak:
+    return max(peaks, key=lambda peak: peak.size)

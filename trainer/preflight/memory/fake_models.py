@@ -9,8 +9,9 @@ Weights of a model with N parameters, in bytes:
 """
 
 import copy
-from collections.abc import Iterator
-from functools import lru_cache
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from typing import Any, Literal
 
 import torch
@@ -27,6 +28,7 @@ from trainer.models.gradient_checkpointing import recompute_layers
 from trainer.models.heads import Model, compute_in, store_as_computed
 from trainer.models.roles import Role
 from trainer.models.sequences import Batch
+from trainer.preflight.memory import layers
 from trainer.preflight.memory.live_bytes import assume_packs, attention_for
 from trainer.spec import ModelSpec
 
@@ -83,8 +85,28 @@ class KnownNumbers(FakeTensorMode):
 _QUANTIZED = {"8bit": 1.0, "4bit": 0.5 + 0.127 / 8}
 
 
+@dataclass(frozen=True)
+class Weight:
+    """A weight of a model, and how many layers have an equal one."""
+
+    name: str
+    numel: int
+    dtype: torch.dtype
+    dimensions: int
+    trained: bool
+    count: int
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of one of them."""
+        return self.numel * self.dtype.itemsize
+
+
 class Blueprint:
-    """Fake models of one architecture on one kind of device. Each is built once."""
+    """Fake models of one architecture on one kind of device. Each is built once.
+
+    Figures of the weights come from a model with one layer of each kind (trainer/preflight/memory/layers.py), and are exact.
+    """
 
     def __init__(self, config: Any, spec: ModelSpec, device: Literal["cpu", "cuda"], packing: Packing = "auto") -> None:
         self.spec, self.device, self.packing = precision.resolved(spec, device), device, packing
@@ -94,19 +116,28 @@ class Blueprint:
         self.fake = KnownNumbers()
         self.trained = lru_cache(maxsize=None)(self._trained)
         self.frozen = lru_cache(maxsize=None)(self._frozen)
+        self.trained_weights = lru_cache(maxsize=None)(self._trained_weights)
+        self.parameters = lru_cache(maxsize=None)(self._parameters)
+        self.frozen_bytes = lru_cache(maxsize=None)(self._frozen_bytes)
 
     @property
     def layers(self) -> int:
         return int(self.config.get_text_config().num_hidden_layers)
 
-    def with_layers(self, layers: int) -> "Blueprint":
-        """The same architecture with another number of layers."""
-        config = copy.deepcopy(self.config)
-        text = config.get_text_config()
-        text.num_hidden_layers = layers
-        if getattr(text, "layer_types", None) is not None:
-            text.layer_types = text.layer_types[:layers]
-        return Blueprint(config, self.spec, self.device, self.packing)
+    @cached_property
+    def shortened(self) -> "Blueprint":
+        """The same architecture with one layer of each kind; itself if that is all it has."""
+        config = layers.shortened(self.config)
+        return self if config is self.config else Blueprint(config, self.spec, self.device, self.packing)
+
+    @cached_property
+    def layer_counts(self) -> list[int]:
+        """For each layer of `shortened`, the number of layers that it stands for."""
+        return layers.layer_counts(self.config)
+
+    def with_layers(self, chosen: Sequence[int]) -> "Blueprint":
+        """The same architecture with these layers of it."""
+        return Blueprint(layers.with_layers(self.config, chosen), self.spec, self.device, self.packing)
 
     def _trained(self, head: Head) -> Model:
         """The model that is trained, or its adapter on a backbone."""
@@ -157,23 +188,39 @@ class Blueprint:
     def hidden_size(self) -> int:
         return int(self.config.get_text_config().hidden_size)
 
+    def _trained_weights(self, head: Head) -> list[Weight]:
+        """The weights that are trained, without those of their backbone."""
+        model = self.shortened.trained(head)
+        named = model.named_trained() if isinstance(model, Role) else model.named_parameters()
+        return [weight for weight in self._weights(named) if weight.trained]
+
+    def _weights(self, named: Iterable[tuple[str, Tensor]]) -> Iterator[Weight]:
+        for name, weight in named:
+            at = layers.layer_of(name)
+            count = 1 if at is None else self.layer_counts[at]
+            yield Weight(name, int(weight.numel()), weight.dtype, weight.ndim, weight.requires_grad, count)
+
     def trained_parameters(self, head: Head) -> int:
-        return sum(int(p.numel()) for p in self.trained(head).parameters() if p.requires_grad)
+        return sum(weight.numel * weight.count for weight in self.trained_weights(head))
 
-    def parameters(self, head: Head) -> int:
-        return sum(int(p.numel()) for p in self._plain(head, self.dtype).parameters())
+    def _parameters(self, head: Head) -> int:
+        model = self.shortened._plain(head, self.dtype)
+        return sum(weight.numel * weight.count for weight in self._weights(model.named_parameters()))
 
-    def frozen_bytes(self, head: Head) -> int:
+    def _frozen_bytes(self, head: Head) -> int:
         """Bytes of a frozen model's weights without buffers. Only matrices inside the layers are quantized."""
-        parameters = dict(self.frozen(head).named_parameters())
+        weights = list(self._weights(self.shortened.frozen(head).named_parameters()))
         if self.spec.quantization is None:
-            return sum(int(p.nbytes) for p in parameters.values())
+            return sum(weight.nbytes * weight.count for weight in weights)
         small = _QUANTIZED[self.spec.quantization]
-        return sum(int(p.numel() * small) if is_linear(name, p.ndim) else p.nbytes for name, p in parameters.items())
+        return sum(
+            weight.count * (int(weight.numel * small) if is_linear(weight.name, weight.dimensions) else weight.nbytes)
+            for weight in weights
+        )
 
     def trained_bytes(self, head: Head) -> int:
         """Bytes of the trained weights, without those of their backbone."""
-        return sum(int(p.nbytes) for p in self.trained(head).parameters() if p.requires_grad)
+        return sum(weight.nbytes * weight.count for weight in self.trained_weights(head))
 
 
 def is_linear(name: str, dimensions: int) -> bool:

@@ -26,6 +26,8 @@ from trainer.models.attention import Packing, attention_forward
 from trainer.models.heads import Model, underlying
 
 _DEVICE = torch.ops.prim.device.default
+_OWN_ATTENTION = ("falcon", "gpt_neo", "gptj")
+"""Architectures with attention classes of their own, by name, to which no other can be added."""
 _PLAIN, _GPU, _MATH, _MASKED = (f"proximal_counted{suffix}" for suffix in ("", "_gpu", "_math", "_masked"))
 
 
@@ -75,6 +77,8 @@ def attention_for(device: str, dtype: torch.dtype, config: Any) -> str:
     grouped heads in float32 that spares the matrix of scores, so there that matrix is counted.
     """
     heads = getattr(config, "num_attention_heads", 1)
+    if config.model_type in _OWN_ATTENTION:
+        return "eager"
     grouped = (getattr(config, "num_key_value_heads", None) or heads) != heads
     if device == "cpu":
         return _PLAIN

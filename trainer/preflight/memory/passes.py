@@ -4,7 +4,8 @@ The trainer's own functions (trainer/models/sequences.py, trainer/sampling/) run
 are counted.
 """
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -18,6 +19,7 @@ from trainer.models.builders import Head
 from trainer.models.heads import Model, autocast
 from trainer.models.sequences import Batch, completion_logprobs, completion_values, sequence_scores
 from trainer.preflight.memory.fake_models import Blueprint, tensors_of
+from trainer.preflight.memory.layers import layer_kinds
 from trainer.preflight.memory.live_bytes import LiveBytes, as_on, with_masks
 from trainer.preflight.memory.shapes import Shape
 from trainer.sampling.cache import keeps_in_place
@@ -82,8 +84,9 @@ class Widths:
 
 T = TypeVar("T", bound="Grows")
 DEEP = 8
-"""Layers beyond which a model is extrapolated from shallow ones, because each further layer adds the same."""
-_SHALLOW = (2, 4)
+"""Layers beyond which a model is extrapolated from shallow ones, because each further layer of one kind adds the same."""
+_SHALLOW, _MORE = 2, 2
+"""Layers of each kind in the shallowest model, and by how many of one kind the others are deeper."""
 Pass = Literal["logprobs", "logprobs_and_entropy", "values", "scores"]
 """The output of a pass: of a policy the first two, of a scalar head a value for each token or a score for each row."""
 _GROWING_DRAW = 4 + 3 * 8
@@ -92,9 +95,9 @@ probabilities and their cumulative sums (trainer/sampling/draws.py)."""
 
 
 class Grows(Protocol):
-    """Figures of a model, from which those of one `times` the difference to `other` deeper follow."""
+    """Figures of a model, from which those of a deeper one follow. `others`: deeper models, and how many times each adds."""
 
-    def grown(self, other: Any, times: float) -> Any: ...
+    def grown(self, others: Sequence[tuple[Any, float]]) -> Any: ...
 
 
 def head_of(what: Pass) -> Head:
@@ -112,12 +115,13 @@ class Training:
     gradients: int
     """Bytes of the gradients after the pass."""
 
-    def grown(self, other: "Training", times: float) -> "Training":
+    def grown(self, others: Sequence[tuple["Training", float]]) -> "Training":
         """The first peak is at the end of the forward or of the backward pass.
 
         At the end of the backward pass, all gradients exist, and the temporaries beside them do not depend on the depth.
         """
-        gradients, later = _line(self.gradients, other.gradients, times), _line(self.later, other.later, times)
+        gradients = _line(self.gradients, [(other.gradients, times) for other, times in others])
+        later = _line(self.later, [(other.later, times) for other, times in others])
         return Training(max(later - gradients, gradients + max(0, self.first - self.gradients)), later, gradients)
 
 
@@ -127,8 +131,8 @@ class Forward:
 
     peak: int
 
-    def grown(self, other: "Forward", times: float) -> "Forward":
-        return Forward(_line(self.peak, other.peak, times))
+    def grown(self, others: Sequence[tuple["Forward", float]]) -> "Forward":
+        return Forward(_line(self.peak, [(other.peak, times) for other, times in others]))
 
 
 @dataclass(frozen=True)
@@ -140,12 +144,17 @@ class Sampling:
     cache: int
     """KV cache: for a transformer 2 · layers · key-value heads · head size · rows · columns numbers."""
 
-    def grown(self, other: "Sampling", times: float) -> "Sampling":
-        return Sampling(_line(self.peak, other.peak, times), _line(self.cache, other.cache, times))
+    def grown(self, others: Sequence[tuple["Sampling", float]]) -> "Sampling":
+        peak = _line(self.peak, [(other.peak, times) for other, times in others])
+        return Sampling(peak, _line(self.cache, [(other.cache, times) for other, times in others]))
 
 
-def _line(one: int, other: int, times: float) -> int:
-    return round(one + (other - one) * times)
+def _line(one: int, others: Sequence[tuple[int, float]]) -> int:
+    return round(one + sum((other - one) * times for other, times in others))
+
+
+_NOT_COUNTABLE = (RuntimeError, ValueError, TypeError, NotImplementedError, AttributeError, KeyError, IndexError)
+"""Errors of an architecture's code that cannot run on fake tensors."""
 
 
 class _LastStep(Exception):
@@ -157,7 +166,7 @@ class Passes:
 
     def __init__(self, blueprint: Blueprint) -> None:
         self.blueprint = blueprint
-        self._shallow = [Passes(blueprint.with_layers(n)) for n in _SHALLOW] if blueprint.layers > DEEP else []
+        self._shallow, self._times = _shallow_models(blueprint)
         self.uncounted: str | None = None
         """The reason why passes are estimated by formula; None while they are counted."""
         self.training = lru_cache(maxsize=None)(self._training)
@@ -196,7 +205,7 @@ class Passes:
         )
 
     def _counted(self, count: Callable[[], T], by_formula: Callable[[Widths], T], of: Callable[["Passes"], T]) -> T:
-        """The figures of a pass; those of a deep model are extrapolated from two shallow ones.
+        """The figures of a pass; those of a deep model are extrapolated from shallow ones.
 
         They are computed by formula if the architecture reads values, which fake tensors do not have, or lacks a kernel
         for them.
@@ -205,14 +214,13 @@ class Passes:
             found = [of(passes) for passes in self._shallow]
             self.uncounted = next((passes.uncounted for passes in self._shallow if passes.uncounted), None)
             if self.uncounted is None:
-                times = (self.blueprint.layers - _SHALLOW[0]) / (_SHALLOW[1] - _SHALLOW[0])
-                grown: T = found[0].grown(found[1], times)
+                grown: T = found[0].grown(list(zip(found[1:], self._times, strict=True)))
                 return grown
         elif self.uncounted is None:
             try:
                 with as_on(self.blueprint.device):
                     return count()
-            except (RuntimeError, ValueError, TypeError, NotImplementedError) as error:
+            except _NOT_COUNTABLE as error:
                 self.uncounted = str(error).splitlines()[0] if str(error) else type(error).__name__
         return by_formula(Widths.from_config(self.blueprint.config.get_text_config(), self.blueprint.dtype.itemsize))
 
@@ -285,6 +293,21 @@ class Passes:
         grown = sum(_cached(cache)) * (width + limit - 1) // width
         last = grown + grown // int(config.num_hidden_layers) + rows * int(config.vocab_size) * _GROWING_DRAW
         return Sampling(max(int(bytes_.peak), last), grown)
+
+
+def _shallow_models(blueprint: Blueprint) -> tuple[list[Passes], list[float]]:
+    """Up to two layers of each kind, and the same with more of one kind, with how often each difference is added.
+
+    Both are empty for a model that is counted as it is.
+    """
+    kinds = layer_kinds(blueprint.config)
+    counts = {kinds.index(kind): count for kind, count in Counter(kinds).items()}
+    base = [layer for layer, count in counts.items() for _ in range(min(_SHALLOW, count))]
+    if blueprint.layers <= max(DEEP, len(base) + _MORE):
+        return [], []
+    deeper = {layer: (count - _SHALLOW) / _MORE for layer, count in counts.items() if count > _SHALLOW}
+    chosen = [base, *(sorted(base + [layer] * _MORE) for layer in deeper)]
+    return [Passes(blueprint.with_layers(layers)) for layers in chosen], list(deeper.values())
 
 
 def _cached(cache: Cache) -> list[int]:

@@ -21,10 +21,9 @@ from transformers.modeling_layers import GradientCheckpointingLayer
 
 from trainer.distributed.world import balance
 from trainer.models.builders import Head
-from trainer.models.heads import Model
 from trainer.optim.moments import AT_ONCE, BLOCK, SMALL
 from trainer.out_of_memory import process_limit
-from trainer.preflight.memory.fake_models import Blueprint
+from trainer.preflight.memory.fake_models import Blueprint, Weight
 from trainer.preflight.memory.passes import Training
 from trainer.preflight.memory.shapes import Shape
 from trainer.spec import JobSpec, OptimizerSpec
@@ -63,9 +62,9 @@ class Learning:
 
     @classmethod
     def for_model(cls, blueprint: Blueprint, head: Head, spec: OptimizerSpec) -> "Learning":
-        weights = [weight for weight in blueprint.trained(head).parameters() if weight.requires_grad]
-        gradients = sum(4 * w.numel() if spec.accumulates else w.nbytes for w in weights)
-        kept = sum(_kept(weight, spec) for weight in weights)
+        weights = blueprint.trained_weights(head)
+        gradients = sum(w.count * (4 * w.numel if spec.accumulates else w.nbytes) for w in weights)
+        kept = sum(weight.count * _kept(weight, spec) for weight in weights)
         if spec.offload_optimizer and blueprint.device == "cuda":
             return cls(gradients, 0, 0, kept)
         return cls(
@@ -73,23 +72,23 @@ class Learning:
         )
 
 
-def _kept(weight: torch.Tensor, spec: OptimizerSpec) -> int:
-    count = int(weight.numel())
+def _kept(weight: Weight, spec: OptimizerSpec) -> int:
+    count = weight.numel
     masters = 0 if weight.dtype == torch.float32 else 4 * count
     if spec.optimizer == "adamw_8bit" and count >= SMALL:
         return masters + 2 * count + 2 * 4 * -(-count // BLOCK)
     return masters + 8 * count
 
 
-def _converted(weight: torch.Tensor, spec: OptimizerSpec) -> int:
+def _converted(weight: Weight, spec: OptimizerSpec) -> int:
     """Bytes of a step's temporaries: none in float32, else the gradient in float32 and the rounded weight."""
-    return 0 if weight.dtype == torch.float32 else (2 if spec.accumulates else 6) * int(weight.numel())
+    return 0 if weight.dtype == torch.float32 else (2 if spec.accumulates else 6) * weight.numel
 
 
-def _working(weights: Sequence[torch.Tensor], spec: OptimizerSpec, device: str) -> int:
+def _working(weights: Sequence[Weight], spec: OptimizerSpec, device: str) -> int:
     if spec.optimizer != "adamw_8bit":
         return 0
-    count = sum(int(weight.numel()) for weight in weights if weight.numel() >= SMALL)
+    count = sum(weight.count * weight.numel for weight in weights if weight.numel >= SMALL)
     return _WORKING * min(count, AT_ONCE[device])
 
 
@@ -137,23 +136,27 @@ class Processes:
         return Training(max(gradients, min(whole.first, later)), later, gradients)
 
 
-def gathered_for_training(model: Model) -> int:
+def gathered_for_training(blueprint: Blueprint, head: Head) -> int:
     """Bytes of the gathered weights and gradients while a sharded model is trained."""
-    sizes, outside = _gathered(model)
-    return 2 * outside + (min(2, len(sizes)) + 1) * max(sizes, default=0)
+    sizes, outside = _gathered(blueprint, head)
+    layers = sum(count for _, count in sizes)
+    return 2 * outside + (min(2, layers) + 1) * max((size for size, _ in sizes), default=0)
 
 
-def gathered_whole(model: Model) -> int:
+def gathered_whole(blueprint: Blueprint, head: Head) -> int:
     """Bytes of the whole gathered model, for passes without gradients."""
-    sizes, outside = _gathered(model)
-    return sum(sizes) + outside
+    sizes, outside = _gathered(blueprint, head)
+    return sum(size * count for size, count in sizes) + outside
 
 
-def _gathered(model: Model) -> tuple[list[int], int]:
-    """Bytes of each gathered layer's weights, and of the weights outside of the layers."""
+def _gathered(blueprint: Blueprint, head: Head) -> tuple[list[tuple[int, int]], int]:
+    """Bytes of each kind of gathered layer with the number of such layers, and of the weights outside of the layers."""
+    model = blueprint.shortened.trained(head)
     layers = [module for module in model.modules() if isinstance(module, GradientCheckpointingLayer)]
-    stored = [sum(int(weight.nbytes) for weight in layer.parameters()) for layer in layers]
-    outside = sum(int(weight.nbytes) for weight in model.parameters()) - sum(stored)
+    counted = list(zip(layers, blueprint.layer_counts, strict=True)) if layers else []
+    stored = [(sum(int(weight.nbytes) for weight in layer.parameters()), count) for layer, count in counted]
+    outside = blueprint.trained_bytes(head) - sum(size * count for size, count in stored)
     if getattr(model, "compute_dtype", torch.float32) != torch.bfloat16:
         return stored, outside
-    return [2 * sum(int(weight.numel()) for weight in layer.parameters()) for layer in layers], outside
+    halves = [(2 * sum(int(weight.numel()) for weight in layer.parameters()), count) for layer, count in counted]
+    return halves, outside
