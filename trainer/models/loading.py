@@ -164,8 +164,8 @@ def _aligned(model: Model) -> Model:
 def _keep_differentiable(model: Model) -> None:
     """Keep bitsandbytes from packing 4-bit weights for inference on a CPU.
 
-    On a processor with AVX512-BF16 the first forward pass in evaluation mode packs them, and a product of packed weights has
-    no backward (`Linear4bit.forward` in bitsandbytes 0.50): only the adapters after the last such layer would learn.
+    On a processor with AVX512-BF16 the first forward pass in evaluation mode packs them. A product of packed weights has no
+    backward (`Linear4bit.forward` in bitsandbytes 0.50), so only the adapters after the last such layer would learn.
     """
     for module in model.modules():
         if hasattr(module, "support_avx512bf16_for_cpu"):
