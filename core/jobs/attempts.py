@@ -176,6 +176,7 @@ def _end_attempt(session: Session, job: Job, outcome: Outcome) -> None:
     """End the attempt of a locked job, and count its use. Called once for each attempt."""
     row = session.get_one(JobAttempt, (job.id, job.attempt))
     row.ended_at, row.outcome = end_attempt(session, job.owner_id, row.slots), outcome.value
+    job.gpu_seconds += row.slots * max((row.ended_at - row.started_at).total_seconds(), 0.0)
     session.flush()
 
 

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 from core.datasets.versions import Reference
 from core.errors import InvalidRequest
 from core.jobs.sorting import GPU_HOURS, JobSort, sorted_jobs
-from core.models import Dataset, DatasetVersion, Job, JobAttempt, JobDataset
+from core.models import Dataset, DatasetVersion, Job, JobDataset
 from core.models.jobs import JobStatus
 from core.paging import Page, page, position
 
@@ -98,8 +98,8 @@ def tag_counts(session: Session, owner_id: str) -> tuple[Sequence[tuple[str, int
 
 
 def gpu_hours(session: Session, job_ids: Sequence[str]) -> dict[str, float]:
-    """The GPU-hours of each job that was attempted, those of a running attempt until now. One query."""
-    query = select(JobAttempt.job_id, GPU_HOURS).where(JobAttempt.job_id.in_(job_ids)).group_by(JobAttempt.job_id)
+    """The GPU-hours of each job, those of a running attempt until now. One query."""
+    query = select(Job.id, GPU_HOURS).where(Job.id.in_(job_ids))
     return {job_id: float(used) for job_id, used in session.execute(query)}
 
 

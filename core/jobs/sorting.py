@@ -6,7 +6,7 @@ from sqlalchemy import Double, Select, SQLColumnExpression, Text, and_, case, ca
 from sqlalchemy.orm import Session
 
 from core.models import Job, JobAttempt, JobGroup, JobGroupMember
-from core.models.jobs import JobStatus
+from core.models.jobs import ACTIVE, JobStatus
 from core.paging import Page, sorted_page
 
 JobSort = Literal[
@@ -35,9 +35,14 @@ def _group() -> SQLColumnExpression[Any]:
     return group.where(JobGroupMember.job_id == Job.id).scalar_subquery()
 
 
-_SECONDS = func.extract("epoch", func.coalesce(JobAttempt.ended_at, func.now()) - JobAttempt.started_at)
-GPU_HOURS = func.sum(JobAttempt.slots * func.greatest(_SECONDS, 0)) / 3600
-"""The GPU-hours of attempts, those of a running attempt until now."""
+_SECONDS = func.extract("epoch", func.now() - JobAttempt.started_at)
+_RUNNING = select(func.sum(JobAttempt.slots * func.greatest(_SECONDS, 0))).where(
+    JobAttempt.job_id == Job.id, JobAttempt.ended_at.is_(None)
+)
+GPU_HOURS = (
+    Job.gpu_seconds + case((Job.status.in_(ACTIVE), func.coalesce(_RUNNING.scalar_subquery(), 0)), else_=0)
+) / 3600
+"""The GPU-hours of a job's attempts, those of a running attempt until now."""
 _VALUES: dict[str, SQLColumnExpression[Any]] = {
     "name": func.lower(Job.name),
     "status": case({status.value: number for number, status in enumerate(JobStatus)}, value=Job.status),
@@ -51,7 +56,7 @@ _VALUES: dict[str, SQLColumnExpression[Any]] = {
     "created": Job.created_at,
     "ended": Job.finished_at,
     "duration": func.coalesce(Job.finished_at, func.now()) - Job.started_at,
-    "gpu_hours": func.coalesce(select(GPU_HOURS).where(JobAttempt.job_id == Job.id).scalar_subquery(), 0),
+    "gpu_hours": GPU_HOURS,
     "submitted_by": func.lower(Job.submitted_by),
 }
 """The figure of a job by the name in `JobSort`; SQL null where a job has none."""

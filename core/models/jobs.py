@@ -192,6 +192,8 @@ class Job(LeasedRow, Base):
     """KL of the result; without one, of the newest step."""
     win_rate: Mapped[float | None] = mapped_column(Computed(_WIN_RATE, persisted=True))
     """The win rate of the result."""
+    gpu_seconds: Mapped[float] = mapped_column(default=0.0, server_default="0")
+    """GPU-seconds of its ended attempts: wall time by the slots that they took."""
 
 
 queue_lines = Table(

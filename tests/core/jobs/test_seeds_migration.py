@@ -1,4 +1,4 @@
-"""The migration that gives metrics and events their seed, with a job of several seeds from before."""
+"""Migrations that give metrics and events their seed, and jobs their use, with jobs from before."""
 
 from alembic import command
 from sqlalchemy import text
@@ -25,6 +25,9 @@ JOBS = """
         ('job_two', 1, 1, 'seed_finished', now(), '{"seed": 7, "seconds": 3, "summary": {"best_step": 6}, "why": null}'),
         ('job_two', 2, 1, 'seed_finished', now(), '{"seed": 8, "seconds": 1, "summary": {}, "why": "It diverged."}'),
         ('job_two', 3, 1, 'checkpoint_saved', now(), '{"seed": null, "path": "checkpoints/ppo"}');
+    INSERT INTO job_attempts (job_id, number, worker_id, slots, started_at, ended_at, outcome) VALUES
+        ('job_one', 1, 'wrk_1', 1, now() - interval '3 h', now() - interval '2 h', 'released'),
+        ('job_one', 2, 'wrk_1', 2, now() - interval '90 min', now(), 'finished');
 """
 
 
@@ -36,6 +39,7 @@ def test_migration_keeps_seeds_of_older_jobs(postgres_url: str) -> None:
         command.upgrade(config, "head")
         with Session(engine) as session:
             two, one = session.get_one(Job, "job_two"), session.get_one(Job, "job_one")
+            assert (two.gpu_seconds, one.gpu_seconds) == (0, 3600 + 2 * 5400)
             assert (two.summary, one.summary) == ({"win_rate": 0.5}, {"best_step": 6})
             found, _ = seeds.results(session, two)
             assert [(r.seed, r.status, r.summary, r.why) for r in found] == [

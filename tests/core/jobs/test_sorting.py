@@ -16,7 +16,7 @@ from core.db import engine_for
 from core.errors import InvalidRequest
 from core.jobs.listing import JobFilter, list_jobs
 from core.jobs.sorting import JobSort
-from core.models import Job, JobAttempt, JobGroup, JobGroupMember, Owner
+from core.models import Job, JobGroup, JobGroupMember, Owner
 from core.models.jobs import JobStatus
 from tests.core.old_databases import database_at
 
@@ -120,14 +120,14 @@ def ids(session: Session, sort: JobSort, size: int = 100) -> list[str]:
 )
 def test_list_is_sorted_with_absent_values_last(session: Session, sort: JobSort, expected: str) -> None:
     by_name = dict(zip(FIGURES, store(session, list(FIGURES.values())), strict=True))
-    _attempts(session, {by_name["Bob"]: 2, by_name["cat"]: 1})
+    _hours(session, {by_name["Bob"]: 2, by_name["cat"]: 1})
     _groups(session, {"Early": [by_name["cat"], by_name["Bob"]], "late": [by_name["ann"]]})
     assert ids(session, sort) == [by_name[name] for name in expected.split()]
 
 
-def _attempts(session: Session, slots: dict[str, int]) -> None:
-    ended = {"worker_id": "wrk_1", "number": 1, "started_at": NOON, "ended_at": NOON + timedelta(hours=1)}
-    session.add_all(JobAttempt(job_id=job, slots=n, outcome="finished", **ended) for job, n in slots.items())
+def _hours(session: Session, hours_of: dict[str, int]) -> None:
+    for job, hours in hours_of.items():
+        session.get_one(Job, job).gpu_seconds = 3600.0 * hours
     session.flush()
 
 

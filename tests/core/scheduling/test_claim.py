@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 
 from core.db import session_scope
 from core.jobs import attempts
+from core.jobs.listing import gpu_hours
 from core.models import Job, JobAttempt, Owner, queue_lines
 from core.quotas import Quotas
 from core.scheduling import policy, shares
@@ -110,6 +111,18 @@ def test_claim_and_end_of_an_attempt_count_its_use_once(session: Session) -> Non
     assert (owner.running_jobs, owner.slots_in_use, owner.use_at) == (0, 0, attempt.ended_at)
     assert seconds > 0 and math.isclose(owner.month_use, 4 * seconds, rel_tol=1e-6)
     assert math.isclose(owner.decayed_use, 4 * seconds, rel_tol=1e-3)
+    assert session.get_one(Job, job.id).gpu_seconds == 4 * seconds
+    assert gpu_hours(session, [job.id]) == {job.id: 4 * seconds / 3600}
+
+
+def test_hours_of_a_running_attempt_count_until_now(session: Session) -> None:
+    job = make_job(session, resources={"processes": 2})
+    attempts.claim(session, "wrk_1")
+    session.execute(
+        text("UPDATE job_attempts SET started_at = now() - interval '90 min'")
+    )  # `now()` stays until the commit
+    session.execute(text("UPDATE jobs SET gpu_seconds = 7200"))
+    assert gpu_hours(session, [job.id]) == {job.id: 2 + 3}
 
 
 def test_lost_worker_is_counted_once(session: Session) -> None:
