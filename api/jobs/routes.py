@@ -48,10 +48,11 @@ from core.errors import (
     WrongMediaType,
 )
 from core.external_ids import refuse_taken, set_external_id
-from core.jobs import listing, validations
+from core.jobs import lineage, listing, validations
 from core.jobs.actors import key_of
 from core.jobs.descriptions import change_description, normal_tag
 from core.jobs.groups import add_to_group, group_of
+from core.jobs.lineage import JobLineage
 from core.jobs.listing import JobFilter
 from core.jobs.sorting import JobSort
 from core.jobs.submit import submit_job
@@ -127,7 +128,10 @@ def _filter(
         Query(description="Only jobs that read this dataset, `ds_…`, or this version, `ds_…@2` or `dv_…`."),
     ] = None,
     external_id: ExternalIdFilter = None,
-    parent: Annotated[str | None, Query(description="Only clones and branches of this job, `job_…`.")] = None,
+    parent: Annotated[
+        str | None,
+        Query(description="Only jobs made from this job, `job_…`: clones, branches, extensions and continuations."),
+    ] = None,
     created_after: Annotated[AwareDatetime | None, Query(description="Only jobs submitted after this time.")] = None,
     created_before: Annotated[AwareDatetime | None, Query(description="Only jobs submitted before this time.")] = None,
     text: Annotated[str | None, Query(min_length=1, max_length=200, description=_TEXT)] = None,
@@ -213,6 +217,12 @@ def get_jobs(
 def get_job(job: JobDep, session: SessionDep, response: Response) -> Job:
     """One job, with its spec."""
     return _tagged(response, views.job_view(session, job))
+
+
+@router.get("/{job_id}/lineage", responses=documented(NotSignedIn, NotFound, InvalidRequest))
+def get_job_lineage(job: JobDep, session: SessionDep) -> JobLineage:
+    """The jobs from which this one descends, the metrics from before its first step, and the jobs made from it."""
+    return lineage.lineage(session, job)
 
 
 def _tagged(response: Response, job: Job) -> Job:

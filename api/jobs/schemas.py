@@ -2,14 +2,16 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field, PlainSerializer, WrapValidator
+from pydantic import ConfigDict, PlainSerializer, WrapValidator
 
 from api.schema import ListOf, Schema, Timestamp
 from core.jobs.allowed_actions import JobAction
+from core.jobs.inputs import JobInput
+from core.jobs.lineage import JobParent
 from core.jobs.progress import Progress
 from core.jobs.seeds import SeedResult
 from core.models.job_logs import LogSource
-from core.models.jobs import JobStatus, Relation
+from core.models.jobs import JobStatus
 from core.scheduling.policy import PriorityName
 from trainer.events import Sample
 from trainer.spec import JobSpec, StageName
@@ -26,34 +28,6 @@ class JobError(Schema):
     """The kind of failure, for programs."""
     message: str
     """Cause and remedy, for people."""
-
-
-class CarriedPart(Schema):
-    """A part of the state of a run, and whether a branch continues it."""
-
-    part: str
-    """`results` of earlier stages, `weights`, `optimizer`, `critic`, `kl_controller`, `reference` or `sampler`."""
-    carried: bool
-    """Whether the branch continues it."""
-    detail: str
-    """The part that carries over, or the reason why it does not, for people."""
-
-
-class JobParent(Schema):
-    """The job that another one was made from."""
-
-    job: str
-    """Its id. It may have been deleted since."""
-    relation: Relation
-    """`clone`: with its spec, from the beginning. `branch`: from one of its checkpoints. `extend`: with more steps of PPO."""
-    checkpoint: str | None = None
-    """Id of the checkpoint that a branch starts from; null for a clone."""
-    stage: str | None = None
-    """Stage of that checkpoint; null for a clone."""
-    step: int | None = None
-    """Step of that checkpoint; null for a clone."""
-    carried: list[CarriedPart] = Field(default_factory=list)
-    """The parts of the state of a branch; empty for a clone."""
 
 
 class QueuePlaceView(Schema):
@@ -154,6 +128,10 @@ class Job(JobSummary):
     """The seeds of a job with several, in order, each with its own figures; empty for a job with one seed."""
     seeds_summary: dict[str, float] | None
     """The figures of `summary` over the seeds that are done so far; null before the first, and for a job with one seed."""
+    inputs: list[JobInput]
+    """The datasets and checkpoints that the spec names, each with a name for people."""
+    children: dict[str, int]
+    """Numbers of the jobs made from this one, by `relation`. `GET /v1/jobs/{job_id}/lineage` lists them."""
 
 
 class JobList(ListOf[JobSummary]):
@@ -243,12 +221,14 @@ class MeasurementInfo(Schema):
 
 
 class Telemetry(Schema):
-    """Measurements of the machine during an attempt. Series and `at` have the same length."""
+    """Measurements of the machine. Series, `at`, `attempts` and `seconds` have the same length."""
 
     object: Literal["telemetry"] = "telemetry"
     """Always `telemetry`."""
     attempt: int
-    """The attempt."""
+    """The attempt; the newest where all are asked for."""
+    attempts: list[int]
+    """The attempt of each bucket."""
     at: list[Timestamp]
     """Start of each bucket of time, by the worker's clock."""
     seconds: list[float]

@@ -11,9 +11,10 @@ from sqlalchemy.orm import Session
 from api.etags import etag_of
 from api.jobs.schemas import Job, JobSummary
 from core import models
-from core.jobs import listing, seeds, sparkline
+from core.jobs import lineage, listing, seeds, sparkline
 from core.jobs.allowed_actions import allowed_actions
 from core.jobs.groups import places_of
+from core.jobs.inputs import inputs
 from core.jobs.progress import progress
 from core.jobs.queue_places import QueuePlace, queue_places
 from core.scheduling.policy import Priority, PriorityName
@@ -27,12 +28,15 @@ def job_view(session: Session, row: models.Job) -> Job:
 
 
 def job_views(session: Session, rows: Sequence[models.Job]) -> list[Job]:
+    named, children = inputs(session, rows), lineage.children_counts(session, [row.id for row in rows])
     return [
         Job.model_validate(
             {
                 **summary.model_dump(),
                 "notes": row.notes,
                 "spec": in_order(row.spec),
+                "inputs": named[row.id],
+                "children": children.get(row.id, {}),
                 **_seeds(session, row),
             }
         )
@@ -48,15 +52,15 @@ def _seeds(session: Session, row: models.Job) -> dict[str, Any]:
 def job_summaries(session: Session, rows: Sequence[models.Job]) -> list[JobSummary]:
     ids = [row.id for row in rows]
     places, groups = queue_places(session, rows), places_of(session, ids)
-    hours = listing.gpu_hours(session, ids)
-    return [_summary(row, places.get(row.id), groups.get(row.id), hours.get(row.id, 0.0)) for row in rows]
+    hours, parents = listing.gpu_hours(session, ids), lineage.parents(session, rows)
+    own = {row.id: {"gpu_hours": hours.get(row.id, 0.0), "parent": parents.get(row.id)} for row in rows}
+    return [_summary(row, places.get(row.id), groups.get(row.id), own[row.id]) for row in rows]
 
 
 def _summary(
-    row: models.Job, place: QueuePlace | None, group: models.JobGroupMember | None, gpu_hours: float
+    row: models.Job, place: QueuePlace | None, group: models.JobGroupMember | None, own: dict[str, Any]
 ) -> JobSummary:
-    derived: dict[str, Any] = {
-        "gpu_hours": gpu_hours,
+    derived: dict[str, Any] = own | {
         "etag": etag_of(row),
         "progress": progress(row),
         "queue_reason": place and place.reason,

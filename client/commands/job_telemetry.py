@@ -17,16 +17,16 @@ _GIB = 2**30
 def telemetry(
     context: typer.Context,
     job_id: JobId,
-    attempt: Annotated[int | None, typer.Option(min=1, help="The attempt. Default: the newest.")] = None,
+    attempt: Annotated[int | None, typer.Option(min=1, help="The attempt. Default: all of them.")] = None,
 ) -> None:
-    """Show the use of CPU, memory, disk and GPUs in an attempt: the last, mean and highest value of each measurement."""
+    """Show the use of CPU, memory, disk and GPUs: the last, mean and highest value of each measurement over all attempts."""
     with context.obj.client() as client:
-        found = client.get_job_telemetry(job_id, attempt=attempt)
+        found = client.get_job_telemetry(job_id, attempt=attempt, every_attempt=attempt is None)
     table = Table("measurement", "last", "mean", "highest", "unit")
     rows = list(summary(found))
     for row in rows:
         table.add_row(*row)
-    shown = table if rows else plain(f"Attempt {found['attempt']} has no measurements.")
+    shown = table if rows else plain(f"{'The job' if attempt is None else f'Attempt {attempt}'} has no measurements.")
     context.obj.printer.item(found, shown, key=None)
 
 

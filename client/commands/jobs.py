@@ -15,7 +15,7 @@ from client.commands.watch import until_waiting, watch_job
 from client.errors import JobNotSucceeded
 from client.sdk import Client
 from client.sdk.job_logs import LogFilter
-from client.sdk.types import JobEvent, JobLogLine, JobSummary
+from client.sdk.types import Job, JobEvent, JobLogLine, JobSummary
 from client.terminal import Printer, age, facts, moment, plain, with_sorted
 
 app = CommandGroup(help="Submit, follow and control jobs.", no_args_is_help=True)
@@ -105,7 +105,7 @@ def list_(  # noqa: PLR0913  # one for each filter
     model: Annotated[str | None, typer.Option(help="Only jobs that start from this model.")] = None,
     dataset: Annotated[str | None, typer.Option(help="Only jobs that read this dataset or version.")] = None,
     external_id: Annotated[str | None, typer.Option(help="Only the job with this external id.")] = None,
-    parent: Annotated[str | None, typer.Option(help="Only clones and branches of this job.")] = None,
+    parent: Annotated[str | None, typer.Option(help="Only jobs made from this job.")] = None,
     created_after: Annotated[
         datetime | None, typer.Option(help="Only jobs submitted after this time, by the clock of this machine.")
     ] = None,
@@ -148,6 +148,7 @@ def show(context: typer.Context, job_id: JobId) -> None:
         "finished_at",
     )
     rows: list[tuple[str, object]] = [(name, job[name]) for name in names if job[name] is not None]
+    rows += _origin_rows(job)
     if job["queue"] is not None:
         rows.append(("queue_position", job["queue"]["position"]))
         start = job["queue"]["expected_start"]
@@ -207,6 +208,18 @@ def _duration(start: str, end: str | None) -> str:
     """In hours, minutes and seconds; until now without an end."""
     until = datetime.fromisoformat(end) if end else datetime.now(UTC)
     return str(timedelta(seconds=int((until - datetime.fromisoformat(start)).total_seconds())))
+
+
+def _origin_rows(job: Job) -> list[tuple[str, object]]:
+    """The job that it was made from, the jobs made from it, and the names of what its spec names by id."""
+    parent = job["parent"]
+    rows: list[tuple[str, object]] = []
+    if parent is not None:
+        rows.append(("origin", f"{parent['text']} ({parent['job']})"))
+    if job["children"]:
+        counts = (f"{number} by {relation}" for relation, number in sorted(job["children"].items()))
+        rows.append(("made from it", ", ".join(counts)))
+    return rows + [(one["field"], f"{one['name'] or 'deleted'} ({one['id']})") for one in job["inputs"]]
 
 
 def _origin(line: JobLogLine) -> str:

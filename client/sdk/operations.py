@@ -29,6 +29,7 @@ from client.sdk.types import (
     JobCommand,
     JobEvent,
     JobKnobs,
+    JobLineage,
     JobSample,
     JobSummary,
     JobTag,
@@ -761,6 +762,14 @@ class Operations(Connection):
         """
         self._json("DELETE", f"/v1/jobs/{escaped(job_id)}", headers=unchanged(if_match))
 
+    def get_job_lineage(self, job_id: str) -> JobLineage:
+        """The jobs from which this one descends, the metrics from before its first step, and the jobs made from it.
+
+        `GET /v1/jobs/{job_id}/lineage`
+        """
+        found: JobLineage = self._json("GET", f"/v1/jobs/{escaped(job_id)}/lineage")
+        return found
+
     def get_job_knobs(self, job_id: str) -> JobKnobs:
         """The settings of the job's stage that can be changed while it runs, with their values and ranges.
 
@@ -1244,12 +1253,16 @@ class Operations(Connection):
         )
         return found
 
-    def get_job_telemetry(self, job_id: str, *, attempt: int | None = None) -> Telemetry:
-        """Return CPU, memory, disk and GPU measurements of an attempt as series over time, in at most 1,000 points.
+    def get_job_telemetry(
+        self, job_id: str, *, attempt: int | None = None, every_attempt: bool | None = None
+    ) -> Telemetry:
+        """Return CPU, memory, disk and GPU measurements as series over time, in at most 1,000 points of each attempt.
 
         `GET /v1/jobs/{job_id}/telemetry`
         """
-        found: Telemetry = self._json("GET", f"/v1/jobs/{escaped(job_id)}/telemetry", params={"attempt": attempt})
+        found: Telemetry = self._json(
+            "GET", f"/v1/jobs/{escaped(job_id)}/telemetry", params={"attempt": attempt, "every_attempt": every_attempt}
+        )
         return found
 
     def list_job_checkpoints(

@@ -958,6 +958,23 @@ class Histogram(TypedDict):
     """Length of the longest text."""
 
 
+class HistoryPart(TypedDict):
+    """Metrics from before the first step of a job, which belong to an ancestor."""
+
+    stage: str
+    """Their stage."""
+    job: str
+    """The ancestor."""
+    name: str | None
+    """Its name; null where it is unknown."""
+    deleted: bool
+    """Whether it was deleted, and its metrics with it."""
+    seed: int | None
+    """The seed whose metrics they are, where the ancestor has several; null otherwise."""
+    to: int | None
+    """The last step that counts; null for the whole stage."""
+
+
 class HttpJudge(TypedDict, closed=True):
     """A remote endpoint that compares: POST {"items": [{"prompt", "a", "b"}, …]} returns {"preferred": ["a" | "b" | "tie", …]}. Each pair is asked twice, the sides swapped; answers that contradict each other are a tie."""
 
@@ -994,6 +1011,27 @@ class HttpReward(TypedDict, closed=True):
     """The form of request and response. `proximal`: the one above. `openrlhf`: {"query": [prompt and response, …], "prompts": [prompt, …], "labels": [answer, …]} and {"rewards": [number, …]}, texts with their special tokens, as OpenRLHF's remote reward models have it."""
     send_tokens: NotRequired[bool]
     """Send the texts of each response's tokens too (`tokens`), for an endpoint that gives one number for each token."""
+
+
+class InheritedStage(TypedDict):
+    """A stage that ended before a branch began. The branch uses its result."""
+
+    stage: str
+    """The stage."""
+    job: str
+    """Id of the job that ran it. It may have been deleted since."""
+    name: str
+    """Name of that job when the branch was made."""
+    seed: int | None
+    """Seed of its checkpoint, where that job has several; null otherwise."""
+    step: int
+    """The last step of the stage."""
+    checkpoint: str
+    """Id of the stage's result."""
+    seconds: float | None
+    """Duration of the stage; null while unknown."""
+    summary: dict[str, float]
+    """Headline figures of the stage, by name."""
 
 
 class Integer(TypedDict, closed=True):
@@ -1095,6 +1133,23 @@ class JobGroupPlace(TypedDict):
     """The job's place in the group, from 1."""
     values: dict[str, Any]
     """The fields of the spec that differ between the jobs of a sweep, by path."""
+
+
+class JobInput(TypedDict):
+    """A dataset or checkpoint that a spec names."""
+
+    field: str
+    """The field of the spec, such as `data.preferences` or `rewards.0.path`."""
+    value: str
+    """The reference in the spec."""
+    kind: Literal["dataset", "checkpoint"]
+    """Whether it is a dataset or a checkpoint."""
+    name: str | None
+    """In words: `reviews, version 2`, or `"First", PPO step 40`; null for one that was deleted."""
+    id: str
+    """Id of the dataset or checkpoint."""
+    job: str | None
+    """The job that saved the checkpoint; null for a dataset, and for a checkpoint that was deleted."""
 
 
 class JobKnob(TypedDict):
@@ -2005,7 +2060,7 @@ class RegexReward(TypedDict, closed=True):
     """Match the whole response, not a part of it."""
 
 
-Relation: TypeAlias = Literal["clone", "branch", "extend"]
+Relation: TypeAlias = Literal["clone", "branch", "extend", "continue"]
 """How a job was made from another one."""
 
 
@@ -3251,6 +3306,19 @@ class Agreement(TypedDict):
     """The hundred annotators with most rows, then up to a hundred of the others with the lowest agreement."""
 
 
+class Ancestor(TypedDict):
+    """A job from which another one descends."""
+
+    job: str
+    """Its id."""
+    name: str | None
+    """Its name; null where it is unknown."""
+    status: JobStatus | None
+    """Its state; null for a job that was deleted."""
+    text: str
+    """How the next job was made from it, in one phrase."""
+
+
 class AnnotationItem(TypedDict):
     """An item as an annotator sees it. It names neither the policies nor a known answer."""
 
@@ -3853,21 +3921,72 @@ class HealthEvent(TypedDict):
     """The event's own fields."""
 
 
+class JobChild(TypedDict):
+    """A job that was made from another one."""
+
+    job: str
+    """Its id."""
+    name: str
+    """Its name."""
+    status: JobStatus
+    """Its state."""
+    relation: Relation
+    """How it was made."""
+    stage: str | None
+    """Stage of the checkpoint that it starts from; null for a clone."""
+    step: int | None
+    """Step of that checkpoint; null for a clone."""
+
+
+class JobLineage(TypedDict):
+    """The ancestors of a job, its metrics from before its first step, and the jobs made from it."""
+
+    object: Literal["job.lineage"]
+    """Always `job.lineage`."""
+    job_id: str
+    """The job."""
+    ancestors: list[Ancestor]
+    """The job that it was made from, then the one before that, as far as they are stored."""
+    history: list[HistoryPart]
+    """The parts of the history, oldest first within a stage; empty for a job that runs every stage from its beginning."""
+    children: list[JobChild]
+    """The jobs made from it, oldest first, at most 100."""
+
+
 class JobParent(TypedDict):
     """The job that another one was made from."""
 
     job: str
     """Its id. It may have been deleted since."""
+    name: str | None
+    """Its name: the present one, or that of the time for a deleted job; null where it is unknown."""
+    deleted: bool
+    """Whether that job has been deleted."""
     relation: Relation
-    """`clone`: with its spec, from the beginning. `branch`: from one of its checkpoints. `extend`: with more steps of PPO."""
+    """
+    `clone`: with its spec, from the beginning. `branch`: from one of its checkpoints. `extend`: with more steps of PPO.
+    `continue`: with its policy, and its reward model refitted on the answers of an annotation round.
+    """
+    text: str
+    """The origin in one phrase, such as `Branched from "First", PPO step 40`."""
     checkpoint: str | None
-    """Id of the checkpoint that a branch starts from; null for a clone."""
+    """Id of the checkpoint that it starts from; null for a clone."""
     stage: str | None
     """Stage of that checkpoint; null for a clone."""
     step: int | None
     """Step of that checkpoint; null for a clone."""
+    final: bool | None
+    """Whether that checkpoint is the result of its stage; null for a clone, and where it is unknown."""
+    seed: int | None
+    """Seed of that checkpoint, where the other job has several; null otherwise."""
+    round: str | None
+    """Id of the annotation round with whose answers it continues; null otherwise."""
+    round_name: str | None
+    """Name of that round."""
+    stages: list[InheritedStage]
+    """The stages that ended before a branch began, in order."""
     carried: list[CarriedPart]
-    """The parts of the state of a branch; empty for a clone."""
+    """The parts of the state of a branch; empty for other relations."""
 
 
 class JobSample(TypedDict):
@@ -4476,12 +4595,14 @@ class SweepSpec(TypedDict, closed=True):
 
 
 class Telemetry(TypedDict):
-    """Measurements of the machine during an attempt. Series and `at` have the same length."""
+    """Measurements of the machine. Series, `at`, `attempts` and `seconds` have the same length."""
 
     object: Literal["telemetry"]
     """Always `telemetry`."""
     attempt: int
-    """The attempt."""
+    """The attempt; the newest where all are asked for."""
+    attempts: list[int]
+    """The attempt of each bucket."""
     at: list[str]
     """Start of each bucket of time, by the worker's clock."""
     seconds: list[float]
@@ -5028,6 +5149,10 @@ class Job(TypedDict):
     """The seeds of a job with several, in order, each with its own figures; empty for a job with one seed."""
     seeds_summary: dict[str, float] | None
     """The figures of `summary` over the seeds that are done so far; null before the first, and for a job with one seed."""
+    inputs: list[JobInput]
+    """The datasets and checkpoints that the spec names, each with a name for people."""
+    children: dict[str, int]
+    """Numbers of the jobs made from this one, by `relation`. `GET /v1/jobs/{job_id}/lineage` lists them."""
 
 
 class JobBatch(TypedDict):

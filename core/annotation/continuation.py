@@ -17,10 +17,12 @@ from core.datasets import versions
 from core.errors import CannotContinue, NotFound, RoundOpen
 from core.jobs.actors import PLATFORM, Actor
 from core.jobs.damage import refuse_marked
+from core.jobs.lineage import origin_of, place_in_words
 from core.jobs.stored_specs import validated
 from core.jobs.submit import submit_job
 from core.models import AnnotationRound, Checkpoint, DatasetVersion, Job
 from core.models.annotation import RoundStatus
+from core.models.jobs import Relation
 from core.settings import Settings
 from trainer.spec import JobSpec, ModelReward
 from trainer.spec.validation_errors import explain
@@ -105,6 +107,9 @@ def continue_job(
     """Queue the next job, and store its id with the round. Raises the errors of `plan` and of `submit_job`."""
     spec = plan(session, round_, wanted.job_id, wanted.steps, wanted.name).spec
     job = submit_job(session, round_.owner_id, spec, settings, actor)
+    policy = session.get(Checkpoint, spec.model.path)
+    origin = origin_of(session.get_one(Job, wanted.job_id), Relation.CONTINUE, policy)
+    job.parent = origin | {"round": round_.id, "round_name": round_.name}
     round_ = rounds.locked(session, round_.id)  # lock order: the dataset, then the round
     round_.jobs = [*round_.jobs, job.id]
     session.flush()
@@ -202,7 +207,8 @@ def summary_sentences(session: Session, round_: AnnotationRound, spec: JobSpec, 
     policy, reference = _model_name(session, "policy", spec.model.path), spec.ppo.reference.path
     sentences = [
         f"The {_model_name(session, 'reward model', spec.reward_model.path)} is trained for {epochs} on the labelled "
-        f"ones of the {rows:,} rows of {version.dataset_id}@{version.number}. {spec.data.eval_fraction:.0%} of the prompts "
+        f"ones of the {rows:,} rows of {version.dataset.name}, version {version.number} "
+        f"({version.dataset_id}@{version.number}). {spec.data.eval_fraction:.0%} of the prompts "
         "are held out.",
         f"PPO continues from the {policy} for {spec.ppo.steps:,} steps.",
     ]
@@ -239,5 +245,4 @@ def _model_name(session: Session, part: str, path: str) -> str:
     if checkpoint is None:
         return f"{part} {path}"
     job = session.get_one(Job, checkpoint.job_id)
-    name = job.spec.get("name") or job.id
-    return f"{part} of {name} ({checkpoint.stage}, step {checkpoint.step}, {path})"
+    return f"{part} of {job.name or job.id} ({place_in_words(vars(checkpoint))}, {path})"

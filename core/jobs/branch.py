@@ -11,6 +11,7 @@ from core.errors import InvalidRequest, InvalidSpec, NotFound
 from core.jobs.actors import Actor
 from core.jobs.damage import refuse_damaged
 from core.jobs.descriptions import copy_description
+from core.jobs.lineage import inherited_stages, origin_of
 from core.jobs.stored_specs import patched, validated
 from core.jobs.submit import Queueing, pin_checkpoints, submit_job
 from core.models import Checkpoint, Job
@@ -34,7 +35,7 @@ def clone_job(session: Session, job: Job, patch: Mapping[str, Any], settings: Se
         session, job.owner_id, patched({**job.spec, "name": job.name}, patch), settings, actor, Queueing.of(job)
     )
     copy_description(made, job)
-    made.parent = {"job": job.id, "relation": Relation.CLONE.value}
+    made.parent = origin_of(job, Relation.CLONE)
     session.flush()
     return made
 
@@ -67,12 +68,9 @@ def branch_job(
     made = submit_job(session, job.owner_id, new, settings, actor, Queueing.of(job))
     pin_checkpoints(session, made, folders)
     copy_description(made, job)
-    made.parent = {
-        "job": job.id,
-        "relation": start.relation.value,
-        "checkpoint": checkpoint.id,
-        "stage": point.stage,
-        "step": point.step,
+    results = {stage: folders[f"checkpoints/{stage}"] for stage in new.stages if f"checkpoints/{stage}" in folders}
+    made.parent = origin_of(job, start.relation, checkpoint) | {
+        "stages": inherited_stages(session, results),
         "carried": [asdict(part) for part in carried_parts(old, new, point)],
         "folders": {folder: one.id for folder, one in folders.items()},
     }

@@ -71,10 +71,12 @@ def append_samples(session: Session, job_id: str, attempt: int, samples: Sequenc
         _merge(session, job_id, attempt)
 
 
-def read_telemetry(session: Session, job_id: str, attempt: int) -> Sequence[JobTelemetry]:
-    """The rows of an attempt in order, at most MOST_ROWS."""
-    query = select(JobTelemetry).where(JobTelemetry.job_id == job_id, JobTelemetry.attempt == attempt)
-    return session.scalars(query.order_by(JobTelemetry.at)).all()
+def read_telemetry(session: Session, job_id: str, attempt: int | None) -> Sequence[JobTelemetry]:
+    """The rows of an attempt in order, at most MOST_ROWS. None: those of all attempts, one attempt after the other."""
+    query = select(JobTelemetry).where(JobTelemetry.job_id == job_id)
+    if attempt is not None:
+        query = query.where(JobTelemetry.attempt == attempt)
+    return session.scalars(query.order_by(JobTelemetry.attempt, JobTelemetry.at)).all()
 
 
 def _merge(session: Session, job_id: str, attempt: int) -> None:

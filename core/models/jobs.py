@@ -62,6 +62,8 @@ class Relation(StrEnum):
     """From one of its checkpoints, with a changed spec."""
     EXTEND = "extend"
     """From its last stored state of PPO, with more steps."""
+    CONTINUE = "continue"
+    """From its policy, with its reward model refitted on the answers of an annotation round."""
 
 
 def _in(statuses: tuple[JobStatus, ...]) -> str:
@@ -125,10 +127,11 @@ class Job(LeasedRow, Base):
     spec: Mapped[dict[str, Any]]
     """The spec with every default filled in. It never changes."""
     parent: Mapped[dict[str, Any] | None]
-    """`{job, relation}` of a job that was made from another one. The other job may be deleted.
+    """`{job, relation, name}` of a job that was made from another one. The other job may be deleted, so `name` is kept.
 
-    A branch also has `{checkpoint, stage, step, carried, folders}`. `folders` are the ids of the checkpoints that it starts
-    from, by folder within the run folder.
+    All but a clone have `{checkpoint, stage, step, final, seed}`. A branch also has `{carried, folders, stages}`. `folders` are
+    the ids of the checkpoints that it starts from, by folder within the run folder. `stages` describes those that it does not
+    run again. A job that continues a round has `{round, round_name}`.
     """
     priority: Mapped[int] = mapped_column(default=0, server_default="0")
     """Priority class: -1 low, 0 normal, 1 high."""

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 from fastapi.testclient import TestClient
 from sqlalchemy.orm import Session
 
+from core.jobs import attempts
 from core.jobs.telemetry import Sample, append_samples
 from core.models import ApiKey
 from tests.api.problem_checks import problem
@@ -29,6 +30,23 @@ def test_telemetry_is_series_over_one_time_axis(
     ]
     assert {one["name"]: one["unit"] for one in found["measurements"]}["gpu/<n>/power"] == "watts"
     assert client.get(f"/v1/jobs/{job.id}/telemetry?attempt=2").json()["series"] == []
+
+
+def test_telemetry_of_every_attempt_is_one_series(
+    client: TestClient, session: Session, owner: tuple[ApiKey, str]
+) -> None:
+    job = make_job(session, owner[0].id)
+    for attempt in (1, 2):
+        assert running(session, job) == attempt
+        at = AT + timedelta(minutes=attempt)
+        append_samples(session, job.id, attempt, [Sample(at, {"memory/rss": float(attempt)})])
+        attempts.release(session, job.id, attempt, "Restart.")
+        session.commit()
+    found = client.get(f"/v1/jobs/{job.id}/telemetry?every_attempt=true").json()
+    assert (found["attempts"], found["series"]) == ([1, 2], [{"name": "memory/rss", "values": [1.0, 2.0]}])
+    assert client.get(f"/v1/jobs/{job.id}/telemetry").json()["attempts"] == [2]
+    both = problem(client.get(f"/v1/jobs/{job.id}/telemetry?every_attempt=true&attempt=1"), 422, "invalid_request")
+    assert both["param"] == "every_attempt"
 
 
 def test_telemetry_of_another_owner_is_not_found(client: TestClient, session: Session) -> None:

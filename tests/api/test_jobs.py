@@ -276,6 +276,14 @@ def test_branch_over_http_shows_its_start(client: TestClient, session: Session, 
     parent = made.json()["parent"]
     assert (parent["job"], parent["relation"], parent["stage"], parent["step"]) == (source.id, "branch", "sft", 4)
     assert [part["part"] for part in parent["carried"]] == ["results", "optimizer"]
+    assert parent["text"] == "Branched from a job, result of the SFT stage"
+    assert [(one["stage"], one["job"], one["step"]) for one in parent["stages"]] == [("sft", source.id, 4)]
+    assert client.get(f"/v1/jobs/{source.id}").json()["children"] == {"branch": 1}
+    found = client.get(f"/v1/jobs/{made.json()['id']}/lineage").json()
+    assert [(one["job"], one["status"]) for one in found["ancestors"]] == [(source.id, "running")]
+    assert [(one["stage"], one["job"], one["to"]) for one in found["history"]] == [("sft", source.id, None)]
+    (child,) = client.get(f"/v1/jobs/{source.id}/lineage").json()["children"]
+    assert (child["job"], child["relation"], child["stage"]) == (made.json()["id"], "branch", "sft")
     refused = problem(
         client.post(address, json={"stage": "sft", "step": 4, "patch": {"sft": {"epochs": 2}}}), 422, "invalid_spec"
     )

@@ -119,7 +119,12 @@ def test_usage_telemetry_and_extend_of_a_queued_job(run, tmp_path: Path) -> None
     job_id = run("jobs", "submit", str(tmp_path / "job.toml"), "--set", "name=longer").output.strip()
     assert re.search(r"stored data.*GiB", run("usage").output)
     assert json.loads(run("usage", "--output", "json").output)["used"]["open_jobs"] >= 1
-    assert run("jobs", "telemetry", job_id).output == "Attempt 0 has no measurements.\n"
+    assert run("jobs", "telemetry", job_id).output == "The job has no measurements.\n"
+    clone = run("jobs", "clone", job_id).output.strip()
+    shown = run("jobs", "show", clone).output
+    assert re.search(rf'origin +Cloned from "longer" \({job_id}\)', shown)
+    assert re.search(r"data.preferences +\S.*, version 1 \(ds_", shown)
+    assert re.search(r"made from it +1 by clone", run("jobs", "show", job_id).output)
     assert run("jobs", "metrics", job_id, "--names", "lr").output == "seed,stage,metric,step,value\n"
     with pytest.raises(ApiError, match=f"{job_id} is queued"):
         run("jobs", "extend", job_id, "--steps", "200", "--force")

@@ -10,7 +10,8 @@ from core.annotation import continuation
 from core.annotation.continuation import ContinuationBasis, NextJob, next_spec
 from core.errors import CannotContinue, InvalidSpec, NotFound, RoundOpen
 from core.jobs.checkpoints import record_checkpoint
-from core.models import AnnotationItem, AnnotationRound, Checkpoint, Job
+from core.jobs.lineage import parents
+from core.models import AnnotationItem, AnnotationRound, Checkpoint, Dataset, Job
 from core.settings import Settings
 from tests.core.annotation.tools import make_round
 from tests.core.factories import make_job, make_version, running
@@ -187,11 +188,16 @@ def test_continue_queues_a_job_and_stores_it_with_the_round(
     assert made.spec["data"]["preferences"].startswith(f"{closed.dataset_id}@sha256:")
     session.refresh(closed)
     assert closed.jobs == [made.id]
+    parent = parents(session, [made])[made.id]
+    assert (parent.job, parent.checkpoint, parent.stage) == (job.id, ids["ppo"], "ppo")
+    assert (parent.round, parent.round_name) == (closed.id, closed.name)
+    assert parent.text == f'Continues a job, result of the PPO stage, with the answers of the round "{closed.name}"'
+    dataset = session.get_one(Dataset, closed.dataset_id).name
     assert continuation.plan(session, closed, job.id).sentences == [
-        f"The reward model of {job.id} (reward_model, step 10, {ids['reward_model']}) is trained for 1 more epoch on the "
-        f"labelled ones of the 3 rows of {closed.dataset_id}@1. 10% of the prompts are held out.",
-        f"PPO continues from the policy of {job.id} (ppo, step 10, {ids['ppo']}) for 100 steps.",
-        f"Its KL penalty is measured against the policy of {job.id} (sft, step 10, {ids['sft']}).",
+        f"The reward model of {job.id} (result of the reward model stage, {ids['reward_model']}) is trained for 1 more epoch "
+        f"on the labelled ones of the 3 rows of {dataset}, version 1 ({closed.dataset_id}@1). 10% of the prompts are held out.",
+        f"PPO continues from the policy of {job.id} (result of the PPO stage, {ids['ppo']}) for 100 steps.",
+        f"Its KL penalty is measured against the policy of {job.id} (result of the SFT stage, {ids['sft']}).",
         "Its prompts are those of the same rows.",
         "At the end it is compared with the policy that it starts from.",
     ]
@@ -207,7 +213,7 @@ def test_next_job_plan_states_further_conditions(session: Session, closed: Annot
     first = select(AnnotationItem.id).filter_by(round_id=closed.id, number=1).scalar_subquery()
     session.execute(update(AnnotationItem).where(AnnotationItem.id == first).values(finished=[True, False]))
     sentences = continuation.plan(session, closed, job.id).sentences
-    assert sentences[1].startswith("PPO continues from the policy of Kind (ppo, step 10, ckpt_")
+    assert sentences[1].startswith("PPO continues from the policy of Kind (result of the PPO stage, ckpt_")
     assert sentences[-3:] == [
         "At the end it is compared with the policy other/model.",
         "In 1 of the 3 items a completion was cut off at the longest length. The reward model learns it as if it had ended "

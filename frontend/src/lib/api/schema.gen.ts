@@ -852,6 +852,26 @@ export interface paths {
         patch: operations["change_job"];
         trace?: never;
     };
+    "/v1/jobs/{job_id}/lineage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Job Lineage
+         * @description The jobs from which this one descends, the metrics from before its first step, and the jobs made from it.
+         */
+        get: operations["get_job_lineage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/jobs/{job_id}/knobs": {
         parameters: {
             query?: never;
@@ -1483,7 +1503,7 @@ export interface paths {
         };
         /**
          * Get Job Telemetry
-         * @description Return CPU, memory, disk and GPU measurements of an attempt as series over time, in at most 1,000 points.
+         * @description Return CPU, memory, disk and GPU measurements as series over time, in at most 1,000 points of each attempt.
          */
         get: operations["get_job_telemetry"];
         put?: never;
@@ -1965,6 +1985,29 @@ export interface components {
              * @description The hundred annotators with most rows, then up to a hundred of the others with the lowest agreement.
              */
             annotators: components["schemas"]["AnnotatorAgreement"][];
+        };
+        /**
+         * Ancestor
+         * @description A job from which another one descends.
+         */
+        Ancestor: {
+            /**
+             * Job
+             * @description Its id.
+             */
+            job: string;
+            /**
+             * Name
+             * @description Its name; null where it is unknown.
+             */
+            name: string | null;
+            /** @description Its state; null for a job that was deleted. */
+            status: components["schemas"]["JobStatus"] | null;
+            /**
+             * Text
+             * @description How the next job was made from it, in one phrase.
+             */
+            text: string;
         };
         /**
          * AnnotationAnswer
@@ -5624,6 +5667,42 @@ export interface components {
             max: number;
         };
         /**
+         * HistoryPart
+         * @description Metrics from before the first step of a job, which belong to an ancestor.
+         */
+        HistoryPart: {
+            /**
+             * Stage
+             * @description Their stage.
+             */
+            stage: string;
+            /**
+             * Job
+             * @description The ancestor.
+             */
+            job: string;
+            /**
+             * Name
+             * @description Its name; null where it is unknown.
+             */
+            name: string | null;
+            /**
+             * Deleted
+             * @description Whether it was deleted, and its metrics with it.
+             */
+            deleted: boolean;
+            /**
+             * Seed
+             * @description The seed whose metrics they are, where the ancestor has several; null otherwise.
+             */
+            seed: number | null;
+            /**
+             * To
+             * @description The last step that counts; null for the whole stage.
+             */
+            to: number | null;
+        };
+        /**
          * HttpJudge
          * @description A remote endpoint that compares: POST {"items": [{"prompt", "a", "b"}, …]} returns {"preferred": ["a" | "b" | "tie", …]}. Each pair is asked twice, the sides swapped; answers that contradict each other are a tie.
          */
@@ -5714,6 +5793,54 @@ export interface components {
              * @default false
              */
             send_tokens: boolean;
+        };
+        /**
+         * InheritedStage
+         * @description A stage that ended before a branch began. The branch uses its result.
+         */
+        InheritedStage: {
+            /**
+             * Stage
+             * @description The stage.
+             */
+            stage: string;
+            /**
+             * Job
+             * @description Id of the job that ran it. It may have been deleted since.
+             */
+            job: string;
+            /**
+             * Name
+             * @description Name of that job when the branch was made.
+             */
+            name: string;
+            /**
+             * Seed
+             * @description Seed of its checkpoint, where that job has several; null otherwise.
+             */
+            seed: number | null;
+            /**
+             * Step
+             * @description The last step of the stage.
+             */
+            step: number;
+            /**
+             * Checkpoint
+             * @description Id of the stage's result.
+             */
+            checkpoint: string;
+            /**
+             * Seconds
+             * @description Duration of the stage; null while unknown.
+             */
+            seconds: number | null;
+            /**
+             * Summary
+             * @description Headline figures of the stage, by name.
+             */
+            summary: {
+                [key: string]: number;
+            };
         };
         /**
          * Integer
@@ -5902,6 +6029,18 @@ export interface components {
             seeds_summary: {
                 [key: string]: number;
             } | null;
+            /**
+             * Inputs
+             * @description The datasets and checkpoints that the spec names, each with a name for people.
+             */
+            inputs: components["schemas"]["JobInput"][];
+            /**
+             * Children
+             * @description Numbers of the jobs made from this one, by `relation`. `GET /v1/jobs/{job_id}/lineage` lists them.
+             */
+            children: {
+                [key: string]: number;
+            };
         };
         /**
          * JobBatch
@@ -5925,6 +6064,36 @@ export interface components {
              * @description The ids of which there is no job.
              */
             missing: string[];
+        };
+        /**
+         * JobChild
+         * @description A job that was made from another one.
+         */
+        JobChild: {
+            /**
+             * Job
+             * @description Its id.
+             */
+            job: string;
+            /**
+             * Name
+             * @description Its name.
+             */
+            name: string;
+            /** @description Its state. */
+            status: components["schemas"]["JobStatus"];
+            /** @description How it was made. */
+            relation: components["schemas"]["Relation"];
+            /**
+             * Stage
+             * @description Stage of the checkpoint that it starts from; null for a clone.
+             */
+            stage: string | null;
+            /**
+             * Step
+             * @description Step of that checkpoint; null for a clone.
+             */
+            step: number | null;
         };
         /**
          * JobCommand
@@ -6156,6 +6325,43 @@ export interface components {
             };
         };
         /**
+         * JobInput
+         * @description A dataset or checkpoint that a spec names.
+         */
+        JobInput: {
+            /**
+             * Field
+             * @description The field of the spec, such as `data.preferences` or `rewards.0.path`.
+             */
+            field: string;
+            /**
+             * Value
+             * @description The reference in the spec.
+             */
+            value: string;
+            /**
+             * Kind
+             * @description Whether it is a dataset or a checkpoint.
+             * @enum {string}
+             */
+            kind: "dataset" | "checkpoint";
+            /**
+             * Name
+             * @description In words: `reviews, version 2`, or `"First", PPO step 40`; null for one that was deleted.
+             */
+            name: string | null;
+            /**
+             * Id
+             * @description Id of the dataset or checkpoint.
+             */
+            id: string;
+            /**
+             * Job
+             * @description The job that saved the checkpoint; null for a dataset, and for a checkpoint that was deleted.
+             */
+            job: string | null;
+        };
+        /**
          * JobKnob
          * @description A setting that can be changed while the stage runs.
          */
@@ -6237,6 +6443,39 @@ export interface components {
             pending: components["schemas"]["JobCommand"][];
         };
         /**
+         * JobLineage
+         * @description The ancestors of a job, its metrics from before its first step, and the jobs made from it.
+         */
+        JobLineage: {
+            /**
+             * Object
+             * @description Always `job.lineage`.
+             * @default job.lineage
+             * @constant
+             */
+            object: "job.lineage";
+            /**
+             * Job Id
+             * @description The job.
+             */
+            job_id: string;
+            /**
+             * Ancestors
+             * @description The job that it was made from, then the one before that, as far as they are stored.
+             */
+            ancestors: components["schemas"]["Ancestor"][];
+            /**
+             * History
+             * @description The parts of the history, oldest first within a stage; empty for a job that runs every stage from its beginning.
+             */
+            history: components["schemas"]["HistoryPart"][];
+            /**
+             * Children
+             * @description The jobs made from it, oldest first, at most 100.
+             */
+            children: components["schemas"]["JobChild"][];
+        };
+        /**
          * JobList
          * @description Jobs, newest first unless asked otherwise.
          */
@@ -6280,11 +6519,29 @@ export interface components {
              * @description Its id. It may have been deleted since.
              */
             job: string;
-            /** @description `clone`: with its spec, from the beginning. `branch`: from one of its checkpoints. `extend`: with more steps of PPO. */
+            /**
+             * Name
+             * @description Its name: the present one, or that of the time for a deleted job; null where it is unknown.
+             */
+            name: string | null;
+            /**
+             * Deleted
+             * @description Whether that job has been deleted.
+             */
+            deleted: boolean;
+            /**
+             * @description `clone`: with its spec, from the beginning. `branch`: from one of its checkpoints. `extend`: with more steps of PPO.
+             *     `continue`: with its policy, and its reward model refitted on the answers of an annotation round.
+             */
             relation: components["schemas"]["Relation"];
             /**
+             * Text
+             * @description The origin in one phrase, such as `Branched from "First", PPO step 40`.
+             */
+            text: string;
+            /**
              * Checkpoint
-             * @description Id of the checkpoint that a branch starts from; null for a clone.
+             * @description Id of the checkpoint that it starts from; null for a clone.
              */
             checkpoint: string | null;
             /**
@@ -6298,8 +6555,33 @@ export interface components {
              */
             step: number | null;
             /**
+             * Final
+             * @description Whether that checkpoint is the result of its stage; null for a clone, and where it is unknown.
+             */
+            final: boolean | null;
+            /**
+             * Seed
+             * @description Seed of that checkpoint, where the other job has several; null otherwise.
+             */
+            seed: number | null;
+            /**
+             * Round
+             * @description Id of the annotation round with whose answers it continues; null otherwise.
+             */
+            round: string | null;
+            /**
+             * Round Name
+             * @description Name of that round.
+             */
+            round_name: string | null;
+            /**
+             * Stages
+             * @description The stages that ended before a branch began, in order.
+             */
+            stages: components["schemas"]["InheritedStage"][];
+            /**
              * Carried
-             * @description The parts of the state of a branch; empty for a clone.
+             * @description The parts of the state of a branch; empty for other relations.
              */
             carried: components["schemas"]["CarriedPart"][];
         };
@@ -9359,7 +9641,7 @@ export interface components {
          * @description How a job was made from another one.
          * @enum {string}
          */
-        Relation: "clone" | "branch" | "extend";
+        Relation: "clone" | "branch" | "extend" | "continue";
         /**
          * Report
          * @description A report on the quality of a dataset version.
@@ -11775,7 +12057,7 @@ export interface components {
         TaskStatus: "queued" | "running" | "done" | "failed" | "cancelled";
         /**
          * Telemetry
-         * @description Measurements of the machine during an attempt. Series and `at` have the same length.
+         * @description Measurements of the machine. Series, `at`, `attempts` and `seconds` have the same length.
          */
         Telemetry: {
             /**
@@ -11787,9 +12069,14 @@ export interface components {
             object: "telemetry";
             /**
              * Attempt
-             * @description The attempt.
+             * @description The attempt; the newest where all are asked for.
              */
             attempt: number;
+            /**
+             * Attempts
+             * @description The attempt of each bucket.
+             */
+            attempts: number[];
             /**
              * At
              * @description Start of each bucket of time, by the worker's clock.
@@ -18359,7 +18646,7 @@ export interface operations {
                 dataset?: string | null;
                 /** @description Only the one with this external id. */
                 external_id?: string | null;
-                /** @description Only clones and branches of this job, `job_…`. */
+                /** @description Only jobs made from this job, `job_…`: clones, branches, extensions and continuations. */
                 parent?: string | null;
                 /** @description Only jobs submitted after this time. */
                 created_after?: string | null;
@@ -19086,6 +19373,91 @@ export interface operations {
             };
             /** @description `wrong_media_type`: The route does not accept the Content-Type of the body. */
             415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid_request`: The request is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited`: Too many requests in a short time. */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on the server. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `unavailable`: The database or the broker does not answer. Try again.
+             *
+             *     `query_timeout`: A query took longer than the API allows.
+             */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_job_lineage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                job_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobLineage"];
+                };
+            };
+            /** @description `not_signed_in`: Sign in, or send an API key. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: It does not exist, or belongs to another API key. */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -23306,6 +23678,8 @@ export interface operations {
             query?: {
                 /** @description The attempt. Left out: the newest. */
                 attempt?: number | null;
+                /** @description All attempts, one after the other. Not together with `attempt`. */
+                every_attempt?: boolean;
             };
             header?: never;
             path: {
