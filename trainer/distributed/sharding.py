@@ -18,16 +18,17 @@ from torch import Tensor
 
 from trainer.distributed.world import World
 from trainer.errors import ModelError
-from trainer.models import Model, present
+from trainer.models import Model, autocast, present
 from trainer.models.attention import packs
 
 T = TypeVar("T")
 
 
-def shard(model: Model, world: World) -> Model:
-    """Reduce `model` to this process' slice of each weight. Every process calls it with the same model.
+def shard(model: Model, world: World, device: torch.device) -> Model:
+    """Reduce `model` to this process' slice of each weight, on the device. Every process calls it with the same model.
 
-    Raises ModelError for an architecture without decoder layers.
+    A model in host memory is moved layer by layer, and each layer is sliced before the next one is moved. The device never
+    holds more than the slices and one layer. Raises ModelError for an architecture without decoder layers.
     """
     from torch.distributed.device_mesh import init_device_mesh
     from torch.distributed.fsdp import FSDPModule, MixedPrecisionPolicy, fully_shard, register_fsdp_forward_method
@@ -36,8 +37,7 @@ def shard(model: Model, world: World) -> Model:
     layers = [module for module in model.modules() if isinstance(module, GradientCheckpointingLayer)]
     if not layers:
         raise ModelError(f"{type(model).__name__}: this architecture has no layers for `runtime.sharding`.")
-    packs(model)  # the trial makes passes, so it comes before the weights are sliced
-    mesh = init_device_mesh(str(next(model.parameters()).device.type), (world.size,))
+    mesh = init_device_mesh(device.type, (world.size,))
     computed = getattr(model, "compute_dtype", torch.float32)
     # autocast would cast the gathered layers to this type anyway; other weights keep their types.
     # Activations between layers are not cast. Gradients are summed in float32.
@@ -52,6 +52,9 @@ def shard(model: Model, world: World) -> Model:
     model.run_inside = partial(_run, model)
     register_fsdp_forward_method(model, "run_inside")  # the root's own weights: embeddings, norm, head
     model.absent_weights = ShardedWeights(model)
+    with autocast(model):  # the gathered layers have the type of the passes
+        model.run_inside(packs)  # its trial gathers layer by layer, as any pass of the wrapped model does
+    model.reshard()  # after a pass without gradients the root's own weights stay gathered
     return model
 
 

@@ -74,7 +74,7 @@ def builder_for(
     """The builder that the spec asks for.
 
     `seed(part)`: the seed of a new adapter. `offload_frozen`: keep frozen whole models in host memory; it has no effect on
-    a backbone under adapters. `shard`: reduces a whole model to the slice of this process.
+    a backbone under adapters. `shard`: reduces a whole model in host memory to the slice of this process on the device.
     """
     spec = precision.resolved(spec, device.type)
     if spec.lora is None:
@@ -115,7 +115,9 @@ class WholeModelBuilder:
     def _ready(self, model: Model, use: WeightUse) -> Model:
         if use in ("exact", "frozen"):
             store_as_computed(model, dtype_of(self.spec))
-        model = _run_as(self.runtime, place_frozen(model, self.device, self.offload_frozen and use == "frozen"))
+        # A model that is sliced stays in host memory: `shard` takes it to the device layer by layer.
+        device = self.device if self.shard is None else torch.device("cpu")
+        model = _run_as(self.runtime, place_frozen(model, device, self.offload_frozen and use == "frozen"))
         if use == "trained" and self.spec.gradient_checkpointing:
             recompute_layers(model)
         model = _settled(model, use, self.spec)

@@ -187,6 +187,13 @@ def _memory(spec: JobSpec, codec: Codec, found: Found, sizes: Sizes, options: Ch
         per = " per process" if spec.resources.total > 1 else ""
         detail = f"The offloaded optimizer keeps {show_bytes(host)} in host memory{per}."
         found.findings.append(own_model.finding("info", "host_memory", "#/ppo/offload_optimizer", detail))
+    sampling = [phase.parts.get("gathered", 0) for phase in phases if phase.phase in ("ppo_rollout", "evaluation")]
+    if whole := max(sampling, default=0):
+        detail = (
+            f"To sample, each process gathers the whole policy: {show_bytes(whole)} besides its slices. "
+            "Sharding makes training smaller, not sampling."
+        )
+        found.findings.append(own_model.finding("info", "sampling_gathers", "#/runtime/sharding", detail))
     memory = options.device_memory
     here = not options.elsewhere and (blueprint.device == "cpu" or torch.cuda.is_available())
     if memory is None and here:

@@ -152,7 +152,7 @@ class ModelFactory:
         if self.session.world.sharded and sharded:
             from trainer.distributed.sharding import shard as shard_model
 
-            shard = partial(shard_model, world=self.session.world)
+            shard = partial(shard_model, world=self.session.world, device=self.session.device)
         offload = offloads_frozen(self.spec, stage)
         return builder_for(self.spec.model, self.session.device, seed, self.spec.runtime, offload, shard)
 

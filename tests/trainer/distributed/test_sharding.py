@@ -19,6 +19,8 @@ from tests.trainer.tiny_models import llama
 from trainer.distributed.sharding import shard
 from trainer.distributed.world import World
 from trainer.models import Model, autocast, compute_in, present
+from trainer.models.builders import WholeModelBuilder
+from trainer.spec import ModelSpec
 
 IDS = torch.tensor([[5, 6, 7, 8, 9], [9, 2, 3, 4, 5]])
 
@@ -47,7 +49,7 @@ def one_process(rank: int, folder: Path) -> None:
     torch.set_num_threads(1)
     dist.init_process_group("gloo", init_method=f"file://{folder / 'meeting'}", rank=rank, world_size=2)
     whole = compute_in(llama(), torch.bfloat16)
-    sliced = shard(copy.deepcopy(whole), World(rank, 2))
+    sliced = shard(copy.deepcopy(whole), World(rank, 2), torch.device("cpu"))
     seen: dict[str, torch.dtype] = {}
     layer = sliced.model.layers[0]
     layer.self_attn.q_proj.register_forward_pre_hook(lambda module, args: seen.update(matrix=module.weight.dtype))
@@ -73,6 +75,22 @@ def one_process(rank: int, folder: Path) -> None:
         assert layer.mlp.up_proj.weight.dtype == torch.bfloat16
         assert sliced.model.embed_tokens.weight.dtype == torch.float32
     dist.destroy_process_group()
+
+
+@pytest.mark.parametrize(("sliced", "where"), [(False, "meta"), (True, "cpu")])
+def test_a_model_to_be_sliced_is_loaded_into_host_memory(tmp_path: Path, sliced: bool, where: str) -> None:
+    """`fully_shard` then takes it to the device layer by layer, so that no device ever holds it whole."""
+    llama().save_pretrained(tmp_path)
+    seen: list[str] = []
+
+    def slices(model: Model) -> Model:
+        seen.extend({weight.device.type for weight in model.parameters()})
+        return model
+
+    spec = ModelSpec(path=str(tmp_path), dtype="float32")
+    builder = WholeModelBuilder(spec, torch.device("meta"), shard=slices if sliced else None)
+    made = builder.policy("policy", tmp_path, "trained")
+    assert {weight.device.type for weight in made.parameters()} == {where} and seen == [where] * sliced
 
 
 @pytest.mark.slow

@@ -10,6 +10,7 @@ from transformers import LlamaConfig
 from tests.trainer.preflight.checked_jobs import WORDS, checked, job, only
 from trainer.cli import main
 from trainer.preflight.check import CheckOptions, check
+from trainer.preflight.render import show_bytes
 from trainer.spec import JobSpec
 from trainer.text.codec import train_tokenizer
 
@@ -33,6 +34,16 @@ def test_amounts_of_memory(tmp_path: Path, text: str, status: int, capsys: pytes
     (tmp_path / "spec.json").write_text(json.dumps(job(tmp_path)))
     assert main(["check", str(tmp_path / "spec.json"), f"--device-memory={text}"]) == status
     assert ("is no amount of memory" in capsys.readouterr().err) == (status == 2)
+
+
+def test_check_says_that_sampling_gathers_a_sharded_policy(tmp_path: Path) -> None:
+    sharded = {"runtime": {"sharding": "fsdp"}, "resources": {"processes": 2}}
+    report = checked(tmp_path, CheckOptions(elsewhere=True), **sharded)
+    assert report.model is not None
+    whole = show_bytes(4 * report.model.parameters)
+    assert f"each process gathers the whole policy: {whole} besides" in only(report, "sampling_gathers").detail
+    codes = {finding.code for finding in checked(tmp_path, CheckOptions(elsewhere=True)).findings}
+    assert "sampling_gathers" not in codes
 
 
 @pytest.mark.slow
