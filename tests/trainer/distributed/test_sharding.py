@@ -12,6 +12,7 @@ import torch.distributed as dist
 from torch import Tensor
 from torch.distributed.tensor import DTensor
 from torch.utils._python_dispatch import TorchDispatchMode
+from transformers import LlamaConfig, LlamaForCausalLM
 
 from tests import tolerance
 from tests.trainer.running import _context, status_of
@@ -91,6 +92,25 @@ def test_a_model_to_be_sliced_is_loaded_into_host_memory(tmp_path: Path, sliced:
     builder = WholeModelBuilder(spec, torch.device("meta"), shard=slices if sliced else None)
     made = builder.policy("policy", tmp_path, "trained")
     assert {weight.device.type for weight in made.parameters()} == {where} and seen == [where] * sliced
+
+
+def slices_on_a_gpu(rank: int, folder: Path) -> None:
+    """With one process, a slice is the whole weight: a model that was on the GPU before would be there twice."""
+    device = torch.device("cuda", 0)
+    dist.init_process_group("nccl", init_method=f"file://{folder / 'meeting'}", rank=0, world_size=1, device_id=device)
+    sizes = {"hidden_size": 512, "intermediate_size": 2048, "num_hidden_layers": 24, "num_attention_heads": 8}
+    model = LlamaForCausalLM(LlamaConfig(vocab_size=1024, **sizes))
+    whole = sum(weight.nbytes for weight in model.parameters())
+    shard(model, World(0, 1), device)
+    assert whole <= torch.cuda.max_memory_allocated() < 1.25 * whole
+    dist.destroy_process_group()
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="measures the memory of a GPU")
+def test_a_gpu_never_holds_a_model_twice_while_it_is_sliced(tmp_path: Path) -> None:
+    process = _context.Process(target=slices_on_a_gpu, args=(0, tmp_path))
+    process.start()
+    assert status_of(process, 120) == 0
 
 
 @pytest.mark.slow

@@ -297,6 +297,19 @@ def test_a_pool_without_living_graphs_is_not_used_again(monkeypatch: pytest.Monk
     assert pool_of_a_capture(kept) == "begin in a third pool, thread_local"
 
 
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="captures real graphs, which needs a GPU")
+def test_graphs_on_a_gpu_are_captured_again_after_all_are_gone() -> None:
+    """An allocator that still knew the pool of the lost graphs would fail the next capture, and decoding would stay eager."""
+    device, told = torch.device("cuda", 0), list[str]()
+    model, draws = llama().to(device), uniforms(torch.Generator().manual_seed(7), len(PROMPTS), 24)
+    decoding = GraphDecoding("auto", told.append)
+    for _ in range(3):
+        sample_with(model, PROMPTS, draws, SamplingOptions(Stops((1,)), 0, 0.8, device), decoding=decoding)
+        for weight in model.parameters():  # new addresses, as after an offload or a roll-back
+            weight.data = weight.data.clone()
+    assert told == []
+
+
 @pytest.mark.parametrize("make", [llama, gpt2, qwen])
 def test_graphs_fixed_step_under_autocast_is_close_to_eager(make: Any) -> None:
     said: list[tuple[torch.Tensor, torch.Tensor]] = []
