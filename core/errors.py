@@ -82,6 +82,11 @@ class IllegalTransition(Conflict):
         self.extras |= {"from": from_} | ({} if requests is None else {"requests": list(requests)})
 
 
+class TaskEnded(Conflict):
+    code = "task_ended"
+    title = "The task has ended, so it cannot be cancelled."
+
+
 class JobNotRunning(Conflict):
     code = "job_not_running"
     title = "The job takes no commands in its present state."

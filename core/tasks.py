@@ -127,7 +127,7 @@ def end(session: Session, task: DataTask, status: TaskStatus, error: dict[str, A
     task.status, task.finished_at = status.value, datetime.now(UTC)
     task.worker_id = task.lease_expires_at = None
     task.error = stored if status is TaskStatus.FAILED else None
-    if status is TaskStatus.DONE:
+    if status is TaskStatus.SUCCEEDED:
         task.progress, task.note = 1.0, ""
     session.flush()
     if stored is not None and (version_id := task.args.get("version")) is not None:
@@ -157,6 +157,13 @@ def held(session: Session, claim: TaskClaim) -> DataTask:
     if task is None or task.status == TaskStatus.CANCELLED:
         raise TaskCancelled(claim.task_id)
     return _QUEUE.held(session, claim.task_id, claim.attempt, claim.worker_id)
+
+
+def refuse_cancelled(session: Session, claim: TaskClaim) -> None:
+    """Raise TaskCancelled if the task was cancelled or deleted. Locks nothing, unlike `held`."""
+    status = session.scalars(select(DataTask.status).filter_by(id=claim.task_id)).one_or_none()
+    if status in (None, TaskStatus.CANCELLED):
+        raise TaskCancelled(claim.task_id)
 
 
 def renew(session: Session, claim: TaskClaim) -> None:

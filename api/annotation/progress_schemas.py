@@ -65,7 +65,7 @@ class RewardModelProgress(Schema):
 
     checkpoint: str
     """The reward model's checkpoint."""
-    status: Literal["queued", "scoring", "done", "failed"]
+    status: Literal["queued", "scoring", "succeeded", "failed"]
     """State of the scoring."""
     progress: DataProgress | None
     """Progress of the scoring; null once it has ended."""

@@ -21,7 +21,7 @@ _STORED = (
     "id", "name", "kind", "status", "error", "source", "policies", "instructions", "overlap", "gold", "gold_share",
     "reservation_minutes", "left_out", "reward_model", "version", "jobs", "created_at", "closed_at",
 )  # fmt: skip
-_SCORING_STATUS = {TaskStatus.QUEUED: "queued", TaskStatus.RUNNING: "scoring", TaskStatus.DONE: "done"}
+_SCORING_STATUS = {TaskStatus.QUEUED: "queued", TaskStatus.RUNNING: "scoring", TaskStatus.SUCCEEDED: "succeeded"}
 
 
 def round_of(session: Session, round_: models.AnnotationRound) -> schemas.AnnotationRound:

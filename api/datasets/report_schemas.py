@@ -52,7 +52,7 @@ class Report(Schema):
     version: int
     """Number of the version."""
     status: TaskStatus
-    """`queued`, `running`, then `done`, `failed` or `cancelled`."""
+    """`queued`, `running`, then `succeeded`, `failed` or `cancelled`."""
     progress: DataProgress | None
     """Progress while the report is being made; else null."""
     settings: dict[str, Any]

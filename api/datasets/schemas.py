@@ -187,7 +187,7 @@ class DataTask(Schema):
     kind: str
     """`import`, `index`, `report` and others."""
     status: TaskStatus
-    """`queued`, `running`, then `done`, `failed` or `cancelled`."""
+    """`queued`, `running`, then `succeeded`, `failed` or `cancelled`."""
     progress: float
     """From 0 to 1."""
     note: str

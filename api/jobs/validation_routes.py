@@ -11,7 +11,7 @@ from api.jobs.validation_schemas import Validation
 from api.problems import documented
 from api.schema import DataProgress
 from api.validation import StrictRoute
-from core.errors import InvalidRequest, NotFound, NotSignedIn
+from core.errors import CrossOrigin, InvalidRequest, NotFound, NotSignedIn, TaskEnded
 from core.jobs import estimates, validations
 from core.jobs.validations import ValidationDetails
 from core.tasks import UNFINISHED
@@ -52,6 +52,19 @@ def get_validation(validation_id: str, principal: PrincipalDep, session: Session
     return _view(session, validations.get(session, principal.owner_id, validation_id))
 
 
+@router.post(
+    "/validations/{validation_id}/cancel",
+    responses=documented(NotSignedIn, CrossOrigin, NotFound, TaskEnded, InvalidRequest),
+)
+def cancel_validation(validation_id: str, principal: PrincipalDep, session: SessionDep) -> Validation:
+    """Cancel a check. A running one is ended within about a second, a queued one never starts.
+
+    A cancelled check does not change. One that succeeded or failed is refused with `task_ended`. The same spec can be
+    checked again.
+    """
+    return _view(session, validations.cancel(session, principal.owner_id, validation_id))
+
+
 def _view(session: Session, found: ValidationDetails) -> Validation:
     row, task, result = found.validation, found.task, found.result
     progress = DataProgress(fraction=task.progress, note=task.note) if task.status in UNFINISHED else None
@@ -59,5 +72,6 @@ def _view(session: Session, found: ValidationDetails) -> Validation:
     return Validation.model_validate(
         {"id": row.id, "spec": row.spec, "requested_at": row.requested_at, "finished_at": task.finished_at}
         | {"status": task.status, "error": task.error, "progress": progress}
+        | {"findings": None if result is None else result.findings}
         | {"result": result, "blocked": None if result is None else result.blocked, "time": time}
     )

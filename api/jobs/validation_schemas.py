@@ -3,7 +3,7 @@ from typing import Literal
 from api.jobs.schemas import JobError, StoredSpec
 from api.schema import DataProgress, Schema, Timestamp
 from core.jobs.estimates import RunTime
-from core.jobs.validation_result import ValidationResult
+from core.jobs.validation_result import JobFinding, ValidationResult
 from core.models.tasks import TaskStatus
 
 
@@ -15,17 +15,19 @@ class Validation(Schema):
     id: str
     """Begins with `validation_`."""
     status: TaskStatus
-    """`queued`, `running`, then `done`, `failed` or `cancelled`."""
+    """`queued`, `running`, then `succeeded`, `failed` or `cancelled`."""
     progress: DataProgress | None
     """Progress while the check runs; else null."""
     blocked: bool | None
-    """Whether a finding is blocking, so that the job would be refused; null until the check is done."""
+    """Whether a finding is blocking, so that the job would be refused; null until the check has succeeded."""
     spec: StoredSpec
     """The spec with all defaults filled in. It names each dataset by the hash of its rows."""
+    findings: list[JobFinding] | None
+    """The findings of the check, blocking ones first; null until it has succeeded."""
     result: ValidationResult | None
-    """Null until the check is done."""
+    """The findings again, with the figures of the run; null until the check has succeeded."""
     time: RunTime | None
-    """The expected time by your earlier runs up to now; null until the check is done."""
+    """The expected time by your earlier runs up to now; null until the check has succeeded."""
     error: JobError | None
     """Why the check itself failed; else null."""
     requested_at: Timestamp

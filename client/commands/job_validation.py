@@ -10,7 +10,7 @@ from rich.text import Text
 
 from client.commands.job_changes import Changes, FromTemplate, SpecFile, given_spec
 from client.commands.templates import template_id
-from client.errors import ClientError
+from client.errors import ApiError, ClientError
 from client.sdk import Client
 from client.sdk.spec_files import merge_patch
 from client.sdk.types import JobFinding, MemoryReport, RunTime, Validation, ValidationResult
@@ -31,19 +31,32 @@ def validate(
     template: FromTemplate = None,
     refresh: Annotated[bool, typer.Option(help="Check again, although this spec was checked before.")] = False,
 ) -> None:
-    """Check a job without submitting it, from a file, a template or both: findings, steps, memory and expected time. Exit with 1 if a finding is blocking."""
+    """Check a job without submitting it, from a file, a template or both: findings, steps, memory and expected time. Exit with 1 if a finding is blocking. Ctrl-C cancels the check."""
     printer: Printer = context.obj.printer
     with context.obj.client() as client:
         given = given_spec(client, spec, changes or (), template)
         if template is not None:
             given = merge_patch(client.get_template(template_id(client, template))["spec"], given)
         made = client.validate_job(given, refresh=refresh or None)
-        made = _finished(client, made, printer)
+        try:
+            made = _finished(client, made, printer)
+        except KeyboardInterrupt:
+            _cancel(client, made)
+            raise
     printer.item(made, *_parts(made))
     blocking = sum(finding["severity"] == "blocking" for finding in made["result"]["findings"])
     if blocking:
         count = f"{blocking} blocking finding{'s' * (blocking != 1)}"
         raise Blocked(f"{count}: the platform refuses this job. `proximal jobs submit --force` submits it anyway.")
+
+
+def _cancel(client: Client, made: Validation) -> None:
+    """Cancel the check that the user no longer waits for. One that has ended meanwhile stays as it is."""
+    try:
+        client.cancel_validation(made["id"])
+    except ApiError as error:
+        if error.code != "task_ended":
+            raise
 
 
 def _finished(client: Client, made: Validation, printer: Printer) -> Any:

@@ -1129,6 +1129,17 @@ class Operations(Connection):
         found: Validation = self._json("GET", f"/v1/jobs/validations/{escaped(validation_id)}")
         return found
 
+    def cancel_validation(self, validation_id: str) -> Validation:
+        """Cancel a check. A running one is ended within about a second, a queued one never starts.
+
+        A cancelled check does not change. One that succeeded or failed is refused with `task_ended`. The same spec can be
+        checked again.
+
+        `POST /v1/jobs/validations/{validation_id}/cancel`
+        """
+        found: Validation = self._json("POST", f"/v1/jobs/validations/{escaped(validation_id)}/cancel")
+        return found
+
     def list_job_events(
         self, job_id: str, *, after: int | None = None, types: Sequence[str] | None = None, seed: int | None = None
     ) -> Iterator[JobEvent]:

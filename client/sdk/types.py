@@ -2129,7 +2129,7 @@ class RewardModelProgress(TypedDict):
 
     checkpoint: str
     """The reward model's checkpoint."""
-    status: Literal["queued", "scoring", "done", "failed"]
+    status: Literal["queued", "scoring", "succeeded", "failed"]
     """State of the scoring."""
     progress: DataProgress | None
     """Progress of the scoring; null once it has ended."""
@@ -2883,7 +2883,7 @@ class SweepPlan(TypedDict):
     """The jobs in order."""
 
 
-TaskStatus: TypeAlias = Literal["queued", "running", "done", "failed", "cancelled"]
+TaskStatus: TypeAlias = Literal["queued", "running", "succeeded", "failed", "cancelled"]
 """The state of a data task."""
 
 
@@ -3662,7 +3662,7 @@ class DataTask(TypedDict):
     kind: str
     """`import`, `index`, `report` and others."""
     status: TaskStatus
-    """`queued`, `running`, then `done`, `failed` or `cancelled`."""
+    """`queued`, `running`, then `succeeded`, `failed` or `cancelled`."""
     progress: float
     """From 0 to 1."""
     note: str
@@ -4998,7 +4998,7 @@ class Report(TypedDict):
     version: int
     """Number of the version."""
     status: TaskStatus
-    """`queued`, `running`, then `done`, `failed` or `cancelled`."""
+    """`queued`, `running`, then `succeeded`, `failed` or `cancelled`."""
     progress: DataProgress | None
     """Progress while the report is being made; else null."""
     settings: dict[str, Any]
@@ -5034,17 +5034,19 @@ class Validation(TypedDict):
     id: str
     """Begins with `validation_`."""
     status: TaskStatus
-    """`queued`, `running`, then `done`, `failed` or `cancelled`."""
+    """`queued`, `running`, then `succeeded`, `failed` or `cancelled`."""
     progress: DataProgress | None
     """Progress while the check runs; else null."""
     blocked: bool | None
-    """Whether a finding is blocking, so that the job would be refused; null until the check is done."""
+    """Whether a finding is blocking, so that the job would be refused; null until the check has succeeded."""
     spec: JobSpec
     """The spec with all defaults filled in. It names each dataset by the hash of its rows."""
+    findings: list[JobFinding] | None
+    """The findings of the check, blocking ones first; null until it has succeeded."""
     result: ValidationResult | None
-    """Null until the check is done."""
+    """The findings again, with the figures of the run; null until the check has succeeded."""
     time: RunTime | None
-    """The expected time by your earlier runs up to now; null until the check is done."""
+    """The expected time by your earlier runs up to now; null until the check has succeeded."""
     error: JobError | None
     """Why the check itself failed; else null."""
     requested_at: str

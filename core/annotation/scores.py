@@ -13,7 +13,7 @@ from core.models.annotation import RoundStatus
 from core.models.tasks import TaskStatus
 
 SCORES_TASK = "annotation_scores"
-_GOOD = (TaskStatus.QUEUED, TaskStatus.RUNNING, TaskStatus.DONE)
+_GOOD = (TaskStatus.QUEUED, TaskStatus.RUNNING, TaskStatus.SUCCEEDED)
 
 
 def request(session: Session, round_: AnnotationRound, checkpoint_id: str) -> AnnotationRound:

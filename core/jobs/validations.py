@@ -10,7 +10,7 @@ from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
 
 from core import tasks
-from core.errors import BlockedByValidation, NotFound, QuotaExceeded
+from core.errors import BlockedByValidation, NotFound, QuotaExceeded, TaskEnded
 from core.jobs.submit import resolve
 from core.jobs.validation_result import ValidationResult
 from core.models import DataTask, Validation
@@ -75,6 +75,18 @@ def get(session: Session, owner_id: str, validation_id: str) -> ValidationDetail
     if found is None:
         raise NotFound(f"There is no validation {validation_id!r}.")
     return ValidationDetails(*found)
+
+
+def cancel(session: Session, owner_id: str, validation_id: str) -> ValidationDetails:
+    """Cancel a check. A running one is ended within about a second, a queued one never starts.
+
+    One that was cancelled before stays as it is. Raises NotFound, and TaskEnded for one that succeeded or failed.
+    """
+    found = get(session, owner_id, validation_id)
+    tasks.cancel(session, found.task)
+    if found.task.status != TaskStatus.CANCELLED:
+        raise TaskEnded(f"{validation_id} has {found.task.status} and cannot be cancelled.")
+    return found
 
 
 def refuse_blocked(session: Session, owner_id: str, resolved: Mapping[str, Any]) -> None:

@@ -15,7 +15,7 @@ class TaskStatus(StrEnum):
 
     QUEUED = "queued"
     RUNNING = "running"
-    DONE = "done"
+    SUCCEEDED = "succeeded"
     FAILED = "failed"
     CANCELLED = "cancelled"
 
@@ -29,11 +29,12 @@ class DataTask(LeasedRow, Base):
         CheckConstraint("(status = 'running') = (lease_expires_at IS NOT NULL)", name="lease_while_running"),
         CheckConstraint("(status = 'running') = (worker_id IS NOT NULL)", name="worker_while_running"),
         CheckConstraint(
-            "(status IN ('done', 'failed', 'cancelled')) = (finished_at IS NOT NULL)", name="finished_when_over"
+            "(status IN ('succeeded', 'failed', 'cancelled')) = (finished_at IS NOT NULL)", name="finished_when_over"
         ),
         CheckConstraint("(status = 'failed') = (error IS NOT NULL)", name="failed_says_why"),
         Index(None, "owner_id", "created_at", "id"),
         Index("ix_data_tasks_queue", "created_at", postgresql_where=text("status = 'queued'")),
+        Index("ix_data_tasks_ended", "finished_at", postgresql_where=text("finished_at IS NOT NULL")),
         Index("ix_data_tasks_leases", "lease_expires_at", postgresql_where=text("status = 'running'")),
     )
 

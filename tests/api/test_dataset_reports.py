@@ -34,7 +34,7 @@ def report(session: Session, dataset: Dataset) -> DatasetReport:
     """A finished one, without a model."""
     made = reports.request(session, versions.get(session, dataset.owner_id, dataset.id))
     made.result = RESULT
-    tasks.end(session, session.get_one(DataTask, made.task_id), TaskStatus.DONE)
+    tasks.end(session, session.get_one(DataTask, made.task_id), TaskStatus.SUCCEEDED)
     session.commit()
     return made
 
@@ -56,7 +56,7 @@ def test_report_that_exists_is_returned_at_once(client: TestClient, path: str, r
     response = client.post(f"{path}/reports", json={"version": 1})
     assert response.status_code == 200
     found = client.get(f"{path}/reports/{report.id}").json()
-    assert response.json() == found and found["status"] == "done" and found["progress"] is None
+    assert response.json() == found and found["status"] == "succeeded" and found["progress"] is None
     assert [finding["share"] for finding in found["result"]["findings"]] == [None, 1 / 3]
 
 

@@ -25,7 +25,14 @@ def count(session: Session, model: type[Any]) -> int:
     return session.scalars(select(func.count()).select_from(model)).one()
 
 
-REPEATABLE = {"archive_dataset", "unarchive_dataset", "cancel_dataset_task", "complete_upload", "preview_upload"}
+REPEATABLE = {
+    "archive_dataset",
+    "unarchive_dataset",
+    "cancel_dataset_task",
+    "cancel_validation",
+    "complete_upload",
+    "preview_upload",
+}
 """A second request changes nothing."""
 REPEATABLE |= {
     "next_annotation_items",

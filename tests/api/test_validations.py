@@ -27,7 +27,7 @@ def finish(session: Session, validation_id: str, *findings: Finding) -> None:
     validation = session.get_one(Validation, validation_id)
     report = Report(findings=list(findings), stages=STAGES)
     validation.result = ValidationResult.of_report(report, {}).model_dump(mode="json")
-    tasks.end(session, session.get_one(DataTask, validation.task_id), TaskStatus.DONE)
+    tasks.end(session, session.get_one(DataTask, validation.task_id), TaskStatus.SUCCEEDED)
     session.commit()
 
 
@@ -39,7 +39,7 @@ def test_validation_is_requested_then_returned(client: TestClient, session: Sess
     assert made["spec"]["ppo"]["policy_loss"]["clip_range"] == 0.2 and made["progress"] == {"fraction": 0.0, "note": ""}
     finish(session, made["id"])
     found = client.get(asked.headers["Location"]).json()
-    assert (found["status"], found["blocked"], found["progress"]) == ("done", False, None)
+    assert (found["status"], found["blocked"], found["progress"]) == ("succeeded", False, None)
     assert found["result"]["findings"] == [] and found["result"]["stages"][0]["steps"] == 5
     assert found["time"]["seconds"] is None and "ran ppo" in found["time"]["reason"]
     again = client.post("/v1/jobs/validate", json=body)
@@ -123,6 +123,39 @@ def test_validation_of_another_owner_is_not_found(client: TestClient, session: S
     session.commit()
     headers = {"Authorization": f"Bearer {other}"}
     problem(client.get(f"/v1/jobs/validations/{made['id']}", headers=headers), 404, "not_found")
+
+
+def test_queued_validation_is_cancelled_and_never_starts(
+    client: TestClient, session: Session, body: dict[str, Any]
+) -> None:
+    """Twice is the same as once. The spec can be checked again."""
+    made = client.post("/v1/jobs/validate", json=body).json()
+    address = f"/v1/jobs/validations/{made['id']}"
+    cancelled = client.post(f"{address}/cancel")
+    assert (cancelled.status_code, cancelled.json()["status"]) == (200, "cancelled")
+    assert (cancelled.json()["findings"], cancelled.json()["error"]) == (None, None)
+    assert client.post(f"{address}/cancel").json() == cancelled.json() == client.get(address).json()
+    while claim := tasks.claim(session, "dwk_1"):
+        assert claim.kind != "validate"
+    again = client.post("/v1/jobs/validate", json=body)
+    assert (again.status_code, again.json()["status"]) == (202, "queued")
+
+
+def test_validation_that_has_ended_or_is_not_yours_cannot_be_cancelled(
+    client: TestClient, session: Session, body: dict[str, Any]
+) -> None:
+    made = client.post("/v1/jobs/validate", json=body).json()
+    address = f"/v1/jobs/validations/{made['id']}/cancel"
+    _, other = keys.create_key(session, "other")
+    session.commit()
+    problem(client.post(address, headers={"Authorization": f"Bearer {other}"}), 404, "not_found")
+    problem(client.post("/v1/jobs/validations/validation_none/cancel"), 404, "not_found")
+    assert client.get(f"/v1/jobs/validations/{made['id']}").json()["status"] == "queued"
+    finish(session, made["id"], ERROR)
+    problem(client.post(address), 409, "task_ended")
+    found = client.get(f"/v1/jobs/validations/{made['id']}").json()
+    assert (found["status"], found["findings"]) == ("succeeded", found["result"]["findings"])
+    assert [one["code"] for one in found["findings"]] == ["nothing_left"]
 
 
 def test_validation_that_failed_says_why(client: TestClient, session: Session, body: dict[str, Any]) -> None:

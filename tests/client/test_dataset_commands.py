@@ -37,7 +37,7 @@ def dataset(client: Client, tmp_path: Path) -> Dataset:
     file = tmp_path / "pairs.jsonl"
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))
     made = client.upload_dataset(file, "preferences", "thirty")
-    indexed = {"index": "done"}
+    indexed = {"index": "succeeded"}
     eventually(
         lambda: indexed.items() <= {t["kind"]: t["status"] for t in client.list_dataset_tasks(made["id"])}.items(), 30
     )
@@ -111,7 +111,7 @@ def test_cli_refused_file_is_reported_with_remedies(up: Up, tmp_path: Path, monk
 
 def test_a_task_that_is_over_stays_as_it_is(client: Client, dataset: Dataset) -> None:
     index = next(task for task in client.list_dataset_tasks(dataset["id"]) if task["kind"] == "index")
-    assert client.cancel_dataset_task(dataset["id"], index["id"])["status"] == "done"
+    assert client.cancel_dataset_task(dataset["id"], index["id"])["status"] == "succeeded"
     client.delete_dataset(dataset["id"])
 
 

@@ -88,8 +88,8 @@ def test_task_progress_is_stored_and_ends_with_1(session: Session, owner: str) -
     report_progress(session, claim, 0.25, "a\x00" + "b" * 1000)
     session.flush()
     assert (task(session, made.id).progress, len(made.note)) == (0.25, 200)
-    tasks.finish(session, claim, TaskStatus.DONE)
-    assert (made.status, made.progress, made.note, made.worker_id, made.error) == ("done", 1.0, "", None, None)
+    tasks.finish(session, claim, TaskStatus.SUCCEEDED)
+    assert (made.status, made.progress, made.note, made.worker_id, made.error) == ("succeeded", 1.0, "", None, None)
     assert made.finished_at is not None
 
 
@@ -104,13 +104,13 @@ def test_task_rejects_a_lost_worker_and_another_resumes(session: Session, owner:
     assert second.attempt == 2
     for write in (
         lambda: report_progress(session, first, 0.5, ""),
-        lambda: tasks.finish(session, first, TaskStatus.DONE),
+        lambda: tasks.finish(session, first, TaskStatus.SUCCEEDED),
         lambda: tasks.release(session, first),
         lambda: tasks.lose(session, first, "x"),
     ):
         with pytest.raises(LeaseLost):
             write()
-    tasks.finish(session, second, TaskStatus.DONE)
+    tasks.finish(session, second, TaskStatus.SUCCEEDED)
 
 
 def test_task_of_three_lost_workers_fails_with_its_version(session: Session, owner: str) -> None:

@@ -93,5 +93,5 @@ def _run_handler(claim: TaskClaim, task: TaskContext) -> dict[str, Any] | None:
 
 
 def _finish(claim: TaskClaim, stop: StopRequest, error: dict[str, Any] | None) -> None:
-    status = TaskStatus.DONE if error is None else TaskStatus.FAILED
+    status = TaskStatus.SUCCEEDED if error is None else TaskStatus.FAILED
     with_retries(lambda session: tasks.finish(session, claim, status, error), lambda: stop.urgent)

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from core.tasks import TaskClaim
 from worker.capacity import list_gpus
 from worker.lease import Lease
 from worker.memory_limit import memory_limit
-from worker.process import StopRequest
+from worker.process import DATABASE_UNAVAILABLE, StopRequest
 from worker.tasks.command import OnLine, run_command
 
 _REPORT_SECONDS = 1.0
@@ -34,7 +35,7 @@ class TaskContext:
 
     def __init__(self, claim: TaskClaim, lease: Lease, stop: StopRequest, settings: Settings, blobs: BlobStore) -> None:
         self._claim, self._lease, self._stop = claim, lease, stop
-        self._reported_at = self._yielded_at = 0.0
+        self._reported_at = self._yielded_at = self._looked_at = 0.0
         self.settings = settings
         self.blobs = blobs
         self.owner_id = claim.owner_id
@@ -51,10 +52,18 @@ class TaskContext:
         return folder
 
     def check(self) -> None:
-        """Raises TaskCancelled, LeaseLost or ReturnToQueue, which a handler must not catch."""
+        """Raises TaskCancelled, LeaseLost or ReturnToQueue, which a handler must not catch.
+
+        Looks into the database at most once a second, so that a cancelled task ends before the next heartbeat.
+        """
         self._lease.check_not_expired()
         if self._stop.requested:
             raise ReturnToQueue
+        now = time.monotonic()
+        if now >= self._looked_at + _REPORT_SECONDS:
+            self._looked_at = now
+            with suppress(*DATABASE_UNAVAILABLE), session_scope() as session:
+                tasks.refuse_cancelled(session, self._claim)
 
     def report(self, fraction: float, note: str = "") -> None:
         """Report progress, from 0 to 1, with a note for people. Writes at most once a second. Raises as `check`."""
@@ -74,7 +83,7 @@ class TaskContext:
 
     def finish(self, session: Session) -> None:
         """End the task in this transaction. A handler must do nothing after it."""
-        tasks.finish(session, self._claim, TaskStatus.DONE)
+        tasks.finish(session, self._claim, TaskStatus.SUCCEEDED)
         self.finished = True
 
     def yield_to_urgent(self) -> None:

@@ -95,7 +95,10 @@ def test_closed_loop_two_annotators_compare_and_job_continues(session: Session, 
     progress = call("GET", f"{path}/progress")
     answers = progress["answers"]
     assert (answers, progress["pairwise"]) == (2 * opened["items"], 1.0)
-    assert (progress["reward_model"]["status"], progress["reward_model"]["of"]) == ("done", answers - progress["ties"])
+    assert (progress["reward_model"]["status"], progress["reward_model"]["of"]) == (
+        "succeeded",
+        answers - progress["ties"],
+    )
     sft, ppo = progress["sides"]
     assert (sft["checkpoint"], sft["wins"], sft["losses"]) == (final["sft"], ppo["losses"], ppo["wins"])
 

@@ -36,7 +36,7 @@ def spec(session: Session, owner: str) -> JobSpec:
 
 def finish(session: Session, made: validations.ValidationDetails, *findings: Finding) -> None:
     made.validation.result = ValidationResult.of_report(Report(findings=list(findings)), {}).model_dump(mode="json")
-    tasks.end(session, made.task, TaskStatus.DONE)
+    tasks.end(session, made.task, TaskStatus.SUCCEEDED)
     session.commit()
 
 
@@ -63,17 +63,17 @@ def test_validation_of_same_rows_in_another_dataset_is_reused(
     assert again.validation.id == first.validation.id and data.preferences != spec.data.preferences
 
 
-@pytest.mark.parametrize("end", ["failed", "cancelled", "done"])
+@pytest.mark.parametrize("end", ["failed", "cancelled", "succeeded"])
 def test_validation_without_result_or_refreshed_runs_again(
     session: Session, owner: str, spec: JobSpec, settings: Settings, end: str
 ) -> None:
     first = validations.request(session, owner, spec, settings)
     task_id = first.task.id
-    if end == "done":
+    if end == "succeeded":
         finish(session, first, ERROR)
     else:
         tasks.end(session, first.task, TaskStatus(end), {"code": "c", "message": "m"})
-    again = validations.request(session, owner, spec, settings, refresh=end == "done")
+    again = validations.request(session, owner, spec, settings, refresh=end == "succeeded")
     assert again.validation.id == first.validation.id and again.task.id != task_id
     assert again.result is None and again.task.status == TaskStatus.QUEUED
 

@@ -50,7 +50,7 @@ def test_handler_receives_its_arguments_and_reports_progress(do: Do) -> None:
 
     done = do(handler)
     assert seen == [({"a": 1}, done.id, 0.5, "half")]
-    assert (done.status, done.progress) == ("done", 1.0)
+    assert (done.status, done.progress) == ("succeeded", 1.0)
 
 
 def test_handler_data_error_is_stored_with_its_message(do: Do) -> None:
@@ -119,7 +119,7 @@ def test_handler_that_lost_its_task_stops(do: Do, monkeypatch: pytest.MonkeyPatc
             eventually(lambda: run.report(0.5))
 
     done = do(handler)
-    assert (done.status, done.attempt) == ("done", 2)
+    assert (done.status, done.attempt) == ("succeeded", 2)
 
 
 def test_stopping_worker_requeues_the_task(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -163,7 +163,7 @@ def test_command_output_is_lines_of_json(do: Do) -> None:
         run.run_command(script(code), lines.append, span=(0.2, 0.6))
         notes.append(f"{task(run.task_id).progress:.1f} {task(run.task_id).note}")
 
-    assert do(handler).status == "done"
+    assert do(handler).status == "succeeded"
     assert lines == [{"progress": 0.5, "note": "half"}, {"found": 7}]
     assert notes == ["0.4 half"]
 

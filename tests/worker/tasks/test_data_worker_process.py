@@ -65,10 +65,10 @@ def test_data_worker_runs_queued_tasks_is_healthy_and_ends(start: Start, setting
     before = queue("quick")
     assert main(["check-data"]) == 1
     with start() as worker:
-        eventually(lambda: status(before) == "done", 20)
+        eventually(lambda: status(before) == "succeeded", 20)
         assert main(["check-data"]) == 0
         later = queue("quick")
-        eventually(lambda: status(later) == "done", 20)
+        eventually(lambda: status(later) == "succeeded", 20)
         assert worker.stop(grace=10) == 0
     assert main(["check-data"]) == 1
 
@@ -89,7 +89,7 @@ def test_kill_9_ends_the_command_and_another_worker_resumes(start: Start, settin
         os.kill(worker.pid, signal.SIGKILL)
         eventually(lambda: not alive(command), 5)
     with start():
-        sweep_until(settings, task_id, "done")
+        sweep_until(settings, task_id, "succeeded")
     assert task(task_id).attempt == 2
 
 
@@ -99,7 +99,7 @@ def test_data_worker_suspended_and_continued_writes_nothing(start: Start, settin
         waiting(task_id)
         os.kill(sleeper.pid, signal.SIGSTOP)
         with start():
-            sweep_until(settings, task_id, "done")
+            sweep_until(settings, task_id, "succeeded")
             os.kill(sleeper.pid, signal.SIGCONT)
             eventually(lambda: "The attempt ends here" in (tmp_path / "log").read_text())
-    assert (status(task_id), task(task_id).attempt) == ("done", 2)
+    assert (status(task_id), task(task_id).attempt) == ("succeeded", 2)

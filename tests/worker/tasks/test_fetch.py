@@ -89,7 +89,7 @@ def test_a_file_becomes_an_upload(
     assert received_parts(session, [upload.id])[upload.id] == [1, 2, 3]
     with opener(blobs, upload)() as file:
         assert file.read() == CONTENT
-    assert task(session).status == "done"
+    assert task(session).status == "succeeded"
 
 
 @pytest.mark.parametrize("size", [1, PART - 1, PART, PART + 1, 2 * PART])

@@ -43,7 +43,7 @@ def report_of(client: TestClient, path: str, **wishes: Any) -> dict[str, Any]:
     made = client.post(f"{path}/reports", json=wishes)
     assert made.status_code == 200, made.text
     found: dict[str, Any] = made.json()
-    assert found["status"] == "done", found["error"]
+    assert found["status"] == "succeeded", found["error"]
     return found
 
 

@@ -1,5 +1,6 @@
 """Validations, through the real API, the real handler and the real `python -m trainer check`."""
 
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -8,12 +9,14 @@ from fastapi.testclient import TestClient
 from sqlalchemy import delete
 from transformers import LlamaConfig, LlamaForCausalLM
 
+from core import child
 from core.db import session_scope
 from core.models import DataTask
 from core.settings import Settings, get_settings
 from tests.core.factories import jsonl
 from tests.worker.tasks.tools import drain_all
 from trainer.text.codec import train_tokenizer
+from worker.tasks import command
 
 PROMPTS = [f"what of film {n} then" for n in range(40)]
 ROWS = [{"prompt": prompt, "chosen": "a good film", "rejected": "bad"} for prompt in PROMPTS]
@@ -68,7 +71,7 @@ def test_validation_counts_steps_and_finds_long_sequences(
     """80 new tokens do not fit into a context of 64. No path of the worker is shown, and none is left."""
     spec["ppo"]["max_new_tokens"] = 80
     found = checked(client, settings, spec)
-    assert (found["status"], found["error"], found["blocked"]) == ("done", None, True)
+    assert (found["status"], found["error"], found["blocked"]) == ("succeeded", None, True)
     result = found["result"]
     blocking = {(one["code"], one["pointer"]) for one in result["findings"] if one["severity"] == "blocking"}
     assert blocking == {("context", "#/ppo/max_new_tokens"), ("context", "#/evaluation/max_new_tokens")}
@@ -102,6 +105,26 @@ def test_validation_of_deleted_dataset_fails_with_the_reason(
     found = client.get(made.headers["Location"]).json()
     assert (found["status"], found["error"]["code"]) == ("failed", "not_found")
     assert dataset in found["error"]["message"]
+
+
+def test_cancelled_check_is_killed_at_once(
+    client: TestClient, settings: Settings, spec: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The user cancels when the check has begun. Its process does not end by itself."""
+    made = client.post("/v1/jobs/validate", json=spec).json()
+    started: list[child.Child] = []
+    begin = child.start
+
+    def start(*arguments: Any, **options: Any) -> child.Child:
+        started.append(begin(["sleep", "1000"], stdout=options["stdout"], stderr=options["stderr"]))
+        assert client.post(f"/v1/jobs/validations/{made['id']}/cancel").json()["status"] == "cancelled"
+        return started[0]
+
+    monkeypatch.setattr(command.child, "start", start)
+    drain_all(settings)
+    assert started[0].poll() == -signal.SIGKILL
+    found = client.get(f"/v1/jobs/validations/{made['id']}").json()
+    assert (found["status"], found["error"], found["result"]) == ("cancelled", None, None)
 
 
 def test_validation_that_exceeds_its_time_fails(

@@ -66,7 +66,7 @@ def test_an_upload_becomes_rows_that_are_found(client: TestClient, settings: Set
     sides = [client.get(f"/v1/datasets/{made['id']}/rows", params={"split": side}).json() for side in ("train", "eval")]
     assert sides[0]["total"] + sides[1]["total"] == 2500 and 200 < sides[1]["total"] < 300
     with session_scope() as session:
-        assert set(session.scalars(select(DataTask.status))) == {"done"}
+        assert set(session.scalars(select(DataTask.status))) == {"succeeded"}
 
 
 def test_import_bad_record_blocks_until_resolved(client: TestClient, settings: Settings) -> None:
@@ -171,7 +171,7 @@ def test_index_yields_to_foreground_tasks(
     imported(client, settings, jsonl(PAIRS))
     assert done == ["rows from 1", "urgent", "rows from 1001", "rows from 2001"]
     with session_scope() as session:
-        assert set(session.scalars(select(DataTask.status))) == {"done"}
+        assert set(session.scalars(select(DataTask.status))) == {"succeeded"}
 
 
 def test_index_without_bands_gets_them_at_first_comparison(client: TestClient, settings: Settings) -> None:

@@ -58,12 +58,26 @@ export const choicesQuery = (kind: DatasetKind) =>
 export const requestQuery = (spec: JsonObject | null) =>
   queryOptions({
     queryKey: ["job-form", "check", JSON.stringify(spec)],
-    queryFn: ({ signal }) => answer(api.POST("/v1/jobs/validate", { body: asSpec(spec ?? {}), signal })),
+    // The request itself is not aborted: the server may have queued the check, and only the answer has its id.
+    queryFn: async ({ signal }) => {
+      const made = await answer(api.POST("/v1/jobs/validate", { body: asSpec(spec ?? {}) }));
+      if (signal.aborted && isUnfinished(made)) await cancelCheck(made.id);
+      return made;
+    },
     enabled: spec !== null,
     retry: false,
     staleTime: 60_000,
     gcTime: 60_000,
   });
+
+/** Cancels a check. One that has ended meanwhile stays as it is. `keepalive`: the page is being left. */
+export const cancelCheck = (id: string) =>
+  answer(
+    api.POST("/v1/jobs/validations/{validation_id}/cancel", {
+      params: { path: { validation_id: id } },
+      keepalive: true,
+    }),
+  ).catch(() => null);
 
 export const isUnfinished = (validation: Validation | undefined): boolean =>
   validation?.status === "queued" || validation?.status === "running";

@@ -1329,6 +1329,29 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/jobs/validations/{validation_id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel Validation
+         * @description Cancel a check. A running one is ended within about a second, a queued one never starts.
+         *
+         *     A cancelled check does not change. One that succeeded or failed is refused with `task_ended`. The same spec can be
+         *     checked again.
+         */
+        post: operations["cancel_validation"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/jobs/{job_id}/events": {
         parameters: {
             query?: never;
@@ -4285,7 +4308,7 @@ export interface components {
              * @description `import`, `index`, `report` and others.
              */
             kind: string;
-            /** @description `queued`, `running`, then `done`, `failed` or `cancelled`. */
+            /** @description `queued`, `running`, then `succeeded`, `failed` or `cancelled`. */
             status: components["schemas"]["TaskStatus"];
             /**
              * Progress
@@ -9669,7 +9692,7 @@ export interface components {
              * @description Number of the version.
              */
             version: number;
-            /** @description `queued`, `running`, then `done`, `failed` or `cancelled`. */
+            /** @description `queued`, `running`, then `succeeded`, `failed` or `cancelled`. */
             status: components["schemas"]["TaskStatus"];
             /** @description Progress while the report is being made; else null. */
             progress: components["schemas"]["DataProgress"] | null;
@@ -9988,7 +10011,7 @@ export interface components {
              * @description State of the scoring.
              * @enum {string}
              */
-            status: "queued" | "scoring" | "done" | "failed";
+            status: "queued" | "scoring" | "succeeded" | "failed";
             /** @description Progress of the scoring; null once it has ended. */
             progress: components["schemas"]["DataProgress"] | null;
             /** @description Why the scoring failed. */
@@ -12054,7 +12077,7 @@ export interface components {
          * @description The state of a data task.
          * @enum {string}
          */
-        TaskStatus: "queued" | "running" | "done" | "failed" | "cancelled";
+        TaskStatus: "queued" | "running" | "succeeded" | "failed" | "cancelled";
         /**
          * Telemetry
          * @description Measurements of the machine. Series, `at`, `attempts` and `seconds` have the same length.
@@ -12807,20 +12830,25 @@ export interface components {
              * @description Begins with `validation_`.
              */
             id: string;
-            /** @description `queued`, `running`, then `done`, `failed` or `cancelled`. */
+            /** @description `queued`, `running`, then `succeeded`, `failed` or `cancelled`. */
             status: components["schemas"]["TaskStatus"];
             /** @description Progress while the check runs; else null. */
             progress: components["schemas"]["DataProgress"] | null;
             /**
              * Blocked
-             * @description Whether a finding is blocking, so that the job would be refused; null until the check is done.
+             * @description Whether a finding is blocking, so that the job would be refused; null until the check has succeeded.
              */
             blocked: boolean | null;
             /** @description The spec with all defaults filled in. It names each dataset by the hash of its rows. */
             spec: components["schemas"]["JobSpec"];
-            /** @description Null until the check is done. */
+            /**
+             * Findings
+             * @description The findings of the check, blocking ones first; null until it has succeeded.
+             */
+            findings: components["schemas"]["JobFinding"][] | null;
+            /** @description The findings again, with the figures of the run; null until the check has succeeded. */
             result: components["schemas"]["ValidationResult"] | null;
-            /** @description The expected time by your earlier runs up to now; null until the check is done. */
+            /** @description The expected time by your earlier runs up to now; null until the check has succeeded. */
             time: components["schemas"]["RunTime"] | null;
             /** @description Why the check itself failed; else null. */
             error: components["schemas"]["JobError"] | null;
@@ -22819,6 +22847,109 @@ export interface operations {
             };
             /** @description `not_found`: It does not exist, or belongs to another API key. */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `invalid_request`: The request is not valid. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited`: Too many requests in a short time. */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal_error`: Something went wrong on the server. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /**
+             * @description `unavailable`: The database or the broker does not answer. Try again.
+             *
+             *     `query_timeout`: A query took longer than the API allows.
+             */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    cancel_validation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                validation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Validation"];
+                };
+            };
+            /** @description `not_signed_in`: Sign in, or send an API key. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `cross_origin`: Requests that change something must come from the dashboard itself. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `not_found`: It does not exist, or belongs to another API key. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `task_ended`: The task has ended, so it cannot be cancelled. */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };

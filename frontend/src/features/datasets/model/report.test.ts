@@ -13,8 +13,8 @@ import type { Finding } from "@/lib/api/types";
 
 const reports = [
   { id: "rep_3", status: "running" },
-  { id: "rep_2", status: "done" },
-  { id: "rep_1", status: "done" },
+  { id: "rep_2", status: "succeeded" },
+  { id: "rep_1", status: "succeeded" },
 ];
 
 test("the one that the address names", () => expect(chosenReport(reports, "rep_1")?.id).toBe("rep_1"));

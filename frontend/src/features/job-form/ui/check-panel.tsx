@@ -16,12 +16,20 @@ import styles from "./form.module.css";
 export function CheckPanel({ check, children }: { check: Check; children: ReactNode }) {
   const { validation, isChecking, missing, problems, error } = check;
   const headline = titleOf(check);
-  const state = isChecking ? "checking" : problems.length ? "problems" : missing.length ? "incomplete" : "ready";
+  const state = isChecking
+    ? "checking"
+    : problems.length
+      ? "problems"
+      : missing.length || check.isCancelled
+        ? "incomplete"
+        : "ready";
   return (
     <aside className={styles.panel} id={PANEL_ID} tabIndex={-1} aria-label="Check of the job">
       <Card title={headline} data-state={state}>
         <Announce text={isChecking ? "" : headline} />
         {isChecking && validation?.progress && <Note>{validation.progress.note}</Note>}
+        {isChecking && validation?.progress && <Button onClick={check.cancel}>Cancel the check</Button>}
+        {check.isCancelled && <Button onClick={check.again}>Check again</Button>}
         {error && (
           <Note role="alert">
             <Prose text={error.message} />
@@ -61,11 +69,12 @@ export function CheckBar({ check }: { check: Check }) {
   );
 }
 
-function titleOf({ isChecking, missing, problems, error, validation }: Check): string {
+function titleOf({ isChecking, missing, problems, error, validation, isCancelled }: Check): string {
   if (missing.length)
     return `Choose ${missing.map(({ path }) => (path === "model.path" ? "a model" : "a dataset")).join(" and ")}`;
   if (isChecking) return "Checking…";
   if (error || validation?.error) return "The check failed";
+  if (isCancelled) return "The check was cancelled";
   const blocking = problems.filter(({ severity }) => severity === "blocking").length;
   if (blocking) return count(blocking, "problem");
   return problems.length ? `Ready, with ${count(problems.length, "remark")}` : "Ready to submit";

@@ -1,6 +1,6 @@
-import { useQuery } from "@tanstack/react-query";
-import { useEffect, useState } from "react";
-import { isUnfinished, requestQuery, type Validation, validationQuery } from "@/features/job-form/api";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useEffect, useRef, useState } from "react";
+import { cancelCheck, isUnfinished, requestQuery, type Validation, validationQuery } from "@/features/job-form/api";
 import { findingProblems, missingParts, type Problem, problemsOf } from "@/features/job-form/model/problems";
 import type { JsonObject } from "@/features/job-form/model/spec";
 
@@ -16,6 +16,11 @@ export interface Check {
   /** Why no check was made, where the reason is not the spec. */
   readonly error: Error | null;
   readonly isBlocked: boolean;
+  readonly isCancelled: boolean;
+  /** Ends the check that runs. */
+  readonly cancel: () => void;
+  /** Checks the same spec once more. */
+  readonly again: () => void;
 }
 
 /** The value after a pause in its changes. */
@@ -37,10 +42,21 @@ export function useCheck(spec: JsonObject, isAsked: boolean): Check {
   const isOwn = followed.data?.id === request.data?.id;
   const validation = isUnfinished(request.data) && followed.data && isOwn ? followed.data : request.data;
   const result = validation?.result;
+  const { cancel, again } = useCancelled(isUnfinished(request.data) ? request.data : undefined, validation);
   const refused = problemsOf(request.error);
   if (missing.length) {
     const problems = isAsked ? missing : [];
-    return { validation: undefined, isChecking: false, missing, problems, error: null, isBlocked: false };
+    return {
+      validation: undefined,
+      isChecking: false,
+      missing,
+      problems,
+      error: null,
+      isBlocked: false,
+      isCancelled: false,
+      cancel,
+      again,
+    };
   }
   return {
     validation,
@@ -49,5 +65,44 @@ export function useCheck(spec: JsonObject, isAsked: boolean): Check {
     problems: request.error ? refused : result ? findingProblems(result.findings) : [],
     error: request.error && !refused.length ? request.error : followed.error,
     isBlocked: !request.error && validation?.blocked === true,
+    isCancelled: validation?.status === "cancelled",
+    cancel,
+    again,
   };
 }
+
+/** Cancels a check that another one supersedes, or whose page is left. `requested`: the check as it was requested. */
+function useCancelled(requested: Validation | undefined, now: Validation | undefined) {
+  const client = useQueryClient();
+  const id = requested?.id;
+  const isOpen = useRef(false);
+  useEffect(() => {
+    isOpen.current = isUnfinished(now);
+  });
+  useEffect(() => {
+    if (!id) return;
+    const leave = () => {
+      if (!isOpen.current) return;
+      void cancelCheck(id);
+      client.removeQueries({ queryKey: ["job-form", "check"], predicate: ({ state }) => idOf(state.data) === id });
+    };
+    window.addEventListener("pagehide", leave);
+    return () => {
+      window.removeEventListener("pagehide", leave);
+      leave();
+    };
+  }, [id, client]);
+  const store = (found: Validation | null) => {
+    const own = {
+      queryKey: ["job-form", "check"],
+      predicate: (one: { state: { data?: unknown } }) => idOf(one.state.data) === id,
+    };
+    if (found) client.setQueriesData(own, found);
+  };
+  return {
+    cancel: () => void (id && cancelCheck(id).then(store)),
+    again: () => void client.invalidateQueries({ queryKey: ["job-form", "check"], refetchType: "active" }),
+  };
+}
+
+const idOf = (data: unknown): unknown => (data as Validation | undefined)?.id;

@@ -35,7 +35,7 @@ export function RewardModelCard({ round, progress }: { round: Round; progress: R
 function Standing({ model }: { model: RewardModelProgress | null }) {
   if (!model) return <Note>How often does one agree with these answers?</Note>;
   if (model.status === "failed") return <p className={styles.error}>{model.error?.message}</p>;
-  if (model.status !== "done") {
+  if (model.status !== "succeeded") {
     return (
       <div role="status">
         <Note>{model.progress?.note ?? "Waiting for a worker…"}</Note>

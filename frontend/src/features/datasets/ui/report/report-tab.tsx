@@ -77,7 +77,7 @@ function ReportPicker({ reports, report, named, go }: ReportPickerProps) {
       ) : (
         <span>Report {settingsText(report.settings)}</span>
       )}
-      {report.status !== "done" && <StatusBadge status={report.status} />}
+      {report.status !== "succeeded" && <StatusBadge status={report.status} />}
       {named !== null && named !== report.id && <span>There is no report {named} on this version.</span>}
       <span className={styles.when}>
         <TimeAgo time={report.created_at} />
