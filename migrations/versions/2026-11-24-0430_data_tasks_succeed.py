@@ -1,13 +1,13 @@
 """data tasks succeed as jobs do, and are found by their end
 
-Revision: 4f83a6c01d2b, after c27d90b4e6a1.
+Revision: 4f83a6c01d2b, after 4b7e19f0c3d8.
 """
 
 import sqlalchemy as sa
 from alembic import op
 
 revision = "4f83a6c01d2b"
-down_revision = "c27d90b4e6a1"
+down_revision = "4b7e19f0c3d8"
 _STATUS, _FINISHED = "ck_data_tasks_status", "ck_data_tasks_finished_when_over"
 
 

@@ -16,7 +16,6 @@ from core.settings import Settings, get_settings
 from tests.core.factories import jsonl
 from tests.worker.tasks.tools import drain_all
 from trainer.text.codec import train_tokenizer
-from worker.tasks import command
 
 PROMPTS = [f"what of film {n} then" for n in range(40)]
 ROWS = [{"prompt": prompt, "chosen": "a good film", "rejected": "bad"} for prompt in PROMPTS]
@@ -120,7 +119,7 @@ def test_cancelled_check_is_killed_at_once(
         assert client.post(f"/v1/jobs/validations/{made['id']}/cancel").json()["status"] == "cancelled"
         return started[0]
 
-    monkeypatch.setattr(command.child, "start", start)
+    monkeypatch.setattr("worker.tasks.command.child.start", start)
     drain_all(settings)
     assert started[0].poll() == -signal.SIGKILL
     found = client.get(f"/v1/jobs/validations/{made['id']}").json()
