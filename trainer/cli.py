@@ -18,6 +18,7 @@ from trainer.preflight.render import parse_bytes, render
 from trainer.preflight.report import Report
 from trainer.spec import DATASETS, JobSpec, ResourcesSpec
 from trainer.spec.named_resources import named_paths, with_paths
+from trainer.spec.nulls import with_nulls
 from trainer.spec.presets import PRESETS
 from trainer.spec.validation_errors import Problem, explain
 
@@ -110,7 +111,7 @@ def load_spec(path: Path) -> JobSpec:
         raise SpecError(f"{path}: a spec is TOML or JSON, and its name ends with .toml or .json.")
     try:
         text = path.read_text(encoding="utf-8")
-        raw = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
+        raw = with_nulls(tomllib.loads(text)) if path.suffix == ".toml" else json.loads(text)
     except (OSError, ValueError) as error:
         raise SpecError(f"{path}: {error}") from error
     try:

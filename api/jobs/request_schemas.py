@@ -35,7 +35,7 @@ class CloneJob(_Body):
     """The changes of a clone."""
 
     patch: dict[str, Any] = Field(default_factory=dict)
-    """JSON merge patch (RFC 7396) on the stored spec: null restores the default of a field, objects are merged, and any other value replaces."""
+    """JSON merge patch (RFC 7396) on the stored spec: null restores the default of a field, `{"null": true}` sets null, objects are merged, and any other value replaces."""
 
 
 class BranchJob(CloneJob):

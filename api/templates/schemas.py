@@ -40,14 +40,14 @@ class ChangeTemplate(_Body):
     description: Notes | None = None
     """The new description; null empties it."""
     spec: dict[str, Any] | None = None
-    """Changes of the spec: null removes a field, objects are merged, and any other value replaces."""
+    """Changes of the spec: null removes a field, `{"null": true}` sets null, objects are merged, and any other value replaces."""
 
 
 class JobFromTemplate(_Body):
     """The changes of the job."""
 
     patch: dict[str, Any] = Field(default_factory=dict)
-    """JSON merge patch (RFC 7396) on the spec of the template: null restores the default of a field, objects are merged, and any other value replaces."""
+    """JSON merge patch (RFC 7396) on the spec of the template: null restores the default of a field, `{"null": true}` sets null, objects are merged, and any other value replaces."""
 
 
 class Template(Schema):

@@ -1,6 +1,5 @@
 """`proximal jobs cancel|pause|resume|retry|clone|branch|extend|archive|delete`: change a job, or make another one from it."""
 
-import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -10,7 +9,7 @@ import typer
 from client.commands.group import IfMatch
 from client.errors import ClientError
 from client.sdk import Client
-from client.sdk.spec_files import read_spec, with_uploads
+from client.sdk.spec_files import changed_patch, changed_spec, with_uploads
 from client.sdk.types import Job
 from client.terminal import plain
 
@@ -26,7 +25,9 @@ PatchFile = Annotated[
 ]
 Changes = Annotated[
     list[str] | None,
-    typer.Option("--set", help="A field of the spec and its value, as ppo.kl.coef=0.1; may be repeated."),
+    typer.Option(
+        "--set", help="A field of the spec and its value, as ppo.kl.coef=0.1; null is a value; may be repeated."
+    ),
 ]
 SpecFile = Annotated[
     Path | None,
@@ -63,7 +64,7 @@ def clone(
     context: typer.Context, job_id: JobId, patch: PatchFile = None, changes: Changes = None, force: Force = False
 ) -> None:
     """Submit a new job with the spec of another one, changed by `--patch` and then by `--set`."""
-    changed = merged_patch(patch, changes or ())
+    changed = changed_patch(patch, changes or ())
     _print_id(context, lambda client: client.clone_job(job_id, changed, force=force or None))
 
 
@@ -77,7 +78,7 @@ def branch(
 ) -> None:
     """Submit a new job that continues another one from a checkpoint, with changes."""
     place = _start(start)
-    changed = merged_patch(patch, changes or ())
+    changed = changed_patch(patch, changes or ())
     _print_id(context, lambda client: client.branch_job(job_id, patch=changed, force=force or None, **place))
 
 
@@ -119,38 +120,14 @@ def _start(text: str) -> dict[str, Any]:
 
 
 def given_spec(client: Client, file: Path | None, changes: Sequence[str], template: str | None) -> dict[str, Any]:
-    """The spec of a file with `path=value` changes; its data files are uploaded. Raises BadParameter without file and template."""
+    """The spec of a file with `path=value` changes, or with a template the merge patch on its spec. Data files are uploaded.
+
+    Raises BadParameter without file and template.
+    """
     if file is None and template is None:
         raise typer.BadParameter("Give a file with the spec, or --template.")
-    given = merged_patch(file, changes)
+    given = changed_spec(file, changes) if template is None else changed_patch(file, changes)
     return given if file is None else with_uploads(client, given, file.parent)
-
-
-def merged_patch(file: Path | None, changes: Sequence[str]) -> dict[str, Any]:
-    """The patch of a file, with `path=value` changes applied. A value is JSON, or else text.
-
-    Raises ClientError for a change without `=`, and for one below a value that is no object.
-    """
-    patch = read_spec(file) if file is not None else {}
-    for change in changes:
-        path, separator, text = change.partition("=")
-        if not separator:
-            raise ClientError(f"--set {change}: give a field and its value, as ppo.kl.coef=0.1")
-        *sections, field = path.strip().split(".")
-        place = patch
-        for section in sections:
-            place = place.setdefault(section, {})
-            if not isinstance(place, dict):
-                raise ClientError(f"--set {change}: {section} has a value that is no section")
-        place[field] = _value(text.strip())
-    return patch
-
-
-def _value(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
 
 
 def _print_status(context: typer.Context, change: Callable[[Client], Job]) -> None:

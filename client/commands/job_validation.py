@@ -12,7 +12,6 @@ from client.commands.job_changes import Changes, FromTemplate, SpecFile, given_s
 from client.commands.templates import template_id
 from client.errors import ApiError, ClientError
 from client.sdk import Client
-from client.sdk.spec_files import merge_patch
 from client.sdk.types import JobFinding, MemoryReport, RunTime, Validation, ValidationResult
 from client.terminal import Printer, plain
 
@@ -36,6 +35,8 @@ def validate(
     with context.obj.client() as client:
         given = given_spec(client, spec, changes or (), template)
         if template is not None:
+            from trainer.spec.nulls import merge_patch  # takes a second, which other commands need not wait
+
             given = merge_patch(client.get_template(template_id(client, template))["spec"], given)
         made = client.validate_job(given, refresh=refresh or None)
         try:

@@ -6,10 +6,10 @@ from typing import Annotated, Any
 import typer
 
 from client.commands.group import CommandGroup, IfMatch
-from client.commands.job_changes import Changes, PatchFile, merged_patch
+from client.commands.job_changes import Changes, PatchFile
 from client.errors import ClientError
 from client.sdk import Client
-from client.sdk.spec_files import with_uploads
+from client.sdk.spec_files import changed_patch, changed_spec, with_uploads
 from client.terminal import age, facts, plain
 
 app = CommandGroup(help="Partial specs under a name, from which jobs are submitted.", no_args_is_help=True)
@@ -50,7 +50,7 @@ def create(
     description: Annotated[str, typer.Option(help="For people.")] = "",
 ) -> None:
     """Store part of a spec under a name, and print its id."""
-    whole = merged_patch(spec, changes or ())
+    whole = changed_spec(spec, changes or ())
     with context.obj.client() as client:
         if spec is not None and "data" in whole:
             whole = with_uploads(client, whole, spec.parent)
@@ -69,7 +69,7 @@ def change(
     if_match: IfMatch = None,
 ) -> None:
     """Change a template: its spec by `--patch` and then by `--set`, its name or its description."""
-    spec = merged_patch(patch, changes or ())
+    spec = changed_patch(patch, changes or ())
     given: dict[str, Any] = {"name": name, "description": description, "spec": spec or None}
     given = {field: value for field, value in given.items() if value is not None}
     if not given:

@@ -1,8 +1,9 @@
 """Reads a spec from a file, merges it into a template, uploads the datasets that it names as files, and inserts their ids."""
 
+import copy
 import json
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,10 @@ from client.sdk import Client
 
 
 def read_spec(path: Path) -> dict[str, Any]:
-    """Read a TOML or JSON file. The platform validates the spec."""
+    """Read a TOML or JSON file. In TOML `{ null = true }` is null. The platform validates the spec."""
     try:
         text = path.read_text(encoding="utf-8")
-        spec = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
+        spec = _from_toml(text) if path.suffix == ".toml" else json.loads(text)
     except (OSError, ValueError) as error:
         raise ClientError(f"{path}: {error}") from error
     if not isinstance(spec, dict):
@@ -22,18 +23,60 @@ def read_spec(path: Path) -> dict[str, Any]:
     return spec
 
 
-def merge_patch(spec: Mapping[str, Any], patch: Mapping[str, Any]) -> dict[str, Any]:
-    """The spec of a template, changed by a merge patch (RFC 7396), as the platform merges it for a submission."""
-    merged = dict(spec)
-    for name, value in patch.items():
-        if value is None:
-            merged.pop(name, None)
-        elif isinstance(value, Mapping):
-            inside = merged.get(name)
-            merged[name] = merge_patch(inside if isinstance(inside, Mapping) else {}, value)
-        else:
-            merged[name] = value
-    return merged
+def _from_toml(text: str) -> Any:
+    from trainer.spec.nulls import with_nulls  # takes a second, which other commands need not wait
+
+    return with_nulls(tomllib.loads(text))
+
+
+def changed_spec(file: Path | None, changes: Sequence[str]) -> dict[str, Any]:
+    """The spec of a file, with `path=value` changes applied. A value is JSON, or else text.
+
+    Raises ClientError for a change without `=`, and for one below a value that is no object.
+    """
+    return _with_changes(read_spec(file) if file is not None else {}, changes)
+
+
+def changed_patch(file: Path | None, changes: Sequence[str]) -> dict[str, Any]:
+    """The merge patch of a file, with `path=value` changes applied. Raises ClientError as `changed_spec`.
+
+    Null in a JSON file restores a default (RFC 7396). `{ null = true }` in TOML and `path=null` set null.
+    """
+    from trainer.spec.nulls import as_patch  # takes a second, which other commands need not wait
+
+    patch = read_spec(file) if file is not None else {}
+    if file is not None and file.suffix == ".toml":
+        patch = as_patch(patch)
+    return _with_changes(patch, changes, as_patch)
+
+
+def _with_changes(
+    whole: dict[str, Any], changes: Sequence[str], written: Callable[[Any], Any] = lambda value: value
+) -> dict[str, Any]:
+    for change in changes:
+        path, separator, text = change.partition("=")
+        if not separator:
+            raise ClientError(f"--set {change}: give a field and its value, as ppo.kl.coef=0.1")
+        *sections, field = path.strip().split(".")
+        place = whole
+        for section in sections:
+            place = place.setdefault(section, {})
+            if not isinstance(place, dict):
+                raise ClientError(f"--set {change}: {section} has a value that is no section")
+        place[field] = written(_value(text.strip()))
+    return whole
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text, parse_constant=_no_json)
+    except ValueError:
+        return text
+
+
+def _no_json(name: str) -> None:
+    """Raises ValueError for NaN and Infinity, which are no JSON."""
+    raise ValueError(name)
 
 
 def with_uploads(client: Client, spec: dict[str, Any], folder: Path) -> dict[str, Any]:
@@ -54,14 +97,18 @@ def _with_whole_paths(spec: dict[str, Any], folder: Path) -> dict[str, Any]:
     from pydantic import ValidationError
 
     from trainer.spec import JobSpec
-    from trainer.spec.named_resources import named_paths, with_paths
+    from trainer.spec.named_resources import named_paths, put
 
     try:
         named = named_paths(JobSpec.model_validate(spec))
     except ValidationError:
         return spec  # the platform reports the error
-    found = {path.at: str(folder / path.value) for path in named if (folder / path.value).exists()}
-    return with_paths(JobSpec.model_validate(spec), found).model_dump(mode="json") if found else spec
+    model = spec["model"]
+    whole = copy.deepcopy({**spec, "model": {"path": model} if isinstance(model, str) else model})
+    for path in named:
+        if (folder / path.value).exists():
+            put(whole, path.pointer, str(folder / path.value))
+    return whole
 
 
 def _existing(path: Path) -> Path:

@@ -164,7 +164,7 @@ class BranchJob(TypedDict, closed=True):
     """The start of a branch, by `checkpoint` or by `stage` and `step`, and its changes."""
 
     patch: NotRequired[dict[str, Any]]
-    """JSON merge patch (RFC 7396) on the stored spec: null restores the default of a field, objects are merged, and any other value replaces."""
+    """JSON merge patch (RFC 7396) on the stored spec: null restores the default of a field, `{"null": true}` sets null, objects are merged, and any other value replaces."""
     checkpoint: NotRequired[str | None]
     """Id of a checkpoint of the job."""
     stage: NotRequired[Literal["sft", "reward_model", "dpo", "kto", "ppo", "evaluation"] | None]
@@ -235,7 +235,7 @@ class ChangeTemplate(TypedDict, closed=True):
     description: NotRequired[str | None]
     """The new description; null empties it."""
     spec: NotRequired[dict[str, Any] | None]
-    """Changes of the spec: null removes a field, objects are merged, and any other value replaces."""
+    """Changes of the spec: null removes a field, `{"null": true}` sets null, objects are merged, and any other value replaces."""
 
 
 class CheckpointDamagedData(TypedDict):
@@ -387,7 +387,7 @@ class CloneJob(TypedDict, closed=True):
     """The changes of a clone."""
 
     patch: NotRequired[dict[str, Any]]
-    """JSON merge patch (RFC 7396) on the stored spec: null restores the default of a field, objects are merged, and any other value replaces."""
+    """JSON merge patch (RFC 7396) on the stored spec: null restores the default of a field, `{"null": true}` sets null, objects are merged, and any other value replaces."""
 
 
 class CloseRound(TypedDict, closed=True):
@@ -1121,7 +1121,7 @@ class JobFromTemplate(TypedDict, closed=True):
     """The changes of the job."""
 
     patch: NotRequired[dict[str, Any]]
-    """JSON merge patch (RFC 7396) on the spec of the template: null restores the default of a field, objects are merged, and any other value replaces."""
+    """JSON merge patch (RFC 7396) on the spec of the template: null restores the default of a field, `{"null": true}` sets null, objects are merged, and any other value replaces."""
 
 
 class JobGroupPlace(TypedDict):

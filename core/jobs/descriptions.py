@@ -9,9 +9,9 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from core.errors import InvalidRequest, NotFound
-from core.jobs.stored_specs import merge_patch
 from core.models import Job
 from data.parse import bad_text
+from trainer.spec.nulls import merge_patch
 
 LONGEST_TAG = 50
 MOST_TAGS = 20

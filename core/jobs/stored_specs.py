@@ -10,6 +10,7 @@ from core.db import check_storable
 from core.errors import InvalidRequest, InvalidSpec
 from core.models import Job
 from trainer.spec import DATASETS, JobSpec
+from trainer.spec.nulls import merge_patch
 from trainer.spec.validation_errors import Problem, explain
 
 
@@ -62,16 +63,3 @@ def patched(spec: Mapping[str, Any], patch: Mapping[str, Any]) -> JobSpec:
         return validated(merge_patch(spec, patch))
     except RecursionError as error:
         raise InvalidRequest("The patch is nested too deeply.", param="patch") from error
-
-
-def merge_patch(target: Any, patch: Any) -> Any:
-    """MergePatch of RFC 7396, section 2: null deletes a member, objects are merged, anything else replaces."""
-    if not isinstance(patch, Mapping):
-        return patch
-    merged = dict(target) if isinstance(target, Mapping) else {}
-    for name, value in patch.items():
-        if value is None:
-            merged.pop(name, None)
-        else:
-            merged[name] = merge_patch(merged.get(name), value)
-    return merged

@@ -10,12 +10,13 @@ from core.errors import InvalidRequest, NameTaken, NotFound, QuotaExceeded
 from core.jobs.actors import Actor
 from core.jobs.events import append_event
 from core.jobs.limits import check_partial_limits
-from core.jobs.stored_specs import check_partial, merge_patch, patched
+from core.jobs.stored_specs import check_partial, patched
 from core.jobs.submit import USUAL, Queueing, submit_job
 from core.models import Job, JobTemplate
 from core.models.base import new_id
 from core.settings import Settings, get_settings
 from trainer.events import Message
+from trainer.spec.nulls import merge_patch
 
 MOST_TEMPLATES = 1000
 """Most templates of one owner."""
@@ -67,7 +68,7 @@ def change_template(session: Session, template: JobTemplate, patch: Mapping[str,
     if name != template.name:
         _check_name(session, template.owner_id, name)
     template.name, template.description = name, merged.get("description", "")
-    template.spec = _checked_spec(merged.get("spec", {}))
+    template.spec = _checked_spec(merged.get("spec") or {})
     template.updated_at = func.clock_timestamp()
     session.flush()
     session.refresh(template)

@@ -19,6 +19,11 @@ The job spec describes a run. It is the body of `POST /v1/jobs` and the TOML or 
 {"model": "Qwen/Qwen2.5-0.5B", "data": {"preferences": "ds_…"}}
 ```
 
+Null turns a field off whose default is a number, such as `ppo.critic.value_clip_range`. TOML has no null: `value_clip_range = { null = true }`
+stands for it. JSON may hold `{"null": true}` in place of any field, too. In a merge patch it is the only way to set null, because null itself
+restores the default there (RFC 7396). On the command line write `--set ppo.critic.value_clip_range=null`. In TOML and in patches an object that
+really is `{"null": true}`, as in a JSON schema with a property named `null`, is written `{ null = [true] }`.
+
 Over REST the fields of `data` are dataset ids. In a file they are paths of JSONL files, relative to that file.
 [Datasets](datasets.md) describes their rows.
 """

@@ -1,9 +1,11 @@
 """The base class and the field types of every section of the spec."""
 
 from collections.abc import Iterable
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+
+from trainer.spec.nulls import is_null
 
 StageName = Literal["sft", "reward_model", "dpo", "kto", "ppo", "evaluation"]
 STAGES: tuple[StageName, ...] = ("sft", "reward_model", "dpo", "kto", "ppo", "evaluation")
@@ -35,6 +37,14 @@ class Section(BaseModel):
     """Base of every part of the spec: frozen, and unknown fields are refused."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True, allow_inf_nan=False)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _null_has_a_notation(cls, value: Any) -> Any:
+        """`{"null": true}` stands for null in any field. JSON that belongs to a field, such as a schema, is left as it is."""
+        if not isinstance(value, dict):
+            return value
+        return {name: None if is_null(one) else one for name, one in value.items()}
 
     def refuse_idle(self, fields: Iterable[str], because: str) -> None:
         """Raise ValueError for a field that was changed from its default but could change nothing."""

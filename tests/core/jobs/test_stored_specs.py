@@ -8,9 +8,10 @@ from sqlalchemy.orm import Session
 from core.errors import InvalidRequest, InvalidSpec
 from core.jobs.actors import PLATFORM
 from core.jobs.branch import clone_job
-from core.jobs.stored_specs import merge_patch, patched, spec_of
+from core.jobs.stored_specs import patched, spec_of
 from core.settings import Settings
 from tests.core.factories import make_job
+from trainer.spec.nulls import merge_patch
 
 # The examples of RFC 7396, appendix A: original, patch, result.
 RFC_7396: list[tuple[Any, Any, Any]] = [

@@ -2804,7 +2804,7 @@ export interface components {
         BranchJob: {
             /**
              * Patch
-             * @description JSON merge patch (RFC 7396) on the stored spec: null restores the default of a field, objects are merged, and any other value replaces.
+             * @description JSON merge patch (RFC 7396) on the stored spec: null restores the default of a field, `{"null": true}` sets null, objects are merged, and any other value replaces.
              */
             patch?: {
                 [key: string]: unknown;
@@ -3025,7 +3025,7 @@ export interface components {
             description?: string | null;
             /**
              * Spec
-             * @description Changes of the spec: null removes a field, objects are merged, and any other value replaces.
+             * @description Changes of the spec: null removes a field, `{"null": true}` sets null, objects are merged, and any other value replaces.
              */
             spec?: {
                 [key: string]: unknown;
@@ -3482,7 +3482,7 @@ export interface components {
         CloneJob: {
             /**
              * Patch
-             * @description JSON merge patch (RFC 7396) on the stored spec: null restores the default of a field, objects are merged, and any other value replaces.
+             * @description JSON merge patch (RFC 7396) on the stored spec: null restores the default of a field, `{"null": true}` sets null, objects are merged, and any other value replaces.
              */
             patch?: {
                 [key: string]: unknown;
@@ -6318,7 +6318,7 @@ export interface components {
         JobFromTemplate: {
             /**
              * Patch
-             * @description JSON merge patch (RFC 7396) on the spec of the template: null restores the default of a field, objects are merged, and any other value replaces.
+             * @description JSON merge patch (RFC 7396) on the spec of the template: null restores the default of a field, `{"null": true}` sets null, objects are merged, and any other value replaces.
              */
             patch?: {
                 [key: string]: unknown;

@@ -3,14 +3,22 @@ import { commandFor, readSpec, tomlOf } from "@/features/job-form/model/exchange
 import { rolesOf, stagesIn } from "@/features/job-form/model/layout";
 import { derivedName, withChanges } from "@/features/job-form/model/origin";
 import { pathOf } from "@/features/job-form/model/problems";
+import type { JsonObject } from "@/features/job-form/model/spec";
 import { submissionOf } from "@/features/job-form/model/submission";
+// eslint-disable-next-line no-restricted-imports -- a file outside of src
+import TEXTS from "../../../../../tests/frontend/spec_texts.json";
 
 const SPEC = { model: { path: "it's" }, ppo: { steps: 5, critic: { value_clip_range: null } } };
 
-test("TOML and JSON are read, and null has no TOML", async () => {
+test("TOML and JSON are read, with null", async () => {
   expect(await readSpec('name = "Tiny"\n[ppo]\nsteps = 6\n')).toEqual({ name: "Tiny", ppo: { steps: 6 } });
   expect(await readSpec('{"seed": 1}')).toEqual({ seed: 1 });
-  expect(await readSpec(await tomlOf(SPEC))).toEqual({ model: { path: "it's" }, ppo: { steps: 5, critic: {} } });
+  expect(await readSpec(await tomlOf(SPEC))).toEqual(SPEC);
+  await expect(readSpec("[a]\nb = 2026-11-24\n")).rejects.toThrow("a.b holds a date. Write it as a text, in quotes.");
+});
+
+test("the TOML is that which Python's tests read", async () => {
+  for (const { spec, toml } of TEXTS) expect(await tomlOf(spec as JsonObject)).toBe(toml);
 });
 
 test("a fault in a file names its line", async () => {
@@ -24,6 +32,10 @@ test("the commands hold the spec and no key", () => {
   expect(commandFor("python", "http://h", submission, "")).toContain('httpx.post("http://h/v1/jobs"');
   expect(commandFor("cli", "http://h", submission, "seed = 1\n")).toBe(
     "cat > spec.toml <<'END'\nseed = 1\nEND\nproximal jobs submit spec.toml",
+  );
+  const branch = { path: "/v1/jobs/job_1/branch", body: { checkpoint: "ckpt_1", patch: { seed: null } } };
+  expect(commandFor("cli", "http://h", branch, "")).toBe(
+    "cat > patch.json <<'END'\n{\n  \"seed\": null\n}\nEND\nproximal jobs branch job_1 --from ckpt_1 --patch patch.json",
   );
   const urgent = { path: "/v1/jobs?priority=high&preemptible=true", body: SPEC };
   expect(commandFor("cli", "http://h", urgent, "")).toContain("submit spec.toml --priority high --preemptible");

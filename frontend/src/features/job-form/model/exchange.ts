@@ -1,17 +1,23 @@
-import { isObject, type JsonObject } from "@/features/job-form/model/spec";
+import { escaped, isObject, type Json, type JsonObject, withNulls } from "@/features/job-form/model/spec";
 
-/** The spec as a file that `proximal jobs submit` reads. TOML has no null, so fields that are null are left out. */
+/** The spec as a file that `proximal jobs submit` reads. Null is written as `{ null = true }`. */
 export async function tomlOf(spec: JsonObject): Promise<string> {
   const { stringify } = await import("smol-toml");
-  return stringify(withoutNulls(spec));
+  let mark = "null";
+  for (const text = JSON.stringify(spec); text.includes(mark);) mark += "_";
+  // No name and no text of the spec contains the mark, so each one in quotes stands for a null.
+  return stringify(marked(spec, mark)).replaceAll(`"${mark}"`, "{ null = true }");
+}
+
+/** The value with a text in place of each null. */
+function marked(value: Json, mark: string): Json {
+  if (value === null) return mark;
+  if (Array.isArray(value)) return value.map((one) => marked(one, mark));
+  if (!isObject(value)) return value;
+  return Object.fromEntries(Object.entries(escaped(value)).map(([name, one]) => [name, marked(one, mark)]));
 }
 
 export const jsonOf = (spec: JsonObject): string => JSON.stringify(spec, null, 2);
-
-function withoutNulls(value: JsonObject): JsonObject {
-  const entries = Object.entries(value).filter(([, one]) => one !== null);
-  return Object.fromEntries(entries.map(([name, one]) => [name, isObject(one) ? withoutNulls(one) : one]));
-}
 
 /** The spec in a TOML or JSON text. Throws an Error that names the line. */
 export async function readSpec(text: string): Promise<JsonObject> {
@@ -35,12 +41,21 @@ function fromJson(text: string): unknown {
 async function fromToml(text: string): Promise<unknown> {
   const { parse, TomlError } = await import("smol-toml");
   try {
-    return parse(text);
+    return withNulls(withoutDates(parse(text)));
   } catch (error) {
     if (!(error instanceof TomlError)) throw error;
     const [first = ""] = error.message.replace(/^Invalid TOML document: /, "").split("\n");
     throw new Error(`Line ${error.line}, column ${error.column}: this is not valid TOML (${first}).`, { cause: error });
   }
+}
+
+/** Throws an Error for a date, which JSON has not. */
+function withoutDates(value: unknown, path = ""): Json {
+  if (value instanceof Date) throw new Error(`${path || "The file"} holds a date. Write it as a text, in quotes.`);
+  if (Array.isArray(value)) return value.map((one, index) => withoutDates(one, `${path}.${index}`));
+  if (!isObject(value)) return value as Json;
+  const entries = Object.entries(value);
+  return Object.fromEntries(entries.map(([name, one]) => [name, withoutDates(one, path ? `${path}.${name}` : name)]));
 }
 
 export type Language = "curl" | "python" | "cli";
@@ -71,9 +86,20 @@ export function commandFor(language: Language, origin: string, { path, body }: S
       `answer = httpx.post("${origin}${path}", json=body, headers={"Authorization": f"Bearer {key}"})`,
       `print(answer.raise_for_status().json()["id"])`,
     ].join("\n");
-  return ["cat > spec.toml <<'END'", toml.trimEnd(), "END", `proximal jobs submit spec.toml${flagsOf(path)}`].join(
-    "\n",
-  );
+  const flags = flagsOf(path);
+  const [name, text, command] = cliOf(path, body, toml);
+  return [`cat > ${name} <<'END'`, text.trimEnd(), "END", `proximal ${command}${flags}`].join("\n");
+}
+
+/** The file that the command reads, its text and the command. */
+function cliOf(path: string, body: JsonObject, toml: string): [string, string, string] {
+  const [, id = "", verb] = /\/v1\/jobs\/([^/?]+)\/(clone|branch)/.exec(path) ?? [];
+  const patch = jsonOf(isObject(body.patch) ? body.patch : {});
+  if (verb === "clone") return ["patch.json", patch, `jobs clone ${id} --patch patch.json`];
+  if (verb === "branch")
+    return ["patch.json", patch, `jobs branch ${id} --from ${body.checkpoint as string} --patch patch.json`];
+  if (path.startsWith("/v1/sweeps")) return ["sweep.json", jsonOf(body), "sweeps submit sweep.json"];
+  return ["spec.toml", toml, "jobs submit spec.toml"];
 }
 
 /** The query of a submission as options of the command. */

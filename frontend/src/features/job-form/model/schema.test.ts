@@ -94,7 +94,9 @@ test("the number of jobs of a sweep", () => {
   expect(sweepOf(grid, LEAVES, null).jobs).toBe(6);
   expect(sweepOf({ rate: "0.1 to 0.2" }, LEAVES, null)).toMatchObject({ jobs: null, isRandom: true });
   expect(sweepOf({ rate: "0.1 to 0.2" }, LEAVES, 4).jobs).toBe(4);
-  expect(sweepOf({ rate: "fast" }, LEAVES, null).problems).toEqual({ rate: "Enter a number." });
+  expect(sweepOf({ rate: "fast" }, LEAVES, null).problems).toEqual({
+    rate: "“fast” is no number. Enter a number.",
+  });
 });
 
 test("a reference does not end the first sentence", () => {

@@ -81,16 +81,53 @@ export function differences(before: Json | undefined, after: Json | undefined, p
   return same(before, after) ? [] : [{ path, before, after }];
 }
 
-/** The spec without the fields that have their default. A section whose default is null stays, even if it is empty. */
+const NULL: JsonObject = { null: true };
+
+/** Whether the value is `{ null = true }`, which stands for null in TOML and in a merge patch. */
+export const isNull = (value: unknown): boolean => isObject(value) && keys(value) === 1 && value.null === true;
+
+/** Whether the value is `{ null = [true] }`, `{ null = [[true]] }` and so on. */
+function wrapsTrue(value: JsonObject): boolean {
+  let inner = keys(value) === 1 ? value.null : undefined;
+  const isWrapped = Array.isArray(inner);
+  while (Array.isArray(inner) && inner.length === 1) [inner] = inner;
+  return isWrapped && inner === true;
+}
+
+/** An object that looks like the notation of null is written with its value in one more list. */
+export const escaped = (value: JsonObject): JsonObject =>
+  isNull(value) || wrapsTrue(value) ? { null: [value.null ?? null] } : value;
+
+/** The value of a TOML file, with null in place of its notation. */
+export function withNulls(value: Json): Json {
+  if (isNull(value)) return null;
+  if (Array.isArray(value)) return value.map(withNulls);
+  if (!isObject(value)) return value;
+  const plain: JsonObject = wrapsTrue(value) ? { null: (value.null as Json[])[0] ?? null } : value;
+  return Object.fromEntries(Object.entries(plain).map(([name, one]) => [name, withNulls(one)]));
+}
+
+/** The merge patch that sets this value. Null in a patch restores a default, so it is written as `{"null": true}`. */
+export function asPatch(value: Json): Json {
+  if (value === null) return NULL;
+  if (!isObject(value)) return value;
+  return Object.fromEntries(Object.entries(escaped(value)).map(([name, one]) => [name, asPatch(one)]));
+}
+
+/**
+ * The spec without the fields that have their default, and with null in place of its notation. A section whose default is
+ * null stays, even if it is empty.
+ */
 export function withoutDefaults(
   spec: JsonObject,
   defaultOf: (path: string) => Json | undefined,
   path = "",
 ): JsonObject {
   const kept: JsonObject = {};
-  for (const [name, value] of Object.entries(spec)) {
+  for (const [name, given] of Object.entries(spec)) {
     const at = path ? `${path}.${name}` : name;
     const standard = defaultOf(at);
+    const value = standard !== undefined && isNull(given) ? null : given;
     if (standard !== undefined && same(standard, value)) continue;
     const inner = isObject(value) ? withoutDefaults(value, defaultOf, at) : value;
     if (isObject(inner) && !keys(inner) && standard !== null) continue;
@@ -99,14 +136,17 @@ export function withoutDefaults(
   return kept;
 }
 
-/** The JSON merge patch from `before` to `after`: null for a field that is left out, which restores its default. */
+/**
+ * The JSON merge patch from `before` to `after`: null for a field that is left out, which restores its default, and
+ * `{"null": true}` for one that is null.
+ */
 export function mergePatch(before: JsonObject, after: JsonObject): JsonObject {
   const patch: JsonObject = {};
   for (const name of Object.keys(before)) if (!(name in after)) patch[name] = null;
   for (const [name, value] of Object.entries(after)) {
     const old = before[name];
     if (same(old, value)) continue;
-    patch[name] = isObject(old) && isObject(value) ? mergePatch(old, value) : value;
+    patch[name] = isObject(old) && isObject(value) ? mergePatch(old, value) : asPatch(value);
   }
   return patch;
 }

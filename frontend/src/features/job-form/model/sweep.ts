@@ -2,6 +2,7 @@ import type { Sweep } from "@/features/job-form/api";
 import type { Leaf } from "@/features/job-form/model/schema";
 import { readLeaf } from "@/features/job-form/model/leaf";
 import type { Json, JsonObject } from "@/features/job-form/model/spec";
+import { numberIn } from "@/lib/numbers";
 
 export type Parameter = Json[] | { distribution: "uniform" | "log_uniform" | "int"; min: number; max: number };
 
@@ -18,9 +19,9 @@ export function readVariation(leaf: Leaf, text: string): Parameter {
   const range = RANGE.exec(text.trim());
   const isNumber = leaf.kind === "number" || leaf.kind === "integer";
   if (range && isNumber) {
-    const [min, max] = [Number(range[1]), Number(range[2])];
-    if (!Number.isFinite(min) || !Number.isFinite(max) || min >= max)
-      throw new Error("Write a range as 1e-6 to 1e-4: the smaller number first.");
+    const rules = { integer: leaf.kind === "integer" };
+    const [min, max] = [numberIn(range[1] ?? "", rules), numberIn(range[2] ?? "", rules)];
+    if (min >= max) throw new Error("Write a range as 1e-6 to 1e-4: the smaller number first.");
     if (leaf.kind === "integer") return { distribution: "int", min, max };
     if (range[3] && min <= 0) throw new Error("A range with log must be above 0.");
     return { distribution: range[3] ? "log_uniform" : "uniform", min, max };

@@ -7,7 +7,7 @@ import { schemaQuery, templateQuery } from "@/features/job-form/api";
 import { readDraft } from "@/features/job-form/model/draft";
 import { derivedName, originSpec, type Start, withChanges } from "@/features/job-form/model/origin";
 import { defaultsOf, fieldsOf } from "@/features/job-form/model/schema";
-import type { JsonObject } from "@/features/job-form/model/spec";
+import { type JsonObject, withoutDefaults } from "@/features/job-form/model/spec";
 import { JobForm } from "@/features/job-form/ui/job-form";
 import { canBranch, checkpointsQuery, jobQuery } from "@/features/jobs/api";
 import { paths, useAddress } from "@/lib/address";
@@ -70,7 +70,7 @@ function Prepared({ schema, start, template, params }: PreparedProps) {
     const draft = base || template ? null : readDraft();
     const name = derivedName(start.job?.name ?? "", start.checkpoint ? "branch" : "copy");
     const fresh = base && name ? { ...base, name } : base;
-    const spec = fresh ?? template ?? draft?.spec ?? {};
+    const spec = fresh ?? (template && withoutDefaults(template, defaultOf)) ?? draft?.spec ?? {};
     return {
       base,
       fresh: fresh ?? {},

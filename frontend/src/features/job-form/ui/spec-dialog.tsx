@@ -61,9 +61,6 @@ function Command({ language, submission, toml }: { language: FormId; submission:
   if (language !== "curl" && language !== "python" && language !== "cli") return null;
   return (
     <>
-      {language === "cli" && submission.path !== "/v1/jobs" && (
-        <Note>This submits the spec as a new job, from the beginning.</Note>
-      )}
       <CodeBlock label="Submit it" code={commandFor(language, window.location.origin, submission, toml)} />
       <Note>The key is read from PROXIMAL_API_KEY. It is not part of the text.</Note>
     </>
