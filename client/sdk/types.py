@@ -899,7 +899,7 @@ class HealthRule(TypedDict, closed=True):
     limit: NotRequired[float]
     """The threshold. Its meaning is described at each rule. Left out: the rule's default."""
     patience: NotRequired[int]
-    """Steps in a row beyond the limit before the rule acts. Rules about evaluations count evaluations. Left out: the rule's default."""
+    """Steps in a row beyond the limit before the rule acts. Rules about evaluations count evaluations, and `reward_collapse` counts blocks of ten. Left out: the rule's default."""
 
 
 class HealthSpec(TypedDict, closed=True):
@@ -913,10 +913,18 @@ class HealthSpec(TypedDict, closed=True):
     """`objective/kl` below the limit: the sampled policy is not the one that is trained."""
     entropy_collapse: NotRequired[HealthRule]
     """`policy/entropy_avg` below this share of its first value."""
+    approxkl_high: NotRequired[HealthRule]
+    """`policy/approxkl_avg` above the limit: the steps are too large. It is always 0 with one optimizer step per iteration."""
+    approxkl_jump: NotRequired[HealthRule]
+    """`policy/approxkl_avg` above the limit even once: one iteration replaced the policy by another one."""
     clipfrac_high: NotRequired[HealthRule]
     """`policy/clipfrac_avg` above the limit."""
     clipfrac_zero: NotRequired[HealthRule]
     """`policy/clipfrac_avg` at the limit or below with several optimizer steps per iteration: the policy hardly moves."""
+    policy_still: NotRequired[HealthRule]
+    """KL to the first policy (`objective/kl`, or `objective/kl_initial` where the reference moves) and `policy/approxkl_avg` below the limit, in nats: the policy does not move at all. Warm-ups are left out."""
+    reward_collapse: NotRequired[HealthRule]
+    """`objective/scores` has fallen and stays low for a quarter of the run, 20 iterations at least. The limit is the fall below the first ten iterations, as a multiple of the responses' standard deviation. A fall below the best ten iterations is twice that, and half of the gain. The patience counts blocks of ten iterations."""
     negative_explained_variance: NotRequired[HealthRule]
     """`val/explained_var` below the limit: the critic is worse than a constant."""
     over_optimisation: NotRequired[HealthRule]

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from trainer.health.reward import Block, RewardHistory
 from trainer.selection import evaluation_figures, is_better
 
 FIRSTS = (
@@ -37,9 +38,14 @@ class Memory:
     """The best evaluation so far, by `trainer/selection.py`: win rate (or judge), score, and the other figures that select it."""
     skipped: float = 0.0
     """Optimizer steps skipped in all, before the present step."""
+    rewards: RewardHistory = field(default_factory=RewardHistory)
+    """The scores of the iterations, the present one included."""
+    block_complete: bool = False
+    """Whether the present step completes a block of `rewards`."""
 
     def begin(self, step: int, values: Mapping[str, float]) -> None:
-        """Record the first value of each metric in FIRSTS, before the rules read the step."""
+        """Record the score, and the first value of each metric in FIRSTS, before the rules read the step."""
+        self.block_complete = self.rewards.add(step, values)
         for metric in FIRSTS:
             if metric in values and metric not in self.firsts:
                 self.firsts[metric] = Point(metric, step, values[metric])
@@ -68,11 +74,15 @@ class Memory:
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any]) -> "Memory":
+        """Restore a state that `state` returned, of an older release also: what it did not store begins anew."""
+        rewards = state.get("rewards", {"blocks": [], "scores": [], "spreads": []})
+        blocks, first = [Block(**block) for block in rewards["blocks"]], rewards.get("first")
         return cls(
             {name: Point(**point) for name, point in state["firsts"].items()},
             [Point(**point) for point in state["value_losses"]],
             [Point(**point) for point in state["best"]],
             state["skipped"],
+            RewardHistory(blocks, Block(**first) if first else None, rewards["scores"], rewards["spreads"]),
         )
 
 

@@ -88,7 +88,8 @@ class Monitor:
         return None if point is None else point.value
 
     def rearm(self) -> None:
-        """Clear the streaks after a roll-back. First and best values stay."""
+        """Clear the streaks after a roll-back. First and best values stay, and the score's complete blocks."""
+        self._memory.rewards.rearm()
         self._streaks = {name: Streak() for name in RULES}
 
     def state(self) -> dict[str, Any]:
@@ -99,20 +100,31 @@ class Monitor:
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Restore a state that `state` returned."""
+        """Restore a state that `state` returned, of another release also.
+
+        A rule that the state does not know begins without a streak, and the streak of a rule that no longer exists is dropped.
+        """
         self._memory = Memory.from_state(state["memory"])
-        self._streaks = {
+        stored = {
             name: Streak(streak["length"], [Point(**point) for point in streak["points"]], streak["fired"])
             for name, streak in state["streaks"].items()
         }
+        self._streaks = {name: stored.get(name, Streak()) for name in RULES}
 
     def _applies(self, name: str, step: int) -> bool:
-        """False for `clipfrac_zero` where nothing can be clipped: with one step per iteration, or in a warm-up of the critic."""
-        if name != "clipfrac_zero":
-            return True
-        warming_up = self._ppo.uses_critic and step <= self._ppo.critic.warmup_steps
-        clips = self._ppo.policy_loss.kind == "clipped"
-        return clips and not warming_up and self._ppo.epochs * self._ppo.minibatches > 1
+        """Whether a rule has a meaning at a step.
+
+        Nothing is clipped with one optimizer step per iteration. The policy does not move in a warm-up of the critic, and
+        hardly in one of the learning rate.
+        """
+        ppo = self._ppo
+        warming_up = ppo.uses_critic and step <= ppo.critic.warmup_steps
+        match name:
+            case "clipfrac_zero":
+                return ppo.policy_loss.kind == "clipped" and not warming_up and ppo.epochs * ppo.minibatches > 1
+            case "policy_still":
+                return not warming_up and step > math.ceil(ppo.warmup_ratio * ppo.steps)
+        return True
 
     def _count(self, name: str, reading: Reading, patience: int) -> bool:
         """Record the reading, and return whether the rule fires now."""

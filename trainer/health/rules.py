@@ -10,6 +10,7 @@ from statistics import median
 
 from trainer.health.changes import Change
 from trainer.health.history import Memory, Point, wanted_figure
+from trainer.health.reward import BLOCK
 
 Values = Mapping[str, float]
 _ROUNDING = 1e-9
@@ -81,6 +82,35 @@ def _clipfrac_zero(step: int, values: Values, limit: float, memory: Memory) -> R
     value = values[metric]
     observed = f"`{metric}` is {value:.3g}, not above {limit:g}"
     return Reading(value <= limit, observed, [Point(metric, step, value)], [])
+
+
+def _policy_still(step: int, values: Values, limit: float, memory: Memory) -> Reading | None:
+    """The KL is cumulative: a policy that moved at first and stays where it is has one, and is no finding.
+
+    A skipped optimizer step has a finding of its own (`not_finite`).
+    """
+    kl = "objective/kl_initial" if "objective/kl_initial" in values else "objective/kl"
+    names = ("policy/approxkl_avg", kl)
+    skipped = values.get("health/skipped_steps", 0.0) > memory.skipped
+    if skipped or values.get("lr", 1.0) <= 0 or any(name not in values for name in names):
+        return None
+    moved = max(0.0, values[names[0]] - values.get("val/first_minibatch_approxkl", 0.0))
+    observed = f"`{kl}` is {values[kl]:.2g} and `{names[0]}` {values[names[0]]:.2g}, both below {limit:g}"
+    beyond = abs(values[kl]) < limit and moved < limit
+    return Reading(beyond, observed, [Point(name, step, values[name]) for name in names], [])
+
+
+def _reward_collapse(step: int, values: Values, limit: float, memory: Memory) -> Reading | None:
+    fall = memory.rewards.fall(limit) if memory.block_complete else None
+    if fall is None:
+        return None
+    metric, latest = "objective/scores", fall.latest[-1]
+    observed = (
+        f"the mean of `{metric}` fell from {fall.before.mean:.3g} (steps up to {fall.before.step}) to {latest.mean:.3g} and has "
+        f"stayed low for {len(fall.latest) * BLOCK} steps, with a spread of {fall.before.spread:.3g} over responses"
+    )
+    now = [Point(metric, block.step, block.mean) for block in fall.latest]
+    return Reading(fall.fallen, observed, now, [Point(metric, fall.before.step, fall.before.mean)])
 
 
 def _over_optimisation(step: int, values: Values, limit: float, memory: Memory) -> Reading | None:
@@ -181,6 +211,16 @@ RULES: dict[str, Rule] = {
         "the policy is left with few answers and explores no more",
         "Raise `ppo.policy_loss.entropy_coef` (0.01) or `ppo.kl.coef`, or lower `ppo.learning_rate`.",
     ),
+    "approxkl_high": Rule(
+        _above("policy/approxkl_avg"),
+        "the steps are too large for the samples they are taken on",
+        "Lower `ppo.learning_rate` or `ppo.epochs`, or set `ppo.guards.target_kl` (0.1).",
+    ),
+    "approxkl_jump": Rule(
+        _above("policy/approxkl_avg"),
+        "one iteration replaced the policy by another one, and later iterations may show nothing of it",
+        "Begin again with a lower `ppo.learning_rate`, or roll back; `ppo.guards.target_kl` (0.1) bounds an iteration.",
+    ),
     "clipfrac_high": Rule(
         _above("policy/clipfrac_avg"),
         "the steps are too large for the samples they are taken on",
@@ -190,6 +230,16 @@ RULES: dict[str, Rule] = {
         _clipfrac_zero,
         "the policy hardly moves",
         "Raise `ppo.learning_rate` or `ppo.epochs`; check that the rewards of different responses differ.",
+    ),
+    "policy_still": Rule(
+        _policy_still,
+        "the policy is still the one that the stage began with",
+        "Raise `ppo.learning_rate`; check that the rewards of different responses differ.",
+    ),
+    "reward_collapse": Rule(
+        _reward_collapse,
+        "the policy has become worse at what it is trained for",
+        "Continue from the best checkpoint with a lower `ppo.learning_rate` or a higher `ppo.kl.coef`.",
     ),
     "negative_explained_variance": Rule(
         _below("val/explained_var"),

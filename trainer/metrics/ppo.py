@@ -1,6 +1,18 @@
 """PPO and its relatives."""
 
 from trainer.metrics.metric import Chart, Metric, optimizer_metrics
+from trainer.spec import HealthRule, HealthSpec
+
+RULES = HealthSpec()
+"""The health rules' defaults. A bound of a healthy range that a rule watches is that rule's limit, so that both agree."""
+
+
+def reported(name: str) -> str:
+    """A sentence on when a health rule with a threshold on one metric fires, such as "`kl_blow_up` reports it at once."."""
+    rule: HealthRule = getattr(RULES, name)
+    after = "at once" if rule.patience == 1 else f"after {rule.patience} steps in a row"
+    return f"The health rule `{name}` reports it {after}."
+
 
 PPO = [
     Metric(
@@ -9,7 +21,8 @@ PPO = [
         "Score",
         "mean over responses of Σᵢ wᵢ·rewardᵢ, missing-EOS rule applied",
         "Weighted sum of the rewards of the sampled responses, in their own units. For the run's own reward model, 0 is the mean of the SFT reference answers.",
-        advice="Should rise. Rising while the judge or the win rate falls is over-optimisation: raise `ppo.kl.coef` or stop earlier.",
+        advice="Should rise. Rising while the judge or the win rate falls is over-optimisation: raise `ppo.kl.coef` or stop earlier. "
+        "The health rule `reward_collapse` reports a score that falls and stays low.",
         unit="score",
         chart=Chart("Reward", 10, "score"),
     ),
@@ -47,8 +60,10 @@ PPO = [
         "KL to the reference",
         "mean over responses of Σₜ log π(aₜ) − log π_ref(aₜ)",
         "How far the policy has moved from the reference, in nats per response (always by k1, at the sampling temperature).",
-        healthy=(-0.5, 15.0),
-        advice="Above the range: over-optimisation, raise `ppo.kl.coef`. Clearly negative: sampling and training disagree.",
+        healthy=(RULES.negative_kl.limit, 15.0),
+        advice=f"Above 15: compare the score with the judge or the win rate; if these fall, raise `ppo.kl.coef`. Above "
+        f"{RULES.kl_blow_up.limit:g} the rewards have no meaning. {reported('kl_blow_up')} Below {RULES.negative_kl.limit:g}: sampling and "
+        f"training disagree. {reported('negative_kl')}",
         unit="nats",
         chart=Chart("KL to the reference", 50, "training"),
     ),
@@ -126,8 +141,10 @@ PPO = [
         "KL to the previous policy",
         "½ mean (log π_new − log π_old)²",
         "How far one iteration's updates move the policy (k2 estimator), averaged over the iteration.",
-        healthy=(0.0, 0.1),
-        advice="Above 0.1: steps are too large; lower `ppo.learning_rate` or `ppo.epochs`, or set `ppo.guards.target_kl`.",
+        healthy=(0.0, RULES.approxkl_high.limit),
+        advice=f"Above {RULES.approxkl_high.limit:g}: steps are too large; lower `ppo.learning_rate` or `ppo.epochs`, or set "
+        f"`ppo.guards.target_kl`. {reported('approxkl_high')} Above {RULES.approxkl_jump.limit:g} even once: one iteration replaced the "
+        f"policy. {reported('approxkl_jump')} Always 0 with one optimizer step per iteration.",
         unit="nats",
         chart=Chart("KL to the previous policy", 130),
     ),
@@ -162,8 +179,9 @@ PPO = [
         "Clip fraction",
         "share of tokens whose clipped loss was the larger",
         "How often the clipping of the ratio (the second, `dual_clip`, included) decided the loss; only where there is one.",
-        healthy=(0.0, 0.3),
-        advice="Above 0.3: steps are too large. Exactly 0 for long: the policy hardly moves.",
+        healthy=(RULES.clipfrac_zero.limit, RULES.clipfrac_high.limit),
+        advice=f"Above {RULES.clipfrac_high.limit:g}: steps are too large. {reported('clipfrac_high')} "
+        f"Exactly 0 for long: the policy hardly moves. {reported('clipfrac_zero')}",
         unit="share",
         chart=Chart("Clip fraction", 70),
     ),
@@ -250,8 +268,8 @@ PPO = [
         "Explained variance",
         "1 − Var(R − V) ÷ Var(R)",
         "How much of the returns the critic foresees; 1 is perfect, 0 no better than a constant.",
-        healthy=(0.0, 1.0),
-        advice="Below 0 for long: raise `ppo.critic.learning_rate`, or give it `ppo.critic.warmup_steps`.",
+        healthy=(RULES.negative_explained_variance.limit, 1.0),
+        advice=f"Below {RULES.negative_explained_variance.limit:g}: {reported('negative_explained_variance')} Raise `ppo.critic.learning_rate`, or give it `ppo.critic.warmup_steps`.",
         unit="share",
         chart=Chart("Explained variance", 120),
     ),
@@ -270,7 +288,8 @@ PPO = [
         "finished ÷ all",
         "Share of responses that ended by themselves.",
         healthy=(0.8, 1.0),
-        advice="Falling: raise `ppo.shaping.missing_eos_penalty` or `ppo.max_new_tokens`.",
+        advice="Falling: raise `ppo.shaping.missing_eos_penalty` or `ppo.max_new_tokens`. "
+        f"Below {1 - RULES.truncation.limit:g}: {reported('truncation')}",
         unit="share",
         chart=Chart("Finished share", 140),
     ),

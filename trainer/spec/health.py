@@ -17,7 +17,7 @@ class HealthRule(Section):
     limit: float = 0.0
     """The threshold. Its meaning is described at each rule. Left out: the rule's default."""
     patience: PositiveInt = 1
-    """Steps in a row beyond the limit before the rule acts. Rules about evaluations count evaluations. Left out: the rule's default."""
+    """Steps in a row beyond the limit before the rule acts. Rules about evaluations count evaluations, and `reward_collapse` counts blocks of ten. Left out: the rule's default."""
 
 
 def _rule(limit: float, patience: int = 1) -> HealthRule:
@@ -35,10 +35,18 @@ class HealthSpec(Section):
     """`objective/kl` below the limit: the sampled policy is not the one that is trained."""
     entropy_collapse: HealthRule = _rule(0.1, 3)
     """`policy/entropy_avg` below this share of its first value."""
-    clipfrac_high: HealthRule = _rule(0.5, 3)
+    approxkl_high: HealthRule = _rule(0.1, 3)
+    """`policy/approxkl_avg` above the limit: the steps are too large. It is always 0 with one optimizer step per iteration."""
+    approxkl_jump: HealthRule = _rule(1.0)
+    """`policy/approxkl_avg` above the limit even once: one iteration replaced the policy by another one."""
+    clipfrac_high: HealthRule = _rule(0.3, 3)
     """`policy/clipfrac_avg` above the limit."""
     clipfrac_zero: HealthRule = _rule(0.0, 30)
     """`policy/clipfrac_avg` at the limit or below with several optimizer steps per iteration: the policy hardly moves."""
+    policy_still: HealthRule = _rule(1e-4, 20)
+    """KL to the first policy (`objective/kl`, or `objective/kl_initial` where the reference moves) and `policy/approxkl_avg` below the limit, in nats: the policy does not move at all. Warm-ups are left out."""
+    reward_collapse: HealthRule = _rule(0.4)
+    """`objective/scores` has fallen and stays low for a quarter of the run, 20 iterations at least. The limit is the fall below the first ten iterations, as a multiple of the responses' standard deviation. A fall below the best ten iterations is twice that, and half of the gain. The patience counts blocks of ten iterations."""
     negative_explained_variance: HealthRule = _rule(0.0, 20)
     """`val/explained_var` below the limit: the critic is worse than a constant."""
     over_optimisation: HealthRule = _rule(0.1, 2)

@@ -12,6 +12,7 @@ from trainer.spec import HealthSpec, JobSpec, PPOSpec
 
 HEALTHY = {
     "objective/kl": 4.0, "objective/scores": 0.5, "policy/entropy_avg": 2.0, "policy/clipfrac_avg": 0.1,
+    "policy/approxkl_avg": 0.02, "lr": 1e-6,
     "val/explained_var": 0.4, "val/response_length": 20.0, "val/eos_rate": 0.9, "loss/value_avg": 0.3,
     "health/skipped_steps": 0.0, "objective/raw_scores": 0.5, "objective/raw_scores_std": 0.2, "objective/kl_penalty_std": 0.1,
 }  # fmt: skip
@@ -40,7 +41,8 @@ def test_a_healthy_run_sets_nothing_off() -> None:
         ("kl_blow_up", {"objective/kl": 50.1}, 1),
         ("negative_kl", {"objective/kl": -1.1}, 5),
         ("entropy_collapse", {"policy/entropy_avg": 0.19}, 3),
-        ("clipfrac_high", {"policy/clipfrac_avg": 0.51}, 3),
+        ("approxkl_high", {"policy/approxkl_avg": 0.11}, 3),
+        ("clipfrac_high", {"policy/clipfrac_avg": 0.31}, 3),
         ("clipfrac_zero", {"policy/clipfrac_avg": 0.0}, 30),
         ("negative_explained_variance", {"val/explained_var": -0.01}, 20),
         ("length_explosion", {"val/response_length": 41.0, "objective/scores": 0.6}, 3),
@@ -62,7 +64,8 @@ def test_a_rule_fires_when_its_patience_is_over_and_only_once(rule: str, bad: di
         {"objective/kl": 50.0},
         {"objective/kl": -1.0},
         {"policy/entropy_avg": 0.2},
-        {"policy/clipfrac_avg": 0.5},
+        {"policy/approxkl_avg": 0.1},
+        {"policy/clipfrac_avg": 0.3},
         {"policy/clipfrac_avg": 1e-6},
         {"val/explained_var": 0.0},
         {"val/response_length": 40.0, "objective/scores": 0.6},

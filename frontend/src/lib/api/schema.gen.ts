@@ -5508,7 +5508,7 @@ export interface components {
             limit: number;
             /**
              * Patience
-             * @description Steps in a row beyond the limit before the rule acts. Rules about evaluations count evaluations. Left out: the rule's default.
+             * @description Steps in a row beyond the limit before the rule acts. Rules about evaluations count evaluations, and `reward_collapse` counts blocks of ten. Left out: the rule's default.
              * @default 1
              */
             patience: number;
@@ -5552,10 +5552,28 @@ export interface components {
              */
             entropy_collapse: components["schemas"]["HealthRule"];
             /**
+             * @description `policy/approxkl_avg` above the limit: the steps are too large. It is always 0 with one optimizer step per iteration.
+             * @default {
+             *       "action": "warn",
+             *       "limit": 0.1,
+             *       "patience": 3
+             *     }
+             */
+            approxkl_high: components["schemas"]["HealthRule"];
+            /**
+             * @description `policy/approxkl_avg` above the limit even once: one iteration replaced the policy by another one.
+             * @default {
+             *       "action": "warn",
+             *       "limit": 1,
+             *       "patience": 1
+             *     }
+             */
+            approxkl_jump: components["schemas"]["HealthRule"];
+            /**
              * @description `policy/clipfrac_avg` above the limit.
              * @default {
              *       "action": "warn",
-             *       "limit": 0.5,
+             *       "limit": 0.3,
              *       "patience": 3
              *     }
              */
@@ -5569,6 +5587,24 @@ export interface components {
              *     }
              */
             clipfrac_zero: components["schemas"]["HealthRule"];
+            /**
+             * @description KL to the first policy (`objective/kl`, or `objective/kl_initial` where the reference moves) and `policy/approxkl_avg` below the limit, in nats: the policy does not move at all. Warm-ups are left out.
+             * @default {
+             *       "action": "warn",
+             *       "limit": 0.0001,
+             *       "patience": 20
+             *     }
+             */
+            policy_still: components["schemas"]["HealthRule"];
+            /**
+             * @description `objective/scores` has fallen and stays low for a quarter of the run, 20 iterations at least. The limit is the fall below the first ten iterations, as a multiple of the responses' standard deviation. A fall below the best ten iterations is twice that, and half of the gain. The patience counts blocks of ten iterations.
+             * @default {
+             *       "action": "warn",
+             *       "limit": 0.4,
+             *       "patience": 1
+             *     }
+             */
+            reward_collapse: components["schemas"]["HealthRule"];
             /**
              * @description `val/explained_var` below the limit: the critic is worse than a constant.
              * @default {
@@ -6962,15 +6998,35 @@ export interface components {
              *         "limit": 0.1,
              *         "patience": 3
              *       },
+             *       "approxkl_high": {
+             *         "action": "warn",
+             *         "limit": 0.1,
+             *         "patience": 3
+             *       },
+             *       "approxkl_jump": {
+             *         "action": "warn",
+             *         "limit": 1,
+             *         "patience": 1
+             *       },
              *       "clipfrac_high": {
              *         "action": "warn",
-             *         "limit": 0.5,
+             *         "limit": 0.3,
              *         "patience": 3
              *       },
              *       "clipfrac_zero": {
              *         "action": "warn",
              *         "limit": 0,
              *         "patience": 30
+             *       },
+             *       "policy_still": {
+             *         "action": "warn",
+             *         "limit": 0.0001,
+             *         "patience": 20
+             *       },
+             *       "reward_collapse": {
+             *         "action": "warn",
+             *         "limit": 0.4,
+             *         "patience": 1
              *       },
              *       "negative_explained_variance": {
              *         "action": "warn",
