@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,19 +20,27 @@ def finite(values: dict[str, float]) -> dict[str, float]:
 
 
 class EventLog:
-    """Appends events to a file, one line each, flushed as they are written."""
+    """Appends events to a file, one line each, without a buffer: nothing is left to write when it is closed."""
 
     def __init__(self, path: Path) -> None:
         drop_torn_tail(path)
-        self._file = path.open("a", encoding="utf-8")
+        self._file = path.open("ab", buffering=0)
         self._writing = threading.Lock()
 
     def emit(self, event: Event) -> None:
-        """Write one event. Whole lines only: a reader never sees half of one unless the machine dies."""
+        """Write one event. Raises OSError where the disk refuses it, and then leaves no part of the line.
+
+        Whole lines only: a reader never sees half of one unless the machine dies.
+        """
         line = json.dumps(event.model_dump(exclude_none=True), ensure_ascii=False, allow_nan=False) + "\n"
         with self._writing:
-            self._file.write(line)
-            self._file.flush()
+            before, rest = os.fstat(self._file.fileno()).st_size, line.encode()
+            try:
+                while rest:
+                    rest = rest[self._file.write(rest) :]
+            except OSError:
+                self._file.truncate(before)
+                raise
 
     def close(self) -> None:
         self._file.close()

@@ -1,5 +1,6 @@
 """Runs a job in this process: sets up the device and the event log, and turns an exception into a last event."""
 
+import re
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
@@ -35,6 +36,8 @@ def run_in_process(spec: JobSpec, run_dir: Path, lease: Path | None = None) -> d
             with peer_monitor(run_dir, world) as monitor:
                 return _with_log(spec, run_dir, lease, world, monitor)
     except OSError as error:
+        if is_disk_full(error):
+            raise _disk_full(run_dir, error) from error
         raise StorageError(f"{run_dir} cannot be used as a run folder: {error.strerror or error}.") from error
 
 
@@ -106,10 +109,7 @@ def _named(error: Exception, session: Session) -> TrainerError:
         where = f" in stage {session.stage}" if session.stage else ""
         return as_out_of_memory(error, where, "Set or lower `micro_batch_size`, or shorten the texts.")
     if _is_disk_full(error):
-        return DiskFull(
-            f"The disk that holds {session.run_dir} is full ({error}). Free some space there. The run then resumes from "
-            "its last checkpoint."
-        )
+        return _disk_full(session.run_dir, error)
     if isinstance(error, OSError | SafetensorError):
         return StorageError(
             f"A file of the run cannot be read or written: {error}. Mend this and run the same command again."
@@ -118,11 +118,17 @@ def _named(error: Exception, session: Session) -> TrainerError:
     return InternalError(f"The trainer failed unexpectedly: {type(error).__name__}: {error}")
 
 
+def _disk_full(run_dir: Path, error: Exception) -> DiskFull:
+    advice = "Free some space there. The run then resumes from its last checkpoint."
+    return DiskFull(f"The disk that holds {run_dir} is full ({error}). {advice}")
+
+
 def _is_disk_full(error: Exception) -> bool:
     """safetensors reports the system's error as text only."""
     if isinstance(error, OSError):
         return is_disk_full(error)
-    return isinstance(error, SafetensorError) and "os error 28" in str(error)
+    told = re.search(r"\(os error (\d+)\)", str(error)) if isinstance(error, SafetensorError) else None
+    return told is not None and is_disk_full(OSError(int(told[1]), ""))
 
 
 def _device(spec: RuntimeSpec, world: World) -> torch.device:
