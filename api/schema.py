@@ -18,7 +18,9 @@ class DataProgress(Schema):
     fraction: float
     """From 0 to 1."""
     note: str
-    """Current step, for people."""
+    """Current step, or what the task waits for, for people."""
+    place: int | None
+    """Tasks that run or begin before it while it waits in the queue: 0 for the next one. Null once it runs."""
 
 
 T = TypeVar("T")

@@ -10,8 +10,11 @@ from redis.exceptions import RedisError
 
 JOB_QUEUE, DATA_QUEUE = "celery", "data"
 """The queues of the workers that run jobs, and of those that run data tasks."""
+INTERACTIVE_QUEUE, IMPORT_QUEUE = "data-interactive", "data-imports"
+"""The queues of the slots of data workers that run interactive tasks alone, and no reports."""
 _JOB_TASK = "run_next_job"
-TASK_NAMES = {JOB_QUEUE: _JOB_TASK, DATA_QUEUE: "run_next_data_task"}
+_DATA_TASK = "run_next_data_task"
+TASK_NAMES = {JOB_QUEUE: _JOB_TASK} | dict.fromkeys((DATA_QUEUE, INTERACTIVE_QUEUE, IMPORT_QUEUE), _DATA_TASK)
 """Name of the Celery task of each queue."""
 log = logging.getLogger(__name__)
 

@@ -14,7 +14,7 @@ from enum import StrEnum
 from typing import Any, ClassVar, Generic, TypeVar
 
 from sqlalchemy import ColumnElement, Select, func, select
-from sqlalchemy.orm import Session, aliased
+from sqlalchemy.orm import Session
 
 from core.errors import LeaseLost
 from core.models.base import LeasedRow
@@ -94,19 +94,15 @@ class LeasedTable(ABC, Generic[Row]):
 
 
 class LeasedQueue(LeasedTable[Row]):
-    """A leased table with a claim of its own: by urgency, the owner's number of running rows, and age."""
-
-    @abstractmethod
-    def urgency(self) -> ColumnElement[Any]:
-        """The first key of the claim order. The others are the owner's number of running rows, and age."""
+    """A leased table with a claim of its own."""
 
     @abstractmethod
     def start(self, session: Session, row: Row, lease: dict[str, Any]) -> None:
         """Write the claimed row's new status together with the columns of its lease."""
 
-    def claim(self, session: Session, worker_id: str) -> Row | None:
-        """Start an attempt at the first waiting row; None if no row waits."""
-        row = session.scalars(self._first_queued()).first()
+    def claim(self, session: Session, worker_id: str, first: Select[Row]) -> Row | None:
+        """Start an attempt at the row that the query `first` returns and locks; None if it returns none."""
+        row = session.scalars(first).first()
         if row is None:
             return None
         started_at = row.started_at or datetime.now(UTC)
@@ -114,15 +110,6 @@ class LeasedQueue(LeasedTable[Row]):
         self.start(session, row, {"attempt": row.attempt + 1, **lease})
         session.flush()
         return row
-
-    def _first_queued(self) -> Select[Row]:
-        """Skips rows that another worker is claiming at the same moment."""
-        other = aliased(self.model)
-        running = (other.owner_id == self.model.owner_id, other.status.in_(self.leased))
-        owners_share = select(func.count()).select_from(other).where(*running).scalar_subquery()
-        order = (self.urgency(), owners_share, self.model.created_at, self.model.id)
-        query = select(self.model).where(self.model.status == QUEUED).order_by(*order).limit(1)
-        return query.with_for_update(skip_locked=True, of=self.model)
 
 
 def _lease_end() -> ColumnElement[datetime]:

@@ -11,9 +11,11 @@ from typing import Any
 from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.orm import Session
 
-from core.broker import DATA_QUEUE, wake_worker
+from core import lanes
+from core.broker import DATA_QUEUE, IMPORT_QUEUE, INTERACTIVE_QUEUE, wake_worker
 from core.db import after_commit, storable_message
 from core.errors import NotFound
+from core.lanes import Slot
 from core.leasing import LeasedQueue, SweepResult
 from core.models import DatasetVersion, DataTask
 from core.models.base import new_id
@@ -25,8 +27,6 @@ from data.parse import storable
 UNFINISHED = (TaskStatus.QUEUED, TaskStatus.RUNNING)
 MOST_ATTEMPTS = 3
 """How many workers in a row a task may lose. A task that kills its worker every time then fails."""
-_BACKGROUND_KINDS = ("index",)
-"""Kinds of tasks that no user waits for."""
 _MOST_LISTED = 100
 _LONGEST_NOTE = 200
 
@@ -48,13 +48,10 @@ class TaskCancelled(Exception):
 
 
 class TaskQueue(LeasedQueue[DataTask]):
-    """The table `data_tasks` as a queue, ordered by background work last, fair share between owners, and age."""
+    """The table `data_tasks` as a queue in the order of core/lanes.py."""
 
     model = DataTask
     leased = (TaskStatus.RUNNING,)
-
-    def urgency(self) -> ColumnElement[bool]:
-        return DataTask.kind.in_(_BACKGROUND_KINDS)
 
     def start(self, session: Session, row: DataTask, lease: Mapping[str, Any]) -> None:
         row.status, row.progress, row.note = TaskStatus.RUNNING.value, 0.0, ""
@@ -84,9 +81,16 @@ def enqueue(session: Session, owner_id: str, kind: str, args: dict[str, Any]) ->
     task.progress, task.note, task.attempt = 0.0, "", 0
     session.add(task)
     session.flush()
-    redis_url = get_settings().redis_url
-    after_commit(session, lambda: wake_worker(redis_url, DATA_QUEUE))
+    redis_url, queues = get_settings().redis_url, queues_of(kind)
+    after_commit(session, lambda: [wake_worker(redis_url, queue) for queue in queues])
     return task
+
+
+def queues_of(kind: str) -> Sequence[str]:
+    """The queues whose slots may run a task of this kind. A message that finds no task to run does no harm."""
+    if kind in lanes.INTERACTIVE:
+        return INTERACTIVE_QUEUE, IMPORT_QUEUE, DATA_QUEUE
+    return (DATA_QUEUE,) if kind in (*lanes.REPORTS, *lanes.BACKGROUND) else (IMPORT_QUEUE, DATA_QUEUE)
 
 
 def get(session: Session, owner_id: str, task_id: str) -> DataTask:
@@ -143,9 +147,9 @@ def _fail_version(session: Session, version_id: str, error: dict[str, Any]) -> N
         session.flush()
 
 
-def claim(session: Session, worker_id: str) -> TaskClaim | None:
-    """Start an attempt at the next queued task; None if no task is queued."""
-    task = _QUEUE.claim(session, worker_id)
+def claim(session: Session, worker_id: str, slot: Slot = Slot.ANY) -> TaskClaim | None:
+    """Start an attempt at the next queued task that may run in this slot; None if no such task is queued."""
+    task = _QUEUE.claim(session, worker_id, lanes.next_task(slot))
     if task is None:
         return None
     return TaskClaim(task.id, task.owner_id, task.kind, task.args, task.attempt, worker_id)
@@ -209,7 +213,6 @@ def sweep(session: Session) -> SweepResult:
     return _QUEUE.sweep(session)
 
 
-def foreground_task_waits(session: Session) -> bool:
-    """Whether a queued task is more urgent than background work."""
-    waiting = DataTask.status == TaskStatus.QUEUED, DataTask.kind.not_in(_BACKGROUND_KINDS)
-    return session.scalars(select(DataTask.id).where(*waiting).limit(1)).first() is not None
+def foreground_task_waits(session: Session, slot: Slot = Slot.ANY) -> bool:
+    """Whether a queued task that is more urgent than background work could run in this slot."""
+    return session.scalars(select(DataTask.id).where(lanes.waits_for(slot)).limit(1)).first() is not None

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable
 
 from core.errors import SettingsError
+from core.lanes import Slot
 from core.settings import Settings, get_machine_settings, get_settings
 from worker.health import data_worker_is_alive, sweeper_is_alive, worker_is_alive
 from worker.sweeper import sweep_until_stopped, sweeping
@@ -32,9 +33,15 @@ def _join() -> int:
 
 
 def _serve_data(settings: Settings) -> int:
+    from worker.tasks import slots
+
+    return slots.serve(settings)
+
+
+def _serve_slot(settings: Settings, slot: Slot) -> int:
     from worker.tasks import claim  # imports the readers of all file formats, which the other commands do not need
 
-    return claim.serve(settings)
+    return claim.serve(settings, slot)
 
 
 def _serve_background(settings: Settings) -> int:
@@ -56,11 +63,18 @@ COMMANDS: dict[str, Callable[[Settings], int]] = {
 def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m worker", description=__doc__)
     parser.add_argument("command", nargs="?", choices=[*COMMANDS, "join"], default="run", help="default: run")
+    parser.add_argument(
+        "--slot", type=Slot, choices=list(Slot), help="with `data`: run this slot alone, in this process"
+    )
     arguments = parser.parse_args(argv)
+    if arguments.slot is not None and arguments.command != "data":
+        parser.error("--slot is for `data`")
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     try:
         if arguments.command == "join":
             return _join()
+        if arguments.slot is not None:
+            return _serve_slot(get_settings(), arguments.slot)
         return COMMANDS[arguments.command](get_settings())
     except SettingsError as error:
         parser.exit(2, f"{error}\n")

@@ -62,9 +62,14 @@ class MemoryLimit:
                 log.warning("could not remove the control group %s: %s", self.rules.cgroup, error)
 
 
-def memory_limit(gib: float | None, name: str, *, processes: int = 1, on_gpu: bool = False) -> MemoryLimit:
-    """The limit for a trainer of `processes` processes, from the setting. `name` distinguishes its control group."""
-    size = int(_SHARE * machine_memory() if gib is None else gib * _GIB)
+def memory_limit(
+    gib: float | None, name: str, *, processes: int = 1, on_gpu: bool = False, slots: int = 1
+) -> MemoryLimit:
+    """The limit for a trainer of `processes` processes, from the setting. `name` distinguishes its control group.
+
+    `slots`: the commands of a data worker that share the default limit, since as many may run at once.
+    """
+    size = int(_SHARE * machine_memory() / slots if gib is None else gib * _GIB)
     group = _control_group(name, size) if size else None
     by_process = size // processes if size and group is None and not on_gpu else 0
     return MemoryLimit(size, MemoryRules(_KILLED_FIRST, by_process, group), _all_kills())

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 from core import idempotency, tasks
 from core.blobs import BlobStore, blob_store
-from core.broker import DATA_QUEUE, waiting_wakeups, wake_worker
+from core.broker import DATA_QUEUE, IMPORT_QUEUE, INTERACTIVE_QUEUE, waiting_wakeups, wake_worker
 from core.datasets import retention
 from core.datasets.orphans import remove_orphans
 from core.db import session_scope
@@ -123,8 +123,9 @@ def sweep_data(settings: Settings) -> SweepResult:
             log.info("%s was not deleted: %s", dataset_id, error)
     _log_ids(requeued=result.requeued, failed=result.failed, uploads_expired=uploads, datasets_expired=expired)
     # One message is enough to wake a worker. More would pile up while all workers are busy.
-    if result.queued and not waiting_wakeups(settings.redis_url, DATA_QUEUE):
-        wake_worker(settings.redis_url, DATA_QUEUE)
+    for queue in (DATA_QUEUE, IMPORT_QUEUE, INTERACTIVE_QUEUE):
+        if result.queued and not waiting_wakeups(settings.redis_url, queue):
+            wake_worker(settings.redis_url, queue)
     return result
 
 

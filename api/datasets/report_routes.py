@@ -1,5 +1,6 @@
 """Reports on datasets, and fixes of what they find."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
@@ -11,6 +12,7 @@ from api.datasets.schemas import DatasetVersion
 from api.deps import After, BlobsDep, DatasetDep, Limit, PrincipalDep, SessionDep
 from api.idempotency import IDEMPOTENT
 from api.problems import documented
+from api.progress import progress_of
 from api.schema import DataProgress
 from api.validation import StrictRoute
 from core import models
@@ -27,7 +29,6 @@ from core.errors import (
 from core.models.datasets import VersionStatus
 from core.models.tasks import TaskStatus
 from core.paging import page
-from core.tasks import UNFINISHED
 
 router = APIRouter(prefix="/datasets", tags=["Reports"], route_class=StrictRoute)
 _REFUSALS = (NotSignedIn, CrossOrigin, NotFound, DatasetNotReady, WrongMediaType, InvalidRequest, DatasetFailed)
@@ -51,7 +52,7 @@ def request_report(
     found = reports.get(session, dataset.id, made.id)
     if found.task.status not in (TaskStatus.QUEUED, TaskStatus.RUNNING):
         response.status_code = 200
-    return _report(found)
+    return _reports(session, [found])[0]
 
 
 @router.get("/{dataset_id}/reports", responses=documented(NotSignedIn, NotFound, InvalidRequest))
@@ -65,13 +66,13 @@ def list_reports(
     """Reports on a dataset's versions, newest first."""
     query = reports.of_dataset(dataset.id, version)
     found = page(session, query, models.DatasetReport, after, limit, "desc")
-    return ReportList.from_items([_report(each) for each in reports.with_details(session, found.items)], found.has_more)
+    return ReportList.from_items(_reports(session, reports.with_details(session, found.items)), found.has_more)
 
 
 @router.get("/{dataset_id}/reports/{report_id}", responses=documented(NotSignedIn, NotFound, InvalidRequest))
 def get_report(dataset: DatasetDep, report_id: str, session: SessionDep) -> Report:
     """Return a report with its progress and its findings."""
-    return _report(reports.get(session, dataset.id, report_id))
+    return _reports(session, [reports.get(session, dataset.id, report_id)])[0]
 
 
 @router.post(
@@ -110,12 +111,16 @@ def _version(session: Session, owner_id: str, dataset_id: str, number: int | Non
     return versions.get(session, owner_id, dataset_id if number is None else f"{dataset_id}@{number}", keep=True)
 
 
-def _report(found: reports.ReportDetails) -> Report:
+def _reports(session: Session, found: Sequence[reports.ReportDetails]) -> list[Report]:
+    progress = progress_of(session, [each.task for each in found])
+    return [_report(each, progress.get(each.task.id)) for each in found]
+
+
+def _report(found: reports.ReportDetails, progress: DataProgress | None) -> Report:
     report, task = found.report, found.task
     stored = {name: getattr(report, name) for name in ("id", "settings", "result", "created_at")}
-    at_work = task.status in UNFINISHED
     return Report.model_validate(
         stored
         | {"dataset_id": found.version.dataset_id, "version": found.version.number, "status": task.status}
-        | {"progress": DataProgress(fraction=task.progress, note=task.note) if at_work else None, "error": task.error}
+        | {"progress": progress, "error": task.error}
     )

@@ -1,5 +1,6 @@
 """Datasets: upload, list, rename, archive, delete."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Response
@@ -24,6 +25,7 @@ from api.deps import (
 )
 from api.etags import ETAG, IfMatch, set_etag
 from api.problems import BadRequest, documented
+from api.progress import progress_of
 from api.validation import StrictRoute
 from core import models, tasks
 from core.access.keys import Principal
@@ -198,7 +200,7 @@ def delete_dataset(dataset: DatasetDep, session: SessionDep, blobs: BlobsDep, co
 def list_dataset_tasks(dataset: DatasetDep, session: SessionDep) -> DataTaskList:
     """List the data tasks of a dataset: imports, search indexes, reports."""
     rows = tasks_of_dataset(session, dataset.owner_id, dataset.id)
-    return DataTaskList.from_items([DataTask.model_validate(row) for row in rows])
+    return DataTaskList.from_items(_tasks(session, rows))
 
 
 @router.post(
@@ -211,7 +213,16 @@ def cancel_dataset_task(dataset: DatasetDep, task_id: str, session: SessionDep) 
     if task.args.get("dataset") != dataset.id:
         raise NotFound(f"There is no task {task_id!r} of {dataset.id}.")
     tasks.cancel(session, task)
-    return DataTask.model_validate(task)
+    return _tasks(session, [task])[0]
+
+
+def _tasks(session: Session, rows: Sequence[models.DataTask]) -> list[DataTask]:
+    """Views. The note of a task that waits gives the reason."""
+    progress = progress_of(session, rows)
+    shown = [(DataTask.model_validate(row), progress.get(row.id)) for row in rows]
+    return [
+        task if now is None else task.model_copy(update={"note": now.note, "place": now.place}) for task, now in shown
+    ]
 
 
 def _wanted(session: Session, blobs: BlobStore, principal: Principal, body: ImportDataset) -> Import:

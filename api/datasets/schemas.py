@@ -191,7 +191,9 @@ class DataTask(Schema):
     progress: float
     """From 0 to 1."""
     note: str
-    """Current step, for people."""
+    """Current step, or what the task waits for, for people."""
+    place: int | None = None
+    """Tasks that run or begin before it while it waits in the queue: 0 for the next one. Null once it runs."""
     attempt: int
     """Number of the attempt. A task whose worker is lost is tried three times."""
     error: dict[str, Any] | None

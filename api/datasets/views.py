@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 
 from api.datasets.schemas import Dataset, DatasetVersion, FindingCounts
 from api.etags import etag_of
+from api.progress import progress_of
 from api.schema import DataProgress
 from core import models
 from core.datasets import versions
@@ -23,7 +24,9 @@ def datasets(session: Session, rows: Sequence[models.Dataset]) -> list[Dataset]:
     importing = [version.id for version in newest.values() if version.status == VersionStatus.IMPORTING]
     at_work = tasks_by_version(session, importing)
     counts = _finding_counts(session, list(newest.values()))
-    return [_dataset(row, newest[row.id], at_work.get(newest[row.id].id), counts[newest[row.id].id]) for row in rows]
+    progress = progress_of(session, list(at_work.values()))
+    shown = {version_id: progress.get(task.id) for version_id, task in at_work.items()}
+    return [_dataset(row, newest[row.id], shown.get(newest[row.id].id), counts[newest[row.id].id]) for row in rows]
 
 
 def dataset_versions(session: Session, rows: Sequence[models.DatasetVersion]) -> list[DatasetVersion]:
@@ -34,13 +37,12 @@ def dataset_versions(session: Session, rows: Sequence[models.DatasetVersion]) ->
 
 
 def _dataset(
-    row: models.Dataset, version: models.DatasetVersion, task: models.DataTask | None, counts: Counter[str]
+    row: models.Dataset, version: models.DatasetVersion, progress: DataProgress | None, counts: Counter[str]
 ) -> Dataset:
     names = ("id", "name", "external_id", "kind", "created_at", "archived_at", "expires_at")
     stored = {name: getattr(row, name) for name in names}
     of_version = {"status": version.status, "version": version.number, "error": version.error, "origin": version.origin}
     found = FindingCounts(blocking=counts["blocking"], warning=counts["warning"])
-    progress = DataProgress(fraction=task.progress, note=task.note) if task is not None else None
     derived = {"findings": found, "progress": progress, "etag": etag_of(row)}
     return Dataset.model_validate(stored | of_version | _rows(version) | derived)
 

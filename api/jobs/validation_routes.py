@@ -9,7 +9,7 @@ from api.deps import PrincipalDep, SessionDep, SettingsDep
 from api.jobs.transition_routes import SUBMISSION, WRITES
 from api.jobs.validation_schemas import Validation
 from api.problems import documented
-from api.schema import DataProgress
+from api.progress import progress_of
 from api.validation import StrictRoute
 from core.errors import CrossOrigin, InvalidRequest, NotFound, NotSignedIn, TaskEnded
 from core.jobs import estimates, validations
@@ -67,7 +67,7 @@ def cancel_validation(validation_id: str, principal: PrincipalDep, session: Sess
 
 def _view(session: Session, found: ValidationDetails) -> Validation:
     row, task, result = found.validation, found.task, found.result
-    progress = DataProgress(fraction=task.progress, note=task.note) if task.status in UNFINISHED else None
+    progress = progress_of(session, [task]).get(task.id)
     time = None if result is None else estimates.estimate(session, row.owner_id, row.spec, result.stages)
     return Validation.model_validate(
         {"id": row.id, "spec": row.spec, "requested_at": row.requested_at, "finished_at": task.finished_at}

@@ -47,7 +47,7 @@ def test_every_version_has_a_report_once_it_has_rows(client: TestClient, path: s
         "queued",
         {},
     )
-    assert found["progress"] == {"fraction": 0.0, "note": ""} and found["result"] is None
+    assert found["progress"]["note"] == "Waits for a data worker." and found["result"] is None
     again = client.post(f"{path}/reports", json={})
     assert (again.status_code, again.json()["id"]) == (202, found["id"])
 

@@ -36,7 +36,11 @@ def test_validation_is_requested_then_returned(client: TestClient, session: Sess
     made = asked.json()
     assert (asked.status_code, made["object"], made["status"]) == (202, "job.validation", "queued")
     assert (made["blocked"], made["result"], made["time"], made["error"]) == (None, None, None, None)
-    assert made["spec"]["ppo"]["policy_loss"]["clip_range"] == 0.2 and made["progress"] == {"fraction": 0.0, "note": ""}
+    assert made["spec"]["ppo"]["policy_loss"]["clip_range"] == 0.2 and made["progress"] == {
+        "fraction": 0.0,
+        "note": "Waits for a data worker.",
+        "place": 0,
+    }
     finish(session, made["id"])
     found = client.get(asked.headers["Location"]).json()
     assert (found["status"], found["blocked"], found["progress"]) == ("succeeded", False, None)

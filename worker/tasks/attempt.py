@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 from core import tasks
 from core.blobs import BlobStore
 from core.errors import LeaseLost, PlatformError, platform_error
+from core.lanes import Slot
 from core.models.tasks import TaskStatus
 from core.settings import Settings
 from core.tasks import TaskCancelled, TaskClaim
@@ -39,11 +40,13 @@ _NOT_HELD = (LeaseLost, TaskCancelled)
 log = logging.getLogger(__name__)
 
 
-def run_attempt(claim: TaskClaim, settings: Settings, blobs: BlobStore, stop: StopRequest) -> None:
+def run_attempt(
+    claim: TaskClaim, settings: Settings, blobs: BlobStore, stop: StopRequest, slot: Slot = Slot.ANY
+) -> None:
     """Run the task's handler and store the outcome. Raises nothing that the task causes: the worker goes on."""
     try:
         with Lease(claim.task_id, lambda session: _renew(session, claim), settings) as lease:
-            task = TaskContext(claim, lease, stop, settings, blobs)
+            task = TaskContext(claim, lease, stop, settings, blobs, slot)
             error = _run_handler(claim, task)
         if not task.finished:
             _finish(claim, stop, error)

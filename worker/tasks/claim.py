@@ -1,10 +1,11 @@
-"""`python -m worker data`: one process that claims and runs one data task at a time."""
+"""`python -m worker data --slot SLOT`: one process that claims and runs one data task at a time."""
 
 import logging
 
 from core import tasks
 from core.blobs import BlobStore, blob_store
-from core.broker import DATA_QUEUE
+from core.broker import DATA_QUEUE, IMPORT_QUEUE, INTERACTIVE_QUEUE
+from core.lanes import Slot
 from core.models.base import new_id
 from core.settings import Settings
 from worker.health import forget_data_worker, note_data_worker
@@ -14,8 +15,17 @@ from worker.tasks.attempt import run_attempt
 log = logging.getLogger(__name__)
 
 
-def serve(settings: Settings) -> int:
-    """Run data tasks until SIGTERM or SIGINT. Returns the exit status."""
+_QUEUES = {
+    Slot.ANY: (DATA_QUEUE, IMPORT_QUEUE, INTERACTIVE_QUEUE),
+    Slot.INTERACTIVE: (INTERACTIVE_QUEUE,),
+    Slot.IMPORTS: (IMPORT_QUEUE,),
+    Slot.GENERAL: (DATA_QUEUE,),
+}
+"""The queues whose messages wake each slot. Two slots of one data worker do not take the messages of each other's tasks."""
+
+
+def serve(settings: Settings, slot: Slot = Slot.ANY) -> int:
+    """Run the data tasks of a slot until SIGTERM or SIGINT. Returns the exit status."""
     stop = StopRequest()
     stop.on_signals(also=stop_consuming)
     blobs = blob_store(settings)
@@ -24,24 +34,27 @@ def serve(settings: Settings) -> int:
     note_data_worker(settings)
     heartbeat.start()
     try:
-        log.info("data worker %s is ready for tasks", worker_id)
+        log.info("data worker %s is ready for tasks (slot %s)", worker_id, slot)
+        queue, *also = _QUEUES[slot]
         return consume_messages(
-            settings.redis_url, DATA_QUEUE, lambda: run_queued_tasks(settings, blobs, worker_id, stop)
+            settings.redis_url, queue, lambda: run_queued_tasks(settings, blobs, worker_id, stop, slot), also
         )
     finally:
         heartbeat.stop()
         forget_data_worker(settings)
 
 
-def run_queued_tasks(settings: Settings, blobs: BlobStore, worker_id: str, stop: StopRequest) -> int:
+def run_queued_tasks(
+    settings: Settings, blobs: BlobStore, worker_id: str, stop: StopRequest, slot: Slot = Slot.ANY
+) -> int:
     """Run tasks until none is queued or a stop is requested. Returns the number of attempts."""
     count = 0
     while not stop.requested:
-        claim = with_retries(lambda session: tasks.claim(session, worker_id), lambda: stop.requested)
+        claim = with_retries(lambda session: tasks.claim(session, worker_id, slot), lambda: stop.requested)
         if claim is None:
             break
         log.info("%s (%s) claimed as attempt %d", claim.task_id, claim.kind, claim.attempt)
-        run_attempt(claim, settings, blobs, stop)
+        run_attempt(claim, settings, blobs, stop, slot)
         count += 1
     return count
 

@@ -12,6 +12,7 @@ from core import tasks
 from core.blobs import BlobStore
 from core.datasets import rows
 from core.db import session_scope
+from core.lanes import Slot
 from core.models import DatasetVersion
 from core.models.tasks import TaskStatus
 from core.settings import Settings
@@ -21,6 +22,7 @@ from worker.lease import Lease
 from worker.memory_limit import memory_limit
 from worker.process import DATABASE_UNAVAILABLE, StopRequest
 from worker.tasks.command import OnLine, run_command
+from worker.tasks.slots import slot_count
 
 _REPORT_SECONDS = 1.0
 _ROWS_PER_REPORT = 1000
@@ -33,7 +35,16 @@ class ReturnToQueue(Exception):
 class TaskContext:
     """One attempt at one data task."""
 
-    def __init__(self, claim: TaskClaim, lease: Lease, stop: StopRequest, settings: Settings, blobs: BlobStore) -> None:
+    def __init__(
+        self,
+        claim: TaskClaim,
+        lease: Lease,
+        stop: StopRequest,
+        settings: Settings,
+        blobs: BlobStore,
+        slot: Slot = Slot.ANY,
+    ) -> None:
+        self._slot = slot
         self._claim, self._lease, self._stop = claim, lease, stop
         self._reported_at = self._yielded_at = self._looked_at = 0.0
         self.settings = settings
@@ -92,7 +103,7 @@ class TaskContext:
         if now >= self._yielded_at + _REPORT_SECONDS:
             self._yielded_at = now
             with session_scope() as session:
-                if tasks.foreground_task_waits(session):
+                if tasks.foreground_task_waits(session, self._slot):
                     raise ReturnToQueue
 
     def run_command(
@@ -103,11 +114,13 @@ class TaskContext:
         cwd: Path | None = None,
         span: tuple[float, float] = (0.0, 1.0),
         check: Callable[[], None] | None = None,
+        shared: bool = False,
     ) -> None:
         """Run a command such as `[*TRAINER, "report", …]` to its end, in a process group that ends with the task.
 
         Each line of its standard output that is a JSON object goes to `on_line`. A line `{"progress": 0.4, "note": "…"}`
         is reported as a part of `span`. `check` is called several times a second; if it raises, the command is killed.
+        `shared`: the default limit of memory is divided by the slots of the data worker, for a command that loads no model.
         Raises CommandFailed.
         """
         first, last = span
@@ -125,7 +138,8 @@ class TaskContext:
 
         on_gpu = bool(list_gpus(self.settings.cuda_visible_devices))
         name = f"{self.task_id}-{self._claim.attempt}"
-        memory = memory_limit(self.settings.trainer_memory_gib, name, on_gpu=on_gpu)
+        slots = slot_count(self.settings) if shared else 1
+        memory = memory_limit(self.settings.trainer_memory_gib, name, on_gpu=on_gpu, slots=slots)
         try:
             run_command(command, cwd or self.scratch, read_line, check_all, memory)
         finally:

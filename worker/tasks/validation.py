@@ -78,7 +78,7 @@ def _check(task: TaskContext, workspace: Workspace, options: list[str]) -> Repor
     command += ["--local-paths", str(workspace.local_paths)]
     limit = task.settings.validation_seconds
     try:
-        task.run_command(command, cwd=workspace.folder, check=_deadline(limit))
+        task.run_command(command, cwd=workspace.folder, check=_deadline(limit), shared=True)
     except CommandFailed:
         if not file.exists():
             raise

@@ -1,12 +1,13 @@
-"""`python -m worker data` with two more kinds of task: `wait` (until it is stopped, in a command of its own, the first
+"""`python -m worker data`, or one of its slots, with two more kinds of task: `wait` (until it is stopped, in a command of its own, the first
 time), and `quick`."""
 
 import json
 import logging
 import sys
 
+from core.lanes import Slot
 from core.settings import get_settings
-from worker.tasks import claim
+from worker.tasks import claim, slots
 from worker.tasks.attempt import HANDLERS
 from worker.tasks.context import TaskContext
 
@@ -27,4 +28,6 @@ def wait(task: TaskContext) -> None:
 if __name__ == "__main__":
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     HANDLERS |= {"wait": wait, "quick": lambda task: None}
-    sys.exit(claim.serve(get_settings()))
+    if sys.argv[1:]:
+        sys.exit(claim.serve(get_settings(), Slot(sys.argv[1])))
+    sys.exit(slots.serve(get_settings(), [sys.executable, __file__]))

@@ -23,7 +23,10 @@ Start = Callable[[], AbstractContextManager[child.Child]]
 
 
 @pytest.fixture
-def start(settings: Settings, tmp_path: Path) -> Start:
+def start(settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Start:
+    """Starts a data worker with one slot, unless a test sets another number."""
+    monkeypatch.setenv("PROXIMAL_DATA_SLOTS", "1")
+
     @contextmanager
     def start() -> Iterator[child.Child]:
         with (tmp_path / "log").open("ab") as log:
@@ -103,3 +106,20 @@ def test_data_worker_suspended_and_continued_writes_nothing(start: Start, settin
             os.kill(sleeper.pid, signal.SIGCONT)
             eventually(lambda: "The attempt ends here" in (tmp_path / "log").read_text())
     assert (status(task_id), task(task_id).attempt) == ("succeeded", 2)
+
+
+def test_slots_work_side_by_side_and_end_with_their_supervisor(
+    start: Start, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two tasks run at once. After kill -9 of the supervisor their commands are gone, and another worker runs both again."""
+    tasks_ = [queue("wait"), queue("wait")]
+    monkeypatch.setenv("PROXIMAL_DATA_SLOTS", "3")
+    with start() as worker:
+        commands = [waiting(task_id) for task_id in tasks_]
+        os.kill(worker.pid, signal.SIGKILL)
+        eventually(lambda: not any(map(alive, commands)), 5)
+    with start() as worker:
+        for task_id in tasks_:
+            sweep_until(settings, task_id, "succeeded")
+        assert worker.stop(grace=20) == 0
+    assert [task(task_id).attempt for task_id in tasks_] == [2, 2]

@@ -4221,9 +4221,14 @@ export interface components {
             fraction: number;
             /**
              * Note
-             * @description Current step, for people.
+             * @description Current step, or what the task waits for, for people.
              */
             note: string;
+            /**
+             * Place
+             * @description Tasks that run or begin before it while it waits in the queue: 0 for the next one. Null once it runs.
+             */
+            place: number | null;
         };
         /**
          * DataSpec
@@ -4317,9 +4322,14 @@ export interface components {
             progress: number;
             /**
              * Note
-             * @description Current step, for people.
+             * @description Current step, or what the task waits for, for people.
              */
             note: string;
+            /**
+             * Place
+             * @description Tasks that run or begin before it while it waits in the queue: 0 for the next one. Null once it runs.
+             */
+            place: number | null;
             /**
              * Attempt
              * @description Number of the attempt. A task whose worker is lost is tried three times.

@@ -1,0 +1,64 @@
+"""The slots of a data worker: processes that claim and run data tasks side by side (core/lanes.py)."""
+
+import logging
+import signal
+import sys
+import time
+from collections.abc import Sequence
+
+from core import child
+from core.lanes import Slot, default_slots, slots_of
+from core.settings import Settings
+from worker.capacity import cores
+from worker.process import StopRequest
+
+_POLL_SECONDS = 0.2
+_RESTART_SECONDS = 1.0
+COMMAND = (sys.executable, "-m", "worker", "data", "--slot")
+log = logging.getLogger(__name__)
+
+
+def slot_count(settings: Settings) -> int:
+    """The number of slots of the data worker of this machine."""
+    return settings.data_slots or default_slots(cores())
+
+
+def serve(settings: Settings, command: Sequence[str] = COMMAND) -> int:
+    """Run the data worker until SIGTERM or SIGINT. Returns the exit status.
+
+    With one slot, it is this process. Else `command` and the name of a slot start each slot, and one that ends is started
+    again. All slots end with this process, even if it is killed.
+    """
+    kinds = slots_of(slot_count(settings))
+    if len(kinds) == 1:
+        from worker.tasks import claim  # imports the readers of all file formats
+
+        return claim.serve(settings)
+    stop = StopRequest()
+    stop.on_signals()
+    running = [_start(command, kind) for kind in kinds]
+    log.info("data worker with the slots %s", ", ".join(kinds))
+    while not stop.requested:
+        for at, process in enumerate(running):
+            if (status := process.poll()) is not None:
+                log.warning("the slot %s ended with status %d and is started again", kinds[at], status)
+                stop.pause(_RESTART_SECONDS)
+                if not stop.requested:
+                    running[at] = _start(command, kinds[at])
+        stop.pause(_POLL_SECONDS)
+    return _ended(running, stop)
+
+
+def _start(command: Sequence[str], kind: Slot) -> child.Child:
+    return child.start([*command, kind.value], stdout=sys.stdout.fileno(), stderr=sys.stderr.fileno())
+
+
+def _ended(running: Sequence[child.Child], stop: StopRequest) -> int:
+    """Stop all slots: each gives its task back to the queue. A second request is passed on, and ends them at once."""
+    for _ in range(2):
+        for process in running:
+            if process.poll() is None:
+                process.send(signal.SIGTERM)
+        while any(process.poll() is None for process in running) and not stop.urgent:
+            time.sleep(_POLL_SECONDS)
+    return max(abs(process.wait()) for process in running)
