@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 
 from core.jobs.workers import Gpu, MachineReport
+from core.lanes import default_slots
 from core.scheduling.matching import Capacity
 from core.settings import Settings
 
@@ -59,6 +60,11 @@ def list_gpus(chosen: str | None) -> list[Gpu]:
 def cores() -> int:
     """The number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def data_slots(settings: Settings) -> int:
+    """The number of tasks that the data worker of this machine runs at a time."""
+    return settings.data_slots or default_slots(cores())
 
 
 def _found(row: list[str]) -> _Found:

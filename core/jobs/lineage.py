@@ -225,7 +225,7 @@ def _names(session: Session, model: type[Job | AnnotationRound], ids: set[str], 
     if not ids:
         return {}
     query = select(model.id, model.name).where(model.id.in_(ids), model.owner_id.in_(owners))
-    return dict(session.execute(query).tuples().all())
+    return {row_id: name for row_id, name in session.execute(query)}  # noqa: C416
 
 
 def _text(origin: Mapping[str, Any]) -> str:

@@ -17,12 +17,11 @@ from core.models import DatasetVersion
 from core.models.tasks import TaskStatus
 from core.settings import Settings
 from core.tasks import TaskClaim
-from worker.capacity import list_gpus
+from worker.capacity import data_slots, list_gpus
 from worker.lease import Lease
 from worker.memory_limit import memory_limit
 from worker.process import DATABASE_UNAVAILABLE, StopRequest
 from worker.tasks.command import OnLine, run_command
-from worker.tasks.slots import slot_count
 
 _REPORT_SECONDS = 1.0
 _ROWS_PER_REPORT = 1000
@@ -138,7 +137,7 @@ class TaskContext:
 
         on_gpu = bool(list_gpus(self.settings.cuda_visible_devices))
         name = f"{self.task_id}-{self._claim.attempt}"
-        slots = slot_count(self.settings) if shared else 1
+        slots = data_slots(self.settings) if shared else 1
         memory = memory_limit(self.settings.trainer_memory_gib, name, on_gpu=on_gpu, slots=slots)
         try:
             run_command(command, cwd or self.scratch, read_line, check_all, memory)

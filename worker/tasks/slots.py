@@ -7,9 +7,9 @@ import time
 from collections.abc import Sequence
 
 from core import child
-from core.lanes import Slot, default_slots, slots_of
+from core.lanes import Slot, slots_of
 from core.settings import Settings
-from worker.capacity import cores
+from worker.capacity import data_slots
 from worker.process import StopRequest
 
 _POLL_SECONDS = 0.2
@@ -18,18 +18,13 @@ COMMAND = (sys.executable, "-m", "worker", "data", "--slot")
 log = logging.getLogger(__name__)
 
 
-def slot_count(settings: Settings) -> int:
-    """The number of slots of the data worker of this machine."""
-    return settings.data_slots or default_slots(cores())
-
-
 def serve(settings: Settings, command: Sequence[str] = COMMAND) -> int:
     """Run the data worker until SIGTERM or SIGINT. Returns the exit status.
 
     With one slot, it is this process. Else `command` and the name of a slot start each slot, and one that ends is started
     again. All slots end with this process, even if it is killed.
     """
-    kinds = slots_of(slot_count(settings))
+    kinds = slots_of(data_slots(settings))
     if len(kinds) == 1:
         from worker.tasks import claim  # imports the readers of all file formats
 
