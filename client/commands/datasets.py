@@ -34,7 +34,7 @@ SORTED_COLUMNS: dict[str, Any] = {"size": lambda row: row["bytes"]}
 VERSION_COLUMNS: dict[str, Any] = {
     "version": lambda row: row["number"],
     "of": lambda row: row["parent"],
-    "status": lambda row: row["status"],
+    "status": lambda row: row["status"] if row["damage"] is None else f"{row['status']}, damaged",
     "rows": lambda row: row["rows"],
     "left out": lambda row: row["left_out"],
     "jobs": lambda row: len(row["jobs"]),
@@ -78,6 +78,7 @@ def show(context: typer.Context, dataset_id: DatasetId) -> None:
     names = ("id", "name", "kind", "version", "rows", "bytes", "sha256", "created_at", "archived_at", "expires_at")
     rows = [(name, dataset[name]) for name in names if dataset[name] is not None]
     rows.append(("status", _status(dataset)))
+    rows += [("damage", f"rows.jsonl {dataset['damage']}")] if dataset["damage"] else []
     rows += [(f"{severity} findings", count) for severity, count in dataset["findings"].items() if count]
     failure = [plain(f"{dataset['error']['code']}: {dataset['error']['message']}")] if dataset["error"] else []
     context.obj.printer.item(dataset, facts(rows), *failure)
@@ -233,8 +234,10 @@ def _overlap(found: Overlap) -> Iterator[RenderableType]:
 
 
 def _status(dataset: Dataset) -> str:
-    """The status, with the progress of an import."""
+    """The status, with the progress of an import, and whether the stored rows are damaged."""
     progress = dataset["progress"]
+    if dataset["damage"] is not None:
+        return f"{dataset['status']}, damaged"
     return dataset["status"] if progress is None else f"{dataset['status']} {progress['fraction']:.0%}"
 
 

@@ -1999,6 +1999,8 @@ class Progress(TypedDict):
     """Number of stages of the run."""
     fraction: float
     """Completed share of the whole run, 0 to 1. Stages are weighted roughly by their duration."""
+    step_fraction: float
+    """Share of the whole run that one step of this stage is: `fraction` grows by it with each step."""
     eta_seconds: float | None
     """Seconds until the end of the current stage; null while unknown."""
     seeds_done: int

@@ -72,6 +72,8 @@ class Progress(Described):
     """Number of stages of the run."""
     fraction: float
     """Completed share of the whole run, 0 to 1. Stages are weighted roughly by their duration."""
+    step_fraction: float
+    """Share of the whole run that one step of this stage is: `fraction` grows by it with each step."""
     eta_seconds: float | None
     """Seconds until the end of the current stage; null while unknown."""
     seeds_done: int
@@ -97,6 +99,7 @@ def progress(job: Job, now: datetime | None = None) -> Progress | None:
         stage_index=stages.index(job.stage) if job.stage in stages else 0,
         stage_count=len(stages),
         fraction=1.0 if job.status == "succeeded" else job.fraction or 0.0,
+        step_fraction=_weight(stages, job.stage) / _seed_count(job) / total if total else 0.0,
         eta_seconds=_eta(job, total - step, now or datetime.now(UTC)),
         seeds_done=job.seeds_done,
         seed_count=_seed_count(job),
@@ -117,10 +120,15 @@ def _fraction(job: Job, stage: str) -> float:
     """The finished fraction of all seeds, from 0 to 1: the finished ones, and the progress of the one that runs."""
     stages = _stages(job, stage)
     index = stages.index(stage) if stage in stages else 0
-    weights: list[float] = [WEIGHTS.get(planned, 1.0) for planned in stages]  # type: ignore[call-overload]
     within = min((job.step or 0) / job.total_steps, 1.0) if job.total_steps else 0.0
-    own = (sum(weights[:index]) + weights[index] * within) / sum(weights)
+    own = sum(_weight(stages, planned) for planned in stages[:index]) + _weight(stages, stages[index]) * within
     return min((job.seeds_done + own) / _seed_count(job), 1.0)
+
+
+def _weight(stages: list[str], stage: str) -> float:
+    """The share of a stage in the run, from 0 to 1."""
+    weights: dict[str, float] = {planned: WEIGHTS.get(planned, 1.0) for planned in stages}  # type: ignore[call-overload]
+    return weights.get(stage, 0.0) / sum(weights.values())
 
 
 def _eta(job: Job, steps_left: int, now: datetime) -> float | None:

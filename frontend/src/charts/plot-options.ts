@@ -108,7 +108,13 @@ function seriesOf({ line, role }: Column, look: PlotLook): uPlot.Series {
   const scale = sideOf(look, line);
   if (role === "max" || role === "min") return { scale, width: 0, points: { show: false } };
   if (look.lines[line]?.thin && role === "line")
-    return { scale, stroke: faint(colour, 0.5), width: THIN_WIDTH, points: { show: false } };
+    return {
+      scale,
+      stroke: faint(colour, look.lines[line].dashed ? 0.75 : 0.5),
+      width: THIN_WIDTH,
+      dash: look.lines[line].dashed ? [6, 4] : [],
+      points: { show: false },
+    };
   if (role === "raw") return { scale, stroke: faint(colour, 0.28), width: 1, points: { show: false } };
   return {
     scale,

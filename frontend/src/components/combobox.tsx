@@ -5,6 +5,8 @@ import styles from "./overlay.module.css";
 export interface Option {
   readonly value: string;
   readonly label: string;
+  /** Why it cannot be chosen; it is shown and skipped. */
+  readonly blocked?: string | undefined;
 }
 
 interface ComboboxProps {
@@ -32,7 +34,10 @@ export function Combobox({ label, options, none, placeholder, onMore = null, ...
     if (chosen !== value) onChange(chosen);
   };
   const commit = () => {
-    if (typed !== null) choose(valueOf(typed, options));
+    if (typed === null) return;
+    const isBlocked = options.some(({ label, value, blocked }) => blocked && [label, value].includes(typed.trim()));
+    if (isBlocked) setTyped(null);
+    else choose(valueOf(typed, options));
   };
   const shown = options.find((option) => option.value === value)?.label ?? value;
   const found = typed ? options.filter((option) => matches(option, typed)) : options;
@@ -86,9 +91,11 @@ function Item({ option, value, onChoose }: ItemProps) {
       aria-selected={option.value === value}
       setValueOnClick={false}
       hideOnClick
+      disabled={Boolean(option.blocked)}
       onClick={() => onChoose(option.value)}
     >
       {option.label}
+      {option.blocked && <small>{option.blocked}</small>}
     </ComboboxItem>
   );
 }

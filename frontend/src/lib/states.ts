@@ -32,6 +32,7 @@ const TONES: Record<string, Tone> = {
   importing: "active",
   ready: "good",
   blocked: "bad",
+  damaged: "bad",
   // Annotation rounds.
   preparing: "active",
   open: "good",

@@ -46,8 +46,8 @@ export const createTemplate = (name: string, description: string, spec: JsonObje
 export const deleteTemplate = (id: string) =>
   accepted(api.DELETE("/v1/templates/{template_id}", { params: { path: { template_id: id } } }));
 
-/** The newest datasets of a kind that a job can use. */
-export const choicesQuery = (kind: DatasetKind) =>
+/** The newest datasets of a kind; null: of every kind. */
+export const choicesQuery = (kind: DatasetKind | null) =>
   queryOptions({
     queryKey: ["datasets", "choices", kind],
     queryFn: async () => (await answer(api.GET("/v1/datasets", { params: { query: { kind, limit: 100 } } }))).data,

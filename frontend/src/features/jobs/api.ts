@@ -1,11 +1,12 @@
+import { jobQuery, jobsKey } from "@/lib/api/jobs";
 import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 import { answer, api } from "@/lib/api/client";
 import type { operations } from "@/lib/api/schema.gen";
 import type { Checkpoint } from "@/lib/api/types";
 
-const PAGE = 25;
+export { jobQuery, jobsKey };
 
-export const jobsKey = ["jobs"] as const;
+const PAGE = 25;
 
 export type JobFilter = Pick<
   NonNullable<operations["list_jobs"]["parameters"]["query"]>,
@@ -35,12 +36,6 @@ export const tagsQuery = queryOptions({
   queryKey: [...jobsKey, "tags"],
   queryFn: async () => (await answer(api.GET("/v1/jobs/tags"))).data,
 });
-
-export const jobQuery = (id: string) =>
-  queryOptions({
-    queryKey: [...jobsKey, id],
-    queryFn: () => answer(api.GET("/v1/jobs/{job_id}", { params: { path: { job_id: id } } })),
-  });
 
 /** Most jobs of one request. */
 const MOST_IN_BATCH = 100;

@@ -2,7 +2,7 @@ import { type QueryClient, queryOptions } from "@tanstack/react-query";
 import { jobsKey } from "@/features/jobs/api";
 import { placeKey } from "@/features/run/model/state";
 import { accepted, answer, api } from "@/lib/api/client";
-import type { JobEvent, LogLine } from "@/lib/api/types";
+import type { HistoryPart, JobEvent, LogLine } from "@/lib/api/types";
 import type { Stage } from "@/lib/states";
 
 const EVENTS_PAGE = 1000;
@@ -48,6 +48,26 @@ export const metricsBetween = (id: string, { stage, seed, names, from, to }: Par
     staleTime: 10_000,
     // Each part that a user pans to is a query of its own.
     gcTime: 20_000,
+  });
+
+/** The ancestors of a job, its history and the jobs made from it. */
+export const lineageQuery = (id: string) =>
+  queryOptions({
+    queryKey: [...jobsKey, id, "lineage"],
+    queryFn: () => answer(api.GET("/v1/jobs/{job_id}/lineage", { params: { path: { job_id: id } } })),
+    staleTime: 30_000,
+  });
+
+/** The series of an ancestor's stage up to the step from which a branch goes on. */
+export const historyQuery = ({ job, stage, seed, to }: HistoryPart) =>
+  queryOptions({
+    queryKey: [...jobsKey, job, "metrics", "history", stage, seed, to],
+    queryFn: () => {
+      const query = { stage: stage as Stage, seed, to };
+      return answer(api.GET("/v1/jobs/{job_id}/metrics", { params: { path: { job_id: job }, query } }));
+    },
+    staleTime: Infinity,
+    gcTime: 60_000,
   });
 
 /** Every event after `seq`, page by page. */
@@ -125,7 +145,10 @@ export async function fetchLog(id: string, filter: LogFilter, before: LogPage | 
 export const telemetryQuery = (id: string) =>
   queryOptions({
     queryKey: [...jobsKey, id, "telemetry"],
-    queryFn: () => answer(api.GET("/v1/jobs/{job_id}/telemetry", { params: { path: { job_id: id } } })),
+    queryFn: () =>
+      answer(
+        api.GET("/v1/jobs/{job_id}/telemetry", { params: { path: { job_id: id }, query: { every_attempt: true } } }),
+      ),
   });
 
 /** The JSON schema of a job spec. It changes with the software only. */

@@ -1,6 +1,5 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { Link } from "react-router";
 import { Button } from "@/components/button";
 import { type Column, columnsOf, DataTable } from "@/components/data-table";
 import { ConfirmDialog } from "@/components/dialog";
@@ -10,9 +9,10 @@ import { Skeleton } from "@/components/status";
 import { TimeAgo } from "@/components/text";
 import { toast } from "@/components/toast";
 import { sessionQuery } from "@/features/auth/api";
+import { JobLink } from "@/components/job-link";
 import { changeWorker, type Worker, type WorkerChange, workersQuery } from "@/features/workers/api";
 import { changesOf, hardware, memory, stateText, withChange } from "@/features/workers/model";
-import { paths, useParameter } from "@/lib/address";
+import { useParameter } from "@/lib/address";
 import styles from "./workers.module.css";
 
 export function WorkersPage() {
@@ -69,7 +69,13 @@ const COLUMNS = of.columns([
     id: "state",
     header: "State",
     cell: ({ row: { original: worker } }) =>
-      worker.job_id ? <Link to={paths.job(worker.job_id)}>{stateText(worker)}</Link> : stateText(worker),
+      worker.job_id ? (
+        <>
+          {stateText(worker)}: <JobLink id={worker.job_id} />
+        </>
+      ) : (
+        stateText(worker)
+      ),
     meta: { label: "State" },
   }),
   of.accessor(hardware, { id: "hardware", header: "Hardware", meta: { label: "Hardware" } }),

@@ -9573,6 +9573,11 @@ export interface components {
              */
             fraction: number;
             /**
+             * Step Fraction
+             * @description Share of the whole run that one step of this stage is: `fraction` grows by it with each step.
+             */
+            step_fraction: number;
+            /**
              * Eta Seconds
              * @description Seconds until the end of the current stage; null while unknown.
              */

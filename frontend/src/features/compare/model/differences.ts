@@ -89,10 +89,24 @@ export function grouped<Run extends Named & { readonly spec: object }>(
   });
 }
 
+/** The spec with datasets and checkpoints by their names, each with the end of its id. */
+export function named({ spec, inputs }: Pick<Job, "spec" | "inputs">): object {
+  const names = new Map(inputs.map(({ field, name, id }) => [field, name && `${name} (…${id.slice(-6)})`]));
+  const renamed = (value: unknown, path: string): unknown => {
+    const name = names.get(path);
+    if (name && typeof value === "string") return name;
+    const below = (key: string | number) => (path ? `${path}.${key}` : String(key));
+    if (Array.isArray(value)) return value.map((one, index) => renamed(one, below(index)));
+    if (typeof value !== "object" || value === null) return value;
+    return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, renamed(one, below(key))]));
+  };
+  return renamed(spec, "") as object;
+}
+
 /** The fields in which the runs differ, and their groups by one of them, if it is one. */
 export function useComparison(jobs: readonly Job[], field: string | null) {
   // The name of a run is the head of its column.
-  const found = useMemo(() => differences(jobs.map(({ spec }) => spec)).filter(({ path }) => path !== "name"), [jobs]);
+  const found = useMemo(() => differences(jobs.map(named)).filter(({ path }) => path !== "name"), [jobs]);
   const by = found.some(({ path }) => path === field) ? field : null;
   const groups = useMemo(() => grouped(jobs, by), [jobs, by]);
   const lookOf = useMemo(() => looksOf(jobs, groups), [jobs, groups]);

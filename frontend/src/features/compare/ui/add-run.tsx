@@ -1,7 +1,7 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Combobox } from "@/components/combobox";
 import { jobsQuery } from "@/features/jobs/api";
-import { jobName } from "@/lib/names";
+import { jobOptions } from "@/lib/names";
 
 interface AddRunProps {
   taken: readonly string[];
@@ -12,9 +12,7 @@ interface AddRunProps {
 export function AddRun({ taken, onAdd }: AddRunProps) {
   const query = useInfiniteQuery(jobsQuery);
   const jobs = query.data?.pages.flatMap((page) => page.data) ?? [];
-  const options = jobs
-    .filter(({ id }) => !taken.includes(id))
-    .map((job) => ({ value: job.id, label: `${jobName(job)} (${job.id.slice(-6)})` }));
+  const options = jobOptions(jobs).filter(({ value }) => !taken.includes(value));
   return (
     <Combobox
       label="Add a run"

@@ -1,7 +1,15 @@
 import { expect, test } from "vitest";
-import { outcome, rangeText, readDraft, readKnob } from "@/features/job-actions/model/knobs";
+import {
+  changesText,
+  outcome,
+  rangeText,
+  readDraft,
+  readKnob,
+  takenBack,
+  wayBack,
+} from "@/features/job-actions/model/knobs";
 import { liveChange } from "@/features/job-actions/model/knobs";
-import type { JobKnob } from "@/lib/api/types";
+import type { JobCommand, JobKnob } from "@/lib/api/types";
 
 const knob = (name: JobKnob["name"], value: number, more: Partial<JobKnob> = {}): JobKnob => ({
   name,
@@ -39,6 +47,26 @@ test("only changed knobs are sent, and each fault is named at its knob", () => {
     problems: {},
   });
   expect(Object.keys(readDraft({ kl_coef: "-1" }, knobs).problems)).toEqual(["kl_coef"]);
+});
+
+const command = (name: JobKnob["name"], value: number, more: Partial<JobCommand> = {}) =>
+  ({ name, value, value_before: null, status: "pending", ...more }) as JobCommand;
+
+test("a change is taken back to the present value, or to one that is pending before it", () => {
+  const knobs = [knob("kl_coef", 0.05), RATE];
+  const changes = { kl_coef: 0.2, evaluate: false, checkpoint: false };
+  expect(takenBack(changes, knobs, [])).toEqual({ kl_coef: 0.05 });
+  const pending = [command("kl_coef", 0.1), command("kl_coef", 0.15), command("learning_rate", 1e-5)];
+  expect(takenBack(changes, knobs, pending)).toEqual({ kl_coef: 0.15 });
+  expect(changesText(changes)).toMatch(/^KL coefficient.* → 0.2$/);
+});
+
+test("an applied change of the history leads back to the value before it", () => {
+  const applied = command("kl_coef", 0.2, { value_before: 0.05, status: "applied" });
+  expect(wayBack(applied, [knob("kl_coef", 0.2)])).toEqual({ name: "kl_coef", value: 0.05 });
+  expect(wayBack(applied, [knob("kl_coef", 0.05)])).toBeNull();
+  expect(wayBack(applied, [knob("kl_coef", 0.2, { available: false })])).toBeNull();
+  expect(wayBack({ ...applied, status: "refused" }, [knob("kl_coef", 0.2)])).toBeNull();
 });
 
 test("the outcome of a command", () => {

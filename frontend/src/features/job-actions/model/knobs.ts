@@ -1,6 +1,7 @@
 import type { Commands } from "@/features/job-actions/api";
 import type { JobCommand, JobKnob, SuggestedChange } from "@/lib/api/types";
 import { number } from "@/lib/format";
+import { KNOB_LABELS } from "@/lib/labels";
 
 type KnobName = JobKnob["name"];
 
@@ -57,6 +58,31 @@ export function readDraft(draft: Draft, knobs: readonly JobKnob[]): Reading {
   }
   return { commands: commands as Commands, problems };
 }
+
+/** The commands that take these changes back: each knob gets the value that it has now, or that is pending for it. */
+export function takenBack(changes: Commands, knobs: readonly JobKnob[], pending: readonly JobCommand[]): Commands {
+  const values = knobs.flatMap(({ name, value }) => {
+    const before = pending.findLast((command) => command.name === name)?.value ?? value;
+    return changes[name] == null || before === null ? [] : [[name, before] as const];
+  });
+  return Object.fromEntries(values) as unknown as Commands;
+}
+
+/** The change that sets a knob back to the value before a command; null where there is nothing to take back. */
+export function wayBack(command: JobCommand, knobs: readonly JobKnob[]): { name: KnobName; value: number } | null {
+  const knob = knobs.find(({ name, available }) => available && name === command.name);
+  const { value_before: value, status } = command;
+  if (!knob || status !== "applied" || value === null || value === knob.value) return null;
+  return { name: knob.name, value };
+}
+
+/** Changes in words, such as "KL coefficient → 0.1, critic's learning rate → 1e-5". */
+export const changesText = (changes: Commands): string =>
+  Object.entries(changes)
+    .flatMap(([name, value]) =>
+      typeof value === "number" ? [`${KNOB_LABELS[name as KnobName]} → ${number(value)}`] : [],
+    )
+    .join(", ");
 
 /** The outcome of a command, in words. */
 export function outcome(command: Pick<JobCommand, "status" | "step" | "reason">): string {

@@ -51,9 +51,10 @@ function LiveButton({ jobId, live }: { jobId: string; live: NonNullable<ReturnTy
   const client = useQueryClient();
   const label = KNOB_LABELS[live.knob.name];
   const send = useMutation({
-    mutationFn: () => sendCommands(jobId, { [live.knob.name]: live.to, evaluate: false, checkpoint: false }),
-    onSuccess: () => {
-      toast(`${label} changes to ${number(live.to)} after the present step.`);
+    mutationFn: (value: number) => sendCommands(jobId, { [live.knob.name]: value, evaluate: false, checkpoint: false }),
+    onSuccess: (_, value) => {
+      const undo = value === live.to ? { undo: () => send.mutate(live.from) } : {};
+      toast(`${label} changes to ${number(value)} after the present step.`, undo);
       void client.invalidateQueries({ queryKey: [...jobsKey, jobId] });
     },
     onError: (error) => toast(error.message, { tone: "bad" }),
@@ -71,7 +72,7 @@ function LiveButton({ jobId, live }: { jobId: string; live: NonNullable<ReturnTy
         look="primary"
         onConfirm={() => {
           setAsking(false);
-          send.mutate();
+          send.mutate(live.to);
         }}
         onClose={() => setAsking(false)}
       >

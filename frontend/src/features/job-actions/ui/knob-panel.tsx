@@ -3,9 +3,18 @@ import { useState } from "react";
 import { Button } from "@/components/button";
 import { Note } from "@/components/card";
 import { Announce, Skeleton } from "@/components/status";
-import { Prose, TimeAgo } from "@/components/text";
+import { Prose } from "@/components/text";
 import { type Commands, commandsQuery, knobsQuery, sendCommands } from "@/features/job-actions/api";
-import { type Draft, KNOB_UNITS, outcome, rangeText, readDraft } from "@/features/job-actions/model/knobs";
+import {
+  changesText,
+  type Draft,
+  KNOB_UNITS,
+  outcome,
+  rangeText,
+  readDraft,
+  takenBack,
+} from "@/features/job-actions/model/knobs";
+import { KnobHistory } from "@/features/job-actions/ui/knob-history";
 import { Refusal } from "@/features/job-actions/ui/dialogs";
 import { jobsKey } from "@/features/jobs/api";
 import type { JobCommand, JobKnob } from "@/lib/api/types";
@@ -22,9 +31,11 @@ export function KnobPanel({ jobId }: { jobId: string }) {
   const commands = useQuery({ ...commandsQuery(jobId), refetchInterval: POLL_MS });
   const client = useQueryClient();
   const [draft, setDraft] = useState<Draft>({});
+  const [sent, setSent] = useState<Sent | null>(null);
   const send = useMutation({
-    mutationFn: (body: Commands) => sendCommands(jobId, body),
-    onSuccess: (_, body) => {
+    mutationFn: ({ body }: Request) => sendCommands(jobId, body),
+    onSuccess: (_, { body, back }) => {
+      setSent(back && { text: changesText(body), back });
       if (!body.evaluate && !body.checkpoint) setDraft({});
       void client.invalidateQueries({ queryKey: [...jobsKey, jobId] });
     },
@@ -42,7 +53,7 @@ export function KnobPanel({ jobId }: { jobId: string }) {
       className={styles.form}
       onSubmit={(event) => {
         event.preventDefault();
-        if (isReady) send.mutate(changes);
+        if (isReady) send.mutate({ body: changes, back: takenBack(changes, all, pending) });
       }}
     >
       <Note>{stageLabel(stage)} takes up a change between two steps. An exact resume repeats it at the same step.</Note>
@@ -68,12 +79,26 @@ export function KnobPanel({ jobId }: { jobId: string }) {
           </ul>
         </details>
       )}
+      {sent && (
+        <p className={styles.sent} role="status">
+          <span>{`Requested: ${sent.text}.`}</span>
+          <Button onClick={() => send.mutate({ body: sent.back, back: null })} busy={send.isPending}>
+            Undo
+          </Button>
+        </p>
+      )}
       <Refusal error={send.error} />
       <div className={styles.buttons}>
-        <Button onClick={() => send.mutate({ evaluate: true, checkpoint: false })} busy={send.isPending}>
+        <Button
+          onClick={() => send.mutate({ body: { evaluate: true, checkpoint: false }, back: null })}
+          busy={send.isPending}
+        >
           Evaluate now
         </Button>
-        <Button onClick={() => send.mutate({ evaluate: false, checkpoint: true })} busy={send.isPending}>
+        <Button
+          onClick={() => send.mutate({ body: { evaluate: false, checkpoint: true }, back: null })}
+          busy={send.isPending}
+        >
           Checkpoint now
         </Button>
         <Button type="submit" look="primary" disabled={!isReady || send.isPending}>
@@ -81,9 +106,31 @@ export function KnobPanel({ jobId }: { jobId: string }) {
         </Button>
       </div>
       <Announce text={newest ? `${commandLabel(newest.name)}. ${outcome(newest)}.` : ""} />
-      {commands.data && commands.data.length > 0 && <History commands={commands.data} />}
+      {commands.data && commands.data.length > 0 && (
+        <KnobHistory
+          commands={commands.data}
+          knobs={all}
+          busy={send.isPending}
+          onBack={({ name, value }) => {
+            const body = { [name]: value } as unknown as Commands;
+            send.mutate({ body, back: takenBack(body, all, pending) });
+          }}
+        />
+      )}
     </form>
   );
+}
+
+interface Request {
+  readonly body: Commands;
+  /** The request that takes it back; null for an action, and for a request that is one. */
+  readonly back: Commands | null;
+}
+
+/** The last change, which the user may take back. */
+interface Sent {
+  readonly text: string;
+  readonly back: Commands;
 }
 
 interface KnobProps {
@@ -126,23 +173,5 @@ function Knob({ knob, text, problem, waiting, onChange }: KnobProps) {
         )}
       </small>
     </div>
-  );
-}
-
-function History({ commands }: { commands: readonly JobCommand[] }) {
-  return (
-    <section>
-      <h2>Changes and requests so far</h2>
-      <ul className={styles.history} tabIndex={0}>
-        {commands.map((command) => (
-          <li key={command.id} data-status={command.status}>
-            {commandLabel(command.name)}
-            {command.value !== null &&
-              `${command.value_before === null ? "" : ` ${number(command.value_before)}`} → ${number(command.value)}`}
-            . {outcome(command)}. <TimeAgo time={command.created_at} />
-          </li>
-        ))}
-      </ul>
-    </section>
   );
 }

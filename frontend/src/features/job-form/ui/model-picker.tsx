@@ -8,6 +8,7 @@ import { Faults, Fields } from "@/features/job-form/ui/fields";
 import { controlId, useForm } from "@/features/job-form/ui/form-context";
 import { checkpointsQuery, goodOnes, jobsQuery } from "@/features/jobs/api";
 import { stageShort } from "@/lib/states";
+import { jobOptions } from "@/lib/names";
 import styles from "./form.module.css";
 
 /** The architecture of examples/tiny.toml, which trains in seconds on a CPU. */
@@ -75,7 +76,7 @@ function ResultPicker({ onChoose }: { onChoose: (checkpoint: string) => void }) 
   return (
     <div className={styles.leaf}>
       <span className={styles.name}>Or the result of an earlier job</span>
-      <JobResult jobs={ended.map(({ id, name }) => ({ value: id, label: name || id }))} onChoose={onChoose} />
+      <JobResult jobs={jobOptions(ended)} onChoose={onChoose} />
       {typeof path === "string" && path.startsWith("ckpt_") && <small>The checkpoint {path} is used.</small>}
     </div>
   );

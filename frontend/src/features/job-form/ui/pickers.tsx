@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "react-router";
 import { Combobox } from "@/components/combobox";
+import { datasetOptions } from "@/lib/dataset-options";
 import { choicesQuery } from "@/features/job-form/api";
 import { type Role, rolesOf, stagesIn } from "@/features/job-form/model/layout";
 import { labelOf } from "@/features/job-form/model/schema";
@@ -9,7 +10,6 @@ import { Faults } from "@/features/job-form/ui/fields";
 import { controlId, useForm } from "@/features/job-form/ui/form-context";
 import { paths } from "@/lib/address";
 import type { DatasetKind } from "@/lib/api/types";
-import { count } from "@/lib/format";
 import { STAGES, stageLabel, stageShort } from "@/lib/states";
 import styles from "./form.module.css";
 
@@ -61,10 +61,10 @@ function DatasetPicker({ role, kind }: { role: Role; kind: DatasetKind }) {
   const path = `data.${role}`;
   const datasets = useQuery(choicesQuery(kind));
   const value = valueAt(spec, path);
-  const options = (datasets.data ?? []).map(({ id, name, version, rows }) => ({
-    value: id,
-    label: `${name} (${rows === null ? "no rows yet" : count(rows, "row")}, version ${version})`,
-  }));
+  const all = useQuery(choicesQuery(null));
+  const fit = datasets.data ?? [];
+  // Those of other kinds are shown as well, with the reason why they cannot be chosen.
+  const options = datasetOptions([...fit, ...(all.data ?? []).filter((one) => one.kind !== kind)], [kind]);
   const [id = ""] = typeof value === "string" ? value.split("@") : [];
   const isVersion = typeof value === "string" && value.includes("@");
   // The stored spec names a version by the hash of its rows.

@@ -49,7 +49,7 @@ function sentence(event: JobEvent, labelOf: LabelOf): string {
     case "message":
       return event.data.text;
     case "run_finished":
-      return `The run is complete after ${duration(event.data.seconds)}`;
+      return `The run is complete. ${event.attempt > 1 ? `Attempt ${event.attempt}` : "It"} took ${duration(event.data.seconds)}`;
     case "run_failed":
       return `${event.data.code}: ${event.data.message}`;
     case "run_stopped":

@@ -3,6 +3,7 @@ import type { ChartLine } from "@/charts/columns";
 import { emptySeries, type Series } from "@/charts/series";
 import { ofSeed, type RunState } from "@/features/run/model/state";
 import { headline, type StageState, stageViews, type StageView } from "@/features/run/model/stages";
+import type { History } from "@/features/run/model/use-history";
 import type { Job, SeedResult } from "@/lib/api/types";
 import { count, measured, percent } from "@/lib/format";
 import { endedSeeds, spreadOf, spreadText } from "@/lib/seeds";
@@ -84,6 +85,16 @@ export const CURVES = [
 
 /** A mean of steps is no step. */
 const BEST_STEP = "eval/best_step";
+
+/** The lines of a metric in the ancestors of a branch, below its own ones. */
+export function linesOfHistory(history: readonly History[], name: string, line: ChartLine): ChartLine[] {
+  const prefix = line.label && `${line.label}, `;
+  return history.flatMap(({ key, label, series }) => {
+    const one = series[name];
+    if (!one?.steps.length) return [];
+    return [{ ...line, key: `${line.key} ${key}`, label: `${prefix}${label}`, series: one, thin: true, dashed: true }];
+  });
+}
 
 /** The lines of a metric: the run itself, or the mean of several seeds with its interval, and each seed thin. */
 export function linesOf(runs: readonly SeedRun[], name: string, line: ChartLine, curves: Curves): ChartLine[] {

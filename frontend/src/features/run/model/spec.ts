@@ -1,3 +1,4 @@
+import type { Job } from "@/lib/api/types";
 import { type Stage, STAGES, stageShort } from "@/lib/states";
 
 /** The fields of a stored spec that matter here. A spec of an older version may lack any of them. */
@@ -23,15 +24,20 @@ export interface Sides {
   readonly after: string;
 }
 
-const POLICY_STAGES: readonly Stage[] = ["sft", "dpo", "kto", "ppo"];
+/** Stages whose checkpoints are policies. */
+export const POLICY_STAGES: readonly Stage[] = ["sft", "dpo", "kto", "ppo"];
 
 /** The two policies that the evaluation compares: the last one that the job trained, and the one before it, or `against`. */
-export function sidesOf(spec: AnySpec): Sides {
+export function sidesOf(spec: AnySpec, inputs: Job["inputs"] = []): Sides {
   const trained = stagesOf(spec).filter((stage) => POLICY_STAGES.includes(stage));
   const [after, before] = [trained.at(-1), trained.at(-2)];
   const against = spec.evaluation?.against;
   return {
-    before: against ? shortName(against) : before ? stageShort(before) : "Start",
+    before: against
+      ? (inputs.find(({ field }) => field === "evaluation.against")?.name ?? shortName(against))
+      : before
+        ? stageShort(before)
+        : "Start",
     after: after ? stageShort(after) : "Model",
   };
 }

@@ -12,6 +12,8 @@ export interface StageView {
   readonly seconds: number | null;
   /** Its headline figures, once it is done. */
   readonly summary: Readonly<Record<string, number>>;
+  /** The run that ran it, where a branch has inherited its result. */
+  readonly from?: { readonly job: string; readonly name: string };
 }
 
 /** The stages of a job, from its log. `present` is its current stage; `ended` is true when the job has ended. */

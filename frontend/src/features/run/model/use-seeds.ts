@@ -1,4 +1,5 @@
 import { useMemo } from "react";
+import { withInherited } from "@/features/run/model/origin";
 import { namedSeed, runOfSeed, stagesOfSeed, stagesTogether } from "@/features/run/model/seeds";
 import { bestSeed, cameToEnd } from "@/lib/seeds";
 import { stagesOf } from "@/features/run/model/spec";
@@ -50,8 +51,8 @@ export function useSeeds(job: Job | undefined, run: RunState): Seeds | null {
 
 function statesOf(job: Job, run: RunState): SeedState[] {
   const stages = stagesOf(job.spec);
-  if (!job.seeds.length)
-    return [{ seed: null, run, stages: stageViews(run.log, stages, job.stage, hasEnded(job.status)), counts: true }];
+  const views = () => stageViews(run.log, stages, job.stage, hasEnded(job.status));
+  if (!job.seeds.length) return [{ seed: null, run, stages: withInherited(views(), job.parent), counts: true }];
   return job.seeds.map((seed) => {
     const own = runOfSeed(run, job.seeds, seed.seed);
     return { seed: seed.seed, run: own, stages: stagesOfSeed(own, job, stages, seed), counts: cameToEnd(seed) };

@@ -5,9 +5,10 @@ import { dashedNumber } from "@/charts/palette";
 import { emptySeries, type Series } from "@/charts/series";
 import type { ChartSpec } from "@/features/run/model/chart-specs";
 import type { Meaning } from "@/features/run/model/meanings";
-import { type Curves, linesOf, type SeedRun } from "@/features/run/model/seeds";
+import { type Curves, linesOf, linesOfHistory, type SeedRun } from "@/features/run/model/seeds";
 import { useDetail } from "@/features/run/model/use-detail";
 import { ChartMenu, type ChartPlace } from "@/features/run/ui/chart-menu";
+import type { History } from "@/features/run/model/use-history";
 import { MetricNotes } from "@/features/run/ui/metric-notes";
 import type { Stage } from "@/lib/states";
 
@@ -20,6 +21,8 @@ export interface ChartData {
   series: Readonly<Record<string, Series>>;
   /** The series of each seed, or of the job. */
   runs: readonly SeedRun[];
+  /** The curves of the ancestors of a branch. */
+  history: readonly History[];
   /** Which lines of several seeds are drawn. */
   curves: Curves;
   meanings: ReadonlyMap<string, Meaning>;
@@ -63,7 +66,7 @@ export function useChart(data: ChartData, visible: boolean) {
 /** The chart with the lines that the run has measured. */
 function drawn(
   { title, lines: wanted, own }: ChartSpec,
-  { series, runs, curves, meanings }: Pick<ChartData, "series" | "runs" | "curves" | "meanings">,
+  { series, runs, curves, meanings, history }: Pick<ChartData, "series" | "runs" | "curves" | "meanings" | "history">,
 ): ChartProps {
   const measured = wanted.filter((line) => series[line.name]);
   const missing = wanted.filter((line) => !measured.includes(line)).map((line) => line.short);
@@ -78,7 +81,10 @@ function drawn(
       right: right && hasLeft,
       unit: meanings.get(name)?.unit ?? "",
     };
-    return linesOf(runs, name, line, curves);
+    const before = linesOfHistory(history, name, line);
+    const present = linesOf(runs, name, line, curves);
+    // A stage that was inherited as a whole has no line of its own.
+    return before.length ? [...present.filter((one) => one.series.steps.length), ...before] : present;
   });
   const onLeft = lines.filter((line) => !line.right);
   const [unit = "", ...others] = new Set(onLeft.map((line) => line.unit));

@@ -4,6 +4,7 @@ import { Charts, spanOf } from "@/charts/charts";
 import type { Series } from "@/charts/series";
 import { useChartView } from "@/charts/settings";
 import { ChartToolbar } from "@/charts/toolbar";
+import { Note } from "@/components/card";
 import { Notice } from "@/components/notice";
 import { Segmented } from "@/components/segmented";
 import { alongOf, axesOf, positionsOn, stepsOf } from "@/features/run/model/axes";
@@ -13,17 +14,18 @@ import { evaluatedSteps, marksOf } from "@/features/run/model/marks";
 import { useMeanings } from "@/features/run/model/meanings";
 import { ownSpecs } from "@/features/run/model/own-charts";
 import { CURVES, type SeedRun } from "@/features/run/model/seeds";
+import { useHistory } from "@/features/run/model/use-history";
 import { ChartCard, type ChartData } from "@/features/run/ui/chart-card";
 import { AddChart } from "@/features/run/ui/chart-editor";
 import { ChartGrid } from "@/features/run/ui/chart-grid";
 import { FullScreen } from "@/features/run/ui/full-screen";
 import { useAddress, useParameter } from "@/lib/address";
-import type { JobEvent } from "@/lib/api/types";
+import type { HistoryPart, Job, JobEvent } from "@/lib/api/types";
 import { type Stage, stageShort } from "@/lib/states";
 import styles from "./charts.module.css";
 
 interface ChartsTabProps {
-  jobId: string;
+  job: Job;
   stage: Stage;
   /** The series of this stage of every seed; one run for a job of one seed, or one chosen seed. */
   runs: readonly SeedRun[];
@@ -33,6 +35,7 @@ interface ChartsTabProps {
   hasSamples: boolean;
 }
 
+const NO_HISTORY: ReturnType<typeof useHistory>["parts"] = [];
 type ByName = Readonly<Record<string, Series>>;
 
 /** The axes on which several seeds share their positions. */
@@ -42,14 +45,22 @@ const ACROSS: readonly AxisKind[] = ["step", "log-step"];
 const isOfSeed = (event: JobEvent): boolean => event.type === "health" || event.type === "rolled_back";
 
 /** The charts of one stage. */
-export function ChartsTab({ jobId, stage, runs, log, waiting, hasSamples }: ChartsTabProps) {
+export function ChartsTab({ job, stage, runs, log, waiting, hasSamples }: ChartsTabProps) {
   const [chosen, change] = useChartView();
   const isAll = runs.length > 1;
   // Each seed has its own time and tokens at a step.
-  const view = isAll && !ACROSS.includes(chosen.axis) ? { ...chosen, axis: "step" as const } : chosen;
+  const { parts, gone } = useHistory(job, stage);
+  const isInherited = runs.every((run) => !Object.keys(run.series).length) && parts.length > 0;
+  const isOnSteps = isAll || isInherited;
+  const view = isOnSteps && !ACROSS.includes(chosen.axis) ? { ...chosen, axis: "step" as const } : chosen;
   const [named, setCurves] = useParameter("curves");
   const curves = CURVES.find(({ id }) => id === named)?.id ?? "both";
-  const series = useMemo(() => Object.assign({}, ...runs.map((run) => run.series).toReversed()) as ByName, [runs]);
+  // An ancestor has a time and tokens of its own at a step, too.
+  const history = ACROSS.includes(view.axis) ? parts : NO_HISTORY;
+  const series = useMemo(
+    () => Object.assign({}, ...[...runs, ...history.toReversed()].map((run) => run.series).toReversed()) as ByName,
+    [runs, history],
+  );
   const [params, setParams] = useAddress();
   const names = Object.keys(series).join("\n"); // by value: a new point is no new name
   const meanings = useMeanings(stage, names);
@@ -79,7 +90,8 @@ export function ChartsTab({ jobId, stage, runs, log, waiting, hasSamples }: Char
     },
     [positions, stage, setParams],
   );
-  if (!Object.keys(series).length) return <NoPoints stage={stage} waiting={waiting} />;
+  if (!Object.keys(series).length)
+    return gone.length ? <Gone parts={gone} /> : <NoPoints stage={stage} waiting={waiting} />;
   const found = params.get("find") ?? "";
   const find = found.trim().toLowerCase();
   const search = (text: string) =>
@@ -88,21 +100,21 @@ export function ChartsTab({ jobId, stage, runs, log, waiting, hasSamples }: Char
       else before.delete("find");
       return before;
     });
-  const card = { jobId, stage, series, runs, curves, meanings, steps: stepsOf(view.view, positions) };
+  const card = { jobId: job.id, stage, series, runs, history, curves, meanings, steps: stepsOf(view.view, positions) };
   const point = hasSamples ? { onPoint: openCompletions, pointHint: "show the completions of the step" } : {};
   return (
     <Charts
       view={view}
       onView={change}
       span={spanOf(
-        runs.flatMap((run) => Object.values(run.series)),
+        [...runs, ...history].flatMap((run) => Object.values(run.series)),
         along,
       )}
       along={along}
       marks={marks}
       {...point}
     >
-      <ChartToolbar view={view} onChange={change} axes={isAll ? ACROSS : axesOf(series)}>
+      <ChartToolbar view={view} onChange={change} axes={isOnSteps ? ACROSS : axesOf(series)}>
         {isAll && (
           <Segmented
             label="Lines of the seeds"
@@ -121,10 +133,20 @@ export function ChartsTab({ jobId, stage, runs, log, waiting, hasSamples }: Char
         />
         <AddChart stage={stage} charts={charts} names={names.split("\n")} meanings={meanings} />
       </ChartToolbar>
+      {gone.length > 0 && <Gone parts={gone} />}
       <ChartGrid charts={charts} find={find} {...card} />
       <AllMetrics find={find} {...card} />
     </Charts>
   );
+}
+
+/** Parts of the history whose runs were deleted. */
+function Gone({ parts }: { parts: readonly HistoryPart[] }) {
+  return parts.map(({ job, name, stage, to }) => (
+    <Note key={job}>
+      {`${stageShort(stage)}${to === null ? "" : ` until step ${to}`} ran in ${name || "a run"}, which was deleted. Its curves were deleted with it.`}
+    </Note>
+  ));
 }
 
 function NoPoints({ stage, waiting }: { stage: string; waiting: boolean }) {

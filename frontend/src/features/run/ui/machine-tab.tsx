@@ -3,11 +3,13 @@ import { useState } from "react";
 import { Chart } from "@/charts/chart";
 import { Charts, spanOf } from "@/charts/charts";
 import type { ChartView } from "@/charts/settings";
+import { Note } from "@/components/card";
 import { ErrorNotice, Notice } from "@/components/notice";
 import { Skeleton } from "@/components/status";
 import { telemetryQuery } from "@/features/run/api";
 import { machineCharts } from "@/features/run/model/telemetry";
 import type { Job } from "@/lib/api/types";
+import { count } from "@/lib/format";
 import { hasEnded } from "@/lib/states";
 import styles from "./charts.module.css";
 
@@ -22,7 +24,7 @@ const CLOCK: ChartView = {
   view: null,
 };
 
-/** CPU, memory, disk and GPUs of the machine during the newest attempt. */
+/** CPU, memory, disk and GPUs of the machines of all attempts. */
 export function MachineTab({ job }: { job: Job }) {
   const query = useQuery({ ...telemetryQuery(job.id), refetchInterval: hasEnded(job.status) ? false : POLL_MS });
   const [view, setView] = useState(CLOCK);
@@ -37,9 +39,13 @@ export function MachineTab({ job }: { job: Job }) {
       </Notice>
     );
   }
+  const attempts = [...new Set(query.data.attempts)];
   const span = spanOf(charts.flatMap(({ lines }) => lines.map(({ series }) => series)));
   return (
     <Charts view={view} onView={(change) => setView((before) => ({ ...before, ...change }))} span={span}>
+      {attempts.length > 1 && (
+        <Note>{`Measurements of ${count(attempts.length, "attempt")}. Between them no worker ran the job.`}</Note>
+      )}
       <div className={styles.grid}>
         {charts.map((chart) => (
           <Chart key={chart.title} {...chart} />

@@ -22,7 +22,7 @@ interface ResultsTabProps {
 
 /** Result of the evaluation: the trained policy against the one before it, on held-out prompts. */
 export function ResultsTab({ job, summary, seeds, waiting, children }: ResultsTabProps) {
-  const sides = sidesOf(job.spec);
+  const sides = sidesOf(job.spec, job.inputs);
   if (summary.win_rate === undefined) {
     return (
       <Notice title={waiting ? "Not evaluated yet" : "Not evaluated"}>

@@ -5,7 +5,8 @@ import { StatusBadge } from "@/components/status";
 import { TimeAgo, useNow } from "@/components/text";
 import { JobActions } from "@/features/job-actions/ui";
 import { liveness, type Pulse } from "@/features/run/model/liveness";
-import { processesOf, seedsOf } from "@/features/run/model/spec";
+import { Origin } from "@/features/run/ui/origin";
+import { POLICY_STAGES, processesOf, seedsOf } from "@/features/run/model/spec";
 import { paths } from "@/lib/address";
 import type { Job, JobEvent } from "@/lib/api/types";
 import { duration, secondsBetween } from "@/lib/format";
@@ -21,6 +22,7 @@ interface RunHeaderProps {
 /** Name, state, connection and actions in one line; the facts and tags in the next. */
 export function RunHeader({ job, pulse, log }: RunHeaderProps) {
   const name = jobName(job);
+  const hasPolicy = log.some((event) => event.type === "checkpoint_saved" && isPolicyStage(event.stage));
   useDocumentTitle(`${name} (${job.status})`);
   return (
     <header className={styles.header} data-wide>
@@ -34,7 +36,7 @@ export function RunHeader({ job, pulse, log }: RunHeaderProps) {
         </span>
         <ConnectionState pulse={pulse} />
         <div className={styles.actions}>
-          {job.started_at && (
+          {hasPolicy && (
             <Link
               className={buttonClass()}
               to={paths.newRound({ job: job.id })}
@@ -47,6 +49,7 @@ export function RunHeader({ job, pulse, log }: RunHeaderProps) {
           <JobActions job={job} />
         </div>
       </div>
+      <Origin job={job} />
       <RunFacts job={job} log={log} />
     </header>
   );
@@ -76,7 +79,9 @@ function RunFacts({ job, log }: { job: Job; log: readonly JobEvent[] }) {
         <Fact name={job.finished_at ? "Took" : "Running for"}>{duration(secondsBetween(job.started_at, end))}</Fact>
       )}
       {job.attempt > 1 && <Fact name="Attempt">{job.attempt}</Fact>}
-      <Fact name="Model">{job.spec.model.path ?? `new ${modelType(job)}`}</Fact>
+      <Fact name="Model">
+        <Model job={job} />
+      </Fact>
       <Fact name={first === last ? "Seed" : "Seeds"}>{first === last ? first : `${first} to ${last}`}</Fact>
       {processes && <Fact name="Processes">{processes}</Fact>}
       <Fact name="Id">
@@ -88,6 +93,22 @@ function RunFacts({ job, log }: { job: Job; log: readonly JobEvent[] }) {
         </Fact>
       )}
     </Facts>
+  );
+}
+
+const isPolicyStage = (stage: string | null): boolean => stage !== null && POLICY_STAGES.some((one) => one === stage);
+
+/** The model by its name: a checkpoint by its run, as a link. */
+function Model({ job }: { job: Job }) {
+  const { path } = job.spec.model;
+  const input = job.inputs.find(({ field }) => field === "model.path");
+  if (!path) return `new ${modelType(job)}`;
+  if (!input) return path;
+  if (!input.job) return <span title={path}>a checkpoint that was deleted</span>;
+  return (
+    <Link to={`${paths.job(input.job)}?tab=checkpoints`} title={path}>
+      {input.name}
+    </Link>
   );
 }
 

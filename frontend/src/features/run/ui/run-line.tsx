@@ -7,23 +7,28 @@ import { clock, duration, percent } from "@/lib/format";
 import { hasEnded, stageLabel, statusTone } from "@/lib/states";
 import styles from "./run.module.css";
 
+interface RunLineProps {
+  job: Job;
+  /** The progress that `liveProgress` computes from the series. */
+  progress: Job["progress"];
+}
+
 /** One line: where the job is and how long it takes, why it waits, or how it ended. */
-export function RunLine({ job }: { job: Job }) {
-  const fraction = job.progress?.fraction ?? (job.status === "succeeded" ? 1 : 0);
+export function RunLine({ job, progress }: RunLineProps) {
+  const fraction = progress?.fraction ?? (job.status === "succeeded" ? 1 : 0);
   return (
     <section className={styles.progress} aria-label="Progress">
       <p>
-        <Where job={job} />
+        <Where job={job} progress={progress} />
       </p>
       <ProgressBar fraction={fraction} label="Progress of the job" tone={statusTone(job.status)} />
     </section>
   );
 }
 
-function Where({ job }: { job: Job }) {
+function Where({ job, progress }: RunLineProps) {
   if (job.status === "queued") return <QueuePlace job={job} />;
   if (hasEnded(job.status)) return <Ending job={job} />;
-  const { progress } = job;
   if (!progress || job.status !== "running") return <span>{job.status_reason}</span>;
   const { seeds_done: done, seed_count: seeds } = progress;
   return (

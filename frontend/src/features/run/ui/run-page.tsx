@@ -6,6 +6,7 @@ import { Notice, PageError } from "@/components/notice";
 import { Skeleton } from "@/components/status";
 import { Prose } from "@/components/text";
 import { checkpointDownload, checkpointsQuery, goodOnes, jobQuery } from "@/features/jobs/api";
+import { liveProgress } from "@/features/run/model/progress";
 import { secondsPerStep } from "@/features/run/model/liveness";
 import { headlineOfSeeds } from "@/features/run/model/seeds";
 import { headline } from "@/features/run/model/stages";
@@ -73,7 +74,7 @@ function Run({ id }: { id: string }) {
       {job.status === "failed" && <Failure job={job} />}
       <StageStepper stages={stages} figuresOf={figuresOf(job, seeds)} chosen={stage} onChoose={chooseStage} />
       <div className={styles.line}>
-        <RunLine job={job} />
+        <RunLine job={job} progress={liveProgress(job.progress, view.run)} />
         <Findings job={job} log={view.run.log} loaded={view.loaded} />
       </div>
       {job.spec.seeds > 1 && (

@@ -10,6 +10,7 @@ import { sampleKey } from "@/features/run/model/state";
 import { settled, type StageView } from "@/features/run/model/stages";
 import type { RunView } from "@/features/run/model/store";
 import type { Seeds } from "@/features/run/model/use-seeds";
+import { RunName } from "@/features/run/ui/origin";
 import { ReportCardTable } from "@/features/run/ui/report-card";
 import type { Job } from "@/lib/api/types";
 import type { Stage } from "@/lib/states";
@@ -95,7 +96,7 @@ function Panel({ job, view, seeds, stage, tab, isReady }: RunTabsProps & { isRea
       steps={run.sampleSteps[stage] ?? []}
       evaluated={run.series[stage]?.["eval/win_rate"]?.steps ?? []}
       live={(step) => run.samples[sampleKey(stage, step)]}
-      sides={sidesOf(job.spec)}
+      sides={sidesOf(job.spec, job.inputs)}
     />
   );
   const noted = (
@@ -117,7 +118,7 @@ function Panel({ job, view, seeds, stage, tab, isReady }: RunTabsProps & { isRea
   const charts = (
     <ChartsTab
       key={stage}
-      jobId={job.id}
+      job={job}
       stage={stage}
       runs={seeds.all.map((one) => ({
         seed: one.seed,
@@ -131,6 +132,7 @@ function Panel({ job, view, seeds, stage, tab, isReady }: RunTabsProps & { isRea
   );
   return (
     <>
+      {shown?.from && <InheritedNote from={shown.from} />}
       {card && note}
       {card && <ReportCardTable card={card} />}
       {charts}
@@ -140,6 +142,16 @@ function Panel({ job, view, seeds, stage, tab, isReady }: RunTabsProps & { isRea
 
 const isDone = (stages: readonly StageView[], stage: Stage): boolean =>
   stages.some((one) => one.stage === stage && one.state === "done");
+
+/** Over the charts of a stage that another run has run. */
+function InheritedNote({ from }: { from: NonNullable<StageView["from"]> }) {
+  return (
+    <Note>
+      This stage ran in <RunName job={from.job} name={from.name} deleted={false} />. This run uses its result.
+      Completions, events and the report card are on the page of that run.
+    </Note>
+  );
+}
 
 /** Over what exists for one seed only, while all are shown. */
 function OneSeedOnly({ seeds: { one, all } }: { seeds: Seeds }) {

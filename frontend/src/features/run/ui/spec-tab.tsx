@@ -10,7 +10,7 @@ import { defaultsOf, pruned, type SpecNode, specTree } from "@/features/run/mode
 import { useAddress } from "@/lib/address";
 import type { Job } from "@/lib/api/types";
 import { count } from "@/lib/format";
-import { jobName } from "@/lib/names";
+import { jobOptions } from "@/lib/names";
 import styles from "./spec.module.css";
 
 const DEFAULTS = "defaults";
@@ -69,6 +69,7 @@ export function SpecTab({ job }: { job: Job }) {
             key={`${node.path} ${all}`}
             node={node}
             open={all ?? (text !== "" || differingOnly)}
+            inputs={job.inputs}
             otherName={against === DEFAULTS ? "default" : "other run"}
           />
         ))}
@@ -99,7 +100,7 @@ interface OtherProps {
 function Other({ value, present, onChange }: OtherProps) {
   const jobs = useInfiniteQuery(jobsQuery);
   const found = jobs.data?.pages.flatMap((page) => page.data).filter(({ id }) => id !== present) ?? [];
-  const options = found.map((one) => ({ value: one.id, label: `${jobName(one)} (${one.id.slice(0, 10)}…)` }));
+  const options = jobOptions(found);
   return (
     <Combobox
       label="Compare with"
@@ -112,19 +113,31 @@ function Other({ value, present, onChange }: OtherProps) {
   );
 }
 
+const inputText = ({ name, kind }: Job["inputs"][number]): string => name ?? `a ${kind} that was deleted`;
+
 interface NodeProps {
   node: SpecNode;
   open: boolean;
+  /** Names of the datasets and checkpoints in the fields. */
+  inputs: Job["inputs"];
   /** Names the other side of the comparison. */
   otherName: string;
 }
 
-function Node({ node, open, otherName }: NodeProps) {
+function Node({ node, open, inputs, otherName }: NodeProps) {
   const { name, text, other, differing, fields, children } = node;
+  const input = inputs.find(({ field }) => field === node.path);
   if (text !== null) {
     return (
       <p className={`${styles.field} ${differing ? styles.differs : ""}`}>
-        <span className={styles.name}>{name}</span> <code>{text}</code>{" "}
+        <span className={styles.name}>{name}</span> {input && <span>{inputText(input)}</span>}{" "}
+        {input ? (
+          <small>
+            <code>{text}</code>
+          </small>
+        ) : (
+          <code>{text}</code>
+        )}{" "}
         {other !== null && (
           <small>
             {otherName} <code>{other}</code>
@@ -143,7 +156,7 @@ function Node({ node, open, otherName }: NodeProps) {
         </small>
       </summary>
       {children.map((child) => (
-        <Node key={child.path} node={child} open={open || fields <= 12} otherName={otherName} />
+        <Node key={child.path} node={child} open={open || fields <= 12} inputs={inputs} otherName={otherName} />
       ))}
     </details>
   );

@@ -1,6 +1,7 @@
 import type { StageState, StageView } from "@/features/run/model/stages";
 import { duration } from "@/lib/format";
 import { type Stage, stageLabel, stageShort } from "@/lib/states";
+import { visible } from "@/lib/visible";
 import styles from "./stage-stepper.module.css";
 
 interface Props {
@@ -19,6 +20,8 @@ const STATES: Record<StageState, string> = {
   unreached: "not reached",
 };
 
+const timeOf = ({ seconds, state }: StageView): string => (seconds === null ? STATES[state] : duration(seconds));
+
 /** The stages in order, with their times and headline figures; choosing one shows its metrics and completions. */
 export function StageStepper({ stages, figuresOf, chosen, onChoose }: Props) {
   return (
@@ -29,9 +32,10 @@ export function StageStepper({ stages, figuresOf, chosen, onChoose }: Props) {
             <span className={styles.head}>
               <i aria-hidden />
               <b title={stageLabel(view.stage)}>{stageShort(view.stage)}</b>
-              <small>{view.seconds === null ? STATES[view.state] : duration(view.seconds)}</small>
+              <small>{timeOf(view)}</small>
             </span>
             <span className={styles.figures}>
+              {view.from && <small className={styles.from}>from {visible(view.from.name) || "the parent"}</small>}
               {figuresOf(index).map((figure) => (
                 <span key={figure.label}>
                   <small>{figure.label}</small> {figure.value}{" "}

@@ -6,9 +6,11 @@ import { checkpointLabel, isPolicy } from "@/features/annotation/model/draft";
 import { bareDataset } from "@/features/annotation/model/round";
 import { Field } from "@/features/annotation/ui/create/field";
 import { datasetsQuery } from "@/features/datasets/api/datasets";
+import { datasetOptions } from "@/lib/dataset-options";
 import { checkpointsQuery, goodOnes, jobsQuery } from "@/features/jobs/api";
 import { paths } from "@/lib/address";
 import type { DatasetKind, JobSummary } from "@/lib/api/types";
+import { jobOptions } from "@/lib/names";
 import styles from "./create.module.css";
 
 interface CheckpointSelectProps {
@@ -41,7 +43,7 @@ export function CheckpointSelect({ label, note, problem, what, job, none, value,
       <span className={styles.twice}>
         <Combobox
           label={`${label}: job`}
-          options={jobs.map((one) => ({ value: one.id, label: one.name || one.id }))}
+          options={jobOptions(jobs)}
           none={none}
           placeholder="Choose a job or type its id"
           onMore={more}
@@ -92,8 +94,9 @@ interface DatasetSelectProps {
 /** The newest datasets of these kinds; any other one by its id. */
 export function DatasetSelect({ label, note, problem, kinds, none, value, onChange }: DatasetSelectProps) {
   const query = useInfiniteQuery(datasetsQuery({ search: "", kind: null, archived: false, sort: null }));
-  const listed = (query.data?.pages.flatMap((page) => page.data) ?? []).filter((one) => kinds.includes(one.kind));
-  const options = listed.map((one) => ({ value: one.id, label: one.name }));
+  const all = query.data?.pages.flatMap((page) => page.data) ?? [];
+  const listed = all.filter((one) => kinds.includes(one.kind));
+  const options = datasetOptions(all, kinds);
   const version = value.slice(bareDataset(value).length);
   const named = listed.find((one) => one.id === bareDataset(value))?.name;
   // A version of a dataset, as a link may name it, is an option of its own.

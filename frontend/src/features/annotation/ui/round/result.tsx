@@ -1,6 +1,6 @@
 import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { Link, useNavigate } from "react-router";
+import { useNavigate } from "react-router";
 import { Button } from "@/components/button";
 import { Card } from "@/components/card";
 import { Combobox } from "@/components/combobox";
@@ -9,6 +9,7 @@ import { Skeleton } from "@/components/status";
 import { continuationQuery, continueJob, roundsKey } from "@/features/annotation/api";
 import { DatasetLink } from "@/features/annotation/ui/round/round-header";
 import { jobQuery, jobsKey, jobsQuery } from "@/features/jobs/api";
+import { JobLink } from "@/components/job-link";
 import { paths } from "@/lib/address";
 import type { Round } from "@/lib/api/types";
 import styles from "./round.module.css";
@@ -28,9 +29,9 @@ export function Result({ round }: { round: Round }) {
         <p>
           Went on as{" "}
           {round.jobs.map((job) => (
-            <Link key={job} className={styles.job} to={paths.job(job)}>
-              <code>{job}</code>
-            </Link>
+            <span key={job} className={styles.job}>
+              <JobLink id={job} />
+            </span>
           ))}
         </p>
       )}

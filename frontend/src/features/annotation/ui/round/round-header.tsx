@@ -8,6 +8,7 @@ import { TimeAgo } from "@/components/text";
 import { bareDataset, sourceInWords, versionOf } from "@/features/annotation/model/round";
 import { CloseButton, DeleteButton, PauseButton } from "@/features/annotation/ui/round/round-actions";
 import { datasetQuery } from "@/features/datasets/api/datasets";
+import { JobLink } from "@/components/job-link";
 import { paths } from "@/lib/address";
 import type { Round, RoundPolicy } from "@/lib/api/types";
 import { count } from "@/lib/format";
@@ -87,7 +88,7 @@ const WHY_LEFT_OUT = "Too long, or answered with the same by all.";
 function PolicyName({ policy }: { policy: RoundPolicy }) {
   const { job, stage, step } = policy;
   const name = stage ? `${stageShort(stage)}${step === null ? "" : `, step ${step}`}` : (policy.model ?? "a model");
-  return job ? <Link to={`${paths.job(job)}?tab=checkpoints`}>{name}</Link> : <>{name}</>;
+  return job ? <JobLink id={job}>{`: ${name}`}</JobLink> : <>{name}</>;
 }
 
 /** A dataset by its name; `reference` may name a version: "ds_…@2". */
@@ -95,7 +96,7 @@ export function DatasetLink({ reference }: { reference: string }) {
   const id = bareDataset(reference);
   const version = versionOf(reference);
   const query = useQuery(datasetQuery(id));
-  const name = query.data?.name ?? id;
+  const name = query.data?.name ?? (query.isError ? "a dataset that was deleted" : "…");
   return (
     <Link to={version === null ? paths.dataset(id) : paths.datasetVersion(id, version)}>
       {name}

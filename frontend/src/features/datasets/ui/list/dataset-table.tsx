@@ -93,6 +93,7 @@ function Name({ dataset }: { dataset: Dataset }) {
 function Status({ dataset }: { dataset: Dataset }) {
   return (
     <>
+      {dataset.damage !== null && <StatusBadge status="damaged" />}
       <StatusBadge status={dataset.archived_at ? "archived" : dataset.status} />
       {dataset.status === "importing" && (
         <ProgressBar fraction={dataset.progress?.fraction ?? 0} label={`Import of ${dataset.name}`} />

@@ -72,7 +72,7 @@ export function DatasetHeader({ dataset, version, versions, go }: DatasetHeaderP
         ) : (
           <span>version {dataset.version}</span>
         )}
-        {version && <StatusBadge status={version.status} />}
+        {version && <StatusBadge status={version.damage === null ? version.status : "damaged"} />}
         {dataset.archived_at && <StatusBadge status="archived" />}
         {version?.rows != null && <span>{count(version.rows, "row")}</span>}
         {version?.bytes != null && <span>{bytes(version.bytes)}</span>}

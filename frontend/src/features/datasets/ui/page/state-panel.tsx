@@ -31,6 +31,7 @@ export function StatePanel({ dataset, version, wanted, go }: Props) {
       </Notice>
     );
   }
+  if (version.damage !== null) return <Damaged dataset={dataset} version={version} />;
   if (version.status === "importing") return <Importing dataset={dataset} />;
   if (version.status === "failed") {
     const { message = "No reason was given.", errors = [] } = version.error ?? {};
@@ -46,6 +47,21 @@ export function StatePanel({ dataset, version, wanted, go }: Props) {
     );
   }
   return version.status === "blocked" ? <Blocked dataset={dataset} version={version} go={go} /> : null;
+}
+
+/** The stored rows are not those that were imported. */
+function Damaged({ dataset, version }: { dataset: Dataset; version: DatasetVersion }) {
+  return (
+    <Notice tone="bad" title="The stored rows are damaged">
+      <p>
+        {`Version ${version.number} of ${dataset.name}: rows.jsonl ${version.damage}. No job, round or export uses it.`}
+      </p>
+      <p>
+        <Link to={paths.newDataset}>Import the same file again</Link>: that stores the rows anew, for every version that
+        holds them.
+      </p>
+    </Notice>
+  );
 }
 
 function Importing({ dataset }: { dataset: Dataset }) {

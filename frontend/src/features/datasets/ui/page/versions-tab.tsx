@@ -5,7 +5,7 @@ import { TimeAgo } from "@/components/text";
 import { originText, rowsChange } from "@/features/datasets/model/origin-text";
 import { moved, START, writePlace } from "@/features/datasets/model/place";
 import { ExportLinks } from "@/features/datasets/ui/page/dataset-actions";
-import { paths } from "@/lib/address";
+import { JobLink } from "@/components/job-link";
 import type { Dataset, DatasetVersion } from "@/lib/api/types";
 import { bytes, count } from "@/lib/format";
 import styles from "./versions.module.css";
@@ -45,7 +45,7 @@ function Version({ dataset, version, change }: { dataset: Dataset; version: Data
       <div className={styles.what}>
         <p className={styles.title}>
           <Link to={`?${writePlace(moved(START, { version: number })).toString()}`}>Version {number}</Link>
-          <StatusBadge status={status} />
+          <StatusBadge status={version.damage === null ? status : "damaged"} />
           <small>
             <TimeAgo time={created} />
           </small>
@@ -58,6 +58,7 @@ function Version({ dataset, version, change }: { dataset: Dataset; version: Data
           {size !== null && <span>{bytes(size)}</span>}
           {sha256 && <code title={`SHA-256 of the rows as stored: ${sha256}`}>sha256 {sha256.slice(0, 12)}…</code>}
         </p>
+        {version.damage !== null && <p className={styles.error}>The stored rows are damaged: {version.damage}.</p>}
         {version.error && <p className={styles.error}>{version.error.message}</p>}
         <Jobs ids={version.jobs} />
       </div>
@@ -78,9 +79,7 @@ function Jobs({ ids }: { ids: readonly string[] }) {
     <p className={styles.jobs}>
       Used by{" "}
       {ids.slice(0, SHOWN).map((id) => (
-        <Link key={id} to={paths.job(id)}>
-          {id}
-        </Link>
+        <JobLink key={id} id={id} />
       ))}
       {more > 0 && <span>and {count(more, "more job")}</span>}
     </p>
