@@ -80,6 +80,8 @@ class Settings(BaseSettings):
     """Minutes for which an attempt at a preemptible job runs before the platform may pause it for a more urgent job. They double with each preemption of the job. Increase it if jobs take long to load or to save."""
     validation_seconds: Seconds = 600
     """Seconds that the check of a job spec (`POST /v1/jobs/validate`) may take on the data worker. Then it is ended, and the validation fails. Increase it for large datasets."""
+    refuse_unfit_jobs: bool = False
+    """Whether a check of a job blocks it (`no_worker_fits`) if its memory estimate fits no worker that is online. Otherwise the finding is a warning, since a larger worker may join later."""
     data_slots: Annotated[int, Field(ge=1, le=64)] | None = None
     """Number of data tasks that this machine's data worker runs at a time, each in a process of its own of about 100 MB. From 2 on, one is kept free for checks of jobs. From 3 on, one more never runs reports, so that imports do not wait for them. Left out: two and half the number of cores, but at most 4. Set it to 1 on a machine with little memory."""
     stop_seconds: Seconds = 60

@@ -9,9 +9,11 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from core.db import session_scope
+from core.jobs import largest_worker
 from core.jobs.stored_specs import validated
 from core.jobs.submit import needed_inputs
 from core.jobs.validation_result import ValidationResult
+from core.jobs.workers import online_workers
 from core.models import Validation
 from core.scheduling.matching import Requirement
 from trainer.preflight.report import Report
@@ -47,6 +49,7 @@ def validate(task: TaskContext) -> None:
             raise recorded(error) from error
         task.report(0.1, "checking")
         report = _check(task, workspace, _machine_options(Requirement.of_spec(spec)))
+        report = _with_largest_worker(task, spec, report)
         _store(task, validation_id, ValidationResult.of_report(report, _names(workspace, spec, inputs)))
 
 
@@ -83,6 +86,22 @@ def _check(task: TaskContext, workspace: Workspace, options: list[str]) -> Repor
         if not file.exists():
             raise
     return Report.model_validate_json(file.read_bytes())
+
+
+def _with_largest_worker(task: TaskContext, spec: dict[str, Any], report: Report) -> Report:
+    """The report with a finding if it fits no worker that is online."""
+    if report.memory is None or any(finding.code == "no_room" for finding in report.findings):
+        return report
+    with session_scope() as session:
+        cpu_only = Requirement.of_spec(spec).device == "cpu"
+        refuse = task.settings.refuse_unfit_jobs
+        found = largest_worker.unfit(report.memory, online_workers(session), cpu_only=cpu_only, refuse=refuse)
+    if found is None:
+        return report
+    order = ("error", "warning", "info")
+    return report.model_copy(
+        update={"findings": sorted([found, *report.findings], key=lambda finding: order.index(finding.level))}
+    )
 
 
 def _deadline(seconds: float) -> Callable[[], None]:
