@@ -156,7 +156,7 @@ def test_a_job_is_submitted_from_the_form_cloned_and_branched(
     page.get_by_label("Text of the spec").fill(text)
     page.get_by_role("button", name="Import", exact=True).click()
     page.get_by_label("Steps", exact=True).fill("0")
-    expect(page.locator('[data-path="ppo.steps"]')).to_contain_text("greater than or equal to 1", timeout=30_000)
+    expect(page.locator('[data-path="ppo.steps"]')).to_contain_text("It must be at least 1", timeout=30_000)
     page.get_by_label("Steps", exact=True).fill("2")
     expect(page.get_by_role("heading", name=re.compile("Ready"))).to_be_visible(timeout=120_000)
     expect(page.get_by_role("img", name=re.compile("expected, at most"))).not_to_have_count(0)

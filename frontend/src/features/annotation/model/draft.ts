@@ -1,3 +1,4 @@
+import { numberFault, numberIn } from "@/lib/numbers";
 import { bareDataset } from "@/features/annotation/model/round";
 import { stageShort } from "@/lib/states";
 
@@ -110,8 +111,8 @@ export function problemsOf(draft: Draft): Problems {
     overlap: outside(draft.overlap, 1, 20),
     goldShare: outside(draft.goldShare, 0, 50, false),
   };
-  if (draft.limit) problems.limit = outside(draft.limit, 1, MOST_ITEMS);
-  if (Number(draft.goldShare) > 0 && !draft.gold && !ownGold(draft)) {
+  if (draft.limit.trim()) problems.limit = outside(draft.limit, 1, MOST_ITEMS);
+  if (valueOf(draft.goldShare) > 0 && !draft.gold && !ownGold(draft)) {
     problems.gold = "Choose a dataset with correct labels.";
   }
   return Object.fromEntries(Object.entries(problems).filter(([, problem]) => problem));
@@ -126,8 +127,8 @@ function checkpointProblems(draft: Draft): Problems {
   const problems: Problems = { temperature: outside(draft.temperature, 0.01, 10, false) };
   if (!draft.first) problems.first = "Choose the checkpoint that writes the completions.";
   if (!draft.prompts) problems.prompts = "Choose the dataset whose prompts are answered.";
-  if (draft.maxNewTokens) problems.maxNewTokens = outside(draft.maxNewTokens, 1, 8192);
-  const shown = modelsOf(draft).length * Number(draft.completions);
+  if (draft.maxNewTokens.trim()) problems.maxNewTokens = outside(draft.maxNewTokens, 1, 8192);
+  const shown = modelsOf(draft).length * valueOf(draft.completions);
   if (draft.kind === "ranking" && !(Number.isInteger(shown) && shown >= 2 && shown <= 9)) {
     problems.completions = "Between 2 and 9 completions in all can be ranked.";
   }
@@ -135,19 +136,21 @@ function checkpointProblems(draft: Draft): Problems {
 }
 
 function outside(text: string, low: number, high: number, whole = true): string | undefined {
-  const value = Number(text);
-  if (text.trim() && value >= low && value <= high && (!whole || Number.isInteger(value))) return undefined;
+  if (text.trim() && !numberFault(text, { integer: whole, min: low, max: high })) return undefined;
   const range = `from ${low.toLocaleString("en-US")} to ${high.toLocaleString("en-US")}`;
   return `${whole ? "A whole number" : "A number"} ${range}.`;
 }
+
+/** The number of a field; NaN for a text that is none. */
+export const valueOf = (text: string): number => (text.trim() && !numberFault(text) ? numberIn(text) : Number.NaN);
 
 const modelsOf = ({ first, second }: Draft): string[] => (second && second !== first ? [first, second] : [first]);
 
 /** The request for a draft without problems. Empty fields are left out, so that the server applies its defaults. */
 export function bodyOf(draft: Draft) {
-  const limit = draft.limit.trim() ? { limit: Number(draft.limit) } : {};
+  const limit = draft.limit.trim() ? { limit: numberIn(draft.limit) } : {};
   const models = modelsOf(draft);
-  const share = Number(draft.goldShare) / 100;
+  const share = numberIn(draft.goldShare) / 100;
   return {
     ...(draft.name.trim() && { name: draft.name.trim() }),
     kind: draft.kind,
@@ -159,11 +162,11 @@ export function bodyOf(draft: Draft) {
             checkpoints: models,
             prompts: draft.prompts,
             ...limit,
-            completions: draft.kind === "ranking" ? Number(draft.completions) : 2 / models.length,
-            temperature: Number(draft.temperature),
-            ...(draft.maxNewTokens.trim() && { max_new_tokens: Number(draft.maxNewTokens) }),
+            completions: draft.kind === "ranking" ? numberIn(draft.completions) : 2 / models.length,
+            temperature: numberIn(draft.temperature),
+            ...(draft.maxNewTokens.trim() && { max_new_tokens: numberIn(draft.maxNewTokens) }),
           },
-    overlap: Number(draft.overlap),
+    overlap: numberIn(draft.overlap),
     gold_share: share,
     ...(share > 0 && draft.gold && { gold: draft.gold }),
     instructions: draft.instructions.trim(),
@@ -173,6 +176,6 @@ export function bodyOf(draft: Draft) {
 
 /** How much work it is: answers in all, gold questions aside; null while that is open. */
 export function answersOf({ limit, overlap }: Draft): number | null {
-  const answers = Number(limit) * Number(overlap);
+  const answers = valueOf(limit) * valueOf(overlap);
   return answers > 0 ? answers : null;
 }

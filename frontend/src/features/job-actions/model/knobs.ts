@@ -2,6 +2,7 @@ import type { Commands } from "@/features/job-actions/api";
 import type { JobCommand, JobKnob, SuggestedChange } from "@/lib/api/types";
 import { number } from "@/lib/format";
 import { KNOB_LABELS } from "@/lib/labels";
+import { numberIn } from "@/lib/numbers";
 
 type KnobName = JobKnob["name"];
 
@@ -23,10 +24,8 @@ export function rangeText({ minimum, exclusive_minimum, maximum, exclusive_maxim
 
 /** The number in a field; null for an empty one. Throws an Error with the remedy for any other text or a value out of range. */
 export function readKnob(text: string, bounds: Bounds): number | null {
-  const trimmed = text.trim().replace("−", "-");
-  if (!trimmed) return null;
-  const value = Number(trimmed);
-  if (!Number.isFinite(value)) throw new Error("Enter a number, such as 0.05 or 3e-6.");
+  if (!text.trim()) return null;
+  const value = numberIn(text, {}, ", such as 0.05 or 3e-6");
   const { minimum, exclusive_minimum, maximum, exclusive_maximum } = bounds;
   const isLow = minimum !== null && (exclusive_minimum ? value <= minimum : value < minimum);
   const isHigh = maximum !== null && (exclusive_maximum ? value >= maximum : value > maximum);

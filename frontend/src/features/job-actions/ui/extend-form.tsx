@@ -3,14 +3,18 @@ import { useState } from "react";
 import { Link, useNavigate } from "react-router";
 import { Button, buttonClass } from "@/components/button";
 import { Note } from "@/components/card";
+import { NumberInput } from "@/components/number-input";
 import { toast } from "@/components/toast";
 import { extendJob } from "@/features/job-actions/api";
 import { Refusal } from "@/features/job-actions/ui/dialogs";
 import { useStored } from "@/features/job-actions/ui/use-actions";
 import { paths } from "@/lib/address";
 import { ApiError } from "@/lib/api/client";
+import { numberFault, numberIn } from "@/lib/numbers";
 import type { Job } from "@/lib/api/types";
 import styles from "./actions.module.css";
+
+const STEPS = { integer: true, min: 1 };
 
 /** More steps of PPO as a new job. Where a schedule depends on the number of steps, the way out is a branch. */
 export function ExtendForm({ job, onClose }: { job: Job; onClose: () => void }) {
@@ -18,7 +22,8 @@ export function ExtendForm({ job, onClose }: { job: Job; onClose: () => void }) 
   const [more, setMore] = useState(String(done));
   const store = useStored();
   const navigate = useNavigate();
-  const steps = done + Number(more);
+  const isValid = more.trim() !== "" && !numberFault(more, STEPS);
+  const steps = done + (isValid ? numberIn(more, STEPS) : 0);
   const extend = useMutation({
     mutationFn: () => extendJob(job.id, steps),
     onSuccess: async (made) => {
@@ -28,7 +33,6 @@ export function ExtendForm({ job, onClose }: { job: Job; onClose: () => void }) 
       await navigate(paths.job(made.id));
     },
   });
-  const isValid = /^\d+$/.test(more.trim()) && Number(more) > 0;
   const isSchedule = extend.error instanceof ApiError && extend.error.body.code === "invalid_spec";
   return (
     <form
@@ -43,8 +47,8 @@ export function ExtendForm({ job, onClose }: { job: Job; onClose: () => void }) 
       </Note>
       <label className={styles.field}>
         <span>Further steps</span>
-        <input type="number" min={1} step={1} required value={more} onChange={(event) => setMore(event.target.value)} />
-        <small>{isValid ? `${steps} steps in all` : "Enter a whole number above 0."}</small>
+        <NumberInput rules={STEPS} required value={more} onChange={setMore} />
+        <small>{isValid ? `${steps} steps in all` : more.trim() ? "" : "Enter a whole number above 0."}</small>
       </label>
       <Refusal error={extend.error} />
       <div className={styles.buttons}>

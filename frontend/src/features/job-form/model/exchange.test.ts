@@ -50,7 +50,14 @@ test("stages decide the datasets of a job", () => {
 test("pointers and changes of the address become paths", () => {
   expect([pathOf("#/ppo/kl/coef"), pathOf("#"), pathOf("")]).toEqual(["ppo.kl.coef", "", ""]);
   expect(withChanges({ seed: 1 }, '{"ppo.kl.coef": 0.1}')).toEqual({ seed: 1, ppo: { kl: { coef: 0.1 } } });
-  expect(withChanges({ seed: 1 }, "not JSON")).toEqual({ seed: 1 });
+  expect(withChanges({ seed: 1 }, '{"ppo.critic.value_clip_range": null}')).toEqual({
+    seed: 1,
+    ppo: { critic: { value_clip_range: null } },
+  });
+  expect(() => withChanges({ seed: 1 }, "not JSON")).toThrow(
+    "The changes in the address (set=not JSON) cannot be read.",
+  );
+  expect(() => withChanges({ seed: 1 }, "[1]")).toThrow("cannot be read");
 });
 
 test("a copy has a name of its own", () => {

@@ -38,16 +38,23 @@ export function derivedName(name: string, kind: "copy" | "branch"): string | und
 /** The longest name of a job. */
 const MOST_NAME = 200;
 
-/** The spec with the changes of the address: a JSON object of values by path. A text that is none changes nothing. */
+/** The spec with the changes of the address: a JSON object of values by path. Throws an Error for any other text. */
 export function withChanges(spec: JsonObject, text: string | null): JsonObject {
   if (text === null) return spec;
+  return Object.entries(changesIn(text)).reduce((made, [path, value]) => withValue(made, path, value), spec);
+}
+
+function changesIn(text: string): JsonObject {
   try {
     const changes: unknown = JSON.parse(text);
-    if (!isObject(changes)) return spec;
-    return Object.entries(changes).reduce((made, [path, value]) => withValue(made, path, value), spec);
+    if (isObject(changes)) return changes;
   } catch {
-    return spec;
+    // The error below names the remedy.
   }
+  const shown = text.length > 40 ? `${text.slice(0, 39)}…` : text;
+  throw new Error(
+    `The changes in the address (set=${shown}) cannot be read. None of them is in the form. Follow the link again, or leave them out.`,
+  );
 }
 
 /** The parts of a run that continue from a checkpoint, for people. The new job lists them with their reasons. */

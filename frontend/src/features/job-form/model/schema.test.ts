@@ -94,8 +94,8 @@ test("the number of jobs of a sweep", () => {
   expect(sweepOf(grid, LEAVES, null).jobs).toBe(6);
   expect(sweepOf({ rate: "0.1 to 0.2" }, LEAVES, null)).toMatchObject({ jobs: null, isRandom: true });
   expect(sweepOf({ rate: "0.1 to 0.2" }, LEAVES, 4).jobs).toBe(4);
-  expect(sweepOf({ rate: "fast" }, LEAVES, null).problems).toEqual({
-    rate: "“fast” is no number. Enter a number.",
+  expect(sweepOf({ rate: "fast" }, LEAVES, null).faults).toEqual({
+    rate: { fault: "“fast” is no number. Enter a number." },
   });
 });
 

@@ -62,6 +62,13 @@ function put(
   return Object.fromEntries(Object.entries(before).filter(([other]) => other !== name));
 }
 
+/** The spec without an item of a list, and without the list if that was the last one. */
+export function withoutListItem(spec: JsonObject, list: string, index: number): JsonObject {
+  const items = valueAt(spec, list);
+  const rest = Array.isArray(items) ? items.filter((_, other) => other !== index) : [];
+  return withValue(spec, list, rest.length ? rest : undefined);
+}
+
 const keys = (value: JsonObject): number => Object.keys(value).length;
 
 export interface Difference {

@@ -2,7 +2,7 @@ import type { Sweep } from "@/features/job-form/api";
 import type { Leaf } from "@/features/job-form/model/schema";
 import { readLeaf } from "@/features/job-form/model/leaf";
 import type { Json, JsonObject } from "@/features/job-form/model/spec";
-import { numberIn } from "@/lib/numbers";
+import { numberFault, numberIn } from "@/lib/numbers";
 
 export type Parameter = Json[] | { distribution: "uniform" | "log_uniform" | "int"; min: number; max: number };
 
@@ -35,7 +35,8 @@ export function readVariation(leaf: Leaf, text: string): Parameter {
 
 export interface SweepPlan {
   readonly parameters: Record<string, Parameter>;
-  readonly problems: Record<string, string>;
+  /** The variations that cannot be read, by path. */
+  readonly faults: Record<string, { readonly fault: string }>;
   /** Number of jobs; null while a range has no number of draws. */
   readonly jobs: number | null;
   readonly isRandom: boolean;
@@ -44,20 +45,23 @@ export interface SweepPlan {
 /** The parameters of a sweep, and its number of jobs. `count`: combinations to draw; null for all of a grid. */
 export function sweepOf(variations: Variations, byPath: ReadonlyMap<string, Leaf>, count: number | null): SweepPlan {
   const parameters: Record<string, Parameter> = {};
-  const problems: Record<string, string> = {};
+  const faults: Record<string, { fault: string }> = {};
   for (const [path, text] of Object.entries(variations)) {
     const leaf = byPath.get(path);
-    if (!leaf) continue;
+    if (!leaf) {
+      faults[path] = { fault: "The form has no such field. Make a sweep of other fields, or discard this one." };
+      continue;
+    }
     try {
       parameters[path] = readVariation(leaf, text);
     } catch (error) {
-      problems[path] = error instanceof Error ? error.message : String(error);
+      faults[path] = { fault: error instanceof Error ? error.message : String(error) };
     }
   }
   const all = Object.values(parameters);
   const isRandom = all.some((one) => !Array.isArray(one));
   const grid = all.reduce((product, one) => product * (Array.isArray(one) ? one.length : 1), 1);
-  return { parameters, problems, isRandom, jobs: count ?? (isRandom ? null : grid) };
+  return { parameters, faults, isRandom, jobs: count ?? (isRandom ? null : grid) };
 }
 
 /** The texts of the card of a sweep. */
@@ -70,20 +74,43 @@ export interface SweepOptions {
 
 export const NO_OPTIONS: SweepOptions = { count: "", seed: "0", parallel: "", metric: "objective/scores" };
 
+/** The bounds of the numbers of the card. */
+export const OPTION_RULES = {
+  count: { integer: true, min: 1 },
+  seed: { integer: true, min: 0, max: 2 ** 32 - 1 },
+  parallel: { integer: true, min: 1 },
+} as const;
+
+/** The options that cannot be read, as `sweep.count`. */
+export function faultsOf(options: SweepOptions): Record<string, { readonly fault: string }> {
+  const names = ["count", "seed", "parallel"] as const;
+  const found = names.map(
+    (name) => [`sweep.${name}`, { fault: numberFault(options[name], OPTION_RULES[name]) }] as const,
+  );
+  return Object.fromEntries(found.filter(([, { fault }]) => fault));
+}
+
+/** The number of an option; null for an empty one, and for one that cannot be read. */
+const optionIn = (options: SweepOptions, name: keyof typeof OPTION_RULES): number | null => {
+  const text = options[name];
+  return text.trim() && !numberFault(text, OPTION_RULES[name]) ? numberIn(text) : null;
+};
+
 /** The number of combinations to draw; null for all. */
-export const drawsOf = ({ count }: SweepOptions): number | null => (count ? Number(count) : null);
+export const drawsOf = (options: SweepOptions): number | null => optionIn(options, "count");
 
 /** The sweep that the server gets; null while the plan cannot be sent. */
 export function sweepSpec(plan: SweepPlan, spec: JsonObject, options: SweepOptions): Sweep | null {
-  const { parameters, problems, jobs } = plan;
-  if (!Object.keys(parameters).length || jobs === null || Object.keys(problems).length) return null;
+  const { parameters, faults, jobs } = plan;
+  if (!Object.keys(parameters).length || jobs === null || Object.keys(faults).length) return null;
+  if (Object.keys(faultsOf(options)).length) return null;
   return {
     name: typeof spec.name === "string" ? spec.name : "",
     spec,
     parameters,
     count: drawsOf(options),
-    seed: Number(options.seed) || 0,
-    max_parallel: options.parallel ? Number(options.parallel) : null,
+    seed: optionIn(options, "seed") ?? 0,
+    max_parallel: optionIn(options, "parallel"),
     metric: options.metric || NO_OPTIONS.metric,
   };
 }

@@ -5,8 +5,7 @@ import { Announce } from "@/components/status";
 import { Table } from "@/components/table";
 import { Prose } from "@/components/text";
 import type { Validation } from "@/features/job-form/api";
-import type { Problem } from "@/features/job-form/model/problems";
-import { controlId } from "@/features/job-form/ui/form-context";
+import { Problems } from "@/features/job-form/ui/problem-list";
 import type { Check } from "@/features/job-form/ui/use-check";
 import { bytes, count, duration, measured, NO_VALUE, number } from "@/lib/format";
 import { stageShort } from "@/lib/states";
@@ -14,19 +13,21 @@ import styles from "./form.module.css";
 
 /** The live check of the spec: findings, memory, steps, tokens and time. */
 export function CheckPanel({ check, children }: { check: Check; children: ReactNode }) {
-  const { validation, isChecking, missing, problems, error } = check;
+  const { validation, isChecking, missing, unreadable, problems, error } = check;
   const headline = titleOf(check);
-  const state = isChecking
-    ? "checking"
-    : problems.length
-      ? "problems"
-      : missing.length || check.isCancelled
-        ? "incomplete"
-        : "ready";
+  const state = unreadable.length
+    ? "problems"
+    : isChecking
+      ? "checking"
+      : problems.length
+        ? "problems"
+        : missing.length || check.isCancelled
+          ? "incomplete"
+          : "ready";
   return (
     <aside className={styles.panel} id={PANEL_ID} tabIndex={-1} aria-label="Check of the job">
       <Card title={headline} data-state={state}>
-        <Announce text={isChecking ? "" : headline} />
+        <Announce text={state === "checking" ? "" : headline} />
         {isChecking && validation?.progress && <Note>{validation.progress.note}</Note>}
         {isChecking && validation?.progress && <Button onClick={check.cancel}>Cancel the check</Button>}
         {check.isCancelled && <Button onClick={check.again}>Check again</Button>}
@@ -69,7 +70,8 @@ export function CheckBar({ check }: { check: Check }) {
   );
 }
 
-function titleOf({ isChecking, missing, problems, error, validation, isCancelled }: Check): string {
+function titleOf({ isChecking, missing, unreadable, problems, error, validation, isCancelled }: Check): string {
+  if (unreadable.length) return `${count(unreadable.length, "field")} cannot be read`;
   if (missing.length)
     return `Choose ${missing.map(({ path }) => (path === "model.path" ? "a model" : "a dataset")).join(" and ")}`;
   if (isChecking) return "Checking…";
@@ -78,39 +80,6 @@ function titleOf({ isChecking, missing, problems, error, validation, isCancelled
   const blocking = problems.filter(({ severity }) => severity === "blocking").length;
   if (blocking) return count(blocking, "problem");
   return problems.length ? `Ready, with ${count(problems.length, "remark")}` : "Ready to submit";
-}
-
-function Problems({ problems }: { problems: readonly Problem[] }) {
-  if (!problems.length) return null;
-  return (
-    <ul className={styles.problems}>
-      {problems.map((problem, index) => (
-        <li key={index} className={styles[problem.severity]}>
-          {problem.path && (
-            <button type="button" className={styles.where} onClick={() => showField(problem.path)}>
-              {problem.path}
-            </button>
-          )}
-          <Prose text={problem.advice ? `${problem.text} ${problem.advice}` : problem.text} />
-        </li>
-      ))}
-    </ul>
-  );
-}
-
-/** Scrolls to the field of a problem, or to the nearest section above it. */
-export function showField(path: string): void {
-  for (let at = path; at; at = at.includes(".") ? at.slice(0, at.lastIndexOf(".")) : "") {
-    const found =
-      document.getElementById(controlId(at)) ??
-      document.querySelector<HTMLElement>(`[data-path="${at}"]`) ??
-      document.getElementById(`section-${at}`);
-    if (!found) continue;
-    found.scrollIntoView({ block: "center" });
-    const control = found.matches("input, select, textarea") ? found : found.querySelector("input, select, textarea");
-    if (control instanceof HTMLElement) control.focus({ preventScroll: true });
-    return;
-  }
 }
 
 function Work({ validation }: { validation: Validation }) {

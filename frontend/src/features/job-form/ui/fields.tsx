@@ -65,10 +65,11 @@ export function Faults({ path }: { path: string }) {
 
 /** Any number of rewards, or one judge. */
 function VariantsField({ field }: { field: Variants }) {
-  const { spec, set } = useForm();
+  const { spec, set, removeItem } = useForm();
   const value = valueAt(spec, field.path);
   const items = Array.isArray(value) ? value : [];
   const names = field.options.map(({ name }) => name);
+  const added = { type: names[0] ?? "model" };
   return (
     <fieldset className={styles.group} data-path={field.path}>
       <legend>{field.label}</legend>
@@ -86,14 +87,15 @@ function VariantsField({ field }: { field: Variants }) {
               label={`${field.label} ${index + 1}`}
               names={names}
               value={item}
-              onRemove={() => {
-                const rest = items.filter((_, other) => other !== index);
-                set(field.path, rest.length ? rest : undefined);
-              }}
+              onRemove={() => removeItem(field.path, index)}
             />
           ))}
           <div>
-            <Button onClick={() => set(field.path, [...items, { type: names[0] ?? "model" }])}>Add a reward</Button>
+            <Button
+              onClick={() => (items.length ? set(`${field.path}.${items.length}`, added) : set(field.path, [added]))}
+            >
+              Add a reward
+            </Button>
           </div>
         </>
       ) : (

@@ -1,10 +1,11 @@
-import { useMemo, useState } from "react";
+import { useEffect, useMemo, useState } from "react";
 import { Button } from "@/components/button";
 import { PageHeader } from "@/components/page-header";
 import { discardDraft } from "@/features/job-form/model/draft";
 import { found, sectionsOf, stagesIn } from "@/features/job-form/model/layout";
 import { parentOf, type Start as Origin } from "@/features/job-form/model/origin";
-import { type Field, leaves, optionalPaths } from "@/features/job-form/model/schema";
+import { type Problem, unreadableProblems } from "@/features/job-form/model/problems";
+import { type Field, leaves } from "@/features/job-form/model/schema";
 import {
   differences,
   type Json,
@@ -12,17 +13,9 @@ import {
   mergePatch,
   same,
   withoutDefaults,
-  withValue,
 } from "@/features/job-form/model/spec";
 import { QUEUEING, type Queueing, submissionOf } from "@/features/job-form/model/submission";
-import {
-  drawsOf,
-  NO_OPTIONS,
-  sweepOf,
-  type SweepOptions,
-  sweepSpec,
-  type Variations,
-} from "@/features/job-form/model/sweep";
+import { drawsOf, faultsOf, NO_OPTIONS, sweepOf, type SweepOptions, sweepSpec } from "@/features/job-form/model/sweep";
 import { CheckBar, CheckPanel } from "@/features/job-form/ui/check-panel";
 import { Fields } from "@/features/job-form/ui/fields";
 import { FormContext, type FormState } from "@/features/job-form/ui/form-context";
@@ -35,6 +28,8 @@ import { Submit } from "@/features/job-form/ui/submit";
 import { SweepCard } from "@/features/job-form/ui/sweep-card";
 import { NameField, Origins } from "@/features/job-form/ui/origins";
 import { useDataset, useDraft } from "@/features/job-form/ui/use-stored";
+import { showField } from "@/features/job-form/ui/problem-list";
+import { type Begun, useSpec } from "@/features/job-form/ui/use-spec";
 import { useCheck } from "@/features/job-form/ui/use-check";
 import { count } from "@/lib/format";
 import styles from "./form.module.css";
@@ -44,57 +39,51 @@ interface JobFormProps {
   fields: readonly Field[];
   defaultOf: (path: string) => Json | undefined;
   start: Origin;
-  begun: {
-    /** The spec of the job that it starts from. */
-    base: JsonObject | null;
-    /** The content of the form after "Discard". */
-    fresh: JsonObject;
-    spec: JsonObject;
-    variations: Variations;
-    isDraft: boolean;
-  };
+  begun: Begun;
   /** A dataset that the job trains on. */
   dataset: string | null;
 }
 
 export function JobForm({ schema, fields, defaultOf, start, begun, dataset }: JobFormProps) {
-  const [spec, setSpec] = useState(begun.spec);
-  const [variations, setVariations] = useState<Variations | null>(
-    Object.keys(begun.variations).length ? begun.variations : null,
-  );
+  const content = useSpec(begun, fields);
+  const { spec, set, unreadable, variations, setVariations, replace } = content;
   const [options, setOptions] = useState<SweepOptions>(NO_OPTIONS);
   const [search, setSearch] = useState("");
   const [shown, setShown] = useState(false);
   const [queueing, setQueueing] = useState<Queueing>({ ...QUEUEING, group: start.group?.id ?? null });
+  const [refusal, setRefusal] = useState<{ spec: JsonObject; problems: readonly Problem[] } | null>(null);
+  const [goal, setGoal] = useState<{ path: string } | null>(null);
   /** Whether the user tried to submit. Until then the form does not complain about fields that are not filled in yet. */
   const [asked, setAsked] = useState(false);
   const { base, fresh } = begun;
-  const optional = useMemo(() => optionalPaths(fields), [fields]);
-  const set = (path: string, value: Json | undefined) => setSpec((before) => withValue(before, path, value, optional));
+  useEffect(() => {
+    if (goal) showField(goal.path);
+  }, [goal]);
   useDataset(dataset, set);
-  useDraft(base === null, spec, variations);
+  useDraft(base === null, spec, variations, unreadable);
 
   const byPath = useMemo(() => new Map(leaves(fields).map((leaf) => [leaf.path, leaf])), [fields]);
   const plan = sweepOf(variations ?? {}, byPath, drawsOf(options));
   const sweep = sweepSpec(plan, spec, options);
-  const check = useCheck(spec, asked);
+  const faults =
+    variations === null ? [] : [...unreadableProblems(plan.faults), ...unreadableProblems(faultsOf(options))];
+  const blocking = [...unreadableProblems(unreadable), ...faults];
+  const check = useCheck(spec, asked, blocking, refusal?.spec === spec ? refusal.problems : []);
   const patch = base ? mergePatch(base, spec) : {};
   const submission = submissionOf(start, spec, patch, sweep, queueing);
   const state: FormState = {
+    ...content,
     schema,
-    spec,
-    set,
-    problems: check.problems,
     base,
-    variations,
-    vary: (path, text) =>
-      setVariations((before) => {
-        const others = Object.entries(before ?? {}).filter(([other]) => other !== path);
-        return Object.fromEntries(text === undefined ? others : [...others, [path, text]]);
-      }),
-    variationProblems: plan.problems,
+    goal,
+    reveal: (path) => {
+      setSearch("");
+      setGoal({ path });
+    },
+    problems: check.problems,
+    variationFaults: plan.faults,
   };
-  const take = (taken: JsonObject) => setSpec(withoutDefaults(taken, defaultOf));
+  const take = (taken: JsonObject) => replace(withoutDefaults(taken, defaultOf));
   const changes = differences(base ?? {}, spec).length;
   const matches = search.trim() ? found(fields, search) : null;
   return (
@@ -103,7 +92,7 @@ export function JobForm({ schema, fields, defaultOf, start, begun, dataset }: Jo
         title={start.checkpoint ? "Branch a job" : start.job ? "Clone a job" : "New job"}
         parent={parentOf(start)}
         actions={
-          <Start spec={spec} onSpec={take}>
+          <Start spec={spec} unreadable={blocking} onSpec={take}>
             {start.checkpoint === null && (
               <Button aria-pressed={variations !== null} onClick={() => setVariations(variations === null ? {} : null)}>
                 {variations === null ? "Make a sweep" : "One job only"}
@@ -112,11 +101,11 @@ export function JobForm({ schema, fields, defaultOf, start, begun, dataset }: Jo
             <Button onClick={() => setShown(true)}>
               {changes ? `${count(changes, "change")}: copy or export…` : "Copy or export…"}
             </Button>
-            {!same(spec, fresh) && (
+            {(!same(spec, fresh) || Object.keys(unreadable).length > 0) && (
               <Button
                 look="quiet"
                 onClick={() => {
-                  setSpec(fresh);
+                  replace(fresh);
                   setVariations(null);
                   setAsked(false);
                   discardDraft();
@@ -168,6 +157,7 @@ export function JobForm({ schema, fields, defaultOf, start, begun, dataset }: Jo
         <CheckPanel check={check}>
           <Submit
             check={check}
+            onRefused={(problems) => setRefusal({ spec, problems })}
             start={start}
             spec={spec}
             patch={patch}
@@ -186,6 +176,7 @@ export function JobForm({ schema, fields, defaultOf, start, begun, dataset }: Jo
           spec={spec}
           base={base}
           defaultOf={defaultOf}
+          unreadable={blocking}
           submission={submission}
           onClose={() => setShown(false)}
         />

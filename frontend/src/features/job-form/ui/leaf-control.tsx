@@ -27,8 +27,9 @@ export function Control({ leaf, value, onChange }: ControlProps) {
     "aria-describedby": notesId(leaf.path),
     "aria-invalid": isFaulty,
   };
-  if (leaf.kind === "boolean") {
-    const isOn = (value ?? leaf.standard) === true;
+  const truth = value ?? leaf.standard;
+  if (leaf.kind === "boolean" && (truth === undefined || typeof truth === "boolean")) {
+    const isOn = truth === true;
     return (
       <label className={styles.check}>
         <input
@@ -43,14 +44,18 @@ export function Control({ leaf, value, onChange }: ControlProps) {
   }
   if (leaf.kind === "choice") {
     const shown = value ?? leaf.standard ?? null;
-    const options = leaf.nullable ? ["none", ...leaf.choices] : leaf.choices;
+    const usual = leaf.nullable ? ["none", ...leaf.choices] : leaf.choices;
+    const chosen = leafText(leaf, shown);
+    // A value of an import that the field does not have is shown, for the server to refuse.
+    const options = usual.includes(chosen) ? usual : [chosen, ...usual];
     return (
       <select
         {...own}
-        value={leafText(leaf, shown)}
+        value={chosen}
         onChange={(event) => {
-          const chosen = readLeaf(leaf, event.target.value);
-          onChange(same(chosen, leaf.standard ?? null) ? undefined : chosen);
+          if (!usual.includes(event.target.value)) return;
+          const next = readLeaf(leaf, event.target.value);
+          onChange(same(next, leaf.standard ?? null) ? undefined : next);
         }}
       >
         {options.map((option) => (
@@ -64,26 +69,22 @@ export function Control({ leaf, value, onChange }: ControlProps) {
   return <TextControl leaf={leaf} value={value} onChange={onChange} own={own} />;
 }
 
-/** A text that is read as a value. A text that cannot be read stays in the input with its fault, and changes nothing. */
+/**
+ * A text that is read as a value. A text that cannot be read stays in the state of the form with its fault, and blocks the
+ * submission. A readable one is kept here as it was typed, as long as the field has its value.
+ */
 function TextControl({ leaf, value, onChange, own }: ControlProps & { own: OwnProps }) {
-  const [text, setText] = useState(() => leafText(leaf, value));
-  const [seen, setSeen] = useState(value);
-  const [fault, setFault] = useState("");
-  // Another part of the page has changed the value: a preset, an import or a reset.
-  if (!same(seen, value)) {
-    setSeen(value);
-    setText(leafText(leaf, value));
-    setFault("");
-  }
+  const { unreadable, keepText } = useForm();
+  const [typed, setTyped] = useState({ text: leafText(leaf, value), value });
+  const kept = unreadable[leaf.path];
+  const text = kept?.text ?? (same(typed.value, value) ? typed.text : leafText(leaf, value));
   const change = (next: string) => {
-    setText(next);
     try {
       const read = readLeaf(leaf, next);
-      setFault("");
-      setSeen(read);
+      setTyped({ text: next, value: read });
       onChange(read);
     } catch (error) {
-      setFault(error instanceof Error ? error.message : String(error));
+      keepText(leaf.path, { text: next, fault: error instanceof Error ? error.message : String(error) });
     }
   };
   const props = {
@@ -92,21 +93,10 @@ function TextControl({ leaf, value, onChange, own }: ControlProps & { own: OwnPr
     placeholder: standardText(leaf),
     spellCheck: false,
     autoComplete: "off",
-    "aria-describedby": fault ? `${own["aria-describedby"]} ${own.id}-fault` : own["aria-describedby"],
-    "aria-invalid": fault !== "" || own["aria-invalid"],
   };
-  return (
-    <>
-      {leaf.kind === "json" ? (
-        <textarea rows={text.includes("\n") ? 8 : 2} {...props} onChange={(event) => change(event.target.value)} />
-      ) : (
-        <input type="text" {...props} onChange={(event) => change(event.target.value)} />
-      )}
-      {fault && (
-        <small id={`${own.id}-fault`} className={styles.blocking} role="alert">
-          {fault}
-        </small>
-      )}
-    </>
+  return leaf.kind === "json" ? (
+    <textarea rows={text.includes("\n") ? 8 : 2} {...props} onChange={(event) => change(event.target.value)} />
+  ) : (
+    <input type="text" {...props} onChange={(event) => change(event.target.value)} />
   );
 }

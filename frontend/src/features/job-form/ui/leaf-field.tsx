@@ -12,7 +12,7 @@ import styles from "./form.module.css";
 
 /** One value with its name, its description, its problems, and the way back to its default. */
 export function LeafField({ leaf }: { leaf: Leaf }) {
-  const { spec, set, base, variations, variationProblems, vary } = useForm();
+  const { spec, set, base, variations, variationFaults, unreadable, vary } = useForm();
   const value = valueAt(spec, leaf.path);
   const variation = variations?.[leaf.path];
   const canVary = variations !== null && leaf.kind !== "json" && !/\.\d+\./.test(leaf.path);
@@ -22,7 +22,7 @@ export function LeafField({ leaf }: { leaf: Leaf }) {
         <input
           id={controlId(leaf.path)}
           aria-describedby={notesId(leaf.path)}
-          aria-invalid={variationProblems[leaf.path] !== undefined}
+          aria-invalid={variationFaults[leaf.path] !== undefined}
           type="text"
           value={variation}
           placeholder={leaf.kind === "choice" ? leaf.choices.join(", ") : "1e-6, 1e-5 or 1e-6 to 1e-4 log"}
@@ -36,7 +36,14 @@ export function LeafField({ leaf }: { leaf: Leaf }) {
           look="quiet"
           className={styles.small}
           aria-pressed={variation !== undefined}
-          onClick={() => vary(leaf.path, variation === undefined ? leafText(leaf, value ?? leaf.standard) : undefined)}
+          onClick={() =>
+            vary(
+              leaf.path,
+              variation === undefined
+                ? (unreadable[leaf.path]?.text ?? leafText(leaf, value ?? leaf.standard))
+                : undefined,
+            )
+          }
         >
           {variation === undefined ? "Vary" : "Do not vary"}
           <span className="visually-hidden"> {leaf.path}</span>
@@ -56,16 +63,17 @@ interface FrameProps {
 }
 
 function Frame({ leaf, value, before, compared, children }: FrameProps) {
-  const { set, problems, variationProblems } = useForm();
+  const { set, problems, unreadable } = useForm();
   const own = problemsAt(problems, leaf.path);
-  const fault = variationProblems[leaf.path];
-  const isChanged = compared ? !same(value, before) : value !== undefined;
+  const isChanged = leaf.path in unreadable || (compared ? !same(value, before) : value !== undefined);
+  const isFaulty = own.some(({ severity }) => severity === "blocking");
   const first = firstSentence(leaf.help);
   const id = controlId(leaf.path);
   return (
     <div
       className={`${styles.leaf} ${leaf.kind === "json" ? styles.wide : ""}`}
-      data-changed={isChanged || undefined}
+      data-changed={(isChanged && !isFaulty) || undefined}
+      data-faulty={isFaulty || undefined}
       data-path={leaf.path}
     >
       <div className={styles.head}>
@@ -90,11 +98,14 @@ function Frame({ leaf, value, before, compared, children }: FrameProps) {
       {children}
       <div id={notesId(leaf.path)} className={styles.notes}>
         {own.map((problem, index) => (
-          <small key={index} className={styles[problem.severity]}>
+          <small
+            key={index}
+            className={styles[problem.severity]}
+            role={problem.severity === "blocking" ? "alert" : undefined}
+          >
             <Prose text={problem.advice ? `${problem.text} ${problem.advice}` : problem.text} />
           </small>
         ))}
-        {fault && <small className={styles.blocking}>{fault}</small>}
         {compared && isChanged ? (
           <small>Before: {before === undefined ? `${standardText(leaf)} (default)` : leafText(leaf, before)}</small>
         ) : (

@@ -6,6 +6,7 @@ import { groupQuery } from "@/features/groups/api";
 import { schemaQuery, templateQuery } from "@/features/job-form/api";
 import { readDraft } from "@/features/job-form/model/draft";
 import { derivedName, originSpec, type Start, withChanges } from "@/features/job-form/model/origin";
+import { ADDRESS, type UnreadableTexts } from "@/features/job-form/model/problems";
 import { defaultsOf, fieldsOf } from "@/features/job-form/model/schema";
 import { type JsonObject, withoutDefaults } from "@/features/job-form/model/spec";
 import { JobForm } from "@/features/job-form/ui/job-form";
@@ -71,12 +72,13 @@ function Prepared({ schema, start, template, params }: PreparedProps) {
     const name = derivedName(start.job?.name ?? "", start.checkpoint ? "branch" : "copy");
     const fresh = base && name ? { ...base, name } : base;
     const spec = fresh ?? (template && withoutDefaults(template, defaultOf)) ?? draft?.spec ?? {};
+    const changed = changedBy(params.get("set"), spec);
     return {
       base,
       fresh: fresh ?? {},
-      spec: withChanges(spec, params.get("set")),
+      spec: changed.spec,
       variations: draft?.variations ?? {},
-      isDraft: draft !== null,
+      unreadable: { ...draft?.unreadable, ...changed.unreadable },
     };
   });
   return (
@@ -89,4 +91,14 @@ function Prepared({ schema, start, template, params }: PreparedProps) {
       dataset={params.get("dataset")}
     />
   );
+}
+
+/** The spec with the changes of the address. Changes that cannot be read are kept as such, and block the submission. */
+function changedBy(text: string | null, spec: JsonObject): { spec: JsonObject; unreadable: UnreadableTexts } {
+  try {
+    return { spec: withChanges(spec, text), unreadable: {} };
+  } catch (error) {
+    const fault = error instanceof Error ? error.message : String(error);
+    return { spec, unreadable: { [ADDRESS]: { text: text ?? "", fault } } };
+  }
 }

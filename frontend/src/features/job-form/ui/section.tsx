@@ -10,12 +10,18 @@ import styles from "./form.module.css";
 
 /** The fields of a stage. The rare ones are behind "Advanced", which opens by itself where one of them has a problem. */
 export function Section({ section, children }: { section: SectionData; children?: ReactNode }) {
-  const { spec, problems } = useForm();
+  const { spec, problems, goal } = useForm();
   const [wanted, setWanted] = useState<boolean | null>(null);
   const set = leaves(section.rare).filter(({ path }) => valueAt(spec, path) !== undefined).length;
   const isFaulty = section.rare.some(({ path }) =>
     problemsAt(problems, path, true).some(({ severity }) => severity === "blocking"),
   );
+  const [seen, setSeen] = useState(goal);
+  if (goal !== seen) {
+    setSeen(goal);
+    if (goal && section.rare.some(({ path }) => goal.path === path || goal.path.startsWith(`${path}.`)))
+      setWanted(true);
+  }
   const isOpen = wanted ?? isFaulty;
   return (
     <section

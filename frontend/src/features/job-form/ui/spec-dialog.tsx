@@ -7,7 +7,9 @@ import { Segmented } from "@/components/segmented";
 import { Table } from "@/components/table";
 import { CodeBlock } from "@/components/text";
 import { commandFor, jsonOf, type Submission, tomlOf } from "@/features/job-form/model/exchange";
+import type { Problem } from "@/features/job-form/model/problems";
 import { differences, type Json, type JsonObject, valueAt } from "@/features/job-form/model/spec";
+import { Blocked } from "@/features/job-form/ui/problem-list";
 import styles from "./form.module.css";
 
 const FORMS = [
@@ -24,18 +26,26 @@ interface SpecDialogProps {
   spec: JsonObject;
   base: JsonObject | null;
   defaultOf: (path: string) => Json | undefined;
+  /** The fields that cannot be read. The job has no text with them. */
+  unreadable: readonly Problem[];
   submission: Submission;
   onClose: () => void;
 }
 
 /** The spec as a difference, as a file and as a command. */
-export function SpecDialog({ spec, base, defaultOf, submission, onClose }: SpecDialogProps) {
+export function SpecDialog({ spec, base, defaultOf, unreadable, submission, onClose }: SpecDialogProps) {
   const [form, setForm] = useState<FormId>("changes");
   const [toml, setToml] = useState("");
   useEffect(() => {
     void tomlOf(spec).then(setToml);
   }, [spec]);
   const code = form === "toml" ? toml : form === "json" ? jsonOf(spec) : "";
+  if (unreadable.length)
+    return (
+      <Dialog open title="The job as text" onClose={onClose}>
+        <Blocked problems={unreadable} onGo={onClose} />
+      </Dialog>
+    );
   return (
     <Dialog open title="The job as text" onClose={onClose}>
       <div className={styles.forms}>

@@ -5,6 +5,8 @@ import { Note } from "@/components/card";
 import { Dialog } from "@/components/dialog";
 import { MenuButton, type MenuEntry } from "@/components/menu";
 import { presetsQuery, templatesQuery } from "@/features/job-form/api";
+import type { Problem } from "@/features/job-form/model/problems";
+import { Blocked } from "@/features/job-form/ui/problem-list";
 import { TemplateForm } from "@/features/job-form/ui/template-form";
 import { readSpec } from "@/features/job-form/model/exchange";
 import { type JsonObject, withValue } from "@/features/job-form/model/spec";
@@ -14,6 +16,8 @@ import styles from "./form.module.css";
 interface StartProps {
   /** The spec that a template gets. */
   spec: JsonObject;
+  /** The fields that cannot be read. No template can be made with them. */
+  unreadable: readonly Problem[];
   /** Takes a spec into the form. */
   onSpec: (spec: JsonObject, from: string) => void;
   /** Further buttons. */
@@ -21,7 +25,7 @@ interface StartProps {
 }
 
 /** Recipes and templates to start from, the import of a file, and the present spec as a template. */
-export function Start({ spec, onSpec, children }: StartProps) {
+export function Start({ spec, unreadable, onSpec, children }: StartProps) {
   const presets = useQuery(presetsQuery);
   const templates = useQuery(templatesQuery);
   const [importing, setImporting] = useState(false);
@@ -52,7 +56,11 @@ export function Start({ spec, onSpec, children }: StartProps) {
       <Button onClick={() => setImporting(true)}>Import…</Button>
       {children}
       <Dialog open={saving} title="Save as template" onClose={() => setSaving(false)}>
-        <TemplateForm spec={spec} onClose={() => setSaving(false)} />
+        {unreadable.length ? (
+          <Blocked problems={unreadable} onGo={() => setSaving(false)} />
+        ) : (
+          <TemplateForm spec={spec} onClose={() => setSaving(false)} />
+        )}
       </Dialog>
       <Dialog open={importing} title="Import a spec" onClose={() => setImporting(false)}>
         <ImportForm

@@ -8,9 +8,10 @@ import { toast } from "@/components/toast";
 import { branchJob, cloneJob, createJob, createSweep, type Sweep } from "@/features/job-form/api";
 import { discardDraft } from "@/features/job-form/model/draft";
 import type { Start } from "@/features/job-form/model/origin";
+import { type Problem, problemsOf, refusalText } from "@/features/job-form/model/problems";
 import { canonical, type JsonObject } from "@/features/job-form/model/spec";
 import type { Queueing } from "@/features/job-form/model/submission";
-import { showField } from "@/features/job-form/ui/check-panel";
+import { useForm } from "@/features/job-form/ui/form-context";
 import type { Check } from "@/features/job-form/ui/use-check";
 import { jobsKey } from "@/features/jobs/api";
 import { paths } from "@/lib/address";
@@ -31,11 +32,14 @@ interface SubmitProps {
   onQueueing: (queueing: Queueing) => void;
   /** The user tried to submit a spec without the parts that every job has. */
   onIncomplete: () => void;
+  /** The server refused the spec, with problems of its fields. */
+  onRefused: (problems: readonly Problem[]) => void;
 }
 
 /** Sends the job, the clone, the branch or the sweep. Blocking findings need a second, explicit decision. */
 export function Submit({ check, start, spec, patch, sweep, isSweep, jobs, ...rest }: SubmitProps) {
-  const { queueing, onQueueing, onIncomplete } = rest;
+  const { queueing, onQueueing, onIncomplete, onRefused } = rest;
+  const { reveal } = useForm();
   const [asking, setAsking] = useState(false);
   const navigate = useNavigate();
   const client = useQueryClient();
@@ -56,14 +60,17 @@ export function Submit({ check, start, spec, patch, sweep, isSweep, jobs, ...res
     },
     onError: (error) => {
       if (error instanceof ApiError && error.body.code === "blocked_by_validation") setAsking(true);
+      else onRefused(problemsOf(error).filter(({ path }) => path));
     },
   });
   const [firstMissing] = check.missing;
-  const isIncomplete = isSweep && sweep === null && !firstMissing;
+  const [firstUnreadable] = check.unreadable;
+  const isIncomplete = isSweep && sweep === null && !firstMissing && !firstUnreadable;
   const submit = () => {
-    if (firstMissing) {
+    if (firstUnreadable) reveal(firstUnreadable.path);
+    else if (firstMissing) {
       onIncomplete();
-      showField(firstMissing.path);
+      reveal(firstMissing.path);
     } else if (check.isBlocked) setAsking(true);
     else send.mutate(false);
   };
@@ -76,7 +83,7 @@ export function Submit({ check, start, spec, patch, sweep, isSweep, jobs, ...res
     <>
       {send.error && (
         <p className={styles.blocking} role="alert">
-          <Prose text={send.error.message} />
+          <Prose text={refusalText(send.error)} />
         </p>
       )}
       {(!start.job || isSweep) && <QueueFields queueing={queueing} onChange={onQueueing} />}

@@ -2,7 +2,10 @@ import { useQuery } from "@tanstack/react-query";
 import { Card, Note } from "@/components/card";
 import { Prose } from "@/components/text";
 import { planQuery, type Sweep } from "@/features/job-form/api";
-import type { SweepOptions, SweepPlan } from "@/features/job-form/model/sweep";
+import { refusalText } from "@/features/job-form/model/problems";
+import { OPTION_RULES, type SweepOptions, type SweepPlan } from "@/features/job-form/model/sweep";
+import { NumberInput } from "@/components/number-input";
+import { controlId } from "@/features/job-form/ui/form-context";
 import { useSettled } from "@/features/job-form/ui/use-check";
 import { count } from "@/lib/format";
 import styles from "./form.module.css";
@@ -33,16 +36,19 @@ export function SweepCard({ plan, sweep, options, onChange }: SweepCardProps) {
       )}
       <div className={styles.fields}>
         <Option
+          name="count"
           label={plan.isRandom ? "Number of draws" : "Number of draws (empty: all combinations)"}
           value={options.count}
           onChange={(value) => onChange({ ...options, count: value })}
         />
         <Option
+          name="seed"
           label="Seed of the draws"
           value={options.seed}
           onChange={(value) => onChange({ ...options, seed: value })}
         />
         <Option
+          name="parallel"
           label="Most jobs at once (empty: no bound)"
           value={options.parallel}
           onChange={(value) => onChange({ ...options, parallel: value })}
@@ -59,7 +65,7 @@ export function SweepCard({ plan, sweep, options, onChange }: SweepCardProps) {
       </div>
       {planned.error && (
         <p className={styles.blocking} role="alert">
-          <Prose text={planned.error.message} />
+          <Prose text={refusalText(planned.error)} />
         </p>
       )}
       {jobs.length > 0 && (
@@ -79,12 +85,19 @@ export function SweepCard({ plan, sweep, options, onChange }: SweepCardProps) {
   );
 }
 
-function Option({ label, value, onChange }: { label: string; value: string; onChange: (value: string) => void }) {
-  const id = `sweep-${label.split(" (")[0] ?? label}`.replaceAll(" ", "-").toLowerCase();
+interface OptionProps {
+  name: keyof typeof OPTION_RULES;
+  label: string;
+  value: string;
+  onChange: (value: string) => void;
+}
+
+function Option({ name, label, value, onChange }: OptionProps) {
+  const id = controlId(`sweep.${name}`);
   return (
     <div className={styles.leaf}>
       <label htmlFor={id}>{label}</label>
-      <input id={id} type="number" min={0} step={1} value={value} onChange={(event) => onChange(event.target.value)} />
+      <NumberInput id={id} rules={OPTION_RULES[name]} value={value} onChange={onChange} />
     </div>
   );
 }

@@ -5,6 +5,7 @@ import { Note } from "@/components/card";
 import { Prose } from "@/components/text";
 import { toast } from "@/components/toast";
 import { createTemplate, templatesQuery } from "@/features/job-form/api";
+import { refusalText } from "@/features/job-form/model/problems";
 import type { JsonObject } from "@/features/job-form/model/spec";
 import styles from "./form.module.css";
 
@@ -53,7 +54,7 @@ export function TemplateForm({ spec, onClose }: { spec: JsonObject; onClose: () 
       </div>
       {save.error && (
         <p className={styles.blocking} role="alert">
-          <Prose text={save.error.message} />
+          <Prose text={refusalText(save.error)} />
         </p>
       )}
       <div className={styles.actions}>

@@ -12,6 +12,9 @@ export interface Check {
   readonly isChecking: boolean;
   /** The parts that the user has to choose before the server can check the spec. */
   readonly missing: readonly Problem[];
+  /** The fields whose texts cannot be read. They block the submission. */
+  readonly unreadable: readonly Problem[];
+  /** All problems, the unreadable fields first. */
   readonly problems: readonly Problem[];
   /** Why no check was made, where the reason is not the spec. */
   readonly error: Error | null;
@@ -33,8 +36,16 @@ export function useSettled<T>(value: T): T {
   return settled;
 }
 
-/** Checks the spec on the server after each pause in its changes. `isAsked`: the user has tried to submit it. */
-export function useCheck(spec: JsonObject, isAsked: boolean): Check {
+/**
+ * Checks the spec on the server after each pause in its changes. `isAsked`: the user has tried to submit it. `refused`: the
+ * problems for which the server refused this spec.
+ */
+export function useCheck(
+  spec: JsonObject,
+  isAsked: boolean,
+  unreadable: readonly Problem[],
+  refused: readonly Problem[],
+): Check {
   const settled = useSettled(spec);
   const missing = missingParts(spec);
   const request = useQuery(requestQuery(missing.length ? null : settled));
@@ -43,27 +54,21 @@ export function useCheck(spec: JsonObject, isAsked: boolean): Check {
   const validation = isUnfinished(request.data) && followed.data && isOwn ? followed.data : request.data;
   const result = validation?.result;
   const { cancel, again } = useCancelled(isUnfinished(request.data) ? request.data : undefined, validation);
-  const refused = problemsOf(request.error);
+  const faults = problemsOf(request.error);
   if (missing.length) {
-    const problems = isAsked ? missing : [];
-    return {
-      validation: undefined,
-      isChecking: false,
-      missing,
-      problems,
-      error: null,
-      isBlocked: false,
-      isCancelled: false,
-      cancel,
-      again,
-    };
+    const problems = [...unreadable, ...(isAsked ? missing : [])];
+    const nothing = { validation: undefined, isChecking: false, error: null, isBlocked: false, isCancelled: false };
+    return { ...nothing, missing, unreadable, problems, cancel, again };
   }
+  const found = request.error ? faults : result ? findingProblems(result.findings) : [];
+  const others = unreadable.length ? found.filter(({ path }) => unreadable.every((one) => one.path !== path)) : found;
   return {
     validation,
     isChecking: settled !== spec || request.isFetching || isUnfinished(validation),
     missing,
-    problems: request.error ? refused : result ? findingProblems(result.findings) : [],
-    error: request.error && !refused.length ? request.error : followed.error,
+    unreadable,
+    problems: [...unreadable, ...(found.length ? others : refused)],
+    error: request.error && !faults.length ? request.error : followed.error,
     isBlocked: !request.error && validation?.blocked === true,
     isCancelled: validation?.status === "cancelled",
     cancel,

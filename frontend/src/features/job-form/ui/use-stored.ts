@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useRef } from "react";
 import { discardDraft, writeDraft } from "@/features/job-form/model/draft";
+import { ADDRESS, type UnreadableTexts, withoutPath } from "@/features/job-form/model/problems";
 import type { Json, JsonObject } from "@/features/job-form/model/spec";
 import type { Variations } from "@/features/job-form/model/sweep";
 import { datasetQuery } from "@/features/datasets/api/datasets";
@@ -26,12 +27,18 @@ export function useDataset(reference: string | null, set: (path: string, value: 
 }
 
 /** Keeps what is written in this browser, so that it survives a reload. */
-export function useDraft(isKept: boolean, spec: JsonObject, variations: Variations | null): void {
+export function useDraft(
+  isKept: boolean,
+  spec: JsonObject,
+  variations: Variations | null,
+  unreadable: UnreadableTexts,
+): void {
   const isFirst = useRef(true);
   useEffect(() => {
     if (!isKept) return;
     if (isFirst.current) isFirst.current = false;
-    else if (Object.keys(spec).length) writeDraft({ spec, variations: { ...variations } });
+    else if (Object.keys(spec).length || Object.keys(unreadable).length)
+      writeDraft({ spec, variations: { ...variations }, unreadable: withoutPath(unreadable, ADDRESS) });
     else discardDraft();
-  }, [isKept, spec, variations]);
+  }, [isKept, spec, variations, unreadable]);
 }

@@ -39,8 +39,8 @@ export function CheckpointFields({ draft, problems, onChange, job }: Props) {
       />
       <Field label="At most" note="Prompts, drawn at random." problem={problems.limit}>
         <input
-          type="number"
-          min={1}
+          type="text"
+          inputMode="numeric"
           placeholder="200"
           value={draft.limit}
           onChange={(event) => onChange({ limit: event.target.value })}
@@ -49,9 +49,8 @@ export function CheckpointFields({ draft, problems, onChange, job }: Props) {
       {draft.kind === "ranking" && (
         <Field label="Completions of each" note="Two to nine in all." problem={problems.completions}>
           <input
-            type="number"
-            min={1}
-            max={9}
+            type="text"
+            inputMode="numeric"
             value={draft.completions}
             onChange={(event) => onChange({ completions: event.target.value })}
           />
@@ -59,17 +58,16 @@ export function CheckpointFields({ draft, problems, onChange, job }: Props) {
       )}
       <Field label="Temperature" note="1: as the model learnt it." problem={problems.temperature}>
         <input
-          type="number"
-          min={0.01}
-          step={0.1}
+          type="text"
+          inputMode="decimal"
           value={draft.temperature}
           onChange={(event) => onChange({ temperature: event.target.value })}
         />
       </Field>
       <Field label="Longest completion" note="In tokens; left out: as in the job." problem={problems.maxNewTokens}>
         <input
-          type="number"
-          min={1}
+          type="text"
+          inputMode="numeric"
           placeholder="as in the job"
           value={draft.maxNewTokens}
           onChange={(event) => onChange({ maxNewTokens: event.target.value })}

@@ -36,8 +36,8 @@ export function DatasetFields({ draft, problems, onChange }: FieldsProps) {
       </Field>
       <Field label="At most" note="Rows, drawn at random." problem={problems.limit}>
         <input
-          type="number"
-          min={1}
+          type="text"
+          inputMode="numeric"
           placeholder="1000"
           value={draft.limit}
           onChange={(event) => onChange({ limit: event.target.value })}

@@ -1,4 +1,4 @@
-import { answersOf } from "@/features/annotation/model/draft";
+import { answersOf, valueOf } from "@/features/annotation/model/draft";
 import { Field, type FieldsProps } from "@/features/annotation/ui/create/field";
 import { CheckpointSelect, DatasetSelect } from "@/features/annotation/ui/create/selects";
 import type { JobSummary } from "@/lib/api/types";
@@ -20,8 +20,8 @@ export function PeopleFields({ draft, problems, onChange, job }: Props) {
         problem={problems.overlap}
       >
         <input
-          type="number"
-          min={1}
+          type="text"
+          inputMode="numeric"
           value={draft.overlap}
           onChange={(event) => onChange({ overlap: event.target.value })}
         />
@@ -32,14 +32,13 @@ export function PeopleFields({ draft, problems, onChange, job }: Props) {
         problem={problems.goldShare}
       >
         <input
-          type="number"
-          min={0}
-          max={50}
+          type="text"
+          inputMode="decimal"
           value={draft.goldShare}
           onChange={(event) => onChange({ goldShare: event.target.value })}
         />
       </Field>
-      {Number(draft.goldShare) > 0 && (
+      {valueOf(draft.goldShare) > 0 && (
         <DatasetSelect
           label="Gold questions from"
           note="Preferences whose labels are right."

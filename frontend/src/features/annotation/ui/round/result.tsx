@@ -5,12 +5,14 @@ import { Button } from "@/components/button";
 import { Card } from "@/components/card";
 import { Combobox } from "@/components/combobox";
 import { ConfirmDialog } from "@/components/dialog";
+import { NumberInput } from "@/components/number-input";
 import { Skeleton } from "@/components/status";
 import { continuationQuery, continueJob, roundsKey } from "@/features/annotation/api";
 import { DatasetLink } from "@/features/annotation/ui/round/round-header";
 import { jobQuery, jobsKey, jobsQuery } from "@/features/jobs/api";
 import { JobLink } from "@/components/job-link";
 import { paths } from "@/lib/address";
+import { numberFault, numberIn } from "@/lib/numbers";
 import type { Round } from "@/lib/api/types";
 import styles from "./round.module.css";
 
@@ -40,14 +42,16 @@ export function Result({ round }: { round: Round }) {
   );
 }
 
+const STEPS = { integer: true, min: 1 };
+
 /** The online recipe: fit the reward model again with what people said, and go on with PPO. */
 function ContinueButton({ round }: { round: Round }) {
   const own = round.policies?.find((policy) => policy.job)?.job ?? "";
   const [asking, setAsking] = useState(false);
   const [job, setJob] = useState(own);
   const [steps, setSteps] = useState("");
-  const wanted = steps.trim() ? Number(steps) : null;
-  const sane = wanted === null || (Number.isInteger(wanted) && wanted > 0);
+  const sane = !numberFault(steps, STEPS);
+  const wanted = sane && steps.trim() ? numberIn(steps, STEPS) : null;
   const plan = useQuery({ ...continuationQuery(round.id, job, wanted), enabled: asking && job !== "" && sane });
   const go = useContinue(round.id);
   return (
@@ -77,16 +81,9 @@ function ContinueButton({ round }: { round: Round }) {
           <JobChoice own={own} value={job} onChange={setJob} />
           <label>
             PPO steps
-            <input
-              type="number"
-              min={1}
-              placeholder="as many as it had"
-              value={steps}
-              onChange={(event) => setSteps(event.target.value)}
-            />
+            <NumberInput rules={STEPS} placeholder="as many as it had" value={steps} onChange={setSteps} />
           </label>
           <div role="status">
-            {!sane && <p className={styles.error}>A whole number above 0.</p>}
             {sane && plan.isFetching && !plan.data && <Skeleton rows={2} label="Working out what will run" />}
             {sane && plan.error && <p className={styles.error}>{plan.error.message}</p>}
             {sane && !plan.error && plan.data && (

@@ -1,9 +1,11 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type SyntheticEvent, useState } from "react";
 import { Button } from "@/components/button";
+import { NumberInput } from "@/components/number-input";
 import { makeReport, reportsQuery } from "@/features/datasets/api/datasets";
 import type { Go } from "@/features/datasets/model/place";
 import { ProblemLines } from "@/features/datasets/ui/problem-lines";
+import { numberIn } from "@/lib/numbers";
 import type { Dataset, DatasetVersion } from "@/lib/api/types";
 import styles from "./report.module.css";
 
@@ -15,7 +17,8 @@ interface Props {
   go: Go;
 }
 
-const DEFAULT_TOKENS = 512;
+const DEFAULT_TOKENS = "512";
+const TOKENS = { integer: true, min: 1 };
 
 /** Another report, with the tokenizer, the template and the lengths of a job to come. */
 export function ReportForm({ dataset, version, open, go }: Props) {
@@ -28,8 +31,12 @@ export function ReportForm({ dataset, version, open, go }: Props) {
   const make = useMutation({
     mutationFn: () => {
       const name = model.trim() || null;
-      const asJob = { chat_template: template, max_prompt_tokens: prompt, max_completion_tokens: completion };
-      return makeReport(dataset.id, { version: version.number, model: name, ...(name && asJob) });
+      const asJob = () => ({
+        chat_template: template,
+        max_prompt_tokens: numberIn(prompt),
+        max_completion_tokens: numberIn(completion),
+      });
+      return makeReport(dataset.id, { version: version.number, model: name, ...(name && asJob()) });
     },
     onSuccess: async (report) => {
       await client.invalidateQueries({ queryKey: reportsQuery(dataset.id, version.number).queryKey });
@@ -83,8 +90,8 @@ export function ReportForm({ dataset, version, open, go }: Props) {
 
 interface TokensProps {
   label: string;
-  value: number;
-  onChange: (value: number) => void;
+  value: string;
+  onChange: (value: string) => void;
   disabled: boolean;
 }
 
@@ -92,15 +99,7 @@ function Tokens({ label, value, onChange, disabled }: TokensProps) {
   return (
     <label>
       {label}
-      <input
-        type="number"
-        min={1}
-        step={1}
-        required
-        value={Number.isNaN(value) ? "" : value}
-        disabled={disabled}
-        onChange={(event) => onChange(event.target.valueAsNumber)}
-      />
+      <NumberInput rules={TOKENS} required value={value} disabled={disabled} onChange={onChange} />
     </label>
   );
 }
