@@ -144,6 +144,9 @@ def _versions(session: Session, owner_id: str, spec: JobSpec) -> dict[str, Datas
             version = versions.usable(session, owner_id, reference, keep=True)
         except (NotFound, Conflict, InvalidRequest) as error:
             error.extras["param"] = param
+            error.extras["errors"] = [{"pointer": f"#/data/{role}", "detail": error.detail}]
+            if isinstance(error, NotFound):
+                error.detail = f"`{param}`: {error.detail} It may have been deleted. Name another one."
             raise
         if version.dataset.kind != kind:
             detail = f"{version.dataset_id} holds {version.dataset.kind}. data.{role} takes {kind}."

@@ -49,7 +49,8 @@ def test_invalid_combination_is_named_and_nothing_made(client: TestClient, sweep
     unknown = sweep | {"spec": sweep["spec"] | {"data": {"preferences": "ds_nope"}}}
     unknown["parameters"] = {"seed": [1, 2]}
     document = problem(client.post("/v1/sweeps", json=unknown), 404, "not_found")
-    assert document["detail"].startswith("Job 1 (seed=1): ")
+    assert document["detail"].startswith("Job 1 (seed=1): `data.preferences`: There is no dataset 'ds_nope'. ")
+    assert (document["param"], document["errors"][0]["pointer"]) == ("data.preferences", "#/data/preferences")
     assert client.get("/v1/jobs").json()["data"] == client.get("/v1/groups").json()["data"] == []
 
 

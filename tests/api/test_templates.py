@@ -66,6 +66,22 @@ def test_job_from_a_template_has_its_spec_and_the_changes(client: TestClient, da
     assert client.get(f"/v1/jobs/{job['id']}").json()["spec"] == job["spec"]
 
 
+def test_template_of_a_deleted_dataset_submits_no_job(client: TestClient, dataset: Dataset) -> None:
+    """A clone is refused in the same words: both name the field and the dataset."""
+    spec = PPO["spec"] | {"model": "some/model", "data": {"preferences": dataset.id}}
+    template = made(client, spec=spec)
+    job = client.post("/v1/jobs", json=spec).json()["id"]
+    client.post(f"/v1/jobs/{job}/cancel")
+    assert client.delete(f"/v1/datasets/{dataset.id}").status_code == 204
+    for address in (f"/v1/templates/{template['id']}/jobs", f"/v1/jobs/{job}/clone"):
+        found = problem(client.post(address), 404, "not_found")
+        assert found["detail"].startswith(
+            f"`data.preferences`: There is no dataset {dataset.id!r}. It may have been deleted"
+        )
+        assert (found["param"], found["errors"][0]["pointer"]) == ("data.preferences", "#/data/preferences")
+    assert client.patch(f"/v1/templates/{template['id']}", json={"description": "Kept."}).status_code == 200
+
+
 @pytest.mark.parametrize(
     "spec",
     [

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import transformers
-from huggingface_hub import snapshot_download
+from huggingface_hub import HfApi, snapshot_download
 from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
 
 from trainer import allowed_paths
@@ -89,6 +89,20 @@ def _snapshot(name: str, files: list[str], revision: str | None = None) -> Path:
             return Path(snapshot_download(name, revision=revision, allow_patterns=files, local_files_only=True))
         except LocalEntryNotFoundError:
             raise _not_here(name, error) from error
+
+
+_ASK_SECONDS = 5.0
+
+
+def why_unavailable(name: str) -> str | None:
+    """Why a run on this machine could not download a model of the hub; None if the hub has it. It downloads nothing."""
+    try:
+        HfApi().model_info(name, timeout=_ASK_SECONDS)
+    except HfHubHTTPError as error:
+        return f"the hub does not provide it: {_first_line(error)}"
+    except _TRANSPORT as error:
+        return f"the hub cannot be reached ({type(error).__name__}: {_first_line(error)})"
+    return None
 
 
 def _not_here(name: str, reason: BaseException) -> ModelError:

@@ -55,7 +55,8 @@ def check(spec: JobSpec, options: CheckOptions | None = None) -> Report:
     """Check a valid spec. Problems become findings; none is raised."""
     options, draft, device = options or CheckOptions(), _Draft(), _device(spec)
     spec = precision.resolved(spec, device)
-    found = own_model.read_model(spec, device, elsewhere=options.elsewhere or options.device_memory is not None)
+    elsewhere = options.elsewhere or options.device_memory is not None
+    found = own_model.read_model(spec, device, elsewhere=elsewhere)
     loaded = _loaded(spec, draft)
     tokenizer = _tokenizer(spec, found, loaded)
     codec = _codec(spec, tokenizer, found)
@@ -66,7 +67,9 @@ def check(spec: JobSpec, options: CheckOptions | None = None) -> Report:
         sizes = _measure(spec, loaded, codec, found, draft, options)
     example = None if loaded is None or codec is None else scorers.example_of(loaded, codec)
     encoded = None if sizes is None else sizes.encoded
-    inputs = ScoringInputs(_context(spec, codec), encoded, ask=options.ask_endpoints, example=example)
+    inputs = ScoringInputs(
+        _context(spec, codec), encoded, elsewhere=elsewhere, ask=options.ask_endpoints, example=example
+    )
     draft.findings += check_scorers(spec, inputs)
     draft.findings += _tracker_findings(spec)
     return Report(

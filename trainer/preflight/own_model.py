@@ -18,7 +18,7 @@ from transformers import CONFIG_MAPPING, AutoConfig, AutoModelForSequenceClassif
 from trainer import allowed_paths
 from trainer.errors import ModelError
 from trainer.models import adapters, check_quantization, has_linear_score, load_tokenizer
-from trainer.models.folders import check_config_files
+from trainer.models.folders import check_config_files, why_unavailable
 from trainer.preflight.memory.fake_models import Blueprint
 from trainer.preflight.memory.layers import shortened
 from trainer.preflight.report import Finding, Level, ModelReport
@@ -197,12 +197,12 @@ def _machine(spec: JobSpec, device: Device, elsewhere: bool) -> Iterator[Finding
 def _find(found: Found, path: str, elsewhere: bool) -> None:
     where = "#/model/path"
     try:
+        if is_elsewhere(path, elsewhere):
+            found.findings.append(absent(path, where, elsewhere))
+            return
         found.folder = local(path)
         if found.folder is None:
-            detail = (
-                f"{path} is no folder here and not in the hub's cache. Model, tokens and memory could not be checked."
-            )
-            found.findings.append(finding("warning", "not_checked", where, detail, "Download it, then check again."))
+            found.findings.append(absent(path, where, elsewhere))
             return
         found.config = config_of(found.folder)
         found.tokenizer = load_tokenizer(found.folder)
@@ -212,6 +212,26 @@ def _find(found: Found, path: str, elsewhere: bool) -> None:
             found.findings.append(_no_weights(path, found.folder, elsewhere))
     except ModelError as error:
         found.problem(where, "invalid_model", error)
+
+
+def is_elsewhere(path: str, elsewhere: bool) -> bool:
+    """Whether a path may name a folder of the machine of the run, and is none of this one."""
+    return elsewhere and not is_hub_id(path) and not Path(path).is_dir()
+
+
+def absent(path: str, where: str, elsewhere: bool) -> Finding:
+    """The finding about a model that is not on this machine. It is an error where the run is here and cannot fetch it."""
+    if is_elsewhere(path, elsewhere):
+        detail = f"There is no folder {path} on this machine. The run is for another one, so it could not be checked."
+        return finding("warning", "not_checked", where, detail, "Look for it on the machine of the run.")
+    detail = f"{path} is no folder here and not in the hub's cache."
+    why = None if elsewhere else why_unavailable(path)
+    if why is not None:
+        advice = "Correct the name, or put the model where the run can read it."
+        return finding("error", "model_missing", where, f"{detail} No run could start: {why}.", advice)
+    return finding(
+        "warning", "not_checked", where, f"{detail} It could not be checked.", "Download it, then check again."
+    )
 
 
 def _no_weights(path: str, folder: Path, elsewhere: bool) -> Finding:

@@ -14,7 +14,7 @@ from trainer.models import load_config, load_tokenizer
 from trainer.models.folders import located
 from trainer.preflight.memory.fake_models import is_linear
 from trainer.preflight.memory.residents import NamedScorers
-from trainer.preflight.own_model import config_of, finding, local, weights_of
+from trainer.preflight.own_model import absent, config_of, finding, is_elsewhere, local, weights_of
 from trainer.preflight.report import EXIT_STATUS, Area, Finding
 from trainer.rewards import RewardContext, RewardInput, build, check_answers, judges
 from trainer.rewards.build import KINDS, check
@@ -43,6 +43,8 @@ class ScoringInputs:
     """None where the data or the model could not be read."""
     downloads: bool = False
     """Fetch the configuration and the tokenizer of a model on the hub. False: a model that is not here is not checked."""
+    elsewhere: bool = False
+    """Whether the run is for another machine: a model that is not here may be there."""
     ask: bool = False
     """Send each endpoint one request, about `example`."""
     example: RewardInput | None = None
@@ -135,10 +137,12 @@ def _is_used(spec: JobSpec, pointer: str) -> bool:
 def _model(named: NamedPath, inputs: ScoringInputs) -> Iterator[Finding]:
     """Problems of one named model: it is not on this machine, cannot be read, or has other tokens than the policy."""
     try:
+        if is_elsewhere(named.value, inputs.elsewhere):
+            yield absent(named.value, named.pointer, inputs.elsewhere)
+            return
         folder = located(named.value) if inputs.downloads else local(named.value)
         if folder is None:
-            detail = f"{named.value} is no folder here and not in the hub's cache: it could not be checked."
-            yield finding("warning", "not_checked", named.pointer, detail)
+            yield absent(named.value, named.pointer, inputs.elsewhere)
             return
         config_of(folder)
         if Path(named.value).is_dir() or not inputs.downloads:

@@ -15,3 +15,9 @@ def _by_formula(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
     """Count no pass. Other files test the counts."""
     if "counted" not in request.fixturenames:
         monkeypatch.setattr("trainer.preflight.check.Passes", ByFormula)
+
+
+@pytest.fixture(autouse=True)
+def _no_hub(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No check asks the hub. It has none of the models that a check does not find."""
+    monkeypatch.setattr("trainer.preflight.own_model.why_unavailable", lambda name: "the hub does not provide it")

@@ -11,7 +11,7 @@ from transformers import LlamaConfig, LlamaForCausalLM
 from tests.trainer.preflight.checked_jobs import CONFIG, WORDS, checked, job, only
 from tests.trainer.running import ROOT
 from trainer.cli import load_spec, main
-from trainer.preflight.check import check
+from trainer.preflight.check import CheckOptions, check
 from trainer.preflight.report import Report
 from trainer.spec import JobSpec
 from trainer.spec.path_rules import PathRules
@@ -70,7 +70,7 @@ def test_steps_and_tokens_by_hand(tmp_path: Path) -> None:
         ({"ppo": {"stop": ["film was"]}}, "odd_stops", "#/ppo/stop", "40 of 60 demonstrations contain a stop string"),
         ({"rewards": [{"type": "http", "url": "http://x"}]}, "not_asked", "#/rewards/0", "http://x was not asked"),
         ({"rewards": [{"type": "model", "path": "/no/such"}]}, "invalid_model", "#/rewards/0/path", "no folder /no/such"),
-        ({"rewards": [{"type": "model", "path": "some/model"}]}, "not_checked", "#/rewards/0/path", "hub's cache"),
+        ({"rewards": [{"type": "model", "path": "some/model"}]}, "model_missing", "#/rewards/0/path", "hub's cache"),
     ],
 )  # fmt: skip
 def test_check_finds_every_expected_problem(
@@ -78,6 +78,27 @@ def test_check_finds_every_expected_problem(
 ) -> None:
     found = [finding for finding in checked(tmp_path, **changes).findings if finding.code == code]
     assert any(finding.where == where and said in finding.detail for finding in found), found
+
+
+ABSENT: list[tuple[Any, ...]] = [
+    ("owner/no-such-model", "the hub does not provide it", False, ("error", "model_missing")),
+    ("owner/no-such-model", None, False, ("warning", "not_checked")),
+    ("owner/no-such-model", "the hub does not provide it", True, ("warning", "not_checked")),
+    ("/models/of/the/worker", None, True, ("warning", "not_checked")),
+    ("/no/such/folder", None, False, ("error", "invalid_model")),
+]
+
+
+@pytest.mark.parametrize(("path", "why", "elsewhere", "expected"), ABSENT)
+@pytest.mark.parametrize("pointer", ["#/model/path", "#/rewards/0/path"])
+def test_missing_model_is_an_error_where_the_run_is_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str, why: str, elsewhere: bool, expected: Any, pointer: str
+) -> None:
+    monkeypatch.setattr("trainer.preflight.own_model.why_unavailable", lambda name: why)
+    changes = {"model": path} if pointer == "#/model/path" else {"rewards": [{"type": "model", "path": path}]}
+    report = check(JobSpec.model_validate(job(tmp_path) | changes), CheckOptions(elsewhere=elsewhere))
+    found = [(one.level, one.code) for one in report.findings if one.where == pointer]
+    assert found == [expected]
 
 
 def test_an_invalid_spec_is_a_report_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
