@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+from trainer.health.losses import Losses
 from trainer.models import Model
 from trainer.session.checkpoint import TrainerState, load_numbers
 from trainer.session.live_knobs import LiveKnobs, Retune
@@ -28,6 +29,8 @@ class ResumePoint(Generic[Spec]):
     """The stage's section of the spec, with the knobs."""
     knobs: Mapping[Knob, KnobSetting] = field(default_factory=dict)
     """The knobs that had been changed live, except those whose field of the spec has another value by now."""
+    losses: Losses = field(default_factory=Losses)
+    """The losses so far, of a stage that learns from rows."""
     commands: tuple[str, ...] = ()
     """Ids of the commands that were carried out after that step, before the checkpoint was saved."""
 
@@ -41,7 +44,8 @@ class ResumePoint(Generic[Spec]):
         saved = {name: KnobSetting.model_validate(setting) for name, setting in numbers.get("knobs", {}).items()}
         knobs = still_set(spec, saved)
         commands = tuple(numbers.get("commands", ()))
-        return cls(*found, float(numbers["seconds"]), tuned(spec, knobs), knobs, commands)
+        losses = Losses.from_state(numbers.get("losses"))
+        return cls(*found, float(numbers["seconds"]), tuned(spec, knobs), knobs, losses, commands)
 
 
 @dataclass
@@ -79,10 +83,22 @@ class StageLoop:
         return self.start.seconds + (0.0 if self._began is None else time.perf_counter() - self._began)
 
     def run(self, step: Callable[[int], dict[str, float]]) -> float:
-        """Take every remaining step and return the stage's seconds. `step(index)` trains and returns the metrics."""
+        """Take every remaining step and return the stage's seconds. `step(index)` trains and returns the metrics.
+
+        A loss that ends above where it began is reported as a warning.
+        """
         for index in self.steps():
-            self.report(index + 1, self.agreed(step(index)))
+            metrics = self.agreed(step(index))
+            self.start.losses.add(metrics.get("loss"))
+            self.report(index + 1, metrics)
             self.save_if_due(index + 1)
+        risen = self.start.losses.risen()
+        if risen is not None:
+            self.session.log(
+                f"The loss of the stage {self.stage} rose from {risen[0]:.3g} to {risen[1]:.3g} (the mean of the last "
+                f"steps). Lower `{self.stage}.learning_rate`, and look at the rows.",
+                warning=True,
+            )
         return self.seconds
 
     def steps(self) -> Iterator[int]:
@@ -127,6 +143,8 @@ class StageLoop:
         """Return what a resume after `done` steps needs besides the model."""
         state = self.state()
         state.numbers |= {"step": done, "seconds": self.seconds} | self.knobs.to_json(done)
+        if self.start.losses.steps:
+            state.numbers["losses"] = self.start.losses.state()
         return state
 
     def _save_once(self, done: int) -> None:

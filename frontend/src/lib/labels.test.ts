@@ -25,4 +25,9 @@ test("a text names metrics by their labels, and keeps other code", () => {
   );
 });
 
-test("a health rule is written in words", () => expect(ruleLabel("kl_blow_up")).toBe("KL blow up"));
+test.each([
+  ["kl_blow_up", "KL blow up"],
+  ["reward_collapse", "reward collapse"],
+  ["approxkl_jump", "policy replaced by one update"],
+  ["clipfrac_zero", "no clipping"],
+])("the health rule %s is written in words", (rule, words) => expect(ruleLabel(rule)).toBe(words));

@@ -17,7 +17,17 @@ const ACTION_LABELS = { evaluate: "Evaluation", checkpoint: "Checkpoint" } as co
 export const commandLabel = (name: JobCommand["name"]): string =>
   name === "evaluate" || name === "checkpoint" ? ACTION_LABELS[name] : KNOB_LABELS[name];
 
-export const ruleLabel = (rule: string): string => rule.replaceAll("_", " ").replace(/\bkl\b/, "KL");
+const RULE_LABELS: Readonly<Record<string, string>> = {
+  approxkl_high: "updates too large",
+  approxkl_jump: "policy replaced by one update",
+  clipfrac_high: "too much clipping",
+  clipfrac_zero: "no clipping",
+  policy_still: "policy does not move",
+  not_finite: "numbers not finite",
+};
+
+export const ruleLabel = (rule: string): string =>
+  RULE_LABELS[rule] ?? rule.replaceAll("_", " ").replace(/\bkl\b/, "KL");
 
 /** Reference of the metrics. It changes with the software only. */
 export const metricReferenceQuery = queryOptions({
