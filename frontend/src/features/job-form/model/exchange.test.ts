@@ -1,8 +1,9 @@
 import { expect, test } from "vitest";
 import { commandFor, readSpec, tomlOf } from "@/features/job-form/model/exchange";
-import { rolesOf, stagesIn } from "@/features/job-form/model/layout";
+import { holds, rolesOf, stagesIn } from "@/features/job-form/model/layout";
 import { derivedName, withChanges } from "@/features/job-form/model/origin";
 import { pathOf } from "@/features/job-form/model/problems";
+import type { Field } from "@/features/job-form/model/schema";
 import type { JsonObject } from "@/features/job-form/model/spec";
 import { submissionOf } from "@/features/job-form/model/submission";
 // eslint-disable-next-line no-restricted-imports -- a file outside of src
@@ -45,6 +46,14 @@ test("stages decide the datasets of a job", () => {
   expect(stagesIn({ stages: ["evaluation", "sft"] })).toEqual(["sft", "evaluation"]);
   expect(rolesOf({}, ["kto"]).map(({ role }) => role)).toEqual(["thumbs"]);
   expect(rolesOf({ ppo: { ptx: {} } }, ["dpo"]).map(({ role }) => role)).toEqual(["preferences", "pretraining"]);
+});
+
+test("a problem opens the section that holds its field, and no other", () => {
+  const leaf = (path: string) => ({ type: "leaf", path }) as unknown as Field;
+  const group = { type: "group", path: "ppo.kl", fields: [leaf("ppo.kl.target")] } as unknown as Field;
+  const fields = [group, leaf("model.config")];
+  expect(["ppo.kl", "ppo.kl.target", "model.config.a"].map((path) => holds(fields, path))).toEqual([true, true, true]);
+  expect(holds(fields, "ppo.kl.coef")).toBe(false);
 });
 
 test("pointers and changes of the address become paths", () => {

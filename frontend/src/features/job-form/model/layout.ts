@@ -75,6 +75,13 @@ const titled = (field: Field, section: string): Field => {
   return { ...field, label: `${section} ${isWord ? first.toLowerCase() : first}${field.label.slice(1)}` };
 };
 
+/** Whether a path is that of one of the fields, or below one. */
+export const holds = (fields: readonly Field[], path: string): boolean =>
+  fields.some(
+    (field) =>
+      field.path === path || (field.type === "group" ? holds(field.fields, path) : path.startsWith(`${field.path}.`)),
+  );
+
 /** The fields whose name or description contains every word of a search. */
 export function found(fields: readonly Field[], search: string): Field[] {
   const words = search.toLowerCase().split(/\s+/).filter(Boolean);

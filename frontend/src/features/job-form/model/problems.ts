@@ -36,7 +36,8 @@ export function withoutItem<T>(texts: Readonly<Record<string, T>>, list: string,
 
 /** `ppo.kl.coef` → "PPO › KL › Coef", `rewards.0.weight` → "Rewards 1 › Weight". */
 export function fieldName(path: string): string {
-  if (path === ADDRESS) return "Address of the page";
+  const own = OWN_NAMES[path];
+  if (own) return own;
   const names = path.split(".").filter(Boolean);
   return names
     .map((name) => (/^\d+$/.test(name) ? ` ${Number(name) + 1}` : ` › ${labelOf(name)}`))
@@ -46,6 +47,14 @@ export function fieldName(path: string): string {
 
 /** In place of a path: the changes in the address of the page. */
 export const ADDRESS = "?set";
+
+/** Names of what is no field of the spec. */
+const OWN_NAMES: Readonly<Record<string, string>> = {
+  [ADDRESS]: "Address of the page",
+  "sweep.count": "Sweep › Number of draws",
+  "sweep.seed": "Sweep › Seed of the draws",
+  "sweep.parallel": "Sweep › Most jobs at once",
+};
 
 export interface Problem {
   readonly path: string;
@@ -110,6 +119,6 @@ export function missingParts(spec: JsonObject): Problem[] {
   ];
 }
 
-/** The problems of a field, and those below it. */
+/** The problems of a field; with `inside`, of the parts of its value too, such as an entry of a list. */
 export const problemsAt = (problems: readonly Problem[], path: string, inside = false): Problem[] =>
   problems.filter((one) => one.path === path || (inside && one.path.startsWith(`${path}.`)));

@@ -21,7 +21,7 @@ interface OwnProps {
 /** The control of one value: a check box, a choice or a text. */
 export function Control({ leaf, value, onChange }: ControlProps) {
   const { problems } = useForm();
-  const isFaulty = problemsAt(problems, leaf.path).some(({ severity }) => severity === "blocking");
+  const isFaulty = problemsAt(problems, leaf.path, true).some(({ severity }) => severity === "blocking");
   const own: OwnProps = {
     id: controlId(leaf.path),
     "aria-describedby": notesId(leaf.path),

@@ -64,7 +64,7 @@ interface FrameProps {
 
 function Frame({ leaf, value, before, compared, children }: FrameProps) {
   const { set, problems, unreadable } = useForm();
-  const own = problemsAt(problems, leaf.path);
+  const own = problemsAt(problems, leaf.path, true);
   const isChanged = leaf.path in unreadable || (compared ? !same(value, before) : value !== undefined);
   const isFaulty = own.some(({ severity }) => severity === "blocking");
   const first = firstSentence(leaf.help);

@@ -1,7 +1,6 @@
 import { type ReactNode, useState } from "react";
-import { problemsAt } from "@/features/job-form/model/problems";
 import { leaves } from "@/features/job-form/model/schema";
-import type { Section as SectionData } from "@/features/job-form/model/layout";
+import { holds, type Section as SectionData } from "@/features/job-form/model/layout";
 import { valueAt } from "@/features/job-form/model/spec";
 import { Faults, Fields } from "@/features/job-form/ui/fields";
 import { useForm } from "@/features/job-form/ui/form-context";
@@ -13,14 +12,11 @@ export function Section({ section, children }: { section: SectionData; children?
   const { spec, problems, goal } = useForm();
   const [wanted, setWanted] = useState<boolean | null>(null);
   const set = leaves(section.rare).filter(({ path }) => valueAt(spec, path) !== undefined).length;
-  const isFaulty = section.rare.some(({ path }) =>
-    problemsAt(problems, path, true).some(({ severity }) => severity === "blocking"),
-  );
+  const isFaulty = problems.some(({ path, severity }) => severity === "blocking" && holds(section.rare, path));
   const [seen, setSeen] = useState(goal);
   if (goal !== seen) {
     setSeen(goal);
-    if (goal && section.rare.some(({ path }) => goal.path === path || goal.path.startsWith(`${path}.`)))
-      setWanted(true);
+    if (goal && holds(section.rare, goal.path)) setWanted(true);
   }
   const isOpen = wanted ?? isFaulty;
   return (
