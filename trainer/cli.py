@@ -40,6 +40,10 @@ def _run_command(arguments: argparse.Namespace) -> int:
         return _presets(arguments.name)
     if arguments.command == "check":
         return _check(arguments)
+    if arguments.command == "check-server":
+        from trainer.preflight.server import serve
+
+        return serve(lambda given: main(list(given)))
     if arguments.command in ("complete", "judge", "report"):
         return _run(arguments)
     try:
@@ -169,6 +173,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True)
     _add_run_and_launch(commands)
     _add_check(commands)
+    commands.add_parser("check-server", help="make checks for a data worker, with torch imported once")
     commands.add_parser("schema", help="print the JSON schema of a spec")
     presets = commands.add_parser(
         "presets",

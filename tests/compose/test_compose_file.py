@@ -66,7 +66,7 @@ def test_the_example_shows_the_true_defaults() -> None:
         del shown[name]
     for name, value in shown.items():
         default = Settings.model_fields[name.removeprefix("PROXIMAL_").lower()].default
-        assert value == ("" if default in (None, [], TrackingSpec()) else default) or float(value) == default, name
+        assert value == ("" if default in (None, [], TrackingSpec()) else str(default)) or float(value) == default, name
 
 
 def test_the_database_address_is_that_of_the_postgres_service(started: dict[str, Any]) -> None:

@@ -18,6 +18,7 @@ from data.errors import DatasetError
 from worker.lease import Lease
 from worker.process import DATABASE_UNAVAILABLE, StopRequest, with_retries
 from worker.tasks import fetch, index, report, round_items, round_models, validation, versions
+from worker.tasks.check_server import CheckServer
 from worker.tasks.command import CommandFailed
 from worker.tasks.context import ReturnToQueue, TaskContext
 
@@ -41,12 +42,17 @@ log = logging.getLogger(__name__)
 
 
 def run_attempt(
-    claim: TaskClaim, settings: Settings, blobs: BlobStore, stop: StopRequest, slot: Slot = Slot.ANY
+    claim: TaskClaim,
+    settings: Settings,
+    blobs: BlobStore,
+    stop: StopRequest,
+    slot: Slot = Slot.ANY,
+    checks: CheckServer | None = None,
 ) -> None:
     """Run the task's handler and store the outcome. Raises nothing that the task causes: the worker goes on."""
     try:
         with Lease(claim.task_id, lambda session: _renew(session, claim), settings) as lease:
-            task = TaskContext(claim, lease, stop, settings, blobs, slot)
+            task = TaskContext(claim, lease, stop, settings, blobs, slot, checks)
             error = _run_handler(claim, task)
         if not task.finished:
             _finish(claim, stop, error)

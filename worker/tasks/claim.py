@@ -11,6 +11,7 @@ from core.settings import Settings
 from worker.health import forget_data_worker, note_data_worker
 from worker.process import PeriodicThread, StopRequest, consume_messages, stop_consuming, with_retries
 from worker.tasks.attempt import run_attempt
+from worker.tasks.check_server import CheckServer
 
 log = logging.getLogger(__name__)
 
@@ -29,7 +30,7 @@ def serve(settings: Settings, slot: Slot = Slot.ANY) -> int:
     stop = StopRequest()
     stop.on_signals(also=stop_consuming)
     blobs = blob_store(settings)
-    worker_id = new_id("dwk")
+    worker_id, checks = new_id("dwk"), CheckServer()
     heartbeat = PeriodicThread("heartbeat", settings.heartbeat_seconds, lambda: _report(settings))
     note_data_worker(settings)
     heartbeat.start()
@@ -37,15 +38,21 @@ def serve(settings: Settings, slot: Slot = Slot.ANY) -> int:
         log.info("data worker %s is ready for tasks (slot %s)", worker_id, slot)
         queue, *also = _QUEUES[slot]
         return consume_messages(
-            settings.redis_url, queue, lambda: run_queued_tasks(settings, blobs, worker_id, stop, slot), also
+            settings.redis_url, queue, lambda: run_queued_tasks(settings, blobs, worker_id, stop, slot, checks), also
         )
     finally:
         heartbeat.stop()
+        checks.close()
         forget_data_worker(settings)
 
 
 def run_queued_tasks(
-    settings: Settings, blobs: BlobStore, worker_id: str, stop: StopRequest, slot: Slot = Slot.ANY
+    settings: Settings,
+    blobs: BlobStore,
+    worker_id: str,
+    stop: StopRequest,
+    slot: Slot = Slot.ANY,
+    checks: CheckServer | None = None,
 ) -> int:
     """Run tasks until none is queued or a stop is requested. Returns the number of attempts."""
     count = 0
@@ -54,7 +61,7 @@ def run_queued_tasks(
         if claim is None:
             break
         log.info("%s (%s) claimed as attempt %d", claim.task_id, claim.kind, claim.attempt)
-        run_attempt(claim, settings, blobs, stop, slot)
+        run_attempt(claim, settings, blobs, stop, slot, checks)
         count += 1
     return count
 

@@ -18,9 +18,11 @@ from core.models.tasks import TaskStatus
 from core.settings import Settings
 from core.tasks import TaskClaim
 from worker.capacity import data_slots, list_gpus
+from worker.jobs.launch import TRAINER
 from worker.lease import Lease
 from worker.memory_limit import memory_limit
 from worker.process import DATABASE_UNAVAILABLE, StopRequest
+from worker.tasks.check_server import CheckServer
 from worker.tasks.command import OnLine, run_command
 
 _REPORT_SECONDS = 1.0
@@ -42,8 +44,9 @@ class TaskContext:
         settings: Settings,
         blobs: BlobStore,
         slot: Slot = Slot.ANY,
+        checks: CheckServer | None = None,
     ) -> None:
-        self._slot = slot
+        self._slot, self._checks = slot, checks
         self._claim, self._lease, self._stop = claim, lease, stop
         self._reported_at = self._yielded_at = self._looked_at = 0.0
         self.settings = settings
@@ -140,7 +143,10 @@ class TaskContext:
         slots = data_slots(self.settings) if shared else 1
         memory = memory_limit(self.settings.trainer_memory_gib, name, on_gpu=on_gpu, slots=slots)
         try:
-            run_command(command, cwd or self.scratch, read_line, check_all, memory)
+            if self._checks is not None and command[len(TRAINER)] == "check":
+                self._checks.run(command[len(TRAINER) :], cwd or self.scratch, check_all, memory)
+            else:
+                run_command(command, cwd or self.scratch, read_line, check_all, memory)
         finally:
             memory.close()
 

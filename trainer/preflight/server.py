@@ -1,0 +1,70 @@
+"""`python -m trainer check-server`: runs checks in copies of a process that has imported torch already.
+
+It reads requests from standard input, one line of JSON each. It answers with two lines on standard output: the id of the
+process that makes the check, and its exit status. It ends after ten minutes without a request.
+"""
+
+import json
+import os
+import resource
+import select
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+IDLE_SECONDS = 600.0
+"""The imported libraries take about 500 MB, which a server without work gives back."""
+Main = Callable[[Sequence[str]], int]
+
+
+def serve(main: Main) -> int:
+    """Serve until standard input ends. `main` is the command line that each request's `arguments` go to."""
+    import trainer.preflight.check  # noqa: F401  # the slow part
+
+    while select.select([sys.stdin], [], [], IDLE_SECONDS)[0]:
+        line = sys.stdin.readline()
+        if not line:
+            break
+        request = json.loads(line)
+        process = os.fork()
+        if process == 0:
+            _check(main, request)
+        _answer(process)
+        _answer(os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]))
+    return 0
+
+
+def _answer(number: int) -> None:
+    sys.stdout.write(f"{number}\n")
+    sys.stdout.flush()
+
+
+def _check(main: Main, request: dict[str, Any]) -> None:
+    """Make the check in this process, which then ends."""
+    status = 1
+    try:
+        _enter(request)
+        status = main(request["arguments"])
+    except SystemExit as ended:
+        status = ended.code if isinstance(ended.code, int) else 1
+    except BaseException:  # noqa: BLE001  # process boundary: the worker reads standard error
+        traceback.print_exc()
+    finally:
+        sys.stderr.flush()
+        os._exit(status)
+
+
+def _enter(request: dict[str, Any]) -> None:
+    """Take over the folder, the output file and the limits of the request."""
+    null = os.open(os.devnull, os.O_RDWR)
+    errors = os.open(request["errors"], os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    for target, source in enumerate((null, null, errors)):
+        os.dup2(source, target)
+    os.chdir(request["folder"])
+    if request["cgroup"]:
+        Path(request["cgroup"], "cgroup.procs").write_text(str(os.getpid()))
+    if request["data_bytes"]:
+        hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
+        resource.setrlimit(resource.RLIMIT_DATA, (request["data_bytes"], hard))
