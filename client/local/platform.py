@@ -133,11 +133,19 @@ def _sign_in_link(options: Options, key: str) -> str:
 
 def _command(options: Options) -> str:
     """The command that connects to this platform from another terminal in this folder."""
-    is_found = shutil.which("proximal") is not None or Path(sys.argv[0]).name != "proximal"
-    program = "proximal" if is_found else sys.argv[0]
-    if options.folder.path == Options().folder.path:
-        return shlex.quote(program)
-    return f"PROXIMAL_DATA_DIR={shlex.quote(str(options.folder.path))} {shlex.quote(program)}"
+    from core.settings import LocalSettings
+
+    installed = Path(sys.executable).with_name("proximal")
+    if shutil.which("proximal") is not None:
+        program = "proximal"
+    elif installed.is_file():
+        program = shlex.quote(str(installed))
+    else:
+        program = f"{shlex.quote(sys.executable)} -m client.cli"
+    # Another terminal has none of the variables of this one.
+    if options.folder.path == DataFolder(LocalSettings.model_fields["data_dir"].default).path:
+        return program
+    return f"PROXIMAL_DATA_DIR={shlex.quote(str(options.folder.path))} {program}"
 
 
 def _welcome(options: Options, link: str | None) -> str:

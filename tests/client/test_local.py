@@ -135,6 +135,18 @@ def test_up_shows_a_link_on_a_terminal_and_no_key_in_logs(up: Up, tmp_path: Path
     assert f"PROXIMAL_DATA_DIR={options.folder.path} " in _welcome(options, None)
 
 
+def test_printed_command_needs_no_variable_and_no_path_of_this_terminal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another terminal has neither the data folder of the environment nor the programs of an active virtual environment."""
+    monkeypatch.setenv("PROXIMAL_DATA_DIR", str(tmp_path))
+    monkeypatch.setenv("PATH", "")
+    (line,) = [one for one in _welcome(Options(port=8123), None).splitlines() if "Sign in" in one]
+    assert f"PROXIMAL_DATA_DIR={tmp_path} " in line
+    program = line.split()[3]
+    assert Path(program).is_absolute() and Path(program).exists()
+
+
 def test_open_prints_a_link_that_signs_in_once(up: Up) -> None:
     command = [sys.executable, "-m", "client.cli", "open", "jobs", "--no-browser"]
     environment = os.environ | {"PROXIMAL_DATA_DIR": str(up.folder)}

@@ -156,7 +156,7 @@ function Position({ plot, visible }: { plot: ChartPlot; visible: boolean }) {
     <span className={styles.position} data-position={position ?? undefined}>
       {position !== null && visible && (
         <>
-          {marks && <b title={marks}>{marks}</b>} {positionText(settings.axis, position)}
+          {marks && <b title={marks}>{marks}</b>} <span>{positionText(settings.axis, position)}</span>
         </>
       )}
     </span>

@@ -133,9 +133,10 @@ function Panel({ job, view, seeds, stage, tab, isReady }: RunTabsProps & { isRea
   return (
     <>
       {shown?.from && <InheritedNote from={shown.from} />}
+      {charts}
+      {/* Below the charts, so that its arrival moves none of them. */}
       {card && note}
       {card && <ReportCardTable card={card} />}
-      {charts}
     </>
   );
 }
