@@ -5,9 +5,11 @@ from dataclasses import asdict
 
 from sqlalchemy.orm import Session
 
+from api import progress
 from api.annotation import schemas
 from api.annotation.progress_schemas import AnnotationProgress
 from api.etags import etag_of
+from api.schema import DataProgress
 from core import models
 from core.annotation import results, scores, shuffle
 from core.annotation.figures import Figures
@@ -72,14 +74,14 @@ def result_of(item: models.AnnotationItem, answers: Sequence[models.Annotation])
 def _round(session: Session, round_: models.AnnotationRound, counts: RoundCounts) -> schemas.AnnotationRound:
     shown: dict[str, object] = {name: getattr(round_, name) for name in _STORED}
     task = session.get(models.DataTask, round_.task_id) if round_.task_id and round_.status in _WAITING else None
-    shown |= {"dataset": round_.dataset_id, "progress": task and _progress(task)}
+    shown |= {"dataset": round_.dataset_id, "progress": task and _progress(session, task)}
     shown |= {"etag": etag_of(round_)}
     shown |= asdict(counts) | {"answers_wanted": counts.items * round_.overlap}
     return schemas.AnnotationRound.model_validate(shown)
 
 
-def _progress(task: models.DataTask) -> dict[str, object]:
-    return {"fraction": task.progress, "note": task.note}
+def _progress(session: Session, task: models.DataTask) -> DataProgress | None:
+    return progress.progress_of(session, [task]).get(task.id)
 
 
 def _shown_answer(annotation: models.Annotation) -> dict[str, object]:
@@ -105,7 +107,7 @@ def _reward_model(session: Session, round_: models.AnnotationRound, figures: Fig
     return {
         "checkpoint": round_.reward_model,
         "status": _SCORING_STATUS.get(status, "failed"),
-        "progress": _progress(task) if task is not None and going_on else None,
+        "progress": _progress(session, task) if task is not None and going_on else None,
         "error": task.error if task is not None else None,
         **asdict(figures.reward_model),
     }
