@@ -120,15 +120,17 @@ def test_an_import_shows_its_progress_and_can_be_stopped(
     dataset = versions.new_dataset(session, owner[0].id, "slow", "sft")
     version = versions.new_version(session, dataset, {"type": "upload"})
     task = tasks.enqueue(session, owner[0].id, "import", {"dataset": dataset.id, "version": version.id})
-    task.progress, task.note = 0.25, "half of the half"
+    claim = tasks.claim(session, "dwk_test")
+    assert claim is not None and claim.task_id == task.id
+    tasks.report_progress(session, claim, 0.25, "half of the half")
     session.commit()
     path = f"/v1/datasets/{dataset.id}"
     shown = client.get(path).json()
     assert (shown["status"], shown["rows"]) == ("importing", None)
-    assert shown["progress"] == {"fraction": 0.25, "note": "half of the half"}
+    assert shown["progress"] == {"fraction": 0.25, "note": "half of the half", "place": None}
     problem(client.get(f"{path}/rows"), 409, "dataset_not_ready")
     (told,) = client.get(f"{path}/tasks").json()["data"]
-    assert (told["object"], told["id"], told["status"]) == ("data.task", task.id, "queued")
+    assert (told["object"], told["id"], told["status"]) == ("data.task", task.id, "running")
     assert client.post(f"{path}/tasks/{task.id}/cancel").json()["status"] == "cancelled"
     failed = client.get(path).json()
     assert (failed["status"], failed["progress"], failed["error"]["code"]) == ("failed", None, "cancelled")

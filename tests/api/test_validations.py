@@ -145,7 +145,7 @@ def test_queued_validation_is_cancelled_and_never_starts(
     assert (again.status_code, again.json()["status"]) == (202, "queued")
 
 
-def test_validation_that_has_ended_or_is_not_yours_cannot_be_cancelled(
+def test_ended_or_foreign_validation_cannot_be_cancelled(
     client: TestClient, session: Session, body: dict[str, Any]
 ) -> None:
     made = client.post("/v1/jobs/validate", json=body).json()

@@ -135,9 +135,7 @@ def test_up_shows_a_link_on_a_terminal_and_no_key_in_logs(up: Up, tmp_path: Path
     assert f"PROXIMAL_DATA_DIR={options.folder.path} " in _welcome(options, None)
 
 
-def test_printed_command_needs_no_variable_and_no_path_of_this_terminal(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_printed_command_needs_nothing_of_this_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another terminal has neither the data folder of the environment nor the programs of an active virtual environment."""
     monkeypatch.setenv("PROXIMAL_DATA_DIR", str(tmp_path))
     monkeypatch.setenv("PATH", "")

@@ -80,7 +80,7 @@ def test_a_job_whose_dataset_is_being_deleted_finds_nothing(
     session.commit()
     with pytest.raises(NotFound) as refusal:
         job.result(10)
-    assert refusal.value.extras == {"param": "data.preferences"}
+    assert refusal.value.extras["param"] == "data.preferences"
 
 
 def test_a_dataset_whose_job_is_being_created_stays(session: Session, dataset: Dataset, meanwhile: Meanwhile) -> None:

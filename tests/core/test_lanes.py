@@ -101,7 +101,7 @@ def test_twenty_tasks_of_one_owner_delay_another_by_one_task(
     assert claimed(session) == many[1]  # 30 s against 40 s
 
 
-def test_running_tasks_count_before_time_and_use_is_forgotten_after_an_hour(
+def test_running_tasks_count_first_and_use_ages_after_an_hour(
     session: Session, owners: tuple[str, str], queue: Queue
 ) -> None:
     one, two = owners
@@ -160,7 +160,7 @@ def test_background_work_gives_way_only_to_tasks_of_its_slot(
     assert tasks.foreground_task_waits(session, Slot.GENERAL) and not tasks.foreground_task_waits(session, Slot.IMPORTS)
 
 
-def test_cancelled_task_is_not_claimed_and_one_claimed_before_is_refused(
+def test_cancelled_task_is_not_claimed_and_its_claim_is_refused(
     session: Session, owners: tuple[str, str], queue: Queue
 ) -> None:
     """A cancellation waits for the claim that holds the row, and then ends its attempt."""

@@ -75,7 +75,7 @@ def test_api_freeze_and_restart_lose_and_repeat_no_point(
 ) -> None:
     (worker,) = client.list_workers()
     client.cordon_worker(worker["id"])  # the run begins when all tabs are open
-    job_id = submit_ppo(steps=40, eval_every=40, save_every=40)
+    job_id = submit_ppo(steps=200, eval_every=200, save_every=200)
     page = new_page()
     page.goto(f"/jobs/{job_id}?stage=ppo")
     page.evaluate("window.notReloaded = true")
@@ -95,7 +95,7 @@ def test_api_freeze_and_restart_lose_and_repeat_no_point(
     eventually(lambda: parts(platform).get("api", before) != before, 20)
     for each in (page, *tabs):
         wait_until_succeeded(each)
-    assert points(page) == all_points(client, job_id) == 40
+    assert points(page) == all_points(client, job_id) == 200
     assert page.evaluate("window.notReloaded") is True
 
 

@@ -13,7 +13,7 @@ from tests.e2e.conftest import TINY, NewPage
 MODEL = {"config": {"model_type": "gpt_neox", "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2}}
 
 
-def test_a_submitted_job_is_what_the_form_showed_and_unreadable_text_blocks(new_page: NewPage, client: Client) -> None:
+def test_job_is_what_the_form_showed_and_unreadable_text_blocks(new_page: NewPage, client: Client) -> None:
     dataset = client.upload_dataset(TINY / "preferences.jsonl", "preferences")["id"]
     model = {**MODEL, "tokenizer": {"vocab_size": 512}}
     given = {"model": model, "data.preferences": dataset, "ppo.critic.value_clip_range": None}

@@ -25,6 +25,7 @@ from worker.process import DATABASE_UNAVAILABLE, StopRequest
 from worker.tasks.check_server import CheckServer
 from worker.tasks.command import OnLine, run_command
 
+_CHECK = (*TRAINER, "check")
 _REPORT_SECONDS = 1.0
 _ROWS_PER_REPORT = 1000
 
@@ -143,7 +144,7 @@ class TaskContext:
         slots = data_slots(self.settings) if shared else 1
         memory = memory_limit(self.settings.trainer_memory_gib, name, on_gpu=on_gpu, slots=slots)
         try:
-            if self._checks is not None and command[len(TRAINER)] == "check":
+            if self._checks is not None and tuple(command[: len(_CHECK)]) == _CHECK:
                 self._checks.run(command[len(TRAINER) :], cwd or self.scratch, check_all, memory)
             else:
                 run_command(command, cwd or self.scratch, read_line, check_all, memory)

@@ -56,9 +56,7 @@ def parts(session: Session, job: Job) -> list[tuple[Any, ...]]:
     return [(one.stage, one.name, one.to) for one in lineage(session, job).history]
 
 
-def test_branch_names_its_parent_and_the_stages_that_it_does_not_run(
-    session: Session, settings: Settings, first: Job
-) -> None:
+def test_branch_names_its_parent_and_the_inherited_stages(session: Session, settings: Settings, first: Job) -> None:
     second = branched(session, settings, first, 10, "Second")
     parent = parents(session, [second])[second.id]
     assert (parent.text, parent.deleted) == ('Branched from "First", PPO step 10', False)

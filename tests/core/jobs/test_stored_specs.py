@@ -42,7 +42,7 @@ def test_clone_has_the_patched_spec_and_its_parent(session: Session, settings: S
     job = make_job(session, name="first", seed=3)
     made = clone_job(session, job, {"ppo": {"steps": 7}, "name": "second"}, settings, PLATFORM)
     assert (made.name, made.status, made.spec["ppo"]["steps"], made.spec["seed"]) == ("second", "queued", 7, 3)
-    assert made.parent == {"job": job.id, "relation": "clone"}
+    assert made.parent == {"job": job.id, "name": "first", "relation": "clone"}
     assert made.spec["data"] == job.spec["data"]  # the same rows
 
 

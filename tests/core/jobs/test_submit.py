@@ -35,7 +35,8 @@ def test_submit_requires_an_existing_dataset_of_the_owner(session: Session) -> N
     for dataset_id in ("ds_nope", make_dataset(session, other).id):
         with pytest.raises(NotFound) as refusal:
             submit_job(session, owner, _spec(preferences=dataset_id))
-        assert refusal.value.extras == {"param": "data.preferences"}
+        errors = [{"pointer": "#/data/preferences", "detail": f"There is no dataset {dataset_id!r}."}]
+        assert refusal.value.extras == {"param": "data.preferences", "errors": errors}
 
 
 def test_a_dataset_must_be_of_the_right_kind(session: Session) -> None:

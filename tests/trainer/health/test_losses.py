@@ -26,7 +26,7 @@ def test_a_rise_is_measured_between_the_ends() -> None:
     assert of([1.0] * 10 + [1.03] * 10).risen() == (1.0, pytest.approx(1.03))
 
 
-def test_a_model_that_the_first_steps_ruin_is_compared_with_the_first_loss() -> None:
+def test_model_ruined_at_once_is_compared_with_its_first_loss() -> None:
     assert of([1.0] + [4.0] * 30).risen() == (1.0, 4.0)
     assert of([1.0] + [1.2, 1.4, 1.1, 1.3, 1.5] * 6).risen() is None  # noise
 

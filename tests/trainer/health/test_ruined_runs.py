@@ -23,7 +23,7 @@ def collapses(scores: list[float], spread: float = SPREAD) -> list[int]:
     return [step for rule, step in watch(monitor(), scored(scores, spread)) if rule == "reward_collapse"]
 
 
-def test_first_iteration_that_replaces_the_policy_is_reported_at_once() -> None:
+def test_first_iteration_that_replaces_the_policy_is_reported() -> None:
     """An unseen task had these values in its first iteration, and healthy ones later."""
     history = [{"policy/approxkl_avg": 4.06, "policy/clipfrac_avg": 0.42}] + [{}] * 30
     assert watch(monitor(), history) == [("approxkl_jump", 1)]
@@ -69,7 +69,7 @@ def test_reward_collapse_fires_when_two_blocks_lie_low() -> None:
     assert collapses([0.5] * 10 + [0.41] * 10 + [0.5] * 40) == []  # it does not stay
 
 
-def test_reward_collapse_from_the_best_needs_half_of_the_gain_and_a_wider_fall() -> None:
+def test_reward_collapse_needs_half_of_the_gain_and_a_wider_fall() -> None:
     """Twice 0.4 of the spread is .16. The gain is 1.0, so that a fall of .45 is none, and one of .55 is."""
     risen = [0.0] * 10 + [1.0] * 40
     assert collapses(risen + [0.55] * 60) == []

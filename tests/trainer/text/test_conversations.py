@@ -64,7 +64,7 @@ def test_conversation_template_that_rewrites_keeps_trained_turn() -> None:
     ]
 
 
-def test_conversation_tokens_equal_those_of_a_template_with_thoughts() -> None:
+def test_tokens_equal_those_of_a_template_with_thoughts() -> None:
     """MiniMind and Qwen have such templates: an empty thought before every answer, and a newline after every turn."""
     codec = codec_with(THOUGHTFUL)
     tokenizer = codec.tokenizer

@@ -28,9 +28,7 @@ def server() -> Iterator[CheckServer]:
 
 
 @pytest.mark.slow
-def test_check_server_makes_checks_and_survives_a_cancelled_and_a_killed_one(
-    server: CheckServer, tmp_path: Path
-) -> None:
+def test_check_server_survives_a_cancelled_and_a_killed_check(server: CheckServer, tmp_path: Path) -> None:
     """A check of absent data ends with status 3. The cancelled one reads its spec from a pipe without a writer."""
     spec = {"model": "nobody/absent", "data": {"sft": "none.jsonl"}, "stages": ["sft"]}
     (tmp_path / "spec.json").write_text(json.dumps(spec))

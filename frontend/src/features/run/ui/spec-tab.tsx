@@ -130,7 +130,8 @@ function Node({ node, open, inputs, otherName }: NodeProps) {
   if (text !== null) {
     return (
       <p className={`${styles.field} ${differing ? styles.differs : ""}`}>
-        <span className={styles.name}>{name}</span> {input && <span>{inputText(input)}</span>}{" "}
+        <span className={styles.name}>{name}</span> {input && <span>{inputText(input)}</span>}
+        {input && " "}
         {input ? (
           <small>
             <code>{text}</code>
