@@ -1,12 +1,14 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { type ReactNode, type SyntheticEvent, useEffect, useRef, useState } from "react";
-import { Button } from "@/components/button";
-import { MarkIcon } from "@/components/icons";
+import { type ReactNode, Suspense, useEffect, useRef } from "react";
+import { loadable } from "@/components/loadable";
 import { ErrorNotice } from "@/components/notice";
-import { sessionQuery, signIn, signInByCode } from "@/features/auth/api";
-import { ApiError, isPassing, refusedCredential, sessionKey } from "@/lib/api/client";
+import { sessionQuery, signInByCode } from "@/features/auth/api";
+import { isPassing, refusedCredential, sessionKey } from "@/lib/api/client";
 import { openViewSettings } from "@/lib/view-settings";
 import styles from "./sign-in.module.css";
+
+/** A signed-in user does not load the code of the form. */
+const SignInPage = loadable(async () => (await import("@/features/auth/sign-in-page")).SignInPage);
 
 /** Shows the pages to a signed-in user, and otherwise the sign-in page. */
 export function SessionGate({ linkCode, children }: { linkCode: string | null; children: ReactNode }) {
@@ -47,73 +49,15 @@ export function SessionGate({ linkCode, children }: { linkCode: string | null; c
     );
   }
   // The same bar as in index.html, so that nothing flashes before the page comes.
-  if (waiting || session.isPending)
-    return (
-      <div className="boot" role="status" aria-label="Signing in">
-        Proximal
-      </div>
-    );
-  return <SignInPage refusedLink={link.isError} />;
-}
-
-const LINK_REFUSED =
-  "This sign-in link is not valid any more: it works once, for a few minutes. Run the command “proximal open” for a new link, or enter an API key.";
-
-function SignInPage({ refusedLink }: { refusedLink: boolean }) {
-  const [token, setToken] = useState("");
-  const client = useQueryClient();
-  const enter = useMutation({
-    mutationFn: signIn,
-    meta: refusedCredential,
-    onSuccess: (session) => client.setQueryData(sessionKey, session),
-  });
-  const submit = (event: SyntheticEvent) => {
-    event.preventDefault();
-    enter.mutate(token.trim());
-  };
-  const message = enter.error ? explain(enter.error) : refusedLink && !enter.isPending ? LINK_REFUSED : null;
-  return (
-    <main className={styles.page}>
-      <form className={styles.card} onSubmit={submit}>
-        <h1>
-          <MarkIcon /> Proximal
-        </h1>
-        <label htmlFor="token">API key</label>
-        <input
-          id="token"
-          type="password"
-          autoComplete="current-password"
-          spellCheck={false}
-          placeholder="prx_…"
-          value={token}
-          onChange={(event) => setToken(event.target.value)}
-          aria-invalid={message !== null}
-          aria-describedby="token-help token-error"
-          autoFocus
-          required
-        />
-        <p id="token-error" className={styles.error} role="alert">
-          {message}
-        </p>
-        <Button type="submit" look="primary" disabled={enter.isPending || !token.trim()}>
-          {enter.isPending ? "Signing in…" : "Sign in"}
-        </Button>
-        <div id="token-help" className={styles.help}>
-          <p>
-            <code>proximal open</code> makes a link that signs you in once. On the machine of the platform, the file{" "}
-            <code>.proximal/api_key</code> holds the key. It begins with <code>prx_</code>.
-          </p>
-          <p>On a shared server, ask its operator for a key.</p>
-        </div>
-      </form>
-    </main>
+  const boot = (
+    <div className="boot" role="status" aria-label="Signing in">
+      Proximal
+    </div>
   );
-}
-
-function explain(error: Error): string {
-  if (!(error instanceof ApiError)) return error.message;
-  if (error.isPassing) return "The server does not respond. Check that the platform is running.";
-  if (error.status === 401)
-    return "The platform does not accept this key. Check that you copied all of it, from prx_ to its end.";
-  return error.message;
+  if (waiting || session.isPending) return boot;
+  return (
+    <Suspense fallback={boot}>
+      <SignInPage refusedLink={link.isError} />
+    </Suspense>
+  );
 }

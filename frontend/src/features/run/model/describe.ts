@@ -1,3 +1,4 @@
+import { metricsOf } from "@/features/run/model/findings";
 import type { EventOf, JobEvent } from "@/lib/api/types";
 import { count, duration, number, NO_VALUE } from "@/lib/format";
 import { commandLabel, KNOB_LABELS, type LabelOf, ruleLabel, withLabels } from "@/lib/labels";
@@ -120,10 +121,6 @@ export function programNames(event: JobEvent): string {
       return "";
   }
 }
-
-/** The names of the metrics of a finding. */
-export const metricsOf = (evidence: readonly { readonly metric: string }[]): string =>
-  [...new Set(evidence.map(({ metric }) => metric))].join(", ");
 
 export function levelOf(event: JobEvent): Level {
   switch (event.type) {

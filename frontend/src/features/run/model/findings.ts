@@ -77,3 +77,7 @@ function read(event: EventOf<"health">, times: number): Finding {
     times,
   };
 }
+
+/** The names of the metrics of a finding. */
+export const metricsOf = (evidence: readonly { readonly metric: string }[]): string =>
+  [...new Set(evidence.map(({ metric }) => metric))].join(", ");

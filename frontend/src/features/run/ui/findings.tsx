@@ -1,9 +1,9 @@
+import { Suspense } from "react";
 import { Popover } from "@/components/popover";
 import { Announce } from "@/components/status";
 import { Prose } from "@/components/text";
 import { FindingAction } from "@/features/job-actions/ui";
-import { metricsOf } from "@/features/run/model/describe";
-import { announcement, type Finding, findings, type Remark, remarks } from "@/features/run/model/findings";
+import { announcement, type Finding, findings, metricsOf, type Remark, remarks } from "@/features/run/model/findings";
 import type { JobEvent, JobSummary } from "@/lib/api/types";
 import { count, measured } from "@/lib/format";
 import { useLabels, withLabels } from "@/lib/labels";
@@ -124,7 +124,9 @@ function Rule({ job, finding }: { job: JobSummary; finding: Finding }) {
       <p className={styles.text}>
         <Prose text={withLabels(suggestion, stage, labelOf)} />
       </p>
-      <FindingAction job={job} changes={changes} />
+      <Suspense fallback={null}>
+        <FindingAction job={job} changes={changes} />
+      </Suspense>
     </li>
   );
 }

@@ -1,11 +1,14 @@
 import { Card } from "@/components/card";
 import { Table } from "@/components/table";
-import type { ReportCard } from "@/features/run/model/report-card";
+import { type ReportCard, reportCard } from "@/features/run/model/report-card";
+import type { JobEvent } from "@/lib/api/types";
 import { measured, percent } from "@/lib/format";
 import styles from "./results.module.css";
 
 /** Where the reward model can be trusted: its accuracy on held-out rows, slice by slice, and its calibration. */
-export function ReportCardTable({ card }: { card: ReportCard }) {
+export function ReportCardOf({ log, stage }: { log: readonly JobEvent[]; stage: string }) {
+  const card = reportCard(log, stage);
+  if (!card) return null;
   return (
     <Card className={styles.report} aria-label="Report card" title={`Report card on held-out ${card.of}`}>
       <div className={styles.tables}>

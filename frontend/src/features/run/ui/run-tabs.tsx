@@ -4,14 +4,12 @@ import { ErrorNotice } from "@/components/notice";
 import { Skeleton } from "@/components/status";
 import { Note } from "@/components/card";
 import { type Choice, Tabs } from "@/components/tabs";
-import { reportCard } from "@/features/run/model/report-card";
 import { hasJudge, sidesOf } from "@/features/run/model/spec";
 import { sampleKey } from "@/features/run/model/state";
 import { settled, type StageView } from "@/features/run/model/stages";
 import type { RunView } from "@/features/run/model/store";
 import type { Seeds } from "@/features/run/model/use-seeds";
 import { RunName } from "@/features/run/ui/origin";
-import { ReportCardTable } from "@/features/run/ui/report-card";
 import type { Job } from "@/lib/api/types";
 import type { Stage } from "@/lib/states";
 
@@ -23,6 +21,7 @@ const ResultsTab = loadable(async () => (await import("@/features/run/ui/results
 const LogsTab = loadable(async () => (await import("@/features/run/ui/logs-tab")).LogsTab);
 const MachineTab = loadable(async () => (await import("@/features/run/ui/machine-tab")).MachineTab);
 const SpecTab = loadable(async () => (await import("@/features/run/ui/spec-tab")).SpecTab);
+const ReportCardOf = loadable(async () => (await import("@/features/run/ui/report-card")).ReportCardOf);
 const CompletionsTab = loadable(async () => (await import("@/features/completions/ui")).CompletionsTab);
 const OverOptimisation = loadable(async () => (await import("@/features/completions/ui")).OverOptimisation);
 
@@ -114,7 +113,7 @@ function Panel({ job, view, seeds, stage, tab, isReady }: RunTabsProps & { isRea
       </ResultsTab>
     );
   }
-  const card = reportCard(run.log, stage);
+  const hasCard = run.log.some((event) => event.type === "report_card" && event.stage === stage);
   const charts = (
     <ChartsTab
       key={stage}
@@ -135,8 +134,8 @@ function Panel({ job, view, seeds, stage, tab, isReady }: RunTabsProps & { isRea
       {shown?.from && <InheritedNote from={shown.from} />}
       {charts}
       {/* Below the charts, so that its arrival moves none of them. */}
-      {card && note}
-      {card && <ReportCardTable card={card} />}
+      {hasCard && note}
+      {hasCard && <ReportCardOf log={run.log} stage={stage} />}
     </>
   );
 }
