@@ -71,8 +71,8 @@ class Cells:
         """The value of a cell. Raises RowError for a conversation in a printed form that cannot be read."""
         if not cell:
             return None
-        if len(cell) <= _LONGEST_WORD and cell in (_NO_ANSWER if _ONE_TEXT.search(name) else _NO_VALUE):
-            self._missing.add(name, cell, line)
+        if len(cell) <= _LONGEST_WORD + 2 and cell.strip() in (_NO_ANSWER if _ONE_TEXT.search(name) else _NO_VALUE):
+            self._missing.add(name, cell.strip(), line)
             return None
         opens = cell.startswith(("[", "{", "array(["))
         if name not in self._structured:

@@ -209,8 +209,14 @@ def _plain(value: Any, depth: int) -> Any:
         raise RowError("is nested too deeply", code="too_deep")
     if isinstance(value, dict):
         return {str(name): _plain(item, depth - 1) for name, item in value.items()}
-    if isinstance(value, list | tuple):
+    if isinstance(value, list):
+        if value and all(isinstance(item, tuple) for item in value):  # a map, as Arrow returns it
+            return _plain(dict(value), depth)
         return [_plain(item, depth - 1) for item in value]
+    return _scalar(value, depth)
+
+
+def _scalar(value: Any, depth: int) -> Any:
     if isinstance(value, datetime.datetime | datetime.date | datetime.time):
         return value.isoformat()
     if isinstance(value, decimal.Decimal):

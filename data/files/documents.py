@@ -110,6 +110,7 @@ def find(text: bytes, whole: bool, limits: Limits) -> Listed | Table | None:
 
 
 def _in_value(value: Row, text: bytes) -> Listed | Table | None:
+    _refuse_unread(value)
     for read in (_split, _by_column, _by_index):
         if (found := read(value)) is not None:
             return found
@@ -121,6 +122,46 @@ def _in_value(value: Row, text: bytes) -> Listed | Table | None:
     if named or (len(value) == len(lists) == 1 and key.lower() not in _IN_A_RECORD):
         return Listed(key, text[: next(offset for name, offset in _members(text) if name == key)])
     return None
+
+
+_PARENTS = _LISTS | {"result", "response", "payload", "body"}
+
+
+def _refuse_unread(value: Row) -> None:
+    """Raise UnusableFile for a table or a list of records in a form that would be read as one record, or not at all."""
+    for key, item in value.items():
+        if key.lower() in _PARENTS and isinstance(item, dict) and _holds_records(item, value):
+            detail = f"The records are inside the object {key!r}, with the keys {', '.join(map(repr, list(item)[:4]))}."
+            raise unusable("nested_list", f"{detail} {_CURE}")
+    columns = list(value.values())
+    if len(columns) < 2 or value.keys() >= {"columns", "data"}:
+        return
+    if all(isinstance(column, list) and not any(isinstance(one, list | dict) for one in column) for column in columns):
+        sizes = [f"{name} ({len(column)})" for name, column in value.items()]
+        if len({len(column) for column in columns}) > 1:
+            detail = f"The JSON holds columns of different lengths: {', '.join(sizes[:12])}."
+            raise unusable("column_oriented", f"{detail} {_CURE}")
+    if (
+        not all(map(str.isdecimal, value))
+        and all(map(_is_labelled, columns))
+        and len({tuple(column) for column in columns}) == 1
+    ):
+        detail = "The JSON is a table with names for its rows, by column or by row, which cannot be told apart."
+        raise unusable("column_oriented", f"{detail} {_CURE}")
+
+
+def _holds_records(item: Row, value: Row) -> bool:
+    """Whether the object holds lists of records or columns, and the document nothing else but plain values."""
+    lists = any(isinstance(one, list) and one and not is_conversation(one) for one in item.values())
+    alone = all(one is item or not isinstance(one, list | dict) for one in value.values())
+    return alone and (lists or all(isinstance(one, dict) for one in item.values()))
+
+
+def _is_labelled(column: Any) -> bool:
+    """Whether the value is an object of plain values, no message, and its keys are no numbers."""
+    if not isinstance(column, dict) or not column or is_message(column) or all(map(str.isdecimal, column)):
+        return False
+    return not any(isinstance(one, list | dict) for one in column.values())
 
 
 def _split(value: Row) -> Table | None:

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from data.files.streams import Limits
-from tests.data.reading import errors, jsonl, read
+from tests.data.reading import errors, jsonl, read, talk
 
 PAIR = {"prompt": "q", "chosen": "x", "rejected": "y"}
 OTHER = {"prompt": "r", "chosen": "v", "rejected": "w"}
@@ -159,3 +159,29 @@ def test_every_shape_gives_the_rows_of_json_lines(records: list[dict[str, str]],
         "split": {"columns": NAMES, "data": [[record[name] for name in NAMES] for record in records]},
     }[shape]
     assert read(json.dumps(document).encode(), "x.json").rows == read(jsonl(*records)).rows
+
+
+@pytest.mark.parametrize(
+    ("document", "detail"),
+    [
+        ({"data": {"rows": [PAIR]}}, "The records are inside the object 'data'"),
+        ({"train": {name: [PAIR[name], OTHER[name]] for name in NAMES}}, "The records are inside the object 'train'"),
+        ({"first": PAIR, "second": OTHER}, "The JSON is a table with names for its rows"),
+        ({name: {"first": PAIR[name], "second": OTHER[name]} for name in NAMES}, "The JSON is a table with names"),
+        ({"prompt": ["q", "r"], "chosen": ["x"]}, "columns of different lengths: prompt (2), chosen (1)"),
+    ],
+)
+def test_table_in_another_form_is_refused_with_the_cure(document: Any, detail: str) -> None:
+    (error,) = errors(json.dumps(document).encode(), "x.json")
+    assert detail in error["detail"] and "df.to_json(path, orient='records', lines=True)" in error["detail"]
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"prompt": {"role": "user", "content": "q"}, "chosen": {"role": "assistant", "content": "x"}, "rejected": "y"},
+        {"prompt": "q", "completions": ["x", "y"], "ranks": [1, 2]},
+    ],
+)
+def test_a_record_of_objects_or_lists_is_no_table(record: Any) -> None:
+    assert read(json.dumps(record).encode(), "x.json", kind="preferences").rows[0]["prompt"] in ("q", talk("q"))

@@ -51,3 +51,7 @@ def test_csv_without_any_answer_is_refused() -> None:
 
 def test_jsonl_keeps_such_a_word_as_an_answer() -> None:
     assert read(jsonl({"prompt": "q", "completion": "None"}), kind="sft").rows[0]["completion"] == "None"
+
+
+def test_csv_missing_word_between_spaces_is_no_answer() -> None:
+    assert read(HEAD + b"q,x,y,,\nr, NaN ,w,,\n", "x.csv").found == {"empty_text": [3], "missing_words": [3]}
