@@ -16,11 +16,14 @@ from data.names import (
     INPUTS,
     LABEL_NAMES,
     METADATA_WORDS,
+    PLACES,
     PROMPT_TEXTS,
     RANKING_NAMES,
     REFERENCES,
     ROLE_NAMES,
     ROLE_VALUES,
+    SHARES,
+    SYSTEM_NAMES,
     TREE_NAMES,
     TURN_NAMES,
     VERDICT_NAMES,
@@ -57,13 +60,15 @@ class Meaning(StrEnum):
 
 _LABEL = 40
 """Most characters of a value that is a mark and no text."""
-_LONG, _MANY_WORDS = 60, 8
-"""Least average length, in characters or words, of a long text."""
+_LONG = 60
+"""Least average length of a long text, in characters."""
 _MEDIA = re.compile(r"\S+\.(jpe?g|png|webp|gif|bmp|tiff?|wav|mp3|flac|ogg|m4a|mp4|webm|mov|avi)", re.IGNORECASE)
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _WORD = re.compile(r"[^\W\d_]+|\d+")
 _GENERIC = frozenset({"value", "type", "content", "text", "result", "data", "kind", "values"})
 """Names inside an object that say less than the object's name."""
+_MODELS = frozenset({"model", "models"})
+"""Words of columns that hold the name of a model, or what it wrote."""
 _EMPTY: tuple[Any, ...] = (None, "", [], {})
 
 
@@ -96,15 +101,27 @@ def meaning(path: str, values: Sequence[Any], *, sides: bool = False) -> Meaning
         return place
     if _holds_media(flat):
         return Meaning.MEDIA
-    rated = names_verdict(name) and (not _in_metadata(path) or not VERDICT_NAMES.isdisjoint(named))
-    if rated and _marks(flat, known=bool(VERDICT_NAMES.intersection(named)) or _has_stem(name), sides=sides):
-        ranks = RANKING_NAMES.intersection(named) or name.lower() in RANKING_NAMES
-        return Meaning.RANKING if ranks else Meaning.VERDICT
+    if (rated := _rated(path, name, flat, sides=sides)) is not None:
+        return rated
     if _has_texts(flat):
         return _of_text(path, name, named, flat, sides=sides)
+    if sides and _names_place(named, flat):
+        return Meaning.RANKING
     if names_metadata(name) or _in_metadata(path):
         return None
     return Meaning.VERDICT if _judge(flat, sides=sides) else None
+
+
+def _rated(path: str, name: str, values: Sequence[Any], *, sides: bool) -> Meaning | None:
+    """The meaning of a column whose name or words rate an answer; None for another column."""
+    named = words(name)
+    if _says_verdict(named, values, sides=sides):
+        return Meaning.VERDICT
+    rates = names_verdict(name) and (not _in_metadata(path) or not VERDICT_NAMES.isdisjoint(named))
+    if not rates or not _marks(values, known=bool(VERDICT_NAMES.intersection(named)) or _has_stem(name), sides=sides):
+        return None
+    ranks = RANKING_NAMES.intersection(named) or name.lower() in RANKING_NAMES
+    return Meaning.RANKING if ranks else Meaning.VERDICT
 
 
 def _telling(path: str) -> str:
@@ -122,6 +139,8 @@ def names_metadata(name: str) -> bool:
     named = [word for word in words(name) if not word.isdigit() and len(word) > 1] or list(words(name))
     if not named or named[-1] in COUNTS:
         return bool(named) and COUNTED_VERDICTS.isdisjoint(named)
+    if named[-1] in SHARES and not VERDICT_NAMES.isdisjoint(named):
+        return False
     return named[-1] in METADATA_WORDS or (named[0] in COUNTS and COUNTED_VERDICTS.isdisjoint(named))
 
 
@@ -149,11 +168,14 @@ def names_answer(name: str) -> bool:
 
 
 def _is_system(named: Sequence[str], values: Sequence[Any]) -> bool:
-    """A name that begins with `system`, unless it holds an identifier, such as `system_fingerprint`."""
-    if not named or not (named[0].startswith("system") or named[0] == "sys"):
+    """A name that begins with `system` or usually holds such a message, unless it holds an identifier, such as `system_fingerprint`."""
+    spoken = any(isinstance(value, str) and " " in value.strip() for value in values)
+    if not named or "_".join(named) in SYSTEM_NAMES or named[-1] == "system" != named[0]:
+        return bool(named) and (spoken or any(isinstance(value, list) for value in values))
+    if not named[0].startswith("sys"):
         return False
     identifies = len(named) > 1 and named[-1] in METADATA_WORDS
-    return not identifies or any(isinstance(value, str) and " " in value.strip() for value in values)
+    return (named[0].startswith("system") or named[0] == "sys" or spoken) and (not identifies or spoken)
 
 
 def _is_role(named: Sequence[str], values: Sequence[Any]) -> bool:
@@ -185,6 +207,25 @@ def _judge(values: Sequence[Any], *, sides: bool) -> bool:
     return verdicts.judge(found) and (sides or 2 * sum(map(_names_side, found)) < len(found))
 
 
+def _says_verdict(named: Sequence[str], values: Sequence[Any], *, sides: bool) -> bool:
+    """Whether words state a verdict although the name is one of metadata: `feedback_type` with like and dislike, `status` with
+    accepted and rejected."""
+    found = [value for value in values if value is not None]
+    if not all(isinstance(value, str) and verdicts.number_of(value) is None for value in found):
+        return False
+    if not _judge(found, sides=sides):
+        return False
+    if not VERDICT_NAMES.isdisjoint(named) or verdicts.states_both(found):
+        return True
+    return sides and len(set(map(str.lower, found))) > 1 and all(map(_names_side, found))
+
+
+def _names_place(named: Sequence[str], values: Sequence[Any]) -> bool:
+    """Whether numbers name the best of several answers, or their order: `best_index`, `order`."""
+    told = named[-1:] == ("order",) or not VERDICT_NAMES.isdisjoint(named)
+    return named[-1] in PLACES and told and verdicts.judge(values)
+
+
 def _names_side(value: Any) -> bool:
     return isinstance(value, str) and verdicts.plain_word(value) in verdicts.SIDES - verdicts.GOOD - verdicts.BAD
 
@@ -214,19 +255,24 @@ def _has_texts(values: Sequence[Any]) -> bool:
     )
 
 
+def _is_message(value: Any) -> bool:
+    return isinstance(value, dict) and (value.keys() >= {"role", "content"} or value.keys() >= {"from", "value"})
+
+
 def _of_text(path: str, name: str, named: Sequence[str], values: Sequence[Any], *, sides: bool) -> Meaning | None:
     plain = "_".join(named)
     if plain in PROMPT_TEXTS or plain in INPUTS:
         return Meaning.PROMPT
     if plain in REFERENCES:
         return Meaning.REFERENCE
-    if names_answer(name):
+    scalars = [value for value in values if isinstance(value, str)]
+    if names_answer(name) or (_MODELS.intersection(named) and scalars and _reads_as_answers(scalars)):
         return Meaning.ANSWER
     if names_metadata(name) or _in_metadata(path) or not DESCRIPTIONS.isdisjoint(named):
         return None
-    scalars = [value for value in values if isinstance(value, str)]
-    if _judge(scalars, sides=sides):
+    if any(map(_is_message, values)):
+        return Meaning.ANSWER
+    if _judge(scalars, sides=sides) or (scalars and not VERDICT_NAMES.isdisjoint(named)):
         return Meaning.VERDICT
     long = scalars and sum(map(len, scalars)) / len(scalars) > _LONG
-    wordy = scalars and sum(len(text.split()) for text in scalars) / len(scalars) >= _MANY_WORDS
-    return Meaning.TEXT if long or wordy else None
+    return Meaning.TEXT if long or (scalars and _reads_as_answers(scalars)) else None

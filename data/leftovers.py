@@ -4,7 +4,7 @@ A column is used if the rows of some record change without it, or what is noted 
 contain its text.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +15,7 @@ from data.files.records import compact
 from data.findings import Findings
 from data.formats.base import Format, Rated, Reading, Source
 from data.formats.read import read
-from data.schema import DatasetKind
+from data.schema import DatasetKind, canonical
 from data.spelling import Names
 
 _TRIED = 8
@@ -87,7 +87,7 @@ def examine(
     read_as = [(record, outcome) for record in records if (outcome := reader.outcome(record)) is not None]
     paths: dict[Path, list[tuple[Source, _Outcome, Any]]] = {}
     for record, outcome in read_as:
-        for path, value in _paths(record, (), _LEVELS):
+        for path, value in _paths(record, (), _LEVELS, ()):
             if path in paths or len(paths) < _MOST_PATHS:
                 paths.setdefault(path, []).append((record, outcome, value))
     columns = [_column(path, found, reader) for path, found in paths.items()]
@@ -111,8 +111,11 @@ class _Reader:
         reading = Reading(self._kind, Findings(), self._mapping, named=True)
         try:
             rows = list(read(record, self._known, self._names, reading))
+            for row in rows:
+                if not isinstance(row, Rated):
+                    canonical(self._kind, row)
         except RowError:
-            return None
+            return None  # the import reports the error
         return _Outcome(rows, reading.findings.codes())
 
     def uses(self, path: Path, record: Source, outcome: _Outcome) -> bool:
@@ -126,14 +129,17 @@ def _column(path: Path, found: list[tuple[Source, _Outcome, Any]], reader: _Read
     return Column(path, [value for _, _, value in found], used, kept)
 
 
-def _paths(record: Mapping[str, Any], before: Path, levels: int) -> Iterator[tuple[Path, Any]]:
-    """The filled values of a record with their paths. Objects are entered; of a list of objects, the first filled values."""
+def _paths(
+    record: Mapping[str, Any], before: Path, levels: int, skipped: Collection[str]
+) -> Iterator[tuple[Path, Any]]:
+    """The filled values of a record with their paths, without the keys `skipped`. Objects are entered; of a list of objects,
+    the first filled values."""
     for name, value in record.items():
         path = (*before, name)
-        if before[-1:] == ("*",) and name in _IN_MESSAGES:
+        if name in skipped:
             continue
         if isinstance(value, dict) and value and levels > 1:
-            yield from _paths(value, path, levels - 1)
+            yield from _paths(value, path, levels - 1, ())
         elif is_filled(value):
             yield path, value
             if isinstance(value, list) and levels > 1 and isinstance(value[0], dict):
@@ -144,7 +150,12 @@ def _paths(record: Mapping[str, Any], before: Path, levels: int) -> Iterator[tup
                     for key, item in one.items()
                     if is_filled(item)
                 }
-                yield from _paths(merged, (*path, "*"), levels - 1)
+                yield from _paths(merged, (*path, "*"), levels - 1, _IN_MESSAGES if _is_talk(value) else ())
+
+
+def _is_talk(value: list[Any]) -> bool:
+    objects = [one for one in value if isinstance(one, dict)]
+    return any("role" in one or "from" in one or one.keys() >= {"input", "output"} for one in objects)
 
 
 def _without(record: Source, path: Path) -> Source:

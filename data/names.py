@@ -72,7 +72,7 @@ PAIR_SCORES = (
 )  # fmt: skip
 PAIR_SCORE_COLUMNS = frozenset(name for pair in PAIR_SCORES for name in pair)
 """Scores of the two sides of a pair."""
-SIDE_SCORES = ("score", "rating", "reward", "quality", "points")
+SIDE_SCORES = ("score", "rating", "reward", "quality", "points", "votes", "upvotes", "likes", "elo")
 SIDE_RANKS = ("rank", "ranking", "place")
 """Beginnings or ends of the names of an answer's score and rank: `score_a`, `response_a_rank`."""
 ANSWER_SCORES = ("score", "reward", "rating")
@@ -99,11 +99,16 @@ SUGGESTED_PAIRS = (
 SUGGESTED_SIDES = (
     ("chosen", "rejected"), ("good", "bad"), ("better", "worse"), ("preferred", "dispreferred"), ("winner", "loser"),
     ("positive", "negative"), ("accepted", "rejected"), ("preferred", "rejected"), ("chosen_response", "rejected_response"),
-    ("good_edited_response", "bad_edited_response"),
+    ("good_edited_response", "bad_edited_response"), ("pos", "neg"), ("y_w", "y_l"), ("yw", "yl"),
 )  # fmt: skip
 """Pairs of names that state which side is better."""
+PAIR_ENDS = frozenset(
+    (("a", "b"), ("1", "2"), ("0", "1"), ("x", "y"), ("j", "k"), ("one", "two"), ("first", "second"), ("left", "right"))
+)
+"""Words in which the names of two answers differ."""
 SUGGESTED_LABELS = (
     "label", "labels", "winner", "preference", "choice", "vote", "better", "better_response_id", "overall", "evaluation_result",
+    "preferred", "verdict", "human_preference", "gold_label", "better_response", "better_answer", "preferred_response",
 )  # fmt: skip
 SUGGESTED_ANSWERS = ("completion", "response", "output", "answer", "generation", "target", "solution")
 SUGGESTED_NOTES = {
@@ -124,17 +129,25 @@ VERDICT_NAMES = frozenset(
      "judgment", "judged", "evaluation", "approve", "approved", "approval", "star", "stars", "karma", "useful",
      "usefulness", "satisfied", "satisfaction", "desirable", "undesirable", "hallucination", "hallucinated", "truthful",
      "truthfulness", "faithful", "faithfulness", "relevance", "relevant", "coherence", "fluency", "acceptability",
-     "outcome", "chosen", "choice", "picked", "nps", "csat", "thumbsup", "thumbsdown"}
+     "outcome", "chosen", "choice", "picked", "nps", "csat", "thumbsup", "thumbsdown", "wrong", "elo", "mark", "marks",
+     "likert", "opinion", "decision", "flagged", "agree", "agrees", "agreement", "valid", "tie", "tied", "swap", "swapped",
+     "flip", "flipped", "reversed", "inverted", "bewertung", "avis", "valoracion", "valoración", "calificación", "nota",
+     "voto", "оценка", "рейтинг", "评分", "评价", "得分", "評価", "点数", "평가", "점수"}
 )  # fmt: skip
 """Words in the names of columns that rate an answer."""
+REVERSALS = frozenset({"swap", "swapped", "flip", "flipped", "reversed", "inverted", "tie", "tied"})
+"""Words in the names of columns in which yes means that the chosen answer is not the better one."""
+PLACES = frozenset({"order", "index", "idx", "id"})
+"""Last words of metadata that name an answer or an order of answers beside a verdict: `best_index`, `preference_order`."""
 DEFECT_NAMES = frozenset(
     {"toxic", "toxicity", "unsafe", "harmful", "harm", "hallucination", "hallucinated", "incorrect", "wrong", "bad",
      "rejected", "reject", "failed", "fail", "disliked", "dislike", "dislikes", "down", "thumbsdown", "downvote",
-     "downvotes", "unhelpful", "undesirable", "worse", "worst", "spam", "refusal", "error"}
+     "downvotes", "unhelpful", "undesirable", "worse", "worst", "spam", "refusal", "error", "errors", "flag", "flagged",
+     "refused", "hidden", "deleted", "removed", "blocked", "offensive", "biased", "abusive", "nsfw", "invalid"}
 )  # fmt: skip
 """Words in the names of columns in which yes marks a bad answer."""
 LABEL_NAMES = frozenset(
-    {"label", "labels", "tag", "tags", "is", "class", "sentiment", "target", "positive", "negative", "overall"}
+    {"label", "labels", "tag", "is", "class", "sentiment", "target", "positive", "negative", "overall"}
 )
 """Words in names that may also be a topic: the values decide."""
 VERDICT_STEMS = (
@@ -142,6 +155,11 @@ VERDICT_STEMS = (
     "preference", "isgood", "isbad", "correct", "accepted", "rejected", "ranking",
 )  # fmt: skip
 """Parts of names without separators, such as `userfeedback`."""
+SYSTEM_NAMES = frozenset(
+    {"instructions", "preamble", "developer", "developer_prompt", "developer_message", "developer_instructions",
+     "developer_content", "role_prompt", "persona_prompt", "initial_prompt", "meta_prompt"}
+)  # fmt: skip
+"""Columns that may hold a system message, beside names that begin with `system`."""
 RANKING_NAMES = frozenset({"rank", "ranks", "ranking", "rankings", "ranked"})
 COUNTS = frozenset({"count", "counts", "num", "number", "total", "n", "nr", "no"})
 COUNTED_VERDICTS = frozenset(
@@ -149,6 +167,8 @@ COUNTED_VERDICTS = frozenset(
      "stars", "thumbs", "thumb"}
 )  # fmt: skip
 """Whose number is a verdict: `vote_count`, `num_likes`."""
+SHARES = frozenset({"percent", "pct", "ratio"})
+"""Last words of metadata, unless another word names a verdict: `approval_pct`."""
 METADATA_WORDS = frozenset(
     {"suggestion", "suggestions", "top", "configs", "penalty", "max", "min", "beam", "beams", "split", "splits", "lang", "langs", "language", "languages", "locale", "source", "sources", "dataset", "datasets",
      "subset", "domain", "domains", "category", "categories", "subcategory", "topic", "topics", "subtopic", "task",
@@ -173,13 +193,14 @@ METADATA_WORDS = frozenset(
      "mask", "masks", "tool", "tools", "function", "functions", "prob", "probability", "confidence", "strength",
      "instruction_type", "method", "methods", "algorithm", "template", "templates", "gender", "job", "occupation",
      "industry", "sector", "company", "brand", "product", "currency", "origin", "dump", "snapshot", "kind", "mode",
-     "config", "params", "parameters", "settings", "reason", "finish"}
+     "config", "params", "parameters", "settings", "reason", "finish", "duplicate", "duplicates", "processed", "shuffled",
+     "public", "test", "set", "shots", "chunk", "chunks", "part", "parts", "priority", "identifier", "pk", "tags", "usage", "info"}
 )  # fmt: skip
 """Last words in the names of columns that describe a record."""
 DESCRIPTIONS = frozenset(
     {"explanation", "explanations", "rationale", "rationales", "reasoning", "reason", "thought", "thoughts", "thinking",
      "critique", "critiques", "comment", "comments", "note", "notes", "remark", "remarks", "description", "summary",
-     "abstract", "text", "raw", "original", "question", "questions", "instruction", "instructions", "query", "prompt",
+     "abstract", "raw", "question", "questions", "instruction", "instructions", "query", "prompt",
      "prompts", "title", "knowledge", "background", "template", "plan", "cot", "scratchpad", "analysis", "hint", "hints",
      "principle", "metadata"}
 )  # fmt: skip
@@ -191,7 +212,9 @@ ANSWER_NAMES = frozenset(
      "alt", "better", "worse", "best", "worst", "good", "bad", "winner", "loser", "accepted", "discarded", "baseline",
      "draft", "revision", "revised", "edited", "corrected", "correction", "improved", "rewrite", "rewritten",
      "continuation", "prediction", "predictions", "predicted", "hypothesis", "generated", "gold", "golden", "assistant",
-     "bot", "gpt", "chatgpt", "other", "second", "sample", "samples", "human"}
+     "bot", "gpt", "chatgpt", "claude", "llama", "gemini", "mistral", "qwen", "deepseek", "other", "second", "sample",
+     "samples", "human", "machine", "reject", "losing", "winning", "lose", "wrong", "incorrect", "regenerated", "retry",
+     "runner", "contrast", "distractor", "pos", "neg", "target", "targets"}
 )  # fmt: skip
 """Words in the names of columns that hold an answer."""
 PROMPT_TEXTS = frozenset({"history", "instruction", "query", "prompt", "question", "chat_history", "previous_turns"})

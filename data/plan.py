@@ -12,10 +12,11 @@ from data.formats import FORMATS, SPELT, custom
 from data.formats.base import Format, Source
 from data.formats.guess import guess
 from data.leftovers import examine
-from data.questions import NAMED_FORMAT, NAMED_KIND, NAMED_NOTHING, Question, of_messages, questions
+from data.questions import NAMED_FORMAT, NAMED_KIND, NAMED_NOTHING, Question, advice, questions
 from data.schema import DatasetKind
 from data.spelling import Names, plain
 
+_AS_RECORDS = 'Write one record a line, or an array of records, with the names of the columns: {"prompt": "…", "completion": "…"}.'
 _LISTED = 5
 _POSSIBLE = 0.1
 """Least score of a format when the user named the kind."""
@@ -184,10 +185,10 @@ def _unclear(detection: Detection, candidates: list[Candidate]) -> UnclearFormat
         detail = f"The records could be {' or '.join(map(_named, likely))}: say which."
     elif detection.columns:
         ways = "Map them to fields, with the format custom" + (" (a mapping is suggested)" if suggested else "")
-        cure = of_messages(detection.sample)
+        cure = advice(detection.sample)
         detail = f"No known format fits these columns: {names}. {cure or f'{ways}, or name a format.'}"
     else:
-        detail = f"Line {detection.problems[0]['line']}: {detection.problems[0]['detail']}."
+        detail = f"Line {detection.problems[0]['line']}: {detection.problems[0]['detail']}. {_AS_RECORDS}"
     return UnclearFormat(
         detail, param="format", candidates=shown[:_LISTED], suggested=suggested, errors=detection.problems[:20]
     )

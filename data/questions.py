@@ -1,17 +1,16 @@
-"""Questions about columns that look meaningful and that a format does not use, with ready-made choices."""
+"""Questions about columns that look meaningful and that a format does not use."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from data import verdicts
-from data.column_meaning import Meaning, is_filled, meaning, names_bad, names_verdict
-from data.errors import RowError
-from data.formats import chat, order
+from data.choices import Choice, choices
+from data.column_meaning import Meaning, is_filled, meaning, names_verdict, words
+from data.formats import order
 from data.formats.base import PREFERENCES, PRETRAINING, PROMPTS, SFT, THUMBS, Format, Rated
-from data.formats.labels import label_text, suggested
 from data.leftovers import Column, Sample
-from data.names import ANSWER_LISTS, RANKING_PROMPTS
+from data.names import ANSWER_LISTS, RANKING_PROMPTS, REVERSALS
 from data.schema import DatasetKind
 from data.spelling import Names
 
@@ -35,29 +34,23 @@ _WHAT: dict[Meaning, str] = {
     Meaning.MEDIA: "names an image or a sound that the text refers to",
     Meaning.TEXT: "is a text of unknown meaning",
 }
+_OF_ONE = frozenset(
+    {Meaning.ANSWER, Meaning.PROMPT, Meaning.SYSTEM, Meaning.ROLE, Meaning.TREE, Meaning.TURN, Meaning.TEXT}
+)
 _ASKED: dict[DatasetKind, frozenset[Meaning]] = {
-    SFT: frozenset({Meaning.ANSWER, Meaning.PROMPT, Meaning.SYSTEM, Meaning.ROLE, Meaning.TREE, Meaning.TURN}),
-    THUMBS: frozenset({Meaning.ANSWER, Meaning.PROMPT, Meaning.SYSTEM, Meaning.ROLE, Meaning.TREE, Meaning.TURN}),
-    PROMPTS: frozenset({Meaning.ANSWER, Meaning.PROMPT, Meaning.SYSTEM, Meaning.ROLE, Meaning.TREE, Meaning.TURN}),
+    SFT: _OF_ONE,
+    THUMBS: _OF_ONE,
+    PROMPTS: _OF_ONE,
     PREFERENCES: frozenset({Meaning.PROMPT, Meaning.SYSTEM, Meaning.TREE, Meaning.TURN}),
     PRETRAINING: frozenset({Meaning.ANSWER, Meaning.SYSTEM, Meaning.ROLE, Meaning.TREE, Meaning.TURN}),
 }
 """Meanings of unused columns that stop an import, without verdicts and rankings."""
 
 
+_SEVERAL_NAMES = frozenset({"scored_answers", "rankings", "scored_pair", "trl_unpaired", "llama_factory_kto"})
+"""Formats that read the verdict from any of several columns. A record with two of them may contradict itself."""
+_NOTED = frozenset({Meaning.ANSWER, Meaning.REFERENCE, Meaning.TEXT, Meaning.PROMPT})
 _NAMED_SIDES = frozenset(word for word in verdicts.SIDES if len(word) > 1)
-
-
-@dataclass(frozen=True)
-class Choice:
-    """An answer to a question, as options of the import. Options that are None stay as they are."""
-
-    label: str
-    """For people."""
-    format: str | None = None
-    kind: str | None = None
-    mapping: dict[str, Any] | None = None
-    ignore: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -113,11 +106,12 @@ class Shape:
         """Whether the records have two answers or more."""
         return self.kind is PREFERENCES and not self.known.grouped
 
-    def asks(self, column: Column) -> Meaning | None:
-        """The meaning of an unused column, if it stops the import."""
+    def asks(self, column: Column, *, declared: bool = False) -> Meaning | None:
+        """The meaning of an unused column, if it stops the import. `declared`: the format reads columns of this name."""
         found = column.meaning(sides=self.sides)
         if found in (Meaning.VERDICT, Meaning.RANKING):
-            return found if self._asks_verdict(column) else None
+            second = declared and self.judged and self.known.id in _SEVERAL_NAMES
+            return found if second or self._asks_verdict(column) else None
         if found is Meaning.MEDIA:
             return found if self.marked else None
         if found is Meaning.TURN and not self.flat:
@@ -127,30 +121,36 @@ class Shape:
     def notes(self, column: Column) -> bool:
         """Whether an unused column gets a warning, if it does not stop the import."""
         found = column.meaning(sides=self.sides)
-        return (
-            found in (Meaning.ANSWER, Meaning.REFERENCE, Meaning.TEXT, Meaning.PROMPT) and self.kind is not PRETRAINING
-        )
+        obeyed = self.known.sides_named and column.name.lower() in order.COLUMNS
+        rated = found in (Meaning.VERDICT, Meaning.RANKING) and names_verdict(column.path[-1])
+        compares = self.kind is PREFERENCES and rated and not obeyed and "*" not in column.path
+        return compares or (found in _NOTED and self.kind is not PRETRAINING)
 
     def _asks_verdict(self, column: Column) -> bool:
         if self.kind is PREFERENCES and self.known.sides_named:
             return self._contradicts(column)
         if self.kind is PRETRAINING:
             return names_verdict(column.path[-1])
+        if self.kind is PROMPTS:  # a score of the prompt is harmless, a text may be an answer
+            return any(isinstance(value, str) and len(value.split()) > 2 for value in column.values)
         return not self.judged and (self.kind in (SFT, THUMBS) or self.unlabelled)
 
     @staticmethod
     def _contradicts(column: Column) -> bool:
         """Whether some value may not mean that the chosen answer is better."""
         if column.path[-1].lower() in order.COLUMNS:
-            return any(order.stated(value) is None for value in column.values)
-        words = {verdicts.plain_word(value) for value in column.values if isinstance(value, str)}
-        return bool(words) and words <= _NAMED_SIDES and not words <= {"chosen"}
+            accepted = ("a", "b", "tie") if len(column.path) == 1 else ("a",)  # one inside an object is not obeyed
+            return any(order.stated(value) not in accepted for value in column.values)
+        if not REVERSALS.isdisjoint(words(column.path[-1])):
+            return any(verdicts.polarity(value) is not False for value in column.values)
+        said = {verdicts.plain_word(value) for value in column.values if isinstance(value, str)}
+        return bool(said) and said <= _NAMED_SIDES and not said <= {"chosen"}
 
 
 def questions(sample: Sample, known: Format, kind: DatasetKind, names: Names, ignore: Collection[str]) -> Found:
     """The questions about the unused columns of the first records, without those in `ignore`.
 
-    A column whose name differs in case from a used one gets a warning.
+    A column that one of nearly the same name hides, such as `Prompt` beside `prompt`, gets a warning.
     """
     shape, asked, noted = shape_of(sample, known, kind), [], []
     for column in sample.unused():
@@ -158,12 +158,17 @@ def questions(sample: Sample, known: Format, kind: DatasetKind, names: Names, ig
             continue
         if column.path == ("prompt",) and kind is PREFERENCES and names.declares("prompt"):
             continue  # the format has compared it with the conversations
-        meant = shape.asks(column)
-        if meant is not None and not names.is_respelt(column.path[0]):
+        meant = shape.asks(column, declared=len(column.path) == 1 and names.declares(column.name))
+        if meant is not None and not _is_hidden(column, sample, names):
             asked.append(question(column, meant, shape, sample))
         elif meant is not None or shape.notes(column):
             noted.append(column.name)
     return Found([*_about_order(sample, known), *asked], noted)
+
+
+def _is_hidden(column: Column, sample: Sample, names: Names) -> bool:
+    name = column.path[0]
+    return any(name in record and names.is_hidden(name, record) for record, _ in sample.rows)
 
 
 def shape_of(sample: Sample, known: Format, kind: DatasetKind) -> Shape:
@@ -187,16 +192,20 @@ def _is_marked(record: Mapping[str, Any]) -> bool:
 
 def question(column: Column, meaning: Meaning, shape: Shape, sample: Sample | None = None) -> Question:
     """The question about an unused column."""
-    fields = fields_of(sample) if sample is not None else {}
-    choices = _choices(column, meaning, shape, fields)
     path = column.name
-    ignoring = Choice(f"Ignore `{path}`", ignore=[path])
     named = " and ".join(f"`{name}`" for name in [path, *_speakers(sample, path)])
     use = _TREE.format(names=named) if meaning in (Meaning.ROLE, Meaning.TREE) else _consequence(meaning, shape)
     listed = ", ".join(column.examples()[:4])
+    if (
+        meaning is Meaning.VERDICT
+        and not shape.sides
+        and any(isinstance(value, list | dict) for value in column.values)
+    ):
+        use += " To use it, write one value for each record."
     detail = f"`{path}` {_WHAT[meaning]} ({listed}) and is not used: {use}"
     by_format = shape.kind is PREFERENCES and meaning in (Meaning.VERDICT, Meaning.RANKING)
-    return Question(path, meaning, detail, column.examples(), [*choices, ignoring], by_format)
+    ways = choices(column, meaning, shape.kind, sample or Sample([], []))
+    return Question(path, meaning, detail, column.examples(), ways, by_format)
 
 
 def _speakers(sample: Sample | None, path: str) -> list[str]:
@@ -208,6 +217,8 @@ def _consequence(meaning: Meaning, shape: Shape) -> str:
     if meaning in (Meaning.VERDICT, Meaning.RANKING):
         if shape.known.sides_named:
             return "it may contradict which answer is better."
+        if shape.judged:
+            return "another column is the verdict, which this one may contradict."
         return (
             "the pairs would wait for annotation."
             if shape.unlabelled
@@ -220,136 +231,6 @@ def _consequence(meaning: Meaning, shape: Shape) -> str:
         Meaning.PROMPT: "the model would not see it.",
         Meaning.SYSTEM: "the model would not see it.",
     }.get(meaning, "its content would be lost.")
-
-
-def _choices(column: Column, meaning: Meaning, shape: Shape, fields: dict[str, str]) -> list[Choice]:
-    """Ways to use the column, if the other columns are known, and the kind that the records have without it."""
-    path, usable = column.name, "*" not in column.path
-    found: list[Choice] = []
-    if meaning in (Meaning.VERDICT, Meaning.RANKING) and usable:
-        found += _of_pair(column, fields) if "a" in fields else _of_one(column, fields)
-        found += [Choice("Imitate every answer, also bad ones", kind=SFT.value)] if shape.kind is SFT else []
-    elif meaning is Meaning.ANSWER and usable and "completion" in fields and shape.kind is SFT:
-        sides = {"prompt": fields["prompt"]} if "prompt" in fields else {}
-        own = fields["completion"]
-        found += [
-            Choice(
-                f"A pair: `{own}` is better than `{path}`",
-                mapping={"fields": sides | {"chosen": own, "rejected": path}},
-            ),
-            Choice(
-                f"A pair: `{path}` is better than `{own}`",
-                mapping={"fields": sides | {"chosen": path, "rejected": own}},
-            ),
-            Choice(f"Imitate `{own}` alone", kind=SFT.value),
-        ]
-    elif meaning in (Meaning.PROMPT, Meaning.SYSTEM) and usable and _is_mappable(fields, shape):
-        name = "system" if meaning is Meaning.SYSTEM else "input"
-        label = "Put it before the prompt, as the system message" if name == "system" else "Put it below the prompt"
-        found.append(Choice(label, mapping={"fields": fields | {name: path}}))
-    return found
-
-
-def _is_mappable(fields: dict[str, str], shape: Shape) -> bool:
-    return shape.kind is SFT and fields.keys() >= {"prompt", "completion"} and "input" not in fields
-
-
-def _of_one(column: Column, fields: dict[str, str]) -> list[Choice]:
-    """A thumb or a score for the one answer of each record."""
-    wanted = {"messages"} if "messages" in fields else {"prompt", "completion"}
-    if not fields.keys() >= wanted:
-        return []
-    values = {label_text(value) for value in column.values if not isinstance(value, list | dict)}
-    thumb = {"fields": fields | {"thumb": column.name}} | _thumb_labels(column.path[-1], values)
-    score = {"fields": fields | {"score": column.name}}
-    numbers = {verdicts.number_of(value) for value in values}
-    says = "bad" if names_bad(column.path[-1]) else "good"
-    scored = [Choice(f"Answers with scores: a higher `{column.name}` is better", mapping=score)]
-    placed = [
-        Choice(
-            f"Answers with ranks: `{column.name}` is 1 for the best", mapping={"fields": fields | {"rank": column.name}}
-        )
-    ]
-    rated = [Choice(f"Thumbs: `{column.name}` marks an answer as {says}", mapping=thumb)]
-    if None not in numbers and not numbers <= {0, 1, -1}:
-        ranks = column.meaning() is Meaning.RANKING and "messages" not in fields
-        return placed if ranks else [] if says == "bad" else scored
-    return [*rated, *(scored if None not in numbers and says == "good" else [])]
-
-
-def _thumb_labels(name: str, values: Collection[str]) -> dict[str, Any]:
-    """Labels for values whose meaning is not clear by themselves. -1 is bad beside 1; 0 is then neither.
-
-    In a column that is named like a defect (`toxic`), true is bad.
-    """
-    numbers = {verdicts.number_of(value) for value in values}
-    if names_bad(name):
-        meanings_of = {True: "down", False: "up", None: None}
-        return {"labels": {value: meanings_of[verdicts.polarity(value)] for value in sorted(values)}}
-    if -1 in numbers and numbers <= {-1, 0, 1}:
-        meanings = {-1.0: "down", 1.0: "up"}
-        return {"labels": {value: meanings.get(verdicts.number_of(value) or 0) for value in sorted(values)}}
-    unclear = sorted(value for value in values if verdicts.polarity(value) is None)
-    return {"labels": dict.fromkeys(unclear)} if unclear else {}
-
-
-def _of_pair(column: Column, fields: dict[str, str]) -> list[Choice]:
-    """The label of a pair. Values whose meaning is not clear are not usable until the user gives one."""
-    mapped = fields | {"label": column.name}
-    values = sorted({label_text(value) for value in column.values if not isinstance(value, list | dict)})
-    labels = dict.fromkeys(values) | suggested(values, mapped)
-    return [Choice(f"`{column.name}` names the better of the two", mapping={"fields": mapped, "labels": labels})]
-
-
-def fields_of(sample: Sample) -> dict[str, str]:
-    """The columns that hold the prompt and the answers of the rows, by field of a mapping."""
-    found: dict[str, str] = {}
-    for record, row in sample.rows[:1]:
-        texts = {"prompt": row.prompt, "completion": row.completion} if isinstance(row, Rated) else row
-        wanted = {"a": texts.get("chosen", texts.get("a")), "b": texts.get("rejected", texts.get("b"))}
-        wanted |= {name: texts.get(name) for name in ("messages", "prompt", "completion")}
-        for name, value in wanted.items():
-            column = next((column for column in record if value is not None and _holds(record[column], value)), None)
-            if column is not None:
-                found[name] = column
-        if "prompt" not in found and isinstance(texts.get("prompt"), str):
-            found |= _joined(record, texts["prompt"])
-        if "prompt" not in found and isinstance(texts.get("prompt"), list) and "completion" in found:
-            found |= _behind_system(record, texts["prompt"])
-    return found
-
-
-def _behind_system(record: Mapping[str, Any], turns: list[dict[str, str]]) -> dict[str, str]:
-    """The columns of a system message and a question that were made one prompt."""
-    if [turn["role"] for turn in turns] != ["system", "user"]:
-        return {}
-    both = {
-        name: next((column for column, value in record.items() if value == turn["content"]), "")
-        for name, turn in zip(("system", "prompt"), turns, strict=True)
-    }
-    return both if all(both.values()) else {}
-
-
-def _joined(record: Mapping[str, Any], prompt: str) -> dict[str, str]:
-    """The columns of an instruction and its input, which were joined."""
-    first, _, rest = prompt.partition("\n")
-    names = {
-        name: next((column for column, value in record.items() if value == text), "")
-        for name, text in (("prompt", first), ("input", rest))
-    }
-    return names if all(names.values()) else {}
-
-
-def _holds(value: Any, wanted: Any) -> bool:
-    if value == wanted:
-        return True
-    if not isinstance(value, list) or not isinstance(wanted, str | list):
-        return False
-    try:
-        turns = chat.messages(value, "")
-    except RowError:
-        return False
-    return turns == wanted or (len(turns) == 1 and turns[0]["content"] == wanted)
 
 
 def _about_order(sample: Sample, known: Format) -> list[Question]:
@@ -384,6 +265,33 @@ def _is_ambiguous(value: Any) -> bool:
         return False
     places = [int(place) for place in value]
     return any(places[place] != index for index, place in enumerate(places))
+
+
+def advice(records: Sequence[Mapping[str, Any]]) -> str | None:
+    """How to write records of a known layout that no format reads; None for other records."""
+    return of_messages(records) or _of_label_studio(records) or _of_answers(records)
+
+
+def _of_label_studio(records: Sequence[Mapping[str, Any]]) -> str | None:
+    if any(isinstance(one.get("data"), dict) and isinstance(one.get("annotations"), list) for one in records):
+        return (
+            "This is an export of Label Studio with its tasks. Export it as CSV or JSON-MIN, which have one column for each "
+            "answer and for the verdict, and map those."
+        )
+    return None
+
+
+def _of_answers(records: Sequence[Mapping[str, Any]]) -> str | None:
+    """Advice for answers that are objects without a rank or score."""
+    for record in records:
+        for name in ANSWER_LISTS:
+            value = record.get(name)
+            if isinstance(value, list) and value and isinstance(value[0], dict):
+                keys = ", ".join(map(repr, list(value[0])[:8]))
+                return (
+                    f"The answers in `{name}` have {keys}: give each one its text and a `rank` (1 the best) or `score`."
+                )
+    return None
 
 
 def of_messages(records: Sequence[Mapping[str, Any]]) -> str | None:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from data.column_meaning import names_metadata
 from data.findings import Findings
 from data.names import ANSWER_WORDS, LABEL_WORDS, MEDIA, ORDER_COLUMNS, SYSTEM, THUMB_TAGS
 from data.schema import DatasetKind
@@ -128,15 +129,17 @@ def says_more(record: Source, known: Collection[str]) -> bool:
     """Whether fields besides `known` and metadata hold long texts or lists, or have names of answers."""
     for name, value in record.items():
         if name not in known and value and "metadata" not in name:
-            long = len(value) > _LONG if isinstance(value, str) else isinstance(value, list | dict)
-            if long or any(word in name.lower() for word in ANSWER_WORDS):
+            described = names_metadata(name)
+            long = len(value) > _LONG if isinstance(value, str) else isinstance(value, list | dict) and not described
+            if long or (not described and any(word in name.lower() for word in ANSWER_WORDS)):
                 return True
     return False
 
 
 def says_which(record: Source, known: Collection[str]) -> bool:
     """Whether another field has the name of a label or score."""
-    return any(word in name.lower() for name in record if name not in known for word in LABEL_WORDS)
+    others = [name.lower() for name in record if name not in known and not names_metadata(name)]
+    return any(word in name for name in others for word in LABEL_WORDS)
 
 
 def judged(record: Source) -> bool:

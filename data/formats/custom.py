@@ -44,7 +44,7 @@ def checked(mapping: Mapping[str, Any] | None) -> tuple[DatasetKind, dict[str, A
     if form is None:
         raise _invalid(
             "fields",
-            "are not enough for a row: chosen and rejected, a and b, prompt and completions, prompt and completion (with score, rank or thumb), messages, prompt or text",
+            "are not enough for a row: chosen and rejected, a and b, prompt and completions, prompt and completion (with score, rank or thumb), messages (likewise), prompt or text",
         )
     if strange := sorted(set(fields) - form[2]):
         raise _invalid(f"fields/{strange[0]}", f"does not go with {', '.join(sorted(form[1]))}")

@@ -2,13 +2,17 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import combinations
 from typing import Any
 
-from data.column_meaning import Meaning, meaning
+from data import verdicts
+from data.column_meaning import Meaning, meaning, names_metadata, words
 from data.columns import Column
 from data.formats.labels import is_number, suggested
 from data.names import (
+    PAIR_ENDS,
     RANK_LISTS,
+    RANKING_NAMES,
     SCORE_LISTS,
     SIDE_RANKS,
     SIDE_SCORES,
@@ -37,14 +41,15 @@ def guess(columns: Sequence[Column]) -> dict[str, Any] | None:
         fields["prompt"] = prompt
         if prompt != names.get("input") and prompt == names.get("instruction") and "input" in names:
             fields["input"] = names["input"]
-    fields |= _answers(names)
+    fields |= _answers(names) or _siblings(columns)
     if not fields.keys() - {"prompt", "input"}:
         return None
     if "completion" in fields and (verdict := _verdict(columns)) is not None:
         if "prompt" not in fields or not _counts(verdict):
             return None  # some of the answers may be bad: they are nothing to imitate
         fields["score"] = verdict.name
-    fields |= _measures(fields, names) or _listed(fields, columns)
+    fields |= _measures(fields, names) or _listed(fields, columns) or _measured(fields, columns)
+    fields |= _label(fields, columns)
     if "chosen" in fields or "a" in fields:
         notes = {note: _first(names, known) for note, known in SUGGESTED_NOTES.items()}
         fields |= {note: column for note, column in notes.items() if column is not None}
@@ -82,6 +87,58 @@ def _listed(fields: dict[str, str], columns: Sequence[Column]) -> dict[str, str]
     return {"label": found.name} if measure == "rank" else {}
 
 
+def _siblings(columns: Sequence[Column]) -> dict[str, str]:
+    """Two texts whose names differ in one word: `chosen_answer` and `rejected_answer`, `option_a` and `option_b`. Empty if several do."""
+    texts = [one for one in columns if "text" in one.type.split(" or ") and not names_metadata(one.name)]
+    found = [sides for pair in combinations(texts, 2) if (sides := _sides(pair[0].name, pair[1].name))]
+    return found[0] if len(found) == 1 else {}
+
+
+def _sides(first: str, second: str) -> dict[str, str]:
+    """The two columns as sides of a pair, if their names differ in one word."""
+    differ = _difference(first, second)
+    if differ is None:
+        return {}
+    if differ in PAIR_ENDS and (len(words(first)) > 1 or len(differ[0]) > 1):
+        return {"a": first, "b": second}
+    good = tuple(map(verdicts.polarity, differ))
+    if differ == ("w", "l") or good == (True, False):
+        return {"chosen": first, "rejected": second}
+    return {"chosen": second, "rejected": first} if differ == ("l", "w") or good == (False, True) else {}
+
+
+def _difference(first: str, second: str) -> tuple[str, str] | None:
+    """The one word in which two names differ, for each. None if they differ in more, or in nothing."""
+    pairs = [pair for pair in zip(words(first), words(second), strict=False) if pair[0] != pair[1]]
+    return pairs[0] if len(pairs) == 1 and len(words(first)) == len(words(second)) else None
+
+
+def _measured(fields: dict[str, str], columns: Sequence[Column]) -> dict[str, str]:
+    """Two columns of numbers whose names differ as those of the answers do: `votes_a` and `votes_b`."""
+    if "a" not in fields or fields.keys() & {"label", "score_a", "rank_a"}:
+        return {}
+    sides = _difference(fields["a"], fields["b"])
+    numbers = [one for one in columns if one.type == "number" and not names_metadata(one.name)]
+    found = [pair for pair in combinations(numbers, 2) if _difference(pair[0].name, pair[1].name) == sides is not None]
+    if len(found) != 1:
+        return {}
+    first, second = (one.name for one in found[0])
+    measure = "score" if RANKING_NAMES.isdisjoint(words(first)) else "rank"
+    return {f"{measure}_a": first, f"{measure}_b": second}
+
+
+def _label(fields: dict[str, str], columns: Sequence[Column]) -> dict[str, str]:
+    """The only column that names one of the answers, whatever its own name."""
+    if "a" not in fields or fields.keys() & {"label", "score_a", "rank_a"}:
+        return {}
+    names = [one.name for one in columns if one.examples and all(map(_names_side, one.examples))]
+    return {"label": names[0]} if len(names) == 1 else {}
+
+
+def _names_side(text: str) -> bool:
+    return verdicts.plain_word(text) in verdicts.SIDES
+
+
 def _of_side(measure: str, answer: str, side: str, names: dict[str, str]) -> str | None:
     """The column of a side's measure: named like the answer's column, or by the side's letter."""
     own = plain(answer)
@@ -97,8 +154,15 @@ def _settles(fields: dict[str, str], columns: Sequence[Column]) -> bool:
     mapped = set(fields.values())
     others = [column for column in columns if column.examples and column.name not in mapped]
     return not any(
-        meaning(column.name, column.examples, sides=sides) in (Meaning.VERDICT, Meaning.RANKING) for column in others
+        _holds_annotations(column)
+        or meaning(column.name, column.examples, sides=sides) in (Meaning.VERDICT, Meaning.RANKING)
+        for column in others
     )
+
+
+def _holds_annotations(column: Column) -> bool:
+    """Whether a list holds annotations, as Label Studio exports them. A mapping cannot read a verdict inside."""
+    return plain(column.name) == "annotations" and "list" in column.type.split(" or ")
 
 
 def _named(columns: Sequence[Column]) -> dict[str, str]:

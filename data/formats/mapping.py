@@ -45,6 +45,7 @@ FORMS: tuple[tuple[DatasetKind, frozenset[str], frozenset[str]], ...] = tuple(
         (PREFERENCES, ("prompt", "completion", "score"), ("annotator", "time")),
         (PREFERENCES, ("prompt", "completion", "rank"), ("annotator", "time")),
         (PREFERENCES, ("messages", "score"), ("annotator", "time")),
+        (PREFERENCES, ("messages", "rank"), ("annotator", "time")),
         (THUMBS, ("prompt", "completion", "thumb"), ("annotator", "time")),
         (THUMBS, ("messages", "thumb"), ("annotator", "time")),
         (SFT, ("messages",), ()),
@@ -84,7 +85,7 @@ class Values:
         messages = chat.with_system(
             self._values.get("system"), chat.messages(self._values["messages"], self._pointer("messages"))
         )
-        if self._values.keys().isdisjoint(("score", "thumb")):
+        if self._values.keys().isdisjoint(("score", "rank", "thumb")):
             return {"messages": messages}
         prompt, completion = chat.prompt_and_answer(messages, self._pointer("messages"))
         judged = self._judged(prompt, completion)

@@ -47,7 +47,7 @@ FORMAT = Format(
         },
     ),
     fields=frozenset({"input", "preferred_output", "non_preferred_output", *NOTES}),
-    fits=lambda record: has(record, "preferred_output", "non_preferred_output"),
+    fits=lambda record: has(record, "input", "preferred_output", "non_preferred_output"),
     rows=_rows,
     names={"a": "preferred_output", "b": "non_preferred_output", "prompt": "input/messages"},
     specific=90,

@@ -6,8 +6,10 @@ from data.errors import RowError
 from data.formats import chat, hh_rlhf, instruction
 from data.formats.base import PREFERENCES, Format, Reading, Rows, Source, has
 from data.formats.values import first_named, listed, notes, number, ranked
-from data.names import ANSWER_LISTS, INPUTS, NOTED, RANK_LISTS, RANKING_PROMPTS, SCORE_LISTS
+from data.names import ANSWER_LISTS, INPUTS, NOTED, RANK_LISTS, RANKING_PROMPTS, SCORE_LISTS, SIDE_RANKS, SIDE_SCORES
 
+_MEASURES = (*SIDE_RANKS, *SIDE_SCORES)
+"""Names of an answer's own rank or score."""
 _CONTEXT = "context"
 """NeMo-RL's name of a prompt in messages."""
 
@@ -42,8 +44,8 @@ def _objects(record: Source, reading: Reading) -> Rows:
         if not isinstance(item, dict):
             raise RowError("must be an answer with its rank or score", pointer=f"/{pointer}", code="wrong_type")
         answer = item.get(first_named(item, ("answer", "response", "text", "content", "completion")) or "")
-        measure = first_named(item, ("rank", "score")) or "score"
-        sign, value = -1 if measure == "rank" else 1, item.get(measure)
+        measure = first_named(item, _MEASURES) or "score"
+        sign, value = -1 if measure in SIDE_RANKS else 1, item.get(measure)
         answer = answer if answer is None else chat.answer(answer, f"/{pointer}")
         answers.append((answer, sign * number(value, f"{pointer}/{measure}", reading)))
     asked = _prompt(record) if first_named(record, RANKING_PROMPTS) else chat.prompt(record, _CONTEXT)
@@ -79,7 +81,7 @@ def _carries(record: Source) -> bool:
     answers = record.get(first_named(record, ANSWER_LISTS) or "")
     first = answers[0] if isinstance(answers, list) and answers else None
     asked = "prompt" in record or chat.is_conversation(record.get(_CONTEXT))
-    return asked and isinstance(first, dict) and ("rank" in first or "score" in first)
+    return asked and isinstance(first, dict) and not first.keys().isdisjoint(_MEASURES)
 
 
 _ASKED = {"role": "user", "content": "The sky?"}
@@ -99,7 +101,7 @@ LISTS = Format(
 OBJECTS = Format(
     id="ranked_answers",
     title="Answers with ranks (Nectar, NeMo-RL)",
-    about="A prompt and a list of answers, each with its own rank or score.",
+    about="A prompt and a list of answers, each with its own rank (`rank`, `ranking`, `place`) or score (`score`, `rating`, `reward`, `votes` and the like).",
     source="https://huggingface.co/datasets/berkeley-nest/Nectar",
     kinds=(PREFERENCES,),
     example=({"prompt": "The sky is", "answers": [{"answer": " green.", "rank": 2}, {"answer": " blue.", "rank": 1}]},),

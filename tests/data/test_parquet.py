@@ -13,7 +13,7 @@ import pyarrow as arrow
 import pyarrow.parquet as parquet
 import pytest
 
-from data.errors import OutOfSpace, RowError
+from data.errors import OutOfSpace, RowError, UnclearFormat
 from data.files.opened import opened
 from data.files.streams import Limits
 from tests.data.reading import errors, read, talk
@@ -158,3 +158,10 @@ def test_parquet_without_rows_is_reported_with_its_columns(format: str | None) -
 def test_an_encoding_is_not_for_tables() -> None:
     (error,) = errors(file(PAIRS), "x.parquet", encoding="cp1252")
     assert error["code"] == "wrong_encoding" and "leave `encoding` out" in error["detail"]
+
+
+def test_verdict_in_a_map_column_stops_the_import() -> None:
+    votes = arrow.array([[("up", 3), ("down", 1)], [("up", 0)]], arrow.map_(arrow.string(), arrow.int64()))
+    table = arrow.table({"prompt": ["q", "r"], "response": ["x", "y"], "votes": votes})
+    with pytest.raises(UnclearFormat, match=r"`votes\.up` looks like a verdict"):
+        read(file(table), "x.parquet")

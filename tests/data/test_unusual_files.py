@@ -46,10 +46,10 @@ def outcome(content: bytes, name: str) -> str:
 @pytest.mark.parametrize(
     ("content", "name", "end"),
     [
-        (b"{}", "x.json", "question: Line 1: has no fields."),
-        (b"{}\n{}\n", "x.jsonl", "question: Line 1: has no fields."),
-        (b"{}{}", "x.jsonl", "question: Line 1: has no fields."),
-        (b"[{}]", "x.json", "question: Line 1: has no fields."),
+        (b"{}", "x.json", "question: Line 1: has no fields. Write one record a line"),
+        (b"{}\n{}\n", "x.jsonl", "question: Line 1: has no fields. Write one record a line"),
+        (b"{}{}", "x.jsonl", "question: Line 1: has no fields. Write one record a line"),
+        (b"[{}]", "x.json", "question: Line 1: has no fields. Write one record a line"),
         (b"[]", "x.json", "error: The file has no rows: it is empty."),
         (b"null", "x.json", "question: Line 1: must be a JSON object."),
         (b'"text"', "x.json", "question: Line 1: must be a JSON object."),
