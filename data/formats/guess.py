@@ -162,7 +162,7 @@ def _settles(fields: dict[str, str], columns: Sequence[Column]) -> bool:
 
 def _holds_annotations(column: Column) -> bool:
     """Whether a list holds annotations, as Label Studio exports them. A mapping cannot read a verdict inside."""
-    return plain(column.name) == "annotations" and "list" in column.type.split(" or ")
+    return plain(column.name) == "annotations" and not {"list", "messages"}.isdisjoint(column.type.split(" or "))
 
 
 def _named(columns: Sequence[Column]) -> dict[str, str]:

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from data.column_meaning import names_metadata
+from data.column_meaning import names_metadata, words
 from data.errors import UnclearFormat, UnusableFile
-from data.names import MEDIA, ORDER_COLUMNS, PAIR_ENDS, SYSTEM
+from data.names import DESCRIPTIONS, MEDIA, ORDER_COLUMNS, PAIR_ENDS, SYSTEM
 from data.verdicts import BAD, GOOD, is_word, polarity
 from tests.data.reading import Row, jsonl, read, refusal, rows_of, talk
 
@@ -196,7 +196,8 @@ def test_system_message_under_another_name_can_be_mapped(record: Row, name: str)
 def test_what_contradicts_chosen_and_rejected_stops_the_import(beside: Row) -> None:
     record = {"prompt": "q", "chosen": "x", "rejected": "y"}
     assert len(asked(record | beside)) == 1
-    confirmed = {name: {"winner": "chosen"} if name == "meta" else False for name in beside}
+    sure = {"meta": {"winner": "chosen"}, "zz": "chosen"}
+    confirmed = {name: sure.get(name, False) for name in beside}
     assert rows_of(record | confirmed)[0]["label"] == "a"
 
 
@@ -225,6 +226,22 @@ def test_list_of_places_beside_answers_can_be_mapped(name: str) -> None:
     record = {"prompt": "q", "completions": ["x", "y", "z"], name: [2, 0, 1]}
     mappings = [choice["mapping"] for choice in asked(record)[0]["choices"][:3]]
     assert [rows_of(record, mapping=mapping)[0]["ranks"] for mapping in mappings] == [[1, 3, 2], [3, 1, 2], [2, 3, 1]]
+
+
+@pytest.mark.parametrize("beside", [{"ranked": "1st"}, {"scores": [1, 2]}, {"annotations": [{"value": 1}]}])
+def test_a_verdict_that_no_suggestion_uses_prevents_it(beside: Row) -> None:
+    with pytest.raises(UnclearFormat) as unclear:
+        read(jsonl({"question": "q", "task": "t", "text_1": BLUE, "text_2": GREEN, "note": "n" * 80} | beside))
+    suggested = unclear.value.extras["suggested"]
+    assert suggested is None or next(iter(beside)) in str(suggested["fields"])
+
+
+@pytest.mark.parametrize(("measure", "label"), [("my_rank", "b"), ("sum", "a")])
+def test_numbers_named_like_the_answers_are_suggested(measure: str, label: str) -> None:
+    record = {"question": "q", "text_1": BLUE, "text_2": GREEN, f"{measure}_1": 2, f"{measure}_2": 1, "task": "t" * 80}
+    with pytest.raises(UnclearFormat) as unclear:
+        read(jsonl(record))
+    assert rows_of(record, mapping=unclear.value.extras["suggested"])[0]["label"] == label
 
 
 def test_number_of_the_best_answer_stops_the_import() -> None:
@@ -287,7 +304,8 @@ def test_property_words_are_mapped_by_their_polarity(name: str, said: list[str])
 NAMES = st.text(st.sampled_from("abcdeklmnorstuvxyz_"), min_size=2, max_size=12).filter(
     lambda name: (
         not names_metadata(name)
-        and name not in {"source", "system", "text", "context", "tools", "chat", "note"} | MEDIA | SYSTEM
+        and DESCRIPTIONS.isdisjoint(words(name))
+        and name not in {"source", "system", "text", "context", "tools", "chat"} | MEDIA | SYSTEM
     )
 )
 
