@@ -192,7 +192,9 @@ def test_system_message_under_another_name_can_be_mapped(record: Row, name: str)
     assert row.get("messages", row.get("prompt"))[0] == {"role": "system", "content": "Be brief, always."}
 
 
-@pytest.mark.parametrize("beside", [{"meta": {"winner": "rejected"}}, {"swapped": True}, {"is_tie": 1}])
+@pytest.mark.parametrize(
+    "beside", [{"meta": {"winner": "rejected"}}, {"swapped": True}, {"is_tie": 1}, {"zz": "rejected"}]
+)
 def test_what_contradicts_chosen_and_rejected_stops_the_import(beside: Row) -> None:
     record = {"prompt": "q", "chosen": "x", "rejected": "y"}
     assert len(asked(record | beside)) == 1
