@@ -59,8 +59,7 @@ def _message(status: int, problem: Mapping[str, Any]) -> str:
     lines = [str(problem.get("detail") or problem.get("title") or f"The platform responded with status {status}.")]
     errors = problem.get("errors") or []
     if len(errors) == 1 and _is_told(errors[0], lines[0]):
-        if "column" in errors[0] and problem.get("title"):
-            lines = [str(problem["title"]), _line(errors[0])]  # the detail names the line alone
+        lines = _once(errors[0], lines[0], problem.get("title"))
     else:
         lines += [_line(error) for error in errors]
     hidden = int(problem.get("error_count", len(errors))) - len(errors)
@@ -71,7 +70,16 @@ def _message(status: int, problem: Mapping[str, Any]) -> str:
 
 def _is_told(error: Mapping[str, Any], detail: str) -> bool:
     """Whether the detail of the problem holds that of its only error."""
-    return str(error.get("detail")).rstrip(".") in detail and "pointer" not in error
+    return str(error.get("detail")).rstrip(".") in detail
+
+
+def _once(error: Mapping[str, Any], detail: str, title: Any) -> list[str]:
+    """The lines of a problem with one error. The place has a line of its own unless the detail names it."""
+    names = [part for part in str(error.get("pointer") or "").strip("#/").split("/") if part]
+    if "column" not in error and all(name in detail for name in names):
+        return [detail]
+    whole = detail.removeprefix(f"Line {error.get('line')}: ").rstrip(".") == str(error.get("detail")).rstrip(".")
+    return [str(title) if title and whole else detail, _line(error)]
 
 
 def _line(error: Mapping[str, Any]) -> str:

@@ -133,8 +133,8 @@ def import_(  # noqa: PLR0913  # one for each option
 def _print(context: typer.Context, dataset: Dataset, version: DatasetVersion) -> None:
     """Print the dataset, and on standard error its findings. Exit with 7 if the dataset is blocked."""
     printer = context.obj.printer
-    left_out = f", {version['left_out']} records left out" if version["left_out"] else ""
-    printer.item(dataset, plain(f"{dataset['id']}  {dataset['rows']} rows of {dataset['kind']}{left_out}"))
+    left_out = f", {_counted(version['left_out'], 'record')} left out" if version["left_out"] else ""
+    printer.item(dataset, plain(f"{dataset['id']}  {_counted(dataset['rows'] or 0, 'row')} of {dataset['kind']}{left_out}"))
     told = Console(stderr=True, highlight=False)
     for finding in version["findings"]:
         # A program reads what went wrong as well, but not the remarks.
@@ -146,6 +146,10 @@ def _print(context: typer.Context, dataset: Dataset, version: DatasetVersion) ->
             plain(f"Blocked. Leave these records out: proximal datasets fix {dataset['id']} {codes}"), soft_wrap=True
         )
         raise typer.Exit(_BLOCKED)
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def finding_line(finding: Finding) -> Text:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import Result
@@ -105,7 +106,7 @@ def test_cli_refused_file_is_reported_with_remedies(up: Up, tmp_path: Path, monk
     file.write_text(
         '{"prompt": "p", "chosen": "a", "rejected": "b"}\n{"prompt": "p", "chosen": "a", "rejected": "a"}\n'
     )
-    with pytest.raises(ClientError, match=r"(?s)line 2.*--bad-rows leave_out"):
+    with pytest.raises(ClientError, match=r"(?s)Line 2.*--bad-rows leave_out"):
         CliRunner().invoke(cli.app, ["datasets", "upload", str(file)], catch_exceptions=False)
 
 
@@ -149,7 +150,7 @@ def test_upload_counts_the_records_it_leaves_out(up: Up, tmp_path: Path, monkeyp
         + f'{{"prompt": "{tmp_path.name}", "chosen": "x", "rejected": "y"}}\n'
     )
     result = upload(up, monkeypatch, file, "--bad-rows", "leave_out")
-    assert result.exit_code == 0 and "1 rows of preferences, 3 records left out" in result.stdout
+    assert result.exit_code == 0 and "1 row of preferences, 3 records left out" in result.stdout
     assert "warning: Both answers are the same in 3 records, first in line 1:" in result.stderr
 
 
@@ -185,6 +186,34 @@ def test_single_error_is_printed_once() -> None:
         422, {"detail": "Line 2: is empty. 1 more.", "errors": [{"line": 2, "detail": "a"}, {"line": 3, "detail": "b"}]}
     )
     assert str(several).count("\n") == 2
+
+
+@pytest.mark.parametrize(
+    ("problem", "message"),
+    [
+        (
+            {"detail": "`zz` is not used: why.", "errors": [{"pointer": "/zz", "detail": "`zz` is not used: why."}]},
+            "`zz` is not used: why.",
+        ),
+        ({"detail": "mapping/fields: is empty.", "errors": [{"pointer": "#/mapping/fields", "detail": "is empty"}]}, "mapping/fields: is empty."),
+        (
+            {"title": "The dataset is invalid", "detail": "Line 2: is empty.", "errors": [{"line": 2, "pointer": "/prompt", "detail": "is empty"}]},
+            "The dataset is invalid\n  line 2, /prompt: is empty",
+        ),
+        (
+            {"detail": "Line 2: is empty. Read as empty: NaN.", "errors": [{"line": 2, "pointer": "/prompt", "detail": "is empty"}]},
+            "Line 2: is empty. Read as empty: NaN.\n  line 2, /prompt: is empty",
+        ),
+    ],
+)  # fmt: skip
+def test_single_error_with_a_place_is_printed_once(problem: dict[str, Any], message: str) -> None:
+    assert str(ApiError(422, problem)) == message
+
+
+def test_one_record_that_is_left_out_is_counted_in_the_singular(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "pairs.jsonl"
+    file.write_text('{"prompt": "p", "chosen": "x", "rejected": "y"}\n{"prompt": "", "chosen": "x", "rejected": "y"}\n')
+    assert "1 row of preferences, 1 record left out" in run("upload", str(file), "--bad-rows", "leave_out").output
 
 
 def test_url_without_a_scheme_is_named() -> None:
