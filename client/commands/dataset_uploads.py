@@ -134,7 +134,9 @@ def _print(context: typer.Context, dataset: Dataset, version: DatasetVersion) ->
     """Print the dataset, and on standard error its findings. Exit with 7 if the dataset is blocked."""
     printer = context.obj.printer
     left_out = f", {_counted(version['left_out'], 'record')} left out" if version["left_out"] else ""
-    printer.item(dataset, plain(f"{dataset['id']}  {_counted(dataset['rows'] or 0, 'row')} of {dataset['kind']}{left_out}"))
+    printer.item(
+        dataset, plain(f"{dataset['id']}  {_counted(dataset['rows'] or 0, 'row')} of {dataset['kind']}{left_out}")
+    )
     told = Console(stderr=True, highlight=False)
     for finding in version["findings"]:
         # A program reads what went wrong as well, but not the remarks.
