@@ -12,11 +12,13 @@ from data.files.opened import Opened, opened
 from data.files.records import Record
 from data.files.streams import Limits
 from data.findings import LISTED, Findings, unusable
+from data.formats import custom
 from data.leftovers import Column
 from data.plan import Plan
 from data.questions import Question, unread
 from data.record_to_rows import records_to_rows
 from data.schema import DatasetKind
+from data.spelling import plain
 
 _TOLD_COLUMNS, _NAME = 12, 60
 _VALUES, _MOST_WATCHED = 50, 200
@@ -97,6 +99,8 @@ class _Counted:
         self._seen: set[str] = set()
         self._watched = watched
         self._current: tuple[dict[str, Any], int] = ({}, 0)
+        self._named = {plain(name) for name in found.names or []}
+        """The columns of all records, in the form of `plain`."""
         self._unused: dict[str, int] = {}
         """The line of the first record that has the column."""
         if found.names is not None:
@@ -122,6 +126,7 @@ class _Counted:
     def _notice(self, value: dict[str, Any], line: int) -> None:
         if len(self._seen) < 1000:
             for name in value.keys() - self._seen:
+                self._named.add(plain(name))
                 if not self._used.is_respelt(name):
                     self._seen.add(name)
                 if not self._used.declares(name) or self._used.is_hidden(name, value):
@@ -145,6 +150,9 @@ class _Counted:
                 findings.note(code, min(names.values()), detail)
         if missing := [name for name in self._plan.ignore if name.partition(".")[0] not in self._seen]:
             findings.note("ignored_missing", 1, f"No record has the column {', '.join(missing[:_TOLD_COLUMNS])}")
+        paths = custom.columns_of(self._plan.mapping or {})
+        if missing := [path for path in paths if not {plain(path), plain(path.partition(".")[0])} & self._named]:
+            findings.note("mapped_missing", 1, f"No record has the column {', '.join(missing[:_TOLD_COLUMNS])}")
 
     def _is_hidden(self, name: str) -> bool:
         """Whether the column is hidden by one of the exact name, and not by the user."""

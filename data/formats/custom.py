@@ -66,6 +66,11 @@ def columns(mapping: Mapping[str, Any]) -> frozenset[str]:
     return frozenset(name for path in mapping["fields"].values() for name in (path, path.partition(".")[0]))
 
 
+def columns_of(mapping: Mapping[str, Any]) -> list[str]:
+    """The paths of a mapping; empty without one."""
+    return list(dict.fromkeys(mapping.get("fields", {}).values()))
+
+
 def names(mapping: Mapping[str, Any]) -> dict[str, str]:
     """JSON pointers into a record, without the leading slash, by field."""
     return names_of_sides({name: path.replace(".", "/") for name, path in mapping["fields"].items()})
@@ -80,7 +85,8 @@ def _rows(record: Source, reading: Reading) -> Rows:
     mapping = reading.mapping
     values = {name: _at(record, path) for name, path in mapping["fields"].items()}
     for name, path in mapping["fields"].items():
-        if values[name] is None and name in _CONTENT:
+        absent = path not in record and _at(record, path.partition(".")[0]) is None
+        if values[name] is None and (name in _CONTENT or (name == "prompt" and absent)):
             raise RowError("is missing or empty", pointer=f"/{path.replace('.', '/')}", code="missing_field")
     row = Values(values, {}, reading).row(lambda value: meaning(value, mapping["labels"], mapping["fields"]))
     yield with_notes(row, _notes(values, reading))

@@ -369,3 +369,28 @@ def test_property_a_verdict_beside_chosen_is_obeyed_or_stops(name: str, value: A
         return
     stated = {"rejected": "b", "tie": "tie"}.get(str(value), "a")
     assert (rows[0]["label"], value in ("rejected", "chosen", "tie", True, 1, "1")) == (stated, True)
+
+
+MAPPED = {"fields": {"prompt": "q", "completion": "x", "system": "s", "source": "meta.from"}}
+
+
+def test_mapped_columns_that_a_changed_file_lacks_are_reported() -> None:
+    record = {"q": "p", "x": BLUE, "s": "Be brief.", "meta": {"from": "web"}}
+    assert read(jsonl(record), mapping=MAPPED).found == {}
+    assert read(jsonl(record | {"s": None}, record), mapping=MAPPED).found == {}
+    found = read(jsonl({"q": "p", "x": BLUE, "S2": "Be brief."}), mapping=MAPPED)
+    assert found.finding("mapped_missing")["detail"] == "No record has the column s, meta.from."
+    assert (
+        read(
+            b"Q,X,S\np,x,Be brief.\n", "x.csv", mapping={"fields": {"prompt": "q", "completion": "x", "system": "s"}}
+        ).found
+        == {}
+    )
+
+
+def test_missing_prompt_of_a_mapping_is_named_as_missing() -> None:
+    refused = refusal(jsonl({"question": "p", "x": BLUE}), mapping={"fields": {"prompt": "q", "completion": "x"}})
+    assert str(refused).startswith("Line 1: is missing or empty; found 'question', 'x'")
+    pair = {"fields": {"prompt": "q", "chosen": "x", "rejected": "y"}}
+    whole = {"q": None, "x": talk("p", BLUE), "y": talk("p", GREEN)}
+    assert rows_of(whole, mapping=pair)[0]["prompt"] == talk("p")
