@@ -25,7 +25,10 @@ def alone_in(run_dir: Path) -> Iterator[None]:
 
 
 def claim(spec: JobSpec, run_dir: Path) -> None:
-    """Write the identity of the run to its folder. Raises SpecError if the folder belongs to another run."""
+    """Write the identity of the run to its folder.
+
+    Raises SpecError if the folder belongs to another run, and StorageError if the identity is damaged.
+    """
     path = run_dir / "identity.json"
     ours = _identity(spec)
     if not path.exists():
@@ -33,7 +36,14 @@ def claim(spec: JobSpec, run_dir: Path) -> None:
         draft.write_text(json.dumps(ours, indent=2))
         draft.replace(path)
         return
-    changed = sorted(_differences("#", json.loads(path.read_text()), ours))
+    try:
+        before = json.loads(path.read_text())
+    except ValueError as error:
+        raise StorageError(
+            f"{path} is damaged: {error}. Delete it only if {run_dir} belongs to this spec and data. The same command then "
+            "writes it anew."
+        ) from error
+    changed = sorted(_differences("#", before, ours))
     if changed:
         raise SpecError(
             f"{run_dir} holds a run of another spec; it differs at {', '.join(changed)}. Choose another --run-dir."

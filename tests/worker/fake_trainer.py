@@ -27,6 +27,7 @@ from trainer.events import (
     StageStarted,
 )
 from trainer.events.commands import Command, CommandReader, read_records
+from trainer.session import manifest
 
 STEPS = 5
 
@@ -201,6 +202,7 @@ class Fake:
             best.mkdir(parents=True, exist_ok=True)
             (best / "weights").write_text(f"weights of step {step}")
             (best / "best.json").write_text(json.dumps({"step": step}))
+            manifest.write(best)
         for step in (1, 2):
             self.emit(CheckpointSaved(stage="ppo", step=step, path="checkpoints/ppo-best", final=False, best=True))
 
@@ -268,6 +270,7 @@ class Fake:
         (self.folder / path / "weights").write_text(f"weights of step {step}")
         (self.folder / path / "trainer_state").mkdir(exist_ok=True)
         (self.folder / path / "trainer_state" / "optimizer").write_text("moments")
+        manifest.write(self.folder / path)
         self.emit(CheckpointSaved(stage="ppo", step=step, path=path, final=False))
 
 

@@ -14,6 +14,7 @@ from typing import Literal, TypeVar
 import torch
 
 from trainer.distributed.rendezvous import processes_here
+from trainer.errors import StorageError
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -100,12 +101,18 @@ def choose_pairing(
 
 
 def _recorded(record: Path, decide: Callable[[], int]) -> int:
-    """The number in the file, which `decide` provides where there is none yet."""
+    """The number in the file, which `decide` provides where there is none yet. Raises StorageError for a damaged file."""
     if not record.exists():
         draft = record.with_suffix(".new")
         draft.write_text(str(decide()))
         draft.replace(record)
-    return int(record.read_text())
+    found = record.read_bytes()
+    if not found.isdigit():
+        raise StorageError(
+            f"{record} is damaged: it has no number of threads. Write the number from the event `run_started`, or delete the "
+            "file. The number is then chosen anew, and another one gives other last bits."
+        )
+    return int(found)
 
 
 def _in_gradient_mode(enabled: bool, work: Callable[[], B]) -> B:

@@ -26,7 +26,7 @@ class Outcome:
 
 
 def read_outcome(folder: Path) -> Outcome | None:
-    """The outcome in a seed's folder; None while the seed is not done."""
+    """The outcome in a seed's folder; None while the seed is not done. Raises ValueError or TypeError for a damaged file."""
     path = folder / _OUTCOME
     return Outcome(**json.loads(path.read_text())) if path.exists() else None
 

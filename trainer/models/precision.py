@@ -7,11 +7,11 @@ recorded in its folder. A run that is resumed on another machine keeps it, becau
 import logging
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, get_args
 
 import torch
 
-from trainer.errors import ModelError
+from trainer.errors import ModelError, StorageError
 from trainer.spec import JobSpec, ModelSpec
 
 Dtype = Literal["float32", "bfloat16"]
@@ -35,14 +35,23 @@ def resolved(spec: Spec, device: str, dtype: Dtype | None = None) -> Spec:
 
 
 def recorded(run_dir: Path, device: str) -> Dtype:
-    """The type for "auto" in this run. It is chosen and recorded in the first call for a run folder."""
+    """The type for "auto" in this run. It is chosen and recorded in the first call for a run folder.
+
+    Raises StorageError if the record is damaged.
+    """
     path = run_dir / RECORD
     if not path.exists():
         draft = path.with_suffix(".new")
         draft.write_text(auto(device))
         draft.replace(path)
-    found: Dtype = path.read_text()  # type: ignore[assignment]
-    return found
+    found = path.read_bytes().decode(errors="replace")
+    for dtype in get_args(Dtype):
+        if found == dtype:
+            return dtype  # type: ignore[no-any-return]
+    raise StorageError(
+        f"{path} is damaged: it names no type. Write the `dtype` of the event `run_started` into it, so that the run goes on "
+        "with the same type."
+    )
 
 
 def describe_dtype(dtype: Dtype, device: str) -> str:

@@ -13,7 +13,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from trainer.errors import Diverged, Stopped, TrainerError, Unhealthy
+from trainer.errors import Diverged, Stopped, StorageError, TrainerError, Unhealthy
 from trainer.events import CheckpointDamaged, CheckpointSaved, Event, EventLog, RunFinished, RunStopped, SeedFinished
 from trainer.events.seed_summary import Outcome, best_outcome, collapse, read_outcome, summary_of, write_outcome
 from trainer.run_folder import alone_in, claim
@@ -81,8 +81,12 @@ def run_each(whole: Session, run_one: RunOne) -> dict[str, float]:
 
 
 def _sound_outcome(whole: Session, folder: Path) -> Outcome | None:
-    """The outcome of a seed that is done; None where its result is damaged, so that the seed makes it again."""
-    outcome, stage = read_outcome(folder), _last_training_stage(whole)
+    """The outcome of a seed that is done; None where its result is damaged or gone, so that the seed makes it again."""
+    try:
+        outcome, stage = read_outcome(folder), _last_training_stage(whole)
+    except (ValueError, TypeError) as error:
+        whole.log(f"The outcome of seed {folder.name} is damaged ({error}), so the seed makes it again.", warning=True)
+        return None
     if outcome is None or outcome.failed or stage is None:
         return outcome
 
@@ -90,8 +94,7 @@ def _sound_outcome(whole: Session, folder: Path) -> Outcome | None:
         whole.emit(_of_job(event, int(folder.name)))
 
     checkpoints = Checkpoints(folder / "checkpoints", whole.spec.checkpoints.keep_last, emit=emit)
-    lost = checkpoints.final(stage).exists() and checkpoints.result(stage) is None
-    return None if lost else outcome
+    return outcome if checkpoints.result(stage) else None
 
 
 def _last_training_stage(whole: Session) -> StageName | None:
@@ -167,7 +170,13 @@ def _keep_best(whole: Session, chosen: Outcome | None) -> None:
     if chosen is None or stage is None or whole.checkpoints.result(stage):
         return
     whole.check_lease()
-    path = whole.world.from_main(lambda: copied(_final(whole, chosen, stage), whole.checkpoints.final(stage)))
+    folder = whole.run_dir / "seeds" / str(chosen.seed)
+    if whole.world.from_main(lambda: _sound_outcome(whole, folder)) is None:
+        raise StorageError(
+            f"The result of seed {chosen.seed}, the best one, was damaged while later seeds ran. Run the same command again: "
+            "the seed makes it again."
+        )
+    path = whole.world.from_main(lambda: copied(folder / "checkpoints" / stage, whole.checkpoints.final(stage)))
     result = whole.checkpoints.result(stage)
     whole.log(f"The result is that of seed {chosen.seed}.")
     whole.emit(
@@ -179,7 +188,3 @@ def _keep_best(whole: Session, chosen: Outcome | None) -> None:
             metrics=chosen.summary,
         )
     )
-
-
-def _final(whole: Session, chosen: Outcome, stage: StageName) -> Path:
-    return whole.run_dir / "seeds" / str(chosen.seed) / "checkpoints" / stage

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trainer.errors import ModelError, StorageError
-from trainer.events import CheckpointDamaged, Event, Message
+from trainer.events import CheckpointDamaged, Event
 from trainer.session import manifest
 from trainer.spec import StageName
 
@@ -32,8 +32,7 @@ class Inspector:
     def damage(self, path: Path) -> Damage | None:
         """The damage of a folder; None if it is as it was saved.
 
-        A damaged folder is moved away. The first check of a folder without hashes is reported. Raises StorageError for a
-        folder that cannot be read.
+        A damaged folder is moved away. Raises StorageError for a folder that cannot be read.
         """
         if self._sound.get(path) == _identity(path):
             return None
@@ -41,8 +40,6 @@ class Inspector:
         if reason is not None:
             _move_away(path)
             return Damage(path, reason)
-        if not manifest.exists(path):
-            self._emit(Message(text=_without_hashes(path), level="warning"))
         self.trust(path)
         return None
 
@@ -105,10 +102,3 @@ def _move_away(path: Path) -> None:
     if target.exists():
         shutil.rmtree(target)
     path.rename(target)
-
-
-def _without_hashes(path: Path) -> str:
-    return (
-        f"{path.name} was saved by an older release, without hashes of its files. Only the headers of its tensor files were "
-        "checked, so damaged weights may be undetected."
-    )

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, Self
@@ -60,19 +60,32 @@ def upload(blobs: BlobStore, folder: Path, prefix: str) -> list[CheckpointFile]:
     files = [_upload_file(blobs, path, folder, prefix) for path in sorted(folder.rglob("*")) if path.is_file()]
     if folder.stat().st_ino != before:
         raise FileNotFoundError(f"{folder} was replaced")
-    for file in files:
-        if file["path"] in listed and listed[file["path"]] != file["sha256"]:
-            raise DamagedFolder(f"{file['path']} has the SHA-256 {file['sha256']} instead of {listed[file['path']]}")
+    if fault := _difference(listed, {file["path"]: file["sha256"] for file in files if file["path"] != MANIFEST}):
+        raise DamagedFolder(fault)
     return files
 
 
+def _difference(listed: Mapping[str, str], found: Mapping[str, str]) -> str | None:
+    """The first difference between the hashes in the trainer's manifest and those of the files that were stored."""
+    for path in sorted(listed.keys() | found.keys()):
+        if path not in found:
+            return f"{path} is missing"
+        if path not in listed:
+            return f"{path} is not in {MANIFEST}"
+        if found[path] != listed[path]:
+            return f"{path} has the SHA-256 {found[path]} instead of {listed[path]}"
+    return None
+
+
 def _listed(folder: Path) -> dict[str, str]:
-    """The hashes in the trainer's manifest; none for a trainer of an older release."""
+    """The hashes in the trainer's manifest."""
     try:
         return {file["path"]: file["sha256"] for file in json.loads((folder / MANIFEST).read_text())["files"]}
-    except FileNotFoundError:
-        return {}
-    except (ValueError, KeyError, TypeError) as error:
+    except FileNotFoundError as error:
+        if not folder.exists():
+            raise
+        raise DamagedFolder(f"{MANIFEST} is missing") from error
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise DamagedFolder(f"{MANIFEST} is not readable: {error}") from error
 
 

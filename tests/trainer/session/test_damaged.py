@@ -4,13 +4,14 @@ import json
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.trainer.session.test_checkpoint import TOKENIZER, state
 from tests.trainer.tiny_models import llama
 from trainer.errors import ModelError, StorageError
-from trainer.events import CheckpointDamaged, Event, Message
+from trainer.events import CheckpointDamaged, Event
 from trainer.session import manifest
 from trainer.session.checkpoint import Checkpoints, StageResult, load_numbers
 from trainer.session.damaged import refuse_damaged_model
@@ -28,6 +29,16 @@ def flip(file: Path, count: int = 64) -> None:
 
 def cut(file: Path) -> None:
     file.write_bytes(file.read_bytes()[:-10])
+
+
+def loop(file: Path) -> None:
+    """Replace a file by a link to itself."""
+    file.unlink()
+    file.symlink_to(file.name)
+
+
+def write_list(file: Path, files: list[dict[str, Any]]) -> None:
+    file.write_text(json.dumps({"version": 1, "files": files}))
 
 
 def two_saved(folder: Path, events: list[Event] | None = None) -> Checkpoints:
@@ -48,6 +59,10 @@ def two_saved(folder: Path, events: list[Event] | None = None) -> Checkpoints:
         (Path.unlink, WEIGHTS, "model.safetensors is missing"),
         (Path.unlink, "trainer_state/state.json", "trainer_state/state.json is missing"),
         (cut, manifest.NAME, "manifest.json is not readable: "),
+        (Path.unlink, manifest.NAME, "manifest.json is missing"),
+        (lambda file: file.write_text("[" * 100_000), manifest.NAME, "manifest.json is not readable: "),
+        (lambda file: write_list(file, []), manifest.NAME, "config.json is not one of the files that were saved"),
+        (loop, WEIGHTS, "model.safetensors is missing"),
     ],
 )
 def test_newest_damaged_is_named_and_the_one_before_used(
@@ -128,22 +143,33 @@ def test_restore_gives_the_copy_its_own_manifest(tmp_path: Path) -> None:
     assert load_numbers(path) == {"step": 34}
 
 
-def test_old_checkpoint_without_hashes_loads_and_says_so_once(tmp_path: Path) -> None:
-    events: list[Event] = []
-    checkpoints = two_saved(tmp_path, events)
-    (tmp_path / "ppo-000002" / manifest.NAME).unlink()
-    assert checkpoints.newest("ppo") == checkpoints.newest("ppo") == (tmp_path / "ppo-000002", 2)
-    (event,) = events
-    assert isinstance(event, Message) and event.level == "warning"
-    assert event.text.startswith("ppo-000002 was saved by an older release, without hashes of its files.")
-
-
-@pytest.mark.parametrize("file", [WEIGHTS, "trainer_state/state.json"])
-def test_old_checkpoint_damaged_by_truncation_is_found(tmp_path: Path, file: str) -> None:
+@pytest.mark.parametrize(
+    "name",
+    [
+        "model-00002-of-00002.safetensors",
+        "model.safetensors.index.json",
+        "adapter_config.json",
+        "trainer_state/optimizer-00001-of-00002.safetensors",
+    ],
+)
+def test_file_beside_the_saved_ones_counts_as_damaged(tmp_path: Path, name: str) -> None:
+    """A loader would read it. A file that no loader reads, or a hidden one, does no harm."""
     checkpoints = two_saved(tmp_path)
-    (tmp_path / "ppo-000002" / manifest.NAME).unlink()
-    cut(tmp_path / "ppo-000002" / file)
-    assert checkpoints.newest("ppo") == (tmp_path / "ppo-000001", 1)
+    newest = tmp_path / "ppo-000002"
+    for harmless in (".nfs0001", "README.md"):
+        (newest / harmless).write_text("-")
+    assert checkpoints.newest("ppo") == (newest, 2)
+    (newest / name).write_text("{}")
+    assert Checkpoints(tmp_path, keep_last=2).newest("ppo") == (tmp_path / "ppo-000001", 1)
+
+
+@pytest.mark.parametrize("path", ["../sft/stage.json", "/etc/passwd", "a\0b", "", "a" * 5000])
+def test_manifest_that_leads_elsewhere_is_damaged(tmp_path: Path, path: str) -> None:
+    folder = tmp_path / "ppo-000001"
+    folder.mkdir()
+    write_list(folder / manifest.NAME, [{"path": path, "bytes": 0, "sha256": "0"}])
+    found = manifest.damage(folder)
+    assert found is not None and found.startswith(("manifest.json is not readable: ", f"{path} is missing"))
 
 
 def test_unreadable_checkpoint_is_not_called_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

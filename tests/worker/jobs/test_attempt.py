@@ -141,8 +141,8 @@ def test_a_run_starts_from_a_checkpoint_of_another_job(
     run_queued_jobs(context, heartbeat)
     assert (status(needing), job(needing).spec["model"]["path"]) == ("succeeded", fourth.id)
     assert [event.data["text"] for event in events(needing, "message")] == [
-        f"models/{fourth.id}: ['weights'], weights of step 4",
-        f"models/{fifth.id}: ['weights'], weights of step 5",
+        f"models/{fourth.id}: ['manifest.json', 'weights'], weights of step 4",
+        f"models/{fifth.id}: ['manifest.json', 'weights'], weights of step 5",
     ]
 
 

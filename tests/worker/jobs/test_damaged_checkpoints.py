@@ -1,5 +1,6 @@
 """A job whose stored checkpoints are damaged resumes from the newest good one, or fails with the requests that help."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,8 @@ from worker.jobs.checkpoints import DamagedFolder
 from worker.jobs.claim import run_queued_jobs
 
 Damage = Callable[[Path], object]
+OTHER = "d9298a10d1b0735837dc4bd85dac641b0f3cef27a47e5d53a54f2f3f5b2fcffa"
+"""`printf other | sha256sum`"""
 FAILS = "begin steps diverge_the_first_time finish"
 
 
@@ -169,11 +172,23 @@ def test_mark_of_deleted_damaged_checkpoint_does_nothing(failed: str) -> None:
         assert mark(session, "ckpt_gone", "weights is missing", "It is not used.") is None
 
 
-def test_upload_of_damaged_folder_is_refused(tmp_path: Path, settings: Settings) -> None:
-    """The trainer's manifest shows that the bytes changed on the disk before they were copied."""
+@pytest.mark.parametrize(
+    ("listed", "fault"),
+    [
+        ({"weights": "ab"}, r"weights has the SHA-256 d9298a10\w+ instead of ab"),
+        ({"weights": OTHER, "state.json": "cd"}, "state.json is missing"),
+        ({}, "weights is not in manifest.json"),
+        (None, "manifest.json is not readable: "),
+    ],
+)
+def test_upload_of_damaged_folder_is_refused(
+    tmp_path: Path, settings: Settings, listed: dict[str, str] | None, fault: str
+) -> None:
+    """The trainer's manifest shows that the folder changed on the disk before it was copied."""
     folder = tmp_path / "ppo-000001"
     folder.mkdir()
     (folder / "weights").write_text("other")
-    (folder / checkpoints.MANIFEST).write_text('{"files": [{"path": "weights", "bytes": 5, "sha256": "ab"}]}')
-    with pytest.raises(DamagedFolder, match=r"weights has the SHA-256 d9298a10\w+ instead of ab"):
+    files = listed and [{"path": path, "bytes": 5, "sha256": sum_} for path, sum_ in listed.items()]
+    (folder / checkpoints.MANIFEST).write_text(json.dumps({"files": {} if files == {} else files}))
+    with pytest.raises(DamagedFolder, match=fault):
         checkpoints.upload(blob_store(settings), folder, "at")

@@ -1,17 +1,20 @@
 """Seeds one after the other, each run by a function that stands in for the stages: it leaves a model folder and events."""
 
 import os
+import shutil
 import signal
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.trainer.running import events_of
-from trainer.errors import DataError, Diverged, Paused, Stopped, Unhealthy
+from trainer.errors import DataError, Diverged, Paused, Stopped, StorageError, Unhealthy
 from trainer.events import (
     CheckpointDamaged,
     CheckpointSaved,
     EventLog,
+    Message,
     Metrics,
     RunFinished,
     RunStarted,
@@ -26,14 +29,16 @@ from trainer.spec import JobSpec
 WIN_RATES = {5: 0.6, 6: 0.8, 7: 0.7}
 
 
+def save_result(session: Session) -> None:
+    files = {"weights": f"of seed {session.spec.seed}"}
+    session.checkpoints.save_final("ppo", None, None, StageResult(1, 0.0, {}), files)  # type: ignore[arg-type]
+
+
 def run_one(session: Session) -> dict[str, float]:
     seed = session.spec.seed
     session.emit(RunStarted(stages=[], device="cpu", threads=1, versions={}))
     session.report("ppo", 1, 1, {"seed": float(seed)})
-    path = session.checkpoints.final("ppo")
-    path.mkdir()
-    (path / "weights").write_text(f"of seed {seed}")
-    (path / "stage.json").write_text('{"steps": 1, "seconds": 0.0, "summary": {}}')
+    save_result(session)
     session.emit(CheckpointSaved(stage="ppo", step=1, path="checkpoints/ppo", final=True))
     session.emit(RunFinished(seconds=1.0, summary={}))
     return {"win_rate": WIN_RATES[seed], "win_rate_high": WIN_RATES[seed] + 0.1}
@@ -174,8 +179,7 @@ def test_seed_with_damaged_result_is_run_again(tmp_path: Path) -> None:
 
     def saving(session: Session) -> dict[str, float]:
         made.append(session.spec.seed)
-        files = {"weights": f"of seed {session.spec.seed}"}
-        session.checkpoints.save_final("ppo", None, None, StageResult(1, 0.0, {}), files)  # type: ignore[arg-type]
+        save_result(session)
         return {"win_rate": WIN_RATES[session.spec.seed]}
 
     def failing(session: Session) -> dict[str, float]:
@@ -191,3 +195,29 @@ def test_seed_with_damaged_result_is_run_again(tmp_path: Path) -> None:
     damaged = [event for event in events_of(tmp_path) if isinstance(event, CheckpointDamaged)]
     assert [(event.seed, event.path) for event in damaged] == [(6, "seeds/6/checkpoints/ppo")]
     assert (tmp_path / "checkpoints" / "ppo" / "weights").read_text() == "of seed 6"
+
+
+@pytest.mark.parametrize("damaged_by", [shutil.rmtree, lambda folder: (folder / "weights").write_text("of seed 9")])
+def test_best_seed_damaged_later_is_not_the_result(tmp_path: Path, damaged_by: Callable[[Path], object]) -> None:
+    """Its files were good when it was done. The next start makes them again."""
+    best = tmp_path / "seeds" / "6" / "checkpoints" / "ppo"
+
+    def damaging(session: Session) -> dict[str, float]:
+        summary = run_one(session)
+        if session.spec.seed == 7:
+            damaged_by(best)
+        return summary
+
+    with pytest.raises(StorageError, match="result of seed 6, the best one, was damaged"):
+        run_seeds(tmp_path, damaging)
+    run_seeds(tmp_path)
+    assert (tmp_path / "checkpoints" / "ppo" / "weights").read_text() == "of seed 6"
+
+
+def test_seed_with_damaged_outcome_makes_it_again(tmp_path: Path) -> None:
+    summary = run_seeds(tmp_path)
+    file = tmp_path / "seeds" / "5" / "outcome.json"
+    file.write_text(file.read_text()[:-4])
+    assert run_seeds(tmp_path) == summary
+    warnings = [e.text for e in events_of(tmp_path) if isinstance(e, Message) and e.level == "warning"]
+    assert len(warnings) == 1 and warnings[0].startswith("The outcome of seed 5 is damaged (")
