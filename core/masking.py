@@ -28,14 +28,14 @@ _SEPARATOR = r"""['"]?\s{0,3}[:=]\s{0,3}(?:b(?=['"]))?"""
 
 # A name in capitals, as of environment variables: HF_TOKEN=…, 'AWS_SECRET_ACCESS_KEY': '…'.
 _VARIABLE = (
-    r"(?<![A-Za-z0-9_])(?:[A-Z0-9]+_)*"
+    r"(?<![A-Za-z0-9_])(?:[A-Z0-9]+_)*(?:PG)?"
     r"(?:TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|API_?KEY|ACCESS_?KEY|PRIVATE_?KEY|SECRET_?KEY|AUTH_?KEY|CREDENTIALS?)"
     r"(?:_[A-Z0-9]+)*(?![A-Za-z0-9_])"
 )
 # `token` alone is left out: a trainer prints `pad_token` and the like.
 _FIELD = (
-    r"(?i:(?<![a-z0-9_-])(?:[a-z0-9]+[_-])*"
-    r"(?:password|passwd|passphrase|secret|api[_-]?key|secret[_-]?(?:access[_-]?)?key|private[_-]?key|"
+    r"(?i:(?<![a-z0-9_-])(?:--)?(?:[a-z0-9]+[_-])*"
+    r"(?:password|passwd|passphrase|secret|api[ _-]?key|secret[_-]?(?:access[_-]?)?key|private[_-]?key|"
     r"(?:access|auth|bearer|refresh|hf|hub|id|session|security)[_-]?token|access[_-]?key|client[_-]?secret)"
     r"(?![a-z0-9]))"
 )
@@ -44,11 +44,18 @@ _QUERY = (
     r"x-amz-(?:signature|credential|security-token)|x-goog-(?:signature|credential))=)"
 )
 _HEADER = r"(?i:(?<![a-z0-9])(?:(?:proxy-)?authorization|x-api-key|x-auth-token|(?:set-)?cookie)['\"]?\s{0,3}[:=,]\s{0,3}(?:b(?=['\"]))?['\"]?)"
+# An option of a command, whose value follows a space.
+_OPTION = r"(?i:(?<![a-z0-9_-])(--(?:[a-z0-9]+-)*(?:password|passwd|passphrase|secret|token|(?:api|access|secret)-?key)\s{1,3}))"
+_BEARER = r"(?i:(?<![a-z])(bearer:?\s{1,3}))(?:(?=[A-Za-z._~+/=-]*[0-9])[A-Za-z0-9._~+/=-]{8,}|[A-Za-z0-9._~+/=-]{12,})"
 # The credentials of HTTP's Basic are base64, so an ordinary word after "basic", all in small letters, stays.
 _BASIC = r"(?i:(?<![a-z])(basic\s{1,3}))"
-# `token` alone, with a value of at least 8 characters that holds a digit: not `token: <pad>`, and not `token: 512`.
+# `token` alone, with a value of at least 8 characters that holds a digit: not `token: <pad>`, and not `token: 512`. One in
+# quotes, as in JSON, needs no digit, and one of 20 characters nothing.
 _TOKEN = r"(?i:(?<![a-z0-9_-])((?:x-)?token['\"]?\s{0,3}[:=]\s{0,3}['\"]?))"
-_LONG_VALUE = r"(?=[^\s,;&}\])'\"]*[0-9])(?=[^\s,;&}\])'\"]*[A-Za-z])[A-Za-z0-9._~+/=-]{8,}"
+_LONG_VALUE = (
+    r"(?:(?=[^\s,;&}\])'\"]*[0-9])(?=[^\s,;&}\])'\"]*[A-Za-z])[A-Za-z0-9._~+/=-]{8,}"
+    r"|(?<=['\"])[A-Za-z0-9._~+/=-]{8,}(?=['\"])|[A-Za-z0-9._~+/=-]{20,})"
+)
 _FORMATS = (
     r"hf_[A-Za-z0-9]{8,}",  # Hugging Face; test tokens are short
     r"api_org_[A-Za-z0-9]{20,}",
@@ -79,7 +86,9 @@ _RULES: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(rf"({_QUERY})[^&\s'\"]+"), rf"\1{MASK}"),
     (re.compile(rf"({_VARIABLE}{_SEPARATOR}){_VALUE}"), rf"\1{MASK}"),
     (re.compile(rf"({_FIELD}{_SEPARATOR}){_VALUE}"), rf"\1{MASK}"),
-    (re.compile(r"(?i:(?<![a-z])(bearer\s{1,3}))[A-Za-z0-9._~+/=-]{12,}"), rf"\1{MASK}"),
+    (re.compile(rf"{_OPTION}{_VALUE}"), rf"\1{MASK}"),
+    (re.compile(_BEARER), rf"\1{MASK}"),
+    (re.compile(r"(?i:(?<![a-z])(token\s{1,3}))[0-9a-f]{32,}(?![0-9A-Za-z])"), rf"\1{MASK}"),
     (re.compile(rf"{_BASIC}(?=[A-Za-z0-9+/]*[A-Z0-9+/=])[A-Za-z0-9+/]{{6,}}={{0,2}}(?![A-Za-z0-9+/=])"), rf"\1{MASK}"),
     (re.compile(rf"{_TOKEN}{_LONG_VALUE}"), rf"\1{MASK}"),
     (re.compile(rf"(?<![A-Za-z0-9])(?:{'|'.join(_FORMATS)})"), MASK),

@@ -30,6 +30,14 @@ PEM = "-----BEGIN RSA PRIVATE KEY-----\nMIIEow\nabc\n-----END RSA PRIVATE KEY---
         ("token: 9f8e7d6c5b4a", f"token: {MASK}"),
         ('"token": "abcd1234efgh", "n": 1', f'"token": "{MASK}", "n": 1'),
         ("token=s3cr3t-value-1 sent", f"token={MASK} sent"),
+        ('{"token": "abcdefghijkl", "n": 1}', f'{{"token": "{MASK}", "n": 1}}'),
+        ("token: 12345678901234567890", f"token: {MASK}"),
+        (f"sent Token {'0f' * 16} to it", f"sent Token {MASK} to it"),
+        ("sent Bearer abcdef12, Bearer: abcdef0123", f"sent Bearer {MASK}, Bearer: {MASK}"),
+        ("run --password hunter22 --api-key=abc123", f"run --password {MASK} --api-key={MASK}"),
+        ("run --token 'a b' --steps 3", f"run --token {MASK} --steps 3"),
+        ("PGPASSWORD=hunter2 psql", f"PGPASSWORD={MASK} psql"),
+        ("api key: 0123abcd", f"api key: {MASK}"),
         ("login with hf_abc12345", f"login with {MASK}"),
         ("Set-Cookie: session=abc; Path=/", f"Set-Cookie: {MASK}"),
         ("postgresql://app:pa@ss@db:5432/x", f"postgresql://app:{MASK}@db:5432/x"),
@@ -58,6 +66,7 @@ def test_mask_replaces_a_secret_and_keeps_the_rest(text: str, masked: str) -> No
         "the secret of a good reward model",
         "basic training of the tokenizer, Basic settings",
         "token: <pad>  token: 50256  token=the  token: 1e-05",
+        "token: 12 tokens, token=EOS, bearer of 12 tokens, --max-new-tokens 64, --tokenizer 'gpt2'",
     ],
 )
 def test_mask_keeps_ordinary_trainer_output(text: str) -> None:

@@ -64,7 +64,8 @@ class Regex:
 class JsonSchema:
     """1 if the response is JSON that the schema accepts, else 0.
 
-    Remote references are not fetched. JSON that is nested too deeply for Python's parser scores 0.
+    Remote references are not fetched. JSON that is nested too deeply for Python's parser scores 0, and so does an integer that
+    `multipleOf` cannot divide because it is too large for a float.
     """
 
     def __init__(self, spec: JsonSchemaReward) -> None:
@@ -78,7 +79,7 @@ class JsonSchema:
             value = json.loads(text, parse_constant=_no_json)
             with pattern_limit():
                 return float(self._validator.is_valid(value))
-        except (ValueError, RecursionError):
+        except (ValueError, RecursionError, OverflowError):
             return 0.0
 
 

@@ -3,6 +3,7 @@
 The package `jsonschema` does the work. A bare training machine may lack it, so it is imported when a schema is checked.
 """
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -10,6 +11,8 @@ if TYPE_CHECKING:
     from referencing._core import Resolver
 
 _REFERENCES = ("$ref", "$dynamicRef")
+_IN_PLACE = ("allOf", "anyOf", "oneOf", "not", "if", "then", "else")
+"""Keywords, beside `dependentSchemas`, whose schemas are applied to the same value, not to a part of it."""
 
 
 def schema_problem(schema: dict[str, Any]) -> str | None:
@@ -26,7 +29,7 @@ def schema_problem(schema: dict[str, Any]) -> str | None:
         Draft202012Validator.check_schema(schema)
         resource = DRAFT202012.create_resource(schema)
         registry = Registry().with_resource(resource.id() or "", resource)
-        if problem := _dangling(resource, registry.resolver(resource.id() or ""), set()):
+        if problem := _faulty_reference(resource, registry.resolver(resource.id() or ""), set(), set()):
             return problem
         Draft202012Validator(schema, registry=registry).is_valid(None)
     except SchemaError as error:
@@ -35,12 +38,14 @@ def schema_problem(schema: dict[str, Any]) -> str | None:
     except Unresolvable as error:
         return _unresolved(error.ref)
     except RecursionError:
-        return "it refers to itself endlessly"
+        return "it is nested too deeply"
     return None
 
 
-def _dangling(resource: "Resource[Any]", resolver: "Resolver[Any]", seen: set[int]) -> str | None:
-    """The first reference that leads to no schema, in this schema and in all that it refers to."""
+def _faulty_reference(
+    resource: "Resource[Any]", resolver: "Resolver[Any]", seen: set[int], acyclic: set[int]
+) -> str | None:
+    """The first reference that leads to no schema or back to its own, in this schema and in all that it refers to."""
     from referencing.exceptions import Unresolvable
     from referencing.jsonschema import DRAFT202012
 
@@ -55,10 +60,42 @@ def _dangling(resource: "Resource[Any]", resolver: "Resolver[Any]", seen: set[in
             return _unresolved(reference)
         if not isinstance(found.contents, dict | bool):
             return f"its reference {reference!r} leads to no schema"
-        if problem := _dangling(DRAFT202012.create_resource(found.contents), found.resolver, seen):
+        target = DRAFT202012.create_resource(found.contents)
+        if problem := _faulty_reference(target, found.resolver, seen, acyclic):
             return problem
-    parts = ((part, resolver.in_subresource(part)) for part in resource.subresources())
-    return next((problem for part in parts if (problem := _dangling(*part, seen))), None)
+    parts = [(part, resolver.in_subresource(part)) for part in resource.subresources()]
+    if problem := next((found for part in parts if (found := _faulty_reference(*part, seen, acyclic))), None):
+        return problem
+    return "it refers to itself endlessly" if _is_endless(schema, resolver, frozenset(), acyclic) else None
+
+
+def _is_endless(schema: dict[str, Any], resolver: "Resolver[Any]", above: frozenset[int], acyclic: set[int]) -> bool:
+    """Whether the schema is applied to a value again before a part of the value is taken. `above`: the schemas so far."""
+    if id(schema) in above:
+        return True
+    if id(schema) in acyclic:
+        return False
+    inner = list(_applied_in_place(schema, resolver))
+    if any(_is_endless(*one, above | {id(schema)}, acyclic) for one in inner):
+        return True
+    acyclic.add(id(schema))
+    return False
+
+
+def _applied_in_place(
+    schema: dict[str, Any], resolver: "Resolver[Any]"
+) -> Iterator[tuple[dict[str, Any], "Resolver[Any]"]]:
+    from referencing.jsonschema import DRAFT202012
+
+    for reference in (schema[name] for name in _REFERENCES if name in schema):
+        found = resolver.lookup(reference)
+        if isinstance(found.contents, dict):
+            yield found.contents, found.resolver
+    dependent = list(schema.get("dependentSchemas", {}).values())
+    for value in (dependent, *(schema[name] for name in _IN_PLACE if name in schema)):
+        for part in value if isinstance(value, list) else [value]:
+            if isinstance(part, dict):
+                yield part, resolver.in_subresource(DRAFT202012.create_resource(part))
 
 
 def _unresolved(reference: str) -> str:

@@ -60,6 +60,10 @@ def test_pattern_limit_stops_a_pattern_that_backtracks() -> None:
     assert reward.score([answer("aab")]) == [1.0]  # and the next search is not
 
 
+def nested(depth: int) -> dict[str, Any]:
+    return {"allOf": [nested(depth - 1)]} if depth else {}
+
+
 SCHEMA = {"type": "object", "properties": {"age": {"type": "integer", "minimum": 0}}, "required": ["age"]}
 
 
@@ -88,6 +92,11 @@ def test_json_that_a_schema_accepts(text: str, score: float) -> None:
         ({"type": "objekt"}, "type: 'objekt' is not valid"),
         ({"properties": {"a": {"minimum": "x"}}}, "properties/a/minimum"),
         ({"$ref": "#"}, "refers to itself endlessly"),
+        ({"items": {"$ref": "#/$defs/a"}, "$defs": {"a": {"$ref": "#/$defs/a"}}}, "refers to itself endlessly"),
+        ({"$defs": {"a": {"allOf": [{"$ref": "#/$defs/b"}]}, "b": {"not": {"$ref": "#/$defs/a"}}}}, "itself endlessly"),
+        ({"if": {"type": "string"}, "then": {"$ref": "#"}}, "refers to itself endlessly"),
+        (nested(100), "nested too deeply"),
+        ({"properties": {"a": {"pattern": "["}}}, "is not a 'regex'"),
         ({"$ref": "#/$defs/none"}, "'#/\\$defs/none' cannot be resolved"),
         ({"properties": {"a": {"$ref": "http://127.0.0.1:9/schema.json"}}}, "nothing is fetched"),
         ({"$ref": "#/definitions/a", "definitions": {"a": {"items": {"$ref": "#/b"}}}}, "'#/b' cannot be resolved"),
@@ -102,6 +111,11 @@ def test_a_schema_that_is_none_is_refused_by_the_spec(
     monkeypatch.setattr("trainer.spec.rewards.schema_problem", lambda _: None)  # a machine without the package
     with pytest.raises(SpecError, match=said):
         JsonSchema(JsonSchemaReward(type="json_schema", json_schema=schema))
+
+
+def test_integer_too_large_to_divide_scores_nothing() -> None:
+    reward = JsonSchema(JsonSchemaReward(type="json_schema", json_schema={"multipleOf": 0.5}))
+    assert reward.score([answer("1" * 400), answer("1.5"), answer("1.2")]) == [0, 1, 0]
 
 
 def test_schema_may_refer_to_its_own_parts() -> None:
