@@ -9,9 +9,9 @@ from sqlalchemy.orm import Session
 
 from core import quotas
 from core.blobs import BlobStore
-from core.datasets import reports, row_store, search, versions
+from core.datasets import number_files, reports, row_store, search, versions
 from core.datasets.row_store import RowsDraft
-from core.datasets.rows import answer_lines_key, lines_key
+from core.datasets.rows import ANSWER_LINES, LINES, answer_lines_key, lines_key
 from core.errors import NotFound
 from core.models import Dataset, DatasetContent, DatasetVersion
 from core.models.datasets import VersionStatus
@@ -45,10 +45,14 @@ def publish_version(
     if version.status != VersionStatus.IMPORTING:
         return version
     content = row_store.put(session, blobs, draft)
-    if draft.own_lines:
-        blobs.put_file(lines_key(version.id), draft.lines_file)
-    if draft.own_answer_lines:
-        blobs.put_file(answer_lines_key(version.id), draft.answer_lines_file)
+    version.number_files = {
+        name: number_files.put(blobs, key, file)
+        for name, key, file, own in (
+            (LINES, lines_key(version.id), draft.lines_file, draft.own_lines),
+            (ANSWER_LINES, answer_lines_key(version.id), draft.answer_lines_file, draft.own_answer_lines),
+        )
+        if own
+    }
     version.findings, version.left_out = storable(list(findings)), left_out
     _settle(session, version, content, VersionStatus.BLOCKED if blocked else VersionStatus.READY)
     quotas.check_storage(session, version.dataset.owner_id, get_settings())
@@ -60,8 +64,9 @@ def same_rows(session: Session, blobs: BlobStore, parent: DatasetVersion, origin
     assert parent.content is not None
     dataset = session.get_one(Dataset, parent.dataset_id)
     version = versions.new_version(session, dataset, origin, parent)
-    for key in (lines_key, answer_lines_key):
-        if blobs.exists(key(parent.id)):
+    version.number_files = parent.number_files
+    for name, key in ((LINES, lines_key), (ANSWER_LINES, answer_lines_key)):
+        if number_files.is_stored(blobs, key(parent.id), parent.number_files, name):
             with blobs.open(key(parent.id)) as lines, blobs.draft(key(version.id)) as copy:
                 while piece := lines.read(_PIECE):
                     copy.write(piece)

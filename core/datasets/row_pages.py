@@ -13,7 +13,7 @@ from sqlalchemy import ARRAY, BigInteger, Select, any_, cast, func, select
 from sqlalchemy.orm import Session
 
 from core.blobs import BlobStore
-from core.datasets import reports, search, splits, u64
+from core.datasets import number_files, reports, search, splits, u64
 from core.datasets.rows import StoredRow, content_of, read_stored
 from core.errors import NotFound, SearchNotReady
 from core.models import DatasetReport, DatasetRow, DatasetVersion
@@ -147,17 +147,17 @@ def _among(session: Session, version: DatasetVersion, filters: Filters, numbers:
 def _rows_of_finding(
     session: Session, blobs: BlobStore, version: DatasetVersion, code: str, report_id: str | None
 ) -> BinaryIO:
-    """The stored row numbers of a report's finding, ascending. Raises NotFound."""
+    """The stored row numbers of a report's finding, ascending. Raises NotFound and DatasetDamaged."""
     report = session.get(DatasetReport, report_id) if report_id else reports.newest(session, version)
     if report is None or report.version_id != version.id:
         which = f"report {report_id!r}" if report_id else "finished report"
         raise NotFound(f"Version {version.number} of {version.dataset_id} has no {which}.")
     if not _CODE.fullmatch(code):
         raise NotFound(f"There is no finding {code!r}.")
-    try:
-        return blobs.open(reports.rows_key(report.id, code))
-    except NotFound as error:
-        raise NotFound(f"{report.id} has no rows of a finding {code!r}.") from error
+    key = reports.rows_key(report.id, code)
+    if not number_files.is_stored(blobs, key, report.number_files, code):
+        raise NotFound(f"{report.id} has no rows of a finding {code!r}.")
+    return blobs.open(key)
 
 
 def _read_rows(

@@ -23,6 +23,7 @@ from sqlalchemy.exc import InterfaceError, OperationalError
 from sqlalchemy.orm import Session
 
 from core.blobs import BlobStore
+from core.datasets import number_files
 from core.datasets.u64 import Numbers
 from core.db import after_commit, session_scope
 from core.errors import DiskFull, NotFound
@@ -31,6 +32,8 @@ from data.errors import disk_full_raises
 
 _ABANDONED_SECONDS = 24 * 3600
 _PREFIX = "draft-"
+INDEX = "rows"
+"""The name of the offsets in `number_files`."""
 log = logging.getLogger(__name__)
 
 
@@ -133,13 +136,13 @@ def put(session: Session, blobs: BlobStore, draft: RowsDraft) -> DatasetContent:
     query = select(DatasetContent).filter_by(sha256=draft.sha256).execution_options(populate_existing=True)
     if (found := session.scalars(query).one_or_none()) is not None:
         if found.damage is not None or not _has_size(blobs, found):
-            _put(blobs, draft, found.blob_key)
+            found.number_files = _put(blobs, draft, found.blob_key)
             found.damage = found.damaged_at = None
             session.flush()
         return found
     key = rows_key(draft.sha256)
     content = DatasetContent(sha256=draft.sha256, rows=draft.rows, bytes=draft.bytes, blob_key=key)
-    _put(blobs, draft, key)
+    content.number_files = _put(blobs, draft, key)
     session.add(content)
     session.flush()
     return content
@@ -152,15 +155,15 @@ def _has_size(blobs: BlobStore, content: DatasetContent) -> bool:
         return False
 
 
-def _put(blobs: BlobStore, draft: RowsDraft, key: str) -> None:
-    """Write the blobs of a draft. They are removed again if the disk is full.
+def _put(blobs: BlobStore, draft: RowsDraft, key: str) -> dict[str, Any]:
+    """Write the blobs of a draft. Returns the hash of the offsets. The blobs are removed again if the disk is full.
 
     After other failures, the sweeper removes them: the lock may have been lost with the database connection, and then another
     transaction may own the blobs.
     """
     try:
         blobs.put_file(key, draft.rows_file)
-        blobs.put_file(index_key(draft.sha256), draft.index_file)
+        return {INDEX: number_files.put(blobs, index_key(draft.sha256), draft.index_file)}
     except (OSError, DiskFull):
         blobs.delete_prefix(_folder(draft.sha256))
         raise

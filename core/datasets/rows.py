@@ -1,5 +1,6 @@
 """Reads the rows of a version from the blob store, by number or in order."""
 
+import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count, islice
@@ -8,14 +9,17 @@ from typing import Any, BinaryIO
 import orjson
 
 from core.blobs import BlobStore
-from core.datasets import u64
+from core.datasets import number_files, u64
 from core.datasets.damage import verify_rows
-from core.datasets.row_store import index_key
+from core.datasets.row_store import INDEX, index_key
 from core.datasets.versions import not_ready_error
-from core.errors import NotFound
+from core.errors import DatasetDamaged
 from core.models import DatasetContent, DatasetVersion
 
+LINES, ANSWER_LINES = "lines", "answer_lines"
+"""The names of the line numbers in a version's `number_files`."""
 _PIECE = 8192
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -35,9 +39,8 @@ def read(blobs: BlobStore, content: DatasetContent, numbers: Sequence[int]) -> I
     if not numbers:
         return
     verify_rows(blobs, content)
-    try:
-        index = blobs.open(index_key(content.sha256))
-    except NotFound:
+    index = _index(blobs, content)
+    if index is None:
         yield from _scan(blobs, content, numbers)
         return
     with index, blobs.open(content.blob_key) as file:
@@ -69,9 +72,8 @@ def stream(blobs: BlobStore, version: DatasetVersion, after: int = 0) -> Iterato
 
 def stream_with_answers(blobs: BlobStore, version: DatasetVersion) -> Iterator[tuple[StoredRow, list[int]]]:
     """Every row with the lines of its answers. The list is empty if answers were not records of their own."""
-    try:
-        file = blobs.open(answer_lines_key(version.id))
-    except NotFound:
+    file = _numbers(blobs, version, ANSWER_LINES, answer_lines_key(version.id))
+    if file is None:
         yield from ((stored, []) for stored in stream(blobs, version))
         return
     with file:
@@ -83,10 +85,9 @@ def stream_with_answers(blobs: BlobStore, version: DatasetVersion) -> Iterator[t
 
 
 def lines(blobs: BlobStore, version: DatasetVersion, numbers: Sequence[int]) -> list[int]:
-    """The line of each of these rows in the source."""
-    try:
-        file = blobs.open(lines_key(version.id))
-    except NotFound:
+    """The line of each of these rows in the source. Raises DatasetDamaged."""
+    file = _numbers(blobs, version, LINES, lines_key(version.id))
+    if file is None:
         return list(numbers)
     with file:
         return [u64.read(file, number - 1, 1)[0] for number in numbers]
@@ -136,17 +137,30 @@ def _scan(blobs: BlobStore, content: DatasetContent, numbers: Sequence[int]) -> 
 
 def _start(blobs: BlobStore, content: DatasetContent, file: BinaryIO, number: int) -> int:
     """The offset of a row in bytes; after the last row, the size of the file."""
-    try:
-        with blobs.open(index_key(content.sha256)) as index:
-            return next(iter(u64.read(index, number - 1, 1)), content.bytes)
-    except NotFound:
+    index = _index(blobs, content)
+    if index is None:
         return sum(len(line) for line in islice(file, number - 1))
+    with index:
+        return next(iter(u64.read(index, number - 1, 1)), content.bytes)
+
+
+def _index(blobs: BlobStore, content: DatasetContent) -> BinaryIO | None:
+    """The offsets of the rows. None where they are missing or damaged: the rows are then read from the start."""
+    key = index_key(content.sha256)
+    try:
+        return blobs.open(key) if number_files.is_stored(blobs, key, content.number_files, INDEX) else None
+    except DatasetDamaged as error:
+        log.warning("rows are read without their offsets: %s", error.detail)
+        return None
+
+
+def _numbers(blobs: BlobStore, version: DatasetVersion, name: str, key: str) -> BinaryIO | None:
+    return blobs.open(key) if number_files.is_stored(blobs, key, version.number_files, name) else None
 
 
 def _all_lines(blobs: BlobStore, version: DatasetVersion, after: int) -> Iterator[int]:
-    try:
-        file = blobs.open(lines_key(version.id))
-    except NotFound:
+    file = _numbers(blobs, version, LINES, lines_key(version.id))
+    if file is None:
         yield from count(after + 1)
         return
     with file:

@@ -1,17 +1,27 @@
 """Checks every stored blob that has a SHA-256, marks the damaged ones, and clears the marks of restored ones."""
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from core.blobs import BlobStore, Content, fault_of
 from core.datasets import damage as row_damage
+from core.datasets import number_files, reports, row_store, rows
 from core.db import session_scope
 from core.errors import PlatformError, StorageUnreadable
 from core.jobs import damage
-from core.models import AnnotationPin, Checkpoint, CheckpointPin, DatasetContent, DatasetVersion, JobDataset, Upload
+from core.models import (
+    AnnotationPin,
+    Checkpoint,
+    CheckpointPin,
+    DatasetContent,
+    DatasetReport,
+    DatasetVersion,
+    JobDataset,
+    Upload,
+)
 from core.models.uploads import UploadStatus
 from core.uploads import reading
 
@@ -54,12 +64,17 @@ def audit(blobs: BlobStore, database_url: str, progress: Progress = lambda done,
         contents = list(session.execute(select(DatasetContent.sha256, DatasetContent.bytes)))
         complete = select(Upload.id, Upload.bytes).where(Upload.status == UploadStatus.COMPLETE.value)
         uploads = list(session.execute(complete.order_by(Upload.id)))
+        beside = [
+            [(id_, 0) for id_ in session.scalars(select(kind.id).where(kind.number_files != {}).order_by(kind.id))]
+            for kind in (DatasetVersion, DatasetReport)
+        ]
     faults: list[BlobFault] = []
     restored: list[str] = []
     checked = done = 0
     total = sum(int(size or 0) for size in sizes)
-    for check, rows in ((_checkpoint, checkpoints), (_content, contents), (_upload, uploads)):
-        for id_, size in rows:
+    checks = (_checkpoint, _content, _version, _report, _upload)
+    for check, found_rows in zip(checks, (checkpoints, contents, *beside, uploads), strict=True):
+        for id_, size in found_rows:
             with session_scope(database_url) as session:
                 for found in check(session, blobs, id_):
                     restored.append(found) if isinstance(found, str) else faults.append(found)
@@ -102,6 +117,45 @@ def _content(session: Session, blobs: BlobStore, sha256: str) -> Iterator[BlobFa
     elif row.damage is not None:
         row.damage = row.damaged_at = None
         yield sha256
+    if fault is None:
+        yield from _index(session, blobs, row)
+
+
+def _index(session: Session, blobs: BlobStore, row: DatasetContent) -> Iterator[BlobFault]:
+    """Offsets that are damaged are made anew from the good rows."""
+    key = row_store.index_key(row.sha256)
+    for found in _number_files(blobs, row.sha256, row.number_files, {row_store.INDEX: key}):
+        if found.damaged:
+            blobs.delete(key)
+            rows.write_index(blobs, row)
+            found = replace(found, fault=f"{found.fault} It was made anew")
+        yield replace(found, used_by=_users_of_rows(session, row.sha256))
+
+
+def _version(session: Session, blobs: BlobStore, version_id: str) -> Iterator[BlobFault]:
+    row = session.get(DatasetVersion, version_id)
+    if row is not None:
+        keys = {rows.LINES: rows.lines_key(row.id), rows.ANSWER_LINES: rows.answer_lines_key(row.id)}
+        yield from _number_files(blobs, f"{row.dataset_id}@{row.number}", row.number_files, keys)
+
+
+def _report(session: Session, blobs: BlobStore, report_id: str) -> Iterator[BlobFault]:
+    row = session.get(DatasetReport, report_id)
+    if row is not None:
+        keys = {code: reports.rows_key(row.id, code) for code in row.number_files or {}}
+        yield from _number_files(blobs, row.id, row.number_files, keys)
+
+
+def _number_files(
+    blobs: BlobStore, of: str, sums: number_files.Sums | None, keys: Mapping[str, str]
+) -> Iterator[BlobFault]:
+    """The faults of files, which have no mark. The next reader finds the same damage."""
+    for name, content in (sums or {}).items():
+        try:
+            if fault := number_files.fault_in(blobs, keys[name], content):
+                yield BlobFault(of, f"{keys[name]} {fault}.", [], damaged=True)
+        except StorageUnreadable as error:
+            yield BlobFault(of, error.detail, [], damaged=False)
 
 
 def _upload(session: Session, blobs: BlobStore, upload_id: str) -> Iterator[BlobFault | str]:

@@ -62,6 +62,8 @@ class DatasetContent(Base):
     search_rows: Mapped[int | None]
     """Number of indexed rows. Null: indexing has not begun."""
     created_at: Mapped[CreatedAt]
+    number_files: Mapped[dict[str, Any] | None]
+    """Size and hash of `rows`, the offsets. Null: not recorded."""
     damage: Mapped[str | None]
     """How the stored rows differ from those that were imported. They are not used until the same rows are imported again."""
     damaged_at: Mapped[datetime | None]
@@ -109,6 +111,8 @@ class DatasetVersion(Base):
     """Number of source records that are not among the rows."""
     error: Mapped[dict[str, Any] | None]
     """`{code, message, errors?}` of a failed version."""
+    number_files: Mapped[dict[str, Any] | None]
+    """Size and hash of `lines` and `answer_lines`, if they are stored. Null: not recorded."""
     created_at: Mapped[CreatedAt]
     ready_at: Mapped[datetime | None]
 
@@ -161,4 +165,6 @@ class DatasetReport(Base):
     """The data task that makes it, with its progress and its error."""
     result: Mapped[dict[str, Any] | None]
     """Null until the task is done."""
+    number_files: Mapped[dict[str, Any] | None]
+    """Size and hash of the row numbers of each finding, by its code. Null: not recorded."""
     created_at: Mapped[CreatedAt]

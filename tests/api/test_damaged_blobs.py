@@ -1,17 +1,20 @@
 """Damaged checkpoints and rows over REST: refused with the reason, marked, and named."""
 
 import hashlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from core.blobs import LocalBlobs, blob_store
+from core.datasets import number_files, reports, row_store, rows, u64
 from core.jobs import attempts
 from core.jobs.checkpoints import CheckpointFile, record_checkpoint
-from core.models import ApiKey, Checkpoint, DatasetVersion, Job
+from core.models import ApiKey, Checkpoint, DatasetReport, DatasetVersion, Job
 from core.models.jobs import JobStatus
 from core.settings import Settings
 from data.schema import DatasetKind
@@ -201,3 +204,59 @@ def test_damaged_rows_are_healed_by_the_same_rows(
     for one in (version, other):
         assert client.get(f"/v1/datasets/{one.dataset_id}/rows").status_code == 200
         assert client.get(f"/v1/datasets/{one.dataset_id}").json()["damage"] is None
+
+
+def flip_byte(file: Path) -> None:
+    content = file.read_bytes()
+    file.write_bytes(bytes([content[0] ^ 1]) + content[1:])
+
+
+DAMAGES = [Path.unlink, flip_byte, lambda file: file.write_bytes(b""), lambda file: file.write_bytes(bytes(24))]
+SPACED = b"\n\n".join(b'{"prompt": "p%d", "chosen": "a", "rejected": "b"}' % number for number in range(3))
+
+
+@pytest.fixture
+def spaced(session: Session, owner: tuple[ApiKey, str]) -> DatasetVersion:
+    """A version whose rows are not the lines of their source."""
+    made = make_version(session, owner[0].id, content=SPACED)
+    session.commit()
+    return made
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_damaged_offsets_give_the_right_rows(
+    client: TestClient, spaced: DatasetVersion, settings: Settings, damage: Callable[[Path], object]
+) -> None:
+    route = f"/v1/datasets/{spaced.dataset_id}/rows?after=1"
+    good = client.get(route).json()["data"]
+    assert spaced.sha256 is not None and [row["line"] for row in good] == [3, 5]
+    damage(settings.blob_dir / row_store.index_key(spaced.sha256))
+    assert client.get(route).json()["data"] == good
+    assert len(client.get(f"/v1/datasets/{spaced.dataset_id}/export?format=rows").text.splitlines()) == 3
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_damaged_line_numbers_are_refused(
+    client: TestClient, spaced: DatasetVersion, settings: Settings, damage: Callable[[Path], object]
+) -> None:
+    damage(settings.blob_dir / rows.lines_key(spaced.id))
+    body = problem(client.get(f"/v1/datasets/{spaced.dataset_id}/rows"), 409, "dataset_damaged")
+    assert "lines.u64 is damaged: it " in body["detail"] and "import the data as a new version" in body["detail"]
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_damaged_rows_of_a_finding_are_refused(
+    client: TestClient, spaced: DatasetVersion, settings: Settings, session: Session, damage: Callable[[Path], object]
+) -> None:
+    report = session.scalars(select(DatasetReport).filter_by(version_id=spaced.id)).one()
+    source, key = settings.data_dir / "rows", reports.rows_key(report.id, "empty")
+    source.write_bytes(u64.packed([1, 3]))
+    report.result, report.number_files = (
+        {"findings": []},
+        {"empty": number_files.put(blob_store(settings), key, source)},
+    )
+    session.commit()
+    route = f"/v1/datasets/{spaced.dataset_id}/rows?finding=empty"
+    assert [row["line"] for row in client.get(route).json()["data"]] == [1, 5]
+    damage(settings.blob_dir / key)
+    problem(client.get(route), 409, "dataset_damaged")

@@ -64,7 +64,7 @@ def _faulty_reference(
         if problem := _faulty_reference(target, found.resolver, seen, acyclic):
             return problem
     parts = [(part, resolver.in_subresource(part)) for part in resource.subresources()]
-    if problem := next((found for part in parts if (found := _faulty_reference(*part, seen, acyclic))), None):
+    if problem := next(filter(None, (_faulty_reference(*part, seen, acyclic) for part in parts)), None):
         return problem
     return "it refers to itself endlessly" if _is_endless(schema, resolver, frozenset(), acyclic) else None
 

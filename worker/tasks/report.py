@@ -9,8 +9,8 @@ from sqlalchemy.orm import Session
 
 from core.access.references import is_checkpoint_id
 from core.blobs import BlobStore
-from core.datasets import reports
-from core.datasets.rows import answer_lines_key, lines_key
+from core.datasets import number_files, reports
+from core.datasets.rows import ANSWER_LINES, LINES, answer_lines_key, lines_key
 from core.db import session_scope
 from core.models import DatasetReport, DatasetVersion
 from data.formats import labelled
@@ -59,8 +59,8 @@ def _fetch(session: Session, task: TaskContext, report_id: str, folder: Path) ->
     settings: dict[str, Any] = {name: given[name] for name in _SETTINGS if name in given}
     settings |= {"kind": version.dataset.kind, "labelled": labelled(_source(session, version).origin)}
     fetch_rows(task.blobs, StoredRows.of(version.content), folder / "rows.jsonl")
-    for name, key in (("lines", lines_key(version.id)), ("answer_lines", answer_lines_key(version.id))):
-        if task.blobs.exists(key):
+    for name, key in ((LINES, lines_key(version.id)), (ANSWER_LINES, answer_lines_key(version.id))):
+        if number_files.is_stored(task.blobs, key, version.number_files, name):
             task.blobs.get_to(key, folder / f"{name}.u64")
             settings[name] = str(folder / f"{name}.u64")
     if "model" in given:
@@ -92,12 +92,14 @@ def _store(blobs: BlobStore, report_id: str, folder: Path) -> None:
     """Store the row numbers, then the result, so that a published result can be filtered by its findings."""
     prefix = f"reports/{report_id}"
     blobs.delete_prefix(prefix)
-    for file in sorted((folder / "rows").glob("*.u64")):
-        blobs.put_file(reports.rows_key(report_id, file.stem), file)
+    sums = {
+        file.stem: number_files.put(blobs, reports.rows_key(report_id, file.stem), file)
+        for file in sorted((folder / "rows").glob("*.u64"))
+    }
     result = json.loads((folder / "report.json").read_text())
     with session_scope() as session:
         report = session.get(DatasetReport, report_id, with_for_update=True)
         if report is not None:
-            report.result = result
+            report.result, report.number_files = result, sums
             return
     blobs.delete_prefix(prefix)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from core.annotation import closing
 from core.blobs import BlobStore
-from core.datasets import fixes, publish, reports, row_store, rows, u64
+from core.datasets import fixes, number_files, publish, reports, row_store, rows, u64
 from core.datasets.importing import BadRows, Source, imported, limits_of
 from core.datasets.row_store import RowWriter
 from core.db import session_scope
@@ -98,7 +98,7 @@ def apply_fixes(task: TaskContext) -> None:
     dropping = [code for code in codes if fixes.fix_of(report.result, code) == fixes.DROP]
     changes = strips([code for code in codes if code not in dropping], report.result["special_tokens"])
     with row_store.drafting(task.scratch) as out:
-        marks = _row_marks(task.blobs, report.id, parent, dropping, list(changes))
+        marks = _row_marks(task.blobs, report, parent, dropping, list(changes))
         counts = _write_fixed(task, parent, marks, changes, out)
         draft = out.finish()
         if not draft.rows:
@@ -115,19 +115,21 @@ def apply_fixes(task: TaskContext) -> None:
 
 
 def _row_marks(
-    blobs: BlobStore, report_id: str, parent: DatasetVersion, dropping: list[str], changing: list[str]
+    blobs: BlobStore, report: DatasetReport, parent: DatasetVersion, dropping: list[str], changing: list[str]
 ) -> bytearray:
-    """One byte for each row, with the bits of the fixes that concern it."""
+    """One byte for each row, with the bits of the fixes that concern it. Raises DatasetDamaged."""
     assert parent.content is not None
     marks = bytearray(parent.content.rows)
     for code in dropping + changing:
         bit = _DROPPED if code in dropping else _DROPPED << 1 + changing.index(code)
-        for number in _row_numbers(blobs, reports.rows_key(report_id, code)):
+        for number in _row_numbers(blobs, report, code):
             marks[number - 1] |= bit
     return marks
 
 
-def _row_numbers(blobs: BlobStore, key: str) -> Iterator[int]:
+def _row_numbers(blobs: BlobStore, report: DatasetReport, code: str) -> Iterator[int]:
+    key = reports.rows_key(report.id, code)
+    number_files.is_stored(blobs, key, report.number_files, code)  # raises for another content
     with blobs.open(key) as file:
         first = 0
         while numbers := u64.read(file, first, _NUMBERS_PER_READ):

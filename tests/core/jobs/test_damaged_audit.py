@@ -6,11 +6,12 @@ import pytest
 from sqlalchemy.orm import Session
 
 from core.blobs import LocalBlobs, blob_store
+from core.datasets import row_store, rows
 from core.jobs.blob_audit import audit
 from core.jobs.checkpoints import record_checkpoint
 from core.models import Checkpoint, DatasetContent
 from core.settings import Settings
-from tests.core.factories import make_job, running
+from tests.core.factories import make_job, make_key, make_version, running
 from trainer.events import CheckpointSaved
 
 
@@ -62,3 +63,22 @@ def test_audit_of_unreadable_blob_marks_nothing_as_damaged(
     (fault,) = audit(blob_store(settings), settings.database_url).faults
     assert not fault.damaged and "Input/output error" in fault.fault
     assert session.query(DatasetContent).one().damage is None
+
+
+def test_audit_finds_damaged_numbers_and_makes_offsets_anew(session: Session, settings: Settings) -> None:
+    spaced = b"\n\n".join(b'{"prompt": "p%d", "chosen": "a", "rejected": "b"}' % number for number in range(3))
+    version = make_version(session, make_key(session).id, content=spaced)
+    session.commit()
+    blobs, url = blob_store(settings), settings.database_url
+    assert audit(blobs, url).faults == [] and version.sha256 is not None
+    offsets, lines = row_store.index_key(version.sha256), rows.lines_key(version.id)
+    good = (settings.blob_dir / offsets).read_bytes()
+    for key in (offsets, lines):
+        (settings.blob_dir / key).write_bytes(bytes(24))
+    found = audit(blobs, url).faults
+    assert [(one.of, one.damaged) for one in found] == [
+        (version.sha256, True),
+        (f"{version.dataset_id}@{version.number}", True),
+    ]
+    assert found[0].fault.endswith(". It was made anew") and found[1].fault.startswith(f"{lines} has the SHA-256 ")
+    assert (settings.blob_dir / offsets).read_bytes() == good
