@@ -1,25 +1,34 @@
 """The check of all stored files for `proximal doctor --blobs`."""
 
+import os
 from collections.abc import Callable, Iterator
 
 from sqlalchemy.exc import OperationalError
 
 from client.local.options import Options
-from client.local.services import postgres
+from client.local.services import postgres, redis
 from core.blobs import NOT_MOUNTED, blob_store
 from core.jobs.blob_audit import audit
-from core.settings import LocalSettings, Settings
+from core.settings import LocalSettings, Settings, get_settings
 
 _GIB = 2**30
 _STEPS = 20
 """Lines of progress."""
 
 
+def _settings(options: Options) -> Settings:
+    """The settings of the platform, from now on those of this process: a recorded damage is announced through Redis."""
+    given, folder = LocalSettings(), options.folder
+    os.environ["DATABASE_URL"] = given.database_url or postgres(folder).url
+    os.environ["REDIS_URL"] = given.redis_url or redis(folder).url
+    os.environ["PROXIMAL_DATA_DIR"] = str(folder.path)
+    get_settings.cache_clear()
+    return get_settings()
+
+
 def check_blobs(options: Options, note: Callable[[str], None]) -> Iterator[tuple[str, bool, str]]:
     """The name, the result and a description of each check: one for each damaged file, then one for all."""
-    url = LocalSettings().database_url or postgres(options.folder).url
-    # Redis takes no part, but the settings demand its address.
-    blobs = blob_store(Settings(database_url=url, redis_url="redis://localhost", data_dir=options.folder.path))
+    blobs, url = blob_store(_settings(options)), get_settings().database_url
     shown = -1
 
     def progress(done: int, total: int) -> None:

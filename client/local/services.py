@@ -39,7 +39,7 @@ def start_servers(options: Options, supervisor: Supervisor, say: Say) -> Servers
         database_url = database.url
     if redis_url is None:
         say("Starting Redis in the data folder")
-        broker = Redis(folder.redis, folder.log("redis"))
+        broker = redis(folder)
         supervisor.start(Service("Redis", broker.start))
         redis_url = broker.url
     return Servers(f"postgresql+psycopg://{database_url.partition('://')[2]}", redis_url)
@@ -71,6 +71,11 @@ def start_our_own(options: Options, servers: Servers, supervisor: Supervisor) ->
 def postgres(folder: DataFolder) -> Postgres:
     """The embedded PostgreSQL of a data folder."""
     return Postgres(folder.postgres, folder.log("postgres"))
+
+
+def redis(folder: DataFolder) -> Redis:
+    """The embedded Redis of a data folder."""
+    return Redis(folder.redis, folder.log("redis"))
 
 
 def python(*module_and_arguments: str) -> list[str]:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from sqlalchemy import func, select
+from sqlalchemy import Select, func, literal, select
 from sqlalchemy.orm import Session
 
 from core.blobs import BlobStore, Content, fault_of
@@ -27,6 +27,8 @@ from core.uploads import reading
 
 Progress = Callable[[int, int], None]
 """Called with the bytes that are checked and the bytes of all blobs."""
+Check = Callable[[Session, BlobStore, str], "Iterator[BlobFault | str]"]
+"""Yields the faults of one checkpoint, content, version, report or upload, and the ids of those that are good again."""
 
 
 @dataclass(frozen=True)
@@ -60,21 +62,22 @@ def audit(blobs: BlobStore, database_url: str, progress: Progress = lambda done,
             session.scalars(select(func.coalesce(func.sum(kind.bytes), 0))).one()
             for kind in (Checkpoint, DatasetContent, Upload)
         ]
-        checkpoints = list(session.execute(select(Checkpoint.id, Checkpoint.bytes).order_by(Checkpoint.id)))
-        contents = list(session.execute(select(DatasetContent.sha256, DatasetContent.bytes)))
         complete = select(Upload.id, Upload.bytes).where(Upload.status == UploadStatus.COMPLETE.value)
-        uploads = list(session.execute(complete.order_by(Upload.id)))
-        beside = [
-            [(id_, 0) for id_ in session.scalars(select(kind.id).where(kind.number_files != {}).order_by(kind.id))]
-            for kind in (DatasetVersion, DatasetReport)
+        none = literal(0)
+        queries: list[tuple[Check, Select[str, int | None]]] = [
+            (_checkpoint, select(Checkpoint.id, Checkpoint.bytes).order_by(Checkpoint.id)),
+            (_content, select(DatasetContent.sha256, DatasetContent.bytes)),
+            (_version, select(DatasetVersion.id, none).where(DatasetVersion.number_files != {})),
+            (_report, select(DatasetReport.id, none).where(DatasetReport.number_files != {})),
+            (_upload, complete.order_by(Upload.id)),
         ]
+        found_by = [(check, list(session.execute(query))) for check, query in queries]
     faults: list[BlobFault] = []
     restored: list[str] = []
     checked = done = 0
     total = sum(int(size or 0) for size in sizes)
-    checks = (_checkpoint, _content, _version, _report, _upload)
-    for check, found_rows in zip(checks, (checkpoints, contents, *beside, uploads), strict=True):
-        for id_, size in found_rows:
+    for check, targets in found_by:
+        for id_, size in targets:
             with session_scope(database_url) as session:
                 for found in check(session, blobs, id_):
                     restored.append(found) if isinstance(found, str) else faults.append(found)
@@ -132,14 +135,14 @@ def _index(session: Session, blobs: BlobStore, row: DatasetContent) -> Iterator[
         yield replace(found, used_by=_users_of_rows(session, row.sha256))
 
 
-def _version(session: Session, blobs: BlobStore, version_id: str) -> Iterator[BlobFault]:
+def _version(session: Session, blobs: BlobStore, version_id: str) -> Iterator[BlobFault | str]:
     row = session.get(DatasetVersion, version_id)
     if row is not None:
         keys = {rows.LINES: rows.lines_key(row.id), rows.ANSWER_LINES: rows.answer_lines_key(row.id)}
         yield from _number_files(blobs, f"{row.dataset_id}@{row.number}", row.number_files, keys)
 
 
-def _report(session: Session, blobs: BlobStore, report_id: str) -> Iterator[BlobFault]:
+def _report(session: Session, blobs: BlobStore, report_id: str) -> Iterator[BlobFault | str]:
     row = session.get(DatasetReport, report_id)
     if row is not None:
         keys = {code: reports.rows_key(row.id, code) for code in row.number_files or {}}

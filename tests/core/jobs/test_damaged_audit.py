@@ -1,30 +1,54 @@
 """The check of all blobs finds damaged ones, names what refers to them, and clears the marks of restored ones."""
 
 import hashlib
+from types import SimpleNamespace
 
 import pytest
 from sqlalchemy.orm import Session
 
+from client.local import blob_check
+from client.local.options import Options
 from core.blobs import LocalBlobs, blob_store
 from core.datasets import row_store, rows
 from core.jobs.blob_audit import audit
 from core.jobs.checkpoints import record_checkpoint
 from core.models import Checkpoint, DatasetContent
-from core.settings import Settings
+from core.settings import Settings, get_settings
 from tests.core.factories import make_job, make_key, make_version, running
 from trainer.events import CheckpointSaved
 
 
-def test_audit_marks_damaged_blobs_and_clears_restored_ones(session: Session, settings: Settings) -> None:
+def stored_checkpoint(session: Session, settings: Settings) -> Checkpoint:
+    """A checkpoint with the file `at/weights`."""
     job = make_job(session)
     running(session, job)
-    blobs = blob_store(settings)
-    with blobs.draft("at/weights") as draft:
+    with blob_store(settings).draft("at/weights") as draft:
         draft.write(b"weights")
         draft.keep()
     event = CheckpointSaved(stage="sft", step=3, path="checkpoints/sft", final=True)
     sha256 = hashlib.sha256(b"weights").hexdigest()
-    made = record_checkpoint(session, job.id, 1, event, [{"path": "weights", "bytes": 7, "sha256": sha256}], "at")
+    return record_checkpoint(session, job.id, 1, event, [{"path": "weights", "bytes": 7, "sha256": sha256}], "at")
+
+
+def test_doctor_marks_damaged_blobs_without_any_address(
+    session: Session, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A local platform has no addresses in the environment. The mark is announced all the same."""
+    made = stored_checkpoint(session, settings)
+    session.commit()
+    (settings.blob_dir / "at/weights").write_bytes(b"weightz")
+    monkeypatch.setattr(blob_check, "postgres", lambda _: SimpleNamespace(url=settings.database_url))
+    for name in ("DATABASE_URL", "REDIS_URL", "PROXIMAL_DATA_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    get_settings.cache_clear()
+    found = list(blob_check.check_blobs(Options(settings.data_dir), lambda _: None))
+    get_settings.cache_clear()
+    assert [(name, ok) for name, ok, _ in found] == [("damaged", False), ("blobs", False)]
+    assert found[0][2].startswith(f"{made.id}: weights has the SHA-256 ")
+
+
+def test_audit_marks_damaged_blobs_and_clears_restored_ones(session: Session, settings: Settings) -> None:
+    made, blobs = stored_checkpoint(session, settings), blob_store(settings)
     content = session.query(DatasetContent).one()
     session.commit()
     url = settings.database_url
@@ -37,7 +61,7 @@ def test_audit_marks_damaged_blobs_and_clears_restored_ones(session: Session, se
     seen: list[tuple[int, int]] = []
     found = audit(blobs, url, lambda done, total: seen.append((done, total)))
     assert [(one.of, one.damaged) for one in found.faults] == [(made.id, True), (content.sha256, True)]
-    assert found.faults[0].used_by == [job.id] and job.id in found.faults[1].used_by
+    assert found.faults[0].used_by == [made.job_id] and made.job_id in found.faults[1].used_by
     assert found.checked == 2 and seen[-1] == (7 + len(good), 7 + len(good))
     session.expire_all()
     assert session.get_one(Checkpoint, made.id).damage is not None
