@@ -31,7 +31,7 @@ from api.problems import documented
 from api.templates import routes as templates
 from api.uploads import routes as uploads
 from api.validation import refuse_unknown_query
-from core.errors import InvalidRequest, PlatformError, QueryTimeout, Unavailable
+from core.errors import DiskFull, InvalidRequest, PlatformError, QueryTimeout, Unavailable
 from core.settings import Settings
 from core.uploads.checksums import RunningDigests
 
@@ -92,7 +92,9 @@ def create_app(settings: Settings | None = None) -> FastAPI:
 
 def _under_v1(router: APIRouter) -> APIRouter:
     versioned = APIRouter(prefix="/v1", dependencies=[Depends(refuse_unknown_query)])
-    versioned.include_router(router, responses=documented(PlatformError, InvalidRequest, Unavailable, QueryTimeout))
+    versioned.include_router(
+        router, responses=documented(PlatformError, InvalidRequest, Unavailable, QueryTimeout, DiskFull)
+    )
     return versioned
 
 

@@ -26,8 +26,8 @@ Upload preference data, submit one job, and watch a language model go through SF
 
 Every call needs an API key (`Authorization: Bearer prx_…`) or the cookie of a signed-in browser. Every error is
 `application/problem+json` (RFC 9457): `code` is for programs, `detail` for people, and `request_id` identifies the request
-in the server's log. Any call may return `503` while the database does not respond, and `500` for an internal error. Lists
-have pages: while `has_more` is true, repeat the request with `after` set to `last_id`. Times are RFC 3339 in UTC.
+in the server's log. Any call may return `503` while the database does not respond, `507` while the disk is full,
+and `500` for an internal error. Lists have pages: while `has_more` is true, repeat the request with `after` set to `last_id`. Times are RFC 3339 in UTC.
 """
 
 

@@ -33,7 +33,7 @@ def test_every_error_is_a_documented_problem(method: str, path: str) -> None:
     responses = SCHEMA["paths"][path][method]["responses"]
     errors = {status: answer for status, answer in responses.items() if int(status) >= 400}
     if path.startswith("/v1"):
-        assert {"500", "503"} <= errors.keys()
+        assert {"500", "503", "507"} <= errors.keys()
         for answer in errors.values():
             (content,) = answer["content"].items()
             assert content[0] == "application/problem+json"
