@@ -39,17 +39,26 @@ class MemoryLimit:
     size: int
     """Bytes of all its processes together; 0 for no limit."""
     rules: MemoryRules
-    kills_before: int
-    """Processes that the kernel had killed for lack of memory when this limit was made."""
+    kills_before: list[int]
+    """Processes that the kernel had killed for lack of memory, as of the last `observe` but one: at first, as of the start."""
+
+    def observe(self) -> None:
+        """Count the kernel's kills while the trainer lives, so that earlier kills of other processes do not count as its end.
+
+        The last count is left out, because the kernel counts a kill seconds before the process has ended.
+        """
+        self.kills_before[:] = [self.kills_before[-1], _all_kills()]
 
     def why_killed(self) -> str | None:
         """The reason for a SIGKILL in words, if the kernel reports that memory ran out; None if it does not."""
-        if self.rules.cgroup is not None and _kills(self.rules.cgroup / "memory.events"):
+        if self.rules.cgroup is not None:  # it counts its own processes only
+            if not _kills(self.rules.cgroup / "memory.events"):
+                return None
             return (
                 f"The trainer reached its memory limit of {show_gib(self.size)} (PROXIMAL_TRAINER_MEMORY_GIB), "
                 "and the kernel ended it."
             )
-        if _all_kills() > self.kills_before:
+        if _all_kills() > self.kills_before[0]:
             return "The machine or its container ran out of memory, and the kernel ended the trainer."
         return None
 
@@ -72,7 +81,7 @@ def memory_limit(
     size = int(_SHARE * machine_memory() / slots if gib is None else gib * _GIB)
     group = _control_group(name, size) if size else None
     by_process = size // processes if size and group is None and not on_gpu else 0
-    return MemoryLimit(size, MemoryRules(_KILLED_FIRST, by_process, group), _all_kills())
+    return MemoryLimit(size, MemoryRules(_KILLED_FIRST, by_process, group), [_all_kills()])
 
 
 def machine_memory() -> int:

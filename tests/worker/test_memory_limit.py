@@ -59,6 +59,24 @@ def test_new_kill_of_the_kernel_is_out_of_memory(cgroups: Path, file: str) -> No
     assert "the kernel ended the trainer" in str(limit.why_killed())
 
 
+def test_kill_of_another_process_before_is_not_the_reason(cgroups: Path) -> None:
+    """The kernel counts a kill before the process has ended, so the count of the last observation may contain it."""
+    (cgroups / "service/cgroup.procs").write_text("12\n")
+    limit = memory_limit(2.0, "job_1-1")
+    (cgroups / "vmstat").write_text("oom_kill 4\n")
+    limit.observe()
+    assert limit.why_killed() is not None
+    limit.observe()
+    assert limit.why_killed() is None
+
+
+def test_kill_outside_the_own_group_is_not_the_reason(cgroups: Path) -> None:
+    limit = memory_limit(1.5, "job_1-1")
+    (cgroups / "service/trainer-job_1-1/memory.events").write_text("oom_kill 0\n")
+    (cgroups / "vmstat").write_text("oom_kill 4\n")
+    assert limit.why_killed() is None
+
+
 def test_limit_of_a_container_bounds_the_default(cgroups: Path) -> None:
     (cgroups / "memory.max").write_text("1073741824\n")
     assert machine_memory() == 2**30

@@ -231,7 +231,7 @@ class _Attempt:
     def _follow_to_end(self, trainer: Child, memory: MemoryLimit) -> JobStatus:
         telemetry = Telemetry(trainer.pid, self._workspace.folder)
         try:
-            self._follow(trainer, telemetry)
+            self._follow(trainer, telemetry, memory)
         finally:
             telemetry.close()
         status = trainer.wait()
@@ -254,7 +254,7 @@ class _Attempt:
         )
         return with_retries(lambda session: settle(session, self._claim, end), self._give_up)
 
-    def _follow(self, trainer: Child, telemetry: Telemetry) -> None:
+    def _follow(self, trainer: Child, telemetry: Telemetry, memory: MemoryLimit) -> None:
         """Store events until the trainer has ended. It is asked to end when it must, and killed after a grace time."""
         asked_at: float | None = None
         next_look = 0.0
@@ -264,7 +264,7 @@ class _Attempt:
             if now >= next_look:
                 next_look = now + self._store_events()
             self._store_log(now)
-            self._measure(telemetry, now)
+            self._measure(telemetry, memory, now)
             if asked_at is None and (self._must_end() or self._time_is_up()):
                 self._limit_reached = not self._must_end()
                 log.info("%s: asking the trainer to save and end", self._claim.job_id)
@@ -300,11 +300,12 @@ class _Attempt:
         took = time.monotonic() - began
         self._next_log_look = now + min(max(_LOG_PAUSE_FACTOR * took, _LOG_PAUSES[0]), _LOG_PAUSES[1])
 
-    def _measure(self, telemetry: Telemetry, now: float) -> None:
+    def _measure(self, telemetry: Telemetry, memory: MemoryLimit, now: float) -> None:
         """Measure the machine if it is time, and store the samples. Without the database, the newest ones wait."""
         if now < self._next_sample:
             return
         self._next_sample = now + self._worker.settings.telemetry_seconds
+        memory.observe()
         self._unstored_samples = [*self._unstored_samples, telemetry.sample()][-_MOST_SAMPLES:]
         with suppress(*DATABASE_UNAVAILABLE):
             with session_scope() as session:

@@ -13,7 +13,7 @@ from worker.memory_limit import MemoryLimit
 from worker.tasks.check_server import CheckServer
 from worker.tasks.command import CommandFailed
 
-FREE = MemoryLimit(0, NO_MEMORY_RULES, 0)
+FREE = MemoryLimit(0, NO_MEMORY_RULES, [0])
 
 
 class Cancelled(Exception):
