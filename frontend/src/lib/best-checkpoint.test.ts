@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { bestCheckpointOf, bestCheckpointText } from "@/lib/best-checkpoint";
+import type { Checkpoint } from "@/lib/api/types";
+import { bestCheckpointOf, bestCheckpointText, policiesOf } from "@/lib/best-checkpoint";
 
 const series = {
   "eval/win_rate": { steps: [0, 60, 70], values: [0.5, 1, 1] },
@@ -41,4 +42,23 @@ test("a run without the metric has the checkpoint that it kept, or none", () => 
   const old = { "eval/win_rate": series["eval/win_rate"] };
   expect(text([old, {}, 70])).toBe("Best checkpoint: step 70, chosen during PPO with a win rate of 100.0 %.");
   expect(text([old, last])).toBeNull();
+});
+
+test("the checkpoints of a seed are its own, and damaged ones are left out", () => {
+  const one = (id: string, more: Partial<Pick<Checkpoint, "stage" | "seed" | "damage">> = {}) => ({
+    id,
+    stage: "ppo" as const,
+    seed: null,
+    damage: null,
+    ...more,
+  });
+  const all = [
+    one("copy"),
+    one("first", { seed: 3 }),
+    one("bad", { seed: 3, damage: "config.json is missing" }),
+    one("other", { seed: 4 }),
+    one("sft", { seed: 3, stage: "sft" }),
+  ];
+  expect(policiesOf(all, 3).map(({ id }) => id)).toEqual(["first"]);
+  expect(policiesOf(all, null).map(({ id }) => id)).toEqual(["copy"]);
 });

@@ -1,3 +1,4 @@
+import type { Checkpoint } from "@/lib/api/types";
 import { percent } from "@/lib/format";
 
 type Summary = Readonly<Record<string, number>>;
@@ -15,6 +16,12 @@ export interface BestCheckpoint {
   /** Whether the last checkpoint was measured as at least as good. */
   readonly lastIsAsGood: boolean;
 }
+
+/** The checkpoints of PPO that can be used: of one seed of a job with several, or (null) of a job with one. */
+export const policiesOf = <C extends Pick<Checkpoint, "stage" | "seed" | "damage">>(
+  checkpoints: readonly C[],
+  seed: number | null,
+): C[] => checkpoints.filter((one) => one.stage === "ppo" && one.seed === seed && one.damage === null);
 
 /** The step of the best evaluation so far; null before the first, and in runs from before this metric. */
 export function bestStepOf(series: SeriesByName): number | null {

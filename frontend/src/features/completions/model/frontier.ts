@@ -1,4 +1,5 @@
 import type { Evaluation } from "@/lib/evaluations";
+import { measured, percent } from "@/lib/format";
 
 export interface Finding {
   /** Step of the highest judgement. */
@@ -37,3 +38,19 @@ export function overOptimisation(points: readonly Evaluation[], judged: boolean)
 }
 
 const endOf = (values: readonly number[]): number => ((values.at(-1) ?? 0) + (values.at(-2) ?? 0)) / 2;
+
+/** The finding in words. `best`: the step of the best checkpoint, which the trainer chooses by the win rate first. */
+export function findingText(
+  { step, gold, goldThen, goldNow, scoreThen, scoreNow }: Finding,
+  best: number | null,
+): string {
+  const judgement =
+    gold === "judge"
+      ? `the judge's score fell from ${measured(goldThen)} to ${measured(goldNow)}`
+      : `the win rate fell from ${percent(goldThen)} to ${percent(goldNow)}`;
+  return (
+    `Since step ${step}, ${judgement}, while the score rose from ${measured(scoreThen)} to ${measured(scoreNow)}. ` +
+    `The policy now exploits errors of the rewards. Use the best checkpoint${best === null ? "" : `, of step ${best}`}, ` +
+    "or run again with a larger `ppo.kl.coef`."
+  );
+}

@@ -9,7 +9,7 @@ import { Prose } from "@/components/text";
 import { BestCheckpoint, Verdict } from "@/features/completions/ui/verdict";
 import { canBranch, checkpointsQuery } from "@/features/jobs/api";
 import type { JobEvent } from "@/lib/api/types";
-import { bestCheckpointOf } from "@/lib/best-checkpoint";
+import { bestCheckpointOf, policiesOf } from "@/lib/best-checkpoint";
 import { type Evaluation, evaluationsOf, panelsOf } from "@/lib/evaluations";
 import { measured, percent } from "@/lib/format";
 import styles from "./over-optimisation.module.css";
@@ -29,7 +29,7 @@ interface OverOptimisationProps {
 
 /** Score and judge over the distance from the policy before PPO (Gao et al. 2022). */
 export function OverOptimisation({ jobId, seed, series, summary, log, judged, waiting }: OverOptimisationProps) {
-  const checkpoints = (useQuery(checkpointsQuery(jobId)).data ?? []).filter((one) => one.seed === seed);
+  const own = policiesOf(useQuery(checkpointsQuery(jobId)).data ?? [], seed);
   const points = evaluationsOf(series, log);
   const [chosen, setChosen] = useState<number | null>(null);
   if (points.length < 2) {
@@ -41,14 +41,13 @@ export function OverOptimisation({ jobId, seed, series, summary, log, judged, wa
       </Notice>
     );
   }
-  const own = checkpoints.filter((one) => one.stage === "ppo" && one.seed === null);
   const kept = own.find((one) => one.best);
   const best = bestCheckpointOf(series, summary, kept?.step);
   const saved = new Set(own.map((one) => one.step));
   const at = Math.min(chosen ?? points.length - 1, points.length - 1);
   return (
     <div className={styles.page}>
-      <Verdict points={points} judged={judged} />
+      <Verdict points={points} judged={judged} best={best?.step ?? null} />
       {best && (
         <BestCheckpoint
           jobId={jobId}

@@ -4,23 +4,29 @@ import { Note } from "@/components/card";
 import { DownloadIcon } from "@/components/icons";
 import { Notice } from "@/components/notice";
 import { Prose } from "@/components/text";
-import { type Finding, overOptimisation } from "@/features/completions/model/frontier";
+import { findingText, overOptimisation } from "@/features/completions/model/frontier";
 import { checkpointDownload } from "@/features/jobs/api";
 import { paths } from "@/lib/address";
 import type { Checkpoint } from "@/lib/api/types";
 import { type BestCheckpoint as Best, bestCheckpointText } from "@/lib/best-checkpoint";
 import type { Evaluation } from "@/lib/evaluations";
-import { measured, percent } from "@/lib/format";
 import styles from "./over-optimisation.module.css";
 
+interface VerdictProps {
+  points: readonly Evaluation[];
+  judged: boolean;
+  /** The step of the best checkpoint. */
+  best: number | null;
+}
+
 /** Whether the evaluations show over-optimisation, in a sentence. */
-export function Verdict({ points, judged }: { points: readonly Evaluation[]; judged: boolean }) {
+export function Verdict({ points, judged, best }: VerdictProps) {
   const finding = overOptimisation(points, judged);
   if (finding)
     return (
       <Notice tone="warn" title="The policy is over-optimised">
         <p>
-          <Prose text={sentence(finding)} />
+          <Prose text={findingText(finding, best)} />
         </p>
       </Notice>
     );
@@ -31,17 +37,6 @@ export function Verdict({ points, judged }: { points: readonly Evaluation[]; jud
     <Note>
       <Prose text={text} />
     </Note>
-  );
-}
-
-function sentence({ step, gold, goldThen, goldNow, scoreThen, scoreNow }: Finding): string {
-  const judgement =
-    gold === "judge"
-      ? `the judge's score fell from ${measured(goldThen)} to ${measured(goldNow)}`
-      : `the win rate fell from ${percent(goldThen)} to ${percent(goldNow)}`;
-  return (
-    `Since step ${step}, ${judgement}, while the score rose from ${measured(scoreThen)} to ${measured(scoreNow)}. ` +
-    "The policy now exploits errors of the rewards. Use the checkpoint of that step, or run again with a larger `ppo.kl.coef`."
   );
 }
 
