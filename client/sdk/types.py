@@ -922,11 +922,11 @@ class HealthSpec(TypedDict, closed=True):
     clipfrac_high: NotRequired[HealthRule]
     """`policy/clipfrac_avg` above the limit."""
     clipfrac_zero: NotRequired[HealthRule]
-    """`policy/clipfrac_avg` at the limit or below with several optimizer steps per iteration: the policy hardly moves."""
+    """`policy/clipfrac_avg` at the limit or below with several optimizer steps per iteration, while the KL to the first policy is below 0.1 nats: the policy hardly moves."""
     policy_still: NotRequired[HealthRule]
     """KL to the first policy (`objective/kl`, or `objective/kl_initial` where the reference moves) and `policy/approxkl_avg` below the limit, in nats: the policy does not move at all. Warm-ups are left out."""
     reward_collapse: NotRequired[HealthRule]
-    """`objective/scores` has fallen and stays low for a quarter of the run, 20 iterations at least. The limit is the fall below the first ten iterations, as a multiple of the responses' standard deviation. A fall below the best ten iterations is twice that, and half of the gain. The patience counts blocks of ten iterations."""
+    """`objective/scores` has fallen and stays low for a quarter of the run, 20 iterations at least. The limit is the fall below the first ten iterations, as a multiple of the responses' standard deviation. A fall below the first iteration alone is twice that. A fall below the best ten iterations is twice that, and half of the gain. The patience counts blocks of ten iterations."""
     negative_explained_variance: NotRequired[HealthRule]
     """`val/explained_var` below the limit: the critic is worse than a constant."""
     over_optimisation: NotRequired[HealthRule]

@@ -86,8 +86,8 @@ class RewardHistory:
         """Compare the latest quarter of the blocks, two at least, with those before. None with fewer than three blocks.
 
         The score has fallen if each of the latest blocks lies below the first one by `limit` spreads. It has also fallen if
-        they lie below the best one by twice that and by half of the gain. If the latest scores hardly differ from each
-        other any more, a smaller fall below the first iteration counts.
+        they lie below the first iteration by twice that, or below the best block by twice that and by half of the gain. If
+        the latest scores hardly differ from each other any more, a smaller fall below the first iteration counts.
         """
         if len(self.blocks) < FEWEST:
             return None
@@ -101,6 +101,8 @@ class RewardHistory:
             return Fall(True, begin, latest)
         if first.spread > 0 and first.mean - top > max(limit * first.spread, _NOISES * noise):
             return Fall(True, first, latest)
+        if begin.spread > 0 and begin.mean - top > max(2 * limit * begin.spread, _NOISES * _noise(latest)):
+            return Fall(True, begin, latest)
         gain = best.mean - first.mean
         lost = best.mean - top > max(2 * limit * best.spread, gain / 2, _NOISES * noise)
         return Fall(lost and best.spread > 0, best, latest)

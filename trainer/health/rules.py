@@ -16,6 +16,8 @@ Values = Mapping[str, float]
 _ROUNDING = 1e-9
 _ENOUGH = 5
 """Smallest number of value losses with which one is compared."""
+_MOVED = 0.1
+"""KL to the first policy, in nats per response, from which on a policy has moved."""
 
 
 @dataclass(frozen=True)
@@ -76,12 +78,19 @@ def _entropy_collapse(step: int, values: Values, limit: float, memory: Memory) -
 
 
 def _clipfrac_zero(step: int, values: Values, limit: float, memory: Memory) -> Reading | None:
-    metric = "policy/clipfrac_avg"
-    if metric not in values:
+    """A policy also moves by steps that are too small for a clip, and a schedule ends with small steps."""
+    names = ("policy/clipfrac_avg", _kl_to_first(values))
+    if any(name not in values for name in names):
         return None
-    value = values[metric]
-    observed = f"`{metric}` is {value:.3g}, not above {limit:g}"
-    return Reading(value <= limit, observed, [Point(metric, step, value)], [])
+    clipped, kl = (values[name] for name in names)
+    observed = f"`{names[0]}` is {clipped:.3g}, not above {limit:g}, and `{names[1]}` is {kl:.2g}, below {_MOVED:g}"
+    beyond = clipped <= limit and abs(kl) < _MOVED
+    return Reading(beyond, observed, [Point(name, step, values[name]) for name in names], [])
+
+
+def _kl_to_first(values: Values) -> str:
+    """The name of the KL to the policy that the stage began with."""
+    return "objective/kl_initial" if "objective/kl_initial" in values else "objective/kl"
 
 
 def _policy_still(step: int, values: Values, limit: float, memory: Memory) -> Reading | None:
@@ -89,7 +98,7 @@ def _policy_still(step: int, values: Values, limit: float, memory: Memory) -> Re
 
     A skipped optimizer step has a finding of its own (`not_finite`).
     """
-    kl = "objective/kl_initial" if "objective/kl_initial" in values else "objective/kl"
+    kl = _kl_to_first(values)
     names = ("policy/approxkl_avg", kl)
     skipped = values.get("health/skipped_steps", 0.0) > memory.skipped
     if skipped or values.get("lr", 1.0) <= 0 or any(name not in values for name in names):

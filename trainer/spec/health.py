@@ -42,11 +42,11 @@ class HealthSpec(Section):
     clipfrac_high: HealthRule = _rule(0.3, 3)
     """`policy/clipfrac_avg` above the limit."""
     clipfrac_zero: HealthRule = _rule(0.0, 30)
-    """`policy/clipfrac_avg` at the limit or below with several optimizer steps per iteration: the policy hardly moves."""
+    """`policy/clipfrac_avg` at the limit or below with several optimizer steps per iteration, while the KL to the first policy is below 0.1 nats: the policy hardly moves."""
     policy_still: HealthRule = _rule(1e-4, 20)
     """KL to the first policy (`objective/kl`, or `objective/kl_initial` where the reference moves) and `policy/approxkl_avg` below the limit, in nats: the policy does not move at all. Warm-ups are left out."""
     reward_collapse: HealthRule = _rule(0.4)
-    """`objective/scores` has fallen and stays low for a quarter of the run, 20 iterations at least. The limit is the fall below the first ten iterations, as a multiple of the responses' standard deviation. A fall below the best ten iterations is twice that, and half of the gain. The patience counts blocks of ten iterations."""
+    """`objective/scores` has fallen and stays low for a quarter of the run, 20 iterations at least. The limit is the fall below the first ten iterations, as a multiple of the responses' standard deviation. A fall below the first iteration alone is twice that. A fall below the best ten iterations is twice that, and half of the gain. The patience counts blocks of ten iterations."""
     negative_explained_variance: HealthRule = _rule(0.0, 20)
     """`val/explained_var` below the limit: the critic is worse than a constant."""
     over_optimisation: HealthRule = _rule(0.1, 2)

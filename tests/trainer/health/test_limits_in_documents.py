@@ -21,9 +21,9 @@ WATCHED = {
 }
 """Rules whose limits are the bounds of a metric's healthy range."""
 IN_WORDS = {"objective/kl": "kl_blow_up", "val/eos_rate": "truncation", "policy/approxkl_avg": "approxkl_jump"}
+"""Rules that a metric's text names with a limit outside of the healthy range."""
 COUNTED = {"health/skipped_steps"}
 """Counted for `not_finite`."""
-"""Rules that a metric's text names with a limit outside of the healthy range."""
 WITHOUT_RULE = {
     "val/ratio",
     "val/first_minibatch_ratio",

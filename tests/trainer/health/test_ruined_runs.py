@@ -98,6 +98,15 @@ def test_reward_that_dies_after_the_first_iteration_is_reported() -> None:
     assert [rule for rule, _ in watch(monitor(), learnt)].count("reward_collapse") == 0
 
 
+def test_reward_that_falls_within_the_first_ten_steps_is_reported() -> None:
+    """It lies inside the first block. Twice 0.4 of the spread .2 is .16: a fall by .17 below the first iteration counts."""
+    assert collapses([0.5, 0.45, 0.4] + [0.33] * 60) == [30]
+    assert collapses([0.5] + [0.35] * 60) == []  # .15 lower
+    assert collapses([0.5] + [0.33] * 18 + [0.5] * 40) == []  # it does not stay
+    noisy = [0.5] + [0.33 + 0.15 * (-1) ** step for step in range(60)]
+    assert collapses(noisy) == []  # the later iterations differ by as much
+
+
 def test_reward_in_other_units_after_a_refit_is_no_collapse() -> None:
     history = scored([3.0] * 30 + [0.5] * 30)
     assert [rule for rule, _ in watch(monitor(), history)] == ["reward_collapse"]

@@ -43,7 +43,7 @@ def test_a_healthy_run_sets_nothing_off() -> None:
         ("entropy_collapse", {"policy/entropy_avg": 0.19}, 3),
         ("approxkl_high", {"policy/approxkl_avg": 0.11}, 3),
         ("clipfrac_high", {"policy/clipfrac_avg": 0.31}, 3),
-        ("clipfrac_zero", {"policy/clipfrac_avg": 0.0}, 30),
+        ("clipfrac_zero", {"policy/clipfrac_avg": 0.0, "objective/kl": 0.05}, 30),
         ("negative_explained_variance", {"val/explained_var": -0.01}, 20),
         ("length_explosion", {"val/response_length": 41.0, "objective/scores": 0.6}, 3),
         ("truncation", {"val/eos_rate": 0.29}, 10),
@@ -149,11 +149,21 @@ def test_a_kl_in_the_loss_has_no_penalty_to_compare() -> None:
 
 
 def test_clipfrac_zero_is_silent_where_no_ratio_can_be_clipped() -> None:
-    history = [{"policy/clipfrac_avg": 0.0}] * 40
+    history = [{"policy/clipfrac_avg": 0.0, "objective/kl": 0.002}] * 40
     assert watch(monitor({"epochs": 1, "minibatches": 1}), history) == []
     assert watch(monitor({"policy_loss": {"kind": "unclipped"}}), history) == []
     assert watch(monitor({"critic": {"warmup_steps": 5}}), history) == [("clipfrac_zero", 35)]
     assert watch(monitor({"epochs": 1, "minibatches": 2}), history) == [("clipfrac_zero", 30)]
+
+
+def test_clipfrac_zero_is_silent_once_the_policy_has_moved() -> None:
+    """A small batch without a clip at a KL of 1.7 nats, and the end of a schedule, where the steps become small."""
+    unclipped = {"policy/clipfrac_avg": 0.0, "policy/approxkl_avg": 2e-4}
+    assert watch(monitor(), [unclipped | {"objective/kl": 1.7}] * 60) == []
+    assert watch(monitor(), [{}] * 60 + [unclipped | {"policy/approxkl_avg": 1e-7}] * 60) == []
+    followed = unclipped | {"objective/kl": 0.01, "objective/kl_initial": 2.0}
+    assert watch(monitor(), [followed] * 60) == []  # the reference moves along
+    assert watch(monitor(), [followed | {"objective/kl_initial": -0.02}] * 60) == [("clipfrac_zero", 30)]
 
 
 def test_a_missing_or_undefined_number_is_no_look() -> None:

@@ -5589,7 +5589,7 @@ export interface components {
              */
             clipfrac_high: components["schemas"]["HealthRule"];
             /**
-             * @description `policy/clipfrac_avg` at the limit or below with several optimizer steps per iteration: the policy hardly moves.
+             * @description `policy/clipfrac_avg` at the limit or below with several optimizer steps per iteration, while the KL to the first policy is below 0.1 nats: the policy hardly moves.
              * @default {
              *       "action": "warn",
              *       "limit": 0,
@@ -5607,7 +5607,7 @@ export interface components {
              */
             policy_still: components["schemas"]["HealthRule"];
             /**
-             * @description `objective/scores` has fallen and stays low for a quarter of the run, 20 iterations at least. The limit is the fall below the first ten iterations, as a multiple of the responses' standard deviation. A fall below the best ten iterations is twice that, and half of the gain. The patience counts blocks of ten iterations.
+             * @description `objective/scores` has fallen and stays low for a quarter of the run, 20 iterations at least. The limit is the fall below the first ten iterations, as a multiple of the responses' standard deviation. A fall below the first iteration alone is twice that. A fall below the best ten iterations is twice that, and half of the gain. The patience counts blocks of ten iterations.
              * @default {
              *       "action": "warn",
              *       "limit": 0.4,
