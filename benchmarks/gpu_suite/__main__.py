@@ -36,6 +36,8 @@ _TESTS = tuple(
         "preflight",
     )
 )
+_GRAPHS_AND_SLICES = ("tests/trainer/sampling/test_graphs.py", "tests/trainer/distributed/test_sharding.py")
+"""They hold the tests that need a GPU: captures after all graphs of a pool are gone, and the memory of a model while it is sliced."""
 _ENVIRONMENT = Part("environment", work.environment, 60)
 
 
@@ -46,6 +48,7 @@ def parts(rehearsal: bool) -> list[Part]:
         Part("ceilings", work.ceilings, 60),
         Part("models of the options", work.start, 60),
         *(Part(option.name, partial(work.option, option), 75, shared=True) for option in OPTIONS),
+        Part("graphs and slices", partial(work.pytest_part, _GRAPHS_AND_SLICES), 60),
         Part("demo", work.demo, 120, shared=True),
         Part("0.5b", partial(work.benchmark, "0.5b"), 130),
         Part("7b-lora", partial(work.benchmark, "7b-lora"), 200),

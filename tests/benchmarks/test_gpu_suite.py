@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from benchmarks.gpu_suite.__main__ import Record
+from benchmarks.gpu_suite.__main__ import parts as parts_of
 from benchmarks.gpu_suite.options import OPTIONS, option_spec
 from benchmarks.gpu_suite.schedule import Outcome, Part, Place, Schedule, Skipped
 from benchmarks.gpu_suite.work import pytest_part
@@ -161,8 +162,16 @@ def test_a_rehearsal_runs_every_part_that_a_cpu_can(tmp_path: Path) -> None:
         assert set(figures["memory"]["phases"]) == {"rollout", "score", "train"}
     assert parts["environment"]["figures"]["missing"] == []
     assert parts["tests"]["figures"]["passed"] == 3
+    assert parts["graphs and slices"]["figures"]["passed"] > 20
     assert 0 <= parts["demo"]["figures"]["summary"]["win_rate"] <= 1
     assert parts["asynchronous"]["figures"]["last"]["objective/kl"] != 0
+
+
+def test_gpu_suite_has_a_part_for_graph_pools_and_slices() -> None:
+    """The tests that need a GPU are run by a part of their own, which the time of all other tests cannot cut."""
+    (part,) = [part for part in parts_of(rehearsal=False) if part.name == "graphs and slices"]
+    paths = [ROOT / path for path in part.work.args[0]]  # type: ignore[attr-defined]
+    assert all("torch.cuda.is_available()" in path.read_text() for path in paths)
 
 
 def test_gpu_suite_without_packages_lists_the_missing_ones(tmp_path: Path) -> None:
