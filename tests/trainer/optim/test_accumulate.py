@@ -42,6 +42,15 @@ def test_sft_weights_every_completion_token_equally(micro_batch: int) -> None:
     torch.testing.assert_close(gradient(model), gradient(expected), **tolerance.gradients())
 
 
+@pytest.mark.parametrize("at_once", [1, 3])
+def test_sft_held_out_loss_is_the_mean_over_completion_tokens(at_once: int) -> None:
+    model = llama()
+    with torch.no_grad():
+        total = torch.cat([logprobs_alone(model, e.prompt, e.completion) for e in EXAMPLES]).sum()
+    loss = sft.evaluate(model, EXAMPLES, new_codec(), at_once, CPU)
+    assert loss == pytest.approx(-float(total) / 11, rel=tolerance.largest())  # 2 + 6 + 3 completion tokens
+
+
 @pytest.mark.parametrize("micro_batch", [1, 2, 3])  # 2 leaves a micro-batch of one pair
 def test_reward_model_weights_every_pair_equally(micro_batch: int) -> None:
     expected, model, losses = scorer(), scorer(), []

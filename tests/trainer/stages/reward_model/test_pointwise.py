@@ -47,6 +47,11 @@ def test_a_certain_mistake_costs_its_score_and_stays_finite() -> None:
     assert pointwise_loss(torch.tensor([500.0]), torch.tensor([False])).tolist() == [500.0]
 
 
+def test_a_score_of_0_predicts_a_thumb_down() -> None:
+    up, down = VERDICTS[:2]
+    assert [ScoredThumb(verdict, 0.0).right for verdict in (up, down)] == [0.0, 1.0]
+
+
 @pytest.mark.parametrize("micro_batch", [1, 2, 5])
 def test_pointwise_gradient_is_bce_for_every_micro_batch_size(micro_batch: int) -> None:
     expected, model = scorer(), scorer()

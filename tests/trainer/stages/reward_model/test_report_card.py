@@ -110,3 +110,9 @@ def test_by_agreement_merges_same_annotator_and_swapped_sides() -> None:
     assert by_agreement(twice) == {}
     swapped = ScoredPair(TokenizedPair([2], [6] * 4, [5] * 4, 0.0, annotator="lee"), 0.0, 1.0)
     assert by_agreement([judged(1.0, annotator="kim"), swapped])["unanimous"].pairs == 1
+
+
+def test_by_agreement_counts_each_label_without_an_annotator() -> None:
+    """Two against one; as one annotator's, the last label alone would remain."""
+    found = by_agreement([judged(1.0, target) for target in (1.0, 1.0, 0.0)])
+    assert {kind: (part.pairs, part.accuracy) for kind, part in found.items()} == {"majority": (1, 1.0)}
