@@ -34,6 +34,15 @@ def test_learner_update_returns_unclipped_norm_and_moves_by_lr() -> None:
     assert learner.model.weight.item() == pytest.approx(0.9, abs=1e-6)  # Adam's first step has the length of the rate
 
 
+def test_a_live_learning_rate_holds_from_the_next_step_on() -> None:
+    learner = learner_of(1.0, lr_schedule="linear")
+    assert learner.retune("learning_rate", OptimizerSpec(learning_rate=0.02)) == 0.1
+    assert learner.lr(5) == pytest.approx(0.01)  # half of the way down
+    learner.model(torch.tensor([[8.0]])).sum().backward()
+    learner.update(0)
+    assert learner.model.weight.item() == pytest.approx(0.98, abs=1e-6)
+
+
 def test_a_gradient_that_is_not_finite_leaves_the_weights_alone() -> None:
     learner = learner_of(1.0)
     (learner.model(torch.tensor([[torch.inf]]))).sum().backward()

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from data.rows import Comparison
 from tests.trainer.running import events_of
 from tests.trainer.stage_tools import new_codec
 from trainer import run_data
@@ -14,8 +15,9 @@ from trainer.events import EventLog, Message
 from trainer.preflight.datasets import nothing_left
 from trainer.preflight.report import raise_first
 from trainer.session.session import Session
-from trainer.spec import JobSpec
+from trainer.spec import DataSpec, JobSpec
 from trainer.stages.tokenize import TokenizedData, log_data_warnings, tokenize_data
+from trainer.stages.tokenized_rows import tokenize_pairs
 from trainer.text.codec import Codec
 from trainer.text.stops import Stops
 
@@ -84,6 +86,18 @@ def test_why_pairs_are_left_out_is_counted(tmp_path: Path) -> None:
     assert warnings_in(tmp_path) == ["18 pairs left out: 9 with same tokens on both sides, 9 with completion too long."]
     with pytest.raises(DataError, match=r"\d with same tokens on both sides. Bring pairs whose sides differ.$"):
         encoded(tmp_path, {"preferences": same}, stages=["dpo"])
+
+
+def test_pairs_have_targets_and_a_tie_has_no_margin() -> None:
+    rows = [("a", 2.0), ("b", None), ("tie", 2.0)]
+    pairs, left_out = tokenize_pairs([Comparison("q", "x", "y", label, margin=m) for label, m in rows], new_codec())
+    assert [(pair.target, pair.margin) for pair in pairs] == [(1.0, 2.0), (0.0, 0.0), (0.5, 0.0)] and left_out == 0
+
+
+@pytest.mark.parametrize(("a", "b"), [("much too long", "no"), ("no", "much too long"), ("no", "no")])
+def test_pairs_with_a_cut_or_an_equal_side_are_left_out(a: str, b: str) -> None:
+    short = DataSpec(preferences="unused", max_completion_tokens=4)
+    assert tokenize_pairs([Comparison("q", a, b, "a")], Codec.for_tokenizer(new_codec().tokenizer, short)) == ([], 1)
 
 
 def test_tokenize_warns_once_of_no_template_and_no_margins(tmp_path: Path) -> None:
