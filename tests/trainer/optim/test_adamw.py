@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from tests.trainer.tiny_models import llama
-from trainer.optim import clip_gradients, moments, optimizer_for
+from trainer.optim import adamw, clip_gradients, moments, optimizer_for
 from trainer.optim.adamw import BETAS, PlainAdamW, TensorwiseAdamW
 from trainer.optim.learner import Learner
 from trainer.spec import OptimizerSpec
@@ -136,6 +136,15 @@ class Kernels(TorchDispatchMode):
         self.count += not views
         self.reads += func is torch.ops.aten._local_scalar_dense.default
         return func(*args, **(kwargs or {}))
+
+
+def test_adamw_8bit_groups_have_rounding_seeds_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Matrices and vectors are advanced apart, because only matrices decay."""
+    seeds: list[int] = []
+    monkeypatch.setattr(adamw, "advance_together", lambda entries, rule, seed: seeds.append(seed))
+    parameters = weights()
+    advance(parameters, eight_bit(parameters), range(1))
+    assert len(seeds) == 2 and seeds[0] != seeds[1]
 
 
 def test_many_tensors_in_eight_bits_take_few_kernels() -> None:

@@ -18,6 +18,10 @@ def test_micro_batches_count_padded_tokens_and_isolate_long_rows() -> None:
     assert micro_batches([3, 2, 9, 2, 30, 4], None, 10) == [[1, 3, 0], [5], [2], [4]]
 
 
+def test_micro_batch_may_hold_exactly_its_tokens() -> None:
+    assert micro_batches([3, 3, 3], None, 6) == [[0, 1], [2]]
+
+
 def test_both_limits_hold() -> None:
     assert micro_batches([1, 1, 1, 4, 4], 2, 6) == [[0, 1], [2], [3], [4]]
 

@@ -1,8 +1,21 @@
 """Numbers in 8 bits, block by block."""
 
+import pytest
 import torch
+from torch import Tensor
 
-from trainer.optim.moments import codes, decode, encode, encode_unbiased
+from trainer.optim import moments
+from trainer.optim.moments import (
+    SMALL,
+    AdamWRule,
+    EightBitEntry,
+    advance_together,
+    codes,
+    decode,
+    encode,
+    encode_unbiased,
+    fresh,
+)
 
 CPU = torch.device("cpu")
 
@@ -40,3 +53,22 @@ def test_encode_unbiased_mean_is_exact_and_never_rounds_to_zero() -> None:
     )
     assert torch.allclose(found.mean(0), values, rtol=0.02, atol=1e-6)
     assert bool((found[:, 1] == 0).all()) and bool((found[:, 2] > 0).all())
+
+
+def test_rounding_draws_differ_by_step_and_tensor(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Equal draws at each step would round the same numbers up every time. A resumed run has the same draws."""
+    seen: list[Tensor] = []
+
+    def noted(values: Tensor, draws: Tensor) -> tuple[Tensor, Tensor]:
+        seen.append(draws)
+        return encode_unbiased(values, draws)
+
+    monkeypatch.setattr(moments, "encode_unbiased", noted)
+    for seed, steps in ((3, 2), (4, 1), (3, 2)):
+        weight = torch.zeros(SMALL)
+        entry = EightBitEntry(fresh(weight, eight_bit=True), weight, torch.ones(SMALL))
+        for _ in range(steps):
+            advance_together([entry], AdamWRule(0.1, (0.9, 0.999), 1e-8, 0.0), seed)
+    first, second, other, *again = seen
+    assert not first.equal(second) and not first.equal(other)
+    assert [draws.equal(before) for draws, before in zip(again, (first, second), strict=True)] == [True, True]
