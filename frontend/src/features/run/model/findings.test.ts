@@ -37,6 +37,11 @@ test("a rule that fires again is shown once, as it stands now, the newest first"
   });
 });
 
+test("a finding that a resumed run repeats at the same step counts once", () => {
+  const log = [health("kl_blow_up", 3), health("kl_blow_up", 9), health("kl_blow_up", 3), health("kl_blow_up", 9)];
+  expect(findings(log).map(({ step, times }) => [step, times])).toEqual([[9, 2]]);
+});
+
 test("only a rule that is new changes the announcement", () => {
   const log = [health("kl_blow_up", 3), health("truncation", 4)];
   const both = announcement(findings(log), []);

@@ -35,15 +35,17 @@ export function announcement(found: readonly Finding[], warnings: readonly Remar
   return text.filter(Boolean).join("; ");
 }
 
-/** Each rule of a seed once, the one that fired last first. */
+/** Each rule of a seed once, the one that fired last first. A resumed run may repeat a finding at its step, which counts once. */
 export function findings(log: readonly JobEvent[]): Finding[] {
   const byRule = new Map<string, Finding>();
+  const steps = new Map<string, Set<number | null>>();
   for (const event of log) {
     if (event.type !== "health") continue;
     const key = `${event.seed} ${event.data.rule}`;
-    const times = (byRule.get(key)?.times ?? 0) + 1;
+    const fired = (steps.get(key) ?? new Set<number | null>()).add(event.step);
+    steps.set(key, fired);
     byRule.delete(key);
-    byRule.set(key, read(event, times));
+    byRule.set(key, read(event, fired.size));
   }
   return [...byRule.values()].reverse();
 }
