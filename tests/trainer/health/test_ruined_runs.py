@@ -37,6 +37,7 @@ def test_first_iteration_that_replaces_the_policy_is_reported() -> None:
         (STILL | {"policy/approxkl_avg": 0.0}, True),  # one optimizer step per iteration has no other value
         (STILL | {"objective/kl": -2e-5}, True),
         (STILL | {"objective/kl": 1e-4}, False),
+        (STILL | {"objective/kl": -0.5}, False),  # far below 0: another policy is sampled (`negative_kl`)
         (STILL | {"policy/approxkl_avg": 1e-4}, False),
         (STILL | {"policy/approxkl_avg": 3e-4, "val/first_minibatch_approxkl": 2.5e-4}, True),  # rounding of bfloat16
         (STILL | {"objective/kl": 0.0, "objective/kl_initial": 0.5}, False),  # the reference moves along

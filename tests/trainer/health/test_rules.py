@@ -163,6 +163,7 @@ def test_clipfrac_zero_is_silent_once_the_policy_has_moved() -> None:
     assert watch(monitor(), [{}] * 60 + [unclipped | {"policy/approxkl_avg": 1e-7}] * 60) == []
     followed = unclipped | {"objective/kl": 0.01, "objective/kl_initial": 2.0}
     assert watch(monitor(), [followed] * 60) == []  # the reference moves along
+    assert watch(monitor(), [followed | {"objective/kl_initial": -0.5}] * 60) == []
     assert watch(monitor(), [followed | {"objective/kl_initial": -0.02}] * 60) == [("clipfrac_zero", 30)]
 
 
