@@ -211,6 +211,15 @@ def test_gradients_within_the_norm_or_not_finite_are_not_touched(first: float, n
     assert [p.grad for p in parameters] == [torch.tensor([first]), torch.tensor([0.4])]
 
 
+def test_gradients_are_scaled_down_to_any_norm() -> None:
+    """3-4-5: a norm of .5 becomes .25, although it is below 1."""
+    parameters = [nn.Parameter(torch.zeros(1)) for _ in range(2)]
+    for parameter, value in zip(parameters, (0.3, 0.4), strict=True):
+        parameter.grad = torch.tensor([value])
+    assert clip_gradients(parameters, 0.25) == pytest.approx(0.5)
+    assert [float(p.grad) for p in parameters if p.grad is not None] == pytest.approx([0.15, 0.2], rel=1e-5)
+
+
 def test_adamw_bfloat16_micro_batch_gradients_add_in_float32() -> None:
     """256 + 1 + 1 + 1 in bfloat16 stays at 256."""
     for micro_batch_size, expected in ((None, 256.0), (1, 259.0)):

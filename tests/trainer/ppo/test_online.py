@@ -4,10 +4,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import pytest
 import torch
 
 from tests.trainer.ppo.tools import PROMPTS, cast_for, spec_of, weights_of
 from tests.trainer.stage_tools import new_codec, session_in
+from trainer.optim.learner import Learner
 from trainer.ppo.online import Feedback, refit_reward_model, round_beginning_at
 from trainer.rewards.base import RewardInput, Rewards, WeightedReward
 from trainer.rewards.judges import ScoringJudge
@@ -25,14 +27,21 @@ FEEDBACK = Feedback(SHORT, OLD, REFERENCES)
 
 
 def refitted(
-    folder: Path, feedback: Feedback = FEEDBACK, number: int = 1, **online: Any
+    folder: Path,
+    feedback: Feedback = FEEDBACK,
+    number: int = 1,
+    prompts: Sequence[TokenizedPrompt] = ENCODED,
+    scale: float = 1.0,
+    count: int = 6,
+    **online: Any,
 ) -> tuple[PPOModels, dict[str, float], list[TokenizedPair]]:
-    spec = spec_of(steps=9, online={"rounds": 3, "prompts": 6, "learning_rate": 1e-2, **online})
+    spec = spec_of(steps=9, online={"rounds": 3, "prompts": count, "learning_rate": 1e-2, **online})
     cast, earlier = cast_for(spec), [TokenizedPair([3], [4, 1], [5, 1], 0.0)]
+    cast.reward_model.config.score_scale = scale
     folder.mkdir()
     with session_in(folder) as session:
         context = PPOContext.from_session(session, cast, new_codec(), spec)
-        figures, fresh = refit_reward_model(session, context, ENCODED, feedback, earlier, number)
+        figures, fresh = refit_reward_model(session, context, prompts, feedback, earlier, number)
     return cast, figures, fresh
 
 
@@ -54,8 +63,8 @@ def test_online_two_responses_per_prompt_are_labelled_by_judge(tmp_path: Path) -
 
 
 def test_noise_turns_a_share_of_the_labels_around(tmp_path: Path) -> None:
-    _, _, plain = refitted(tmp_path / "plain", prompts=40)
-    _, _, noisy = refitted(tmp_path / "noisy", prompts=40, noise=0.4)
+    _, _, plain = refitted(tmp_path / "plain", count=40)
+    _, _, noisy = refitted(tmp_path / "noisy", count=40, noise=0.4)
     assert [(p.a, p.b) for p in plain] == [(p.a, p.b) for p in noisy]
     turned = [new.target == 1 - old.target for old, new in zip(plain, noisy, strict=True) if old.target != 0.5]
     assert 0.15 < sum(turned) / len(turned) < 0.65
@@ -70,7 +79,7 @@ def test_online_every_round_draws_new_samples(tmp_path: Path) -> None:
 
 def test_online_trains_only_the_reward_model_and_resets_its_bias(tmp_path: Path) -> None:
     before = cast_for(spec_of())
-    cast, figures, _ = refitted(tmp_path / "run", prompts=40, epochs=8)
+    cast, figures, _ = refitted(tmp_path / "run", count=40, epochs=8)
     assert torch.equal(weights_of(cast.policy), weights_of(before.policy))
     assert torch.equal(weights_of(cast.critic), weights_of(before.critic))
     assert not torch.equal(weights_of(cast.reward_model), weights_of(before.reward_model))
@@ -87,6 +96,39 @@ def test_as_many_old_pairs_as_new_ones_are_learnt_beside_them(tmp_path: Path) ->
     assert [count for _, count, _ in outcomes] == [1, 3, 6]  # one is of an earlier round; 6 new ones bound them
     assert outcomes[0][2] == outcomes[1][2] == outcomes[2][2]
     assert not torch.equal(outcomes[0][0], outcomes[1][0]) and not torch.equal(outcomes[1][0], outcomes[2][0])
+
+
+def test_online_chunks_of_one_prompt_get_answers_of_their_own(tmp_path: Path) -> None:
+    """Six answers to the prompt are sampled at once. Equal draws in each chunk would give equal answers."""
+    _, _, fresh = refitted(tmp_path / "run", Feedback(SecondIsBetter(), OLD, REFERENCES), prompts=ENCODED[:1], count=12)
+    sides = [(tuple(pair.a), tuple(pair.b)) for pair in fresh]
+    assert len(sides) > 9 and len(set(sides)) == len(sides)
+
+
+@pytest.mark.parametrize(("rate", "peak"), [(1e-2, 1e-2), (None, 1e-5)])
+def test_online_refit_passes_several_times_at_its_rate(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rate: float | None, peak: float
+) -> None:
+    """40 fresh pairs and 3 old ones, 8 times, in batches of 64: 6 steps. Without a rate, it is the reward model's."""
+    taken: list[tuple[int, float]] = []
+    update = Learner.update
+
+    def noted(learner: Learner, step: int, factor: float = 1.0) -> float:
+        taken.append((step, learner.peak))
+        return update(learner, step, factor)
+
+    monkeypatch.setattr(Learner, "update", noted)
+    _, figures, _ = refitted(tmp_path / "run", count=40, epochs=8, learning_rate=rate)
+    assert figures["online/pairs"] + figures["online/old_pairs"] == 43
+    assert taken == [(step, peak) for step in range(6)]
+
+
+def test_online_refit_trains_raw_scores(tmp_path: Path) -> None:
+    """A reward model that was normalised to another deviation is trained on raw differences, and then scaled anew."""
+    cast, _, _ = refitted(tmp_path / "run", scale=4.0)
+    plain, _, _ = refitted(tmp_path / "plain")
+    assert cast.reward_model.config.score_scale == 1.0
+    assert torch.equal(weights_of(cast.reward_model), weights_of(plain.reward_model))
 
 
 def test_online_equal_responses_train_no_weight(tmp_path: Path) -> None:
@@ -111,7 +153,7 @@ class SecondIsBetter:
 
 def test_online_each_chunk_of_prompts_has_flips_of_its_own(tmp_path: Path) -> None:
     """Six prompts are sampled at once. Equal flips in each chunk would be the first chunk's, used again."""
-    _, figures, fresh = refitted(tmp_path / "run", Feedback(SecondIsBetter(), OLD, REFERENCES), prompts=42, noise=0.4)
+    _, figures, fresh = refitted(tmp_path / "run", Feedback(SecondIsBetter(), OLD, REFERENCES), count=42, noise=0.4)
     assert figures["online/pairs"] == 42  # no pair of equal answers is left out
     chunks = [tuple(pair.target for pair in fresh[first : first + 6]) for first in range(0, 42, 6)]
     assert len(set(chunks)) > 1
@@ -120,11 +162,11 @@ def test_online_each_chunk_of_prompts_has_flips_of_its_own(tmp_path: Path) -> No
 
 
 def test_online_without_noise_flips_no_label(tmp_path: Path) -> None:
-    _, _, fresh = refitted(tmp_path / "run", Feedback(SecondIsBetter(), OLD, REFERENCES), prompts=14)
+    _, _, fresh = refitted(tmp_path / "run", Feedback(SecondIsBetter(), OLD, REFERENCES), count=14)
     assert {pair.target for pair in fresh} == {0.0}
 
 
 def test_online_rounds_take_the_prompts_one_after_the_other(tmp_path: Path) -> None:
     """Two rounds of three prompts go once through all six."""
-    rounds = [refitted(tmp_path / str(number), number=number, prompts=3)[2] for number in (1, 2)]
+    rounds = [refitted(tmp_path / str(number), number=number, count=3)[2] for number in (1, 2)]
     assert sorted(pair.prompt for fresh in rounds for pair in fresh) == sorted(PROMPTS)
