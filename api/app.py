@@ -70,6 +70,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         redirect_slashes=False,
         title="Proximal",
         version="1",
+        openapi_url=None,
         docs_url=None,
         redoc_url=None,
         generate_unique_id_function=_operation_id,

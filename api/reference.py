@@ -1,13 +1,15 @@
-"""The API reference as one HTML page, made from the OpenAPI document.
+"""The API reference: the OpenAPI document, and one HTML page that is made from it.
 
 The page has no scripts and loads nothing from other servers, so it works offline and under a strict content policy.
 """
 
+import json
 from collections.abc import Iterator
+from functools import lru_cache
 from html import escape
 from typing import Any
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.responses import HTMLResponse
 
 Node = dict[str, Any]
@@ -104,11 +106,23 @@ def _prose(text: str) -> str:
     return "".join(f"<p>{paragraph}</p>" for paragraph in marked.split("\n\n") if paragraph.strip())
 
 
-# The reference at `/docs`.
 router = APIRouter(include_in_schema=False)
 
 
 @router.get("/docs")
-def reference(request: Request) -> HTMLResponse:
+async def reference(request: Request) -> HTMLResponse:
     """The reference for people. Programs read `/openapi.json`."""
-    return HTMLResponse(page(request.app.openapi()))
+    return HTMLResponse(_documents(request.app)[0])
+
+
+@router.get("/openapi.json")
+async def openapi_document(request: Request) -> Response:
+    """Return the description of all routes for programs: OpenAPI 3.1."""
+    return Response(_documents(request.app)[1], media_type="application/json")
+
+
+@lru_cache(maxsize=1)
+def _documents(app: FastAPI) -> tuple[bytes, bytes]:
+    """The page and the document, made once: they need no key, and making them takes longer than most requests."""
+    schema = app.openapi()
+    return page(schema).encode(), json.dumps(schema, ensure_ascii=False, separators=(",", ":")).encode()

@@ -10,7 +10,7 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from api.live.stream import ABORT
 from api.problems import RequestTimeout, problem
-from api.request_timeouts import TEND_SECONDS, RequestTimeouts
+from api.request_timeouts import TEND_SECONDS, RequestTimeouts, half_of_descriptors
 from core.settings import Settings
 
 GRACE_SECONDS = 5
@@ -33,9 +33,16 @@ class Protocol(HttpToolsProtocol):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self.peer = ""
-        self.received = 0
-        self.has_header = False
-        self._has_begun = False
+        self._body_bytes = self._bytes_to_read = 0
+        self._has_begun = self._header_is_complete = self._is_unread = False
+
+    @property
+    def has_header(self) -> bool:
+        return self._header_is_complete or self._is_unread
+
+    @property
+    def moved(self) -> int:
+        return self._bytes_to_read - self.transport.get_write_buffer_size() if self._is_unread else self._body_bytes
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
@@ -53,16 +60,17 @@ class Protocol(HttpToolsProtocol):
         self._has_begun = True
 
     def on_headers_complete(self) -> None:
-        self.has_header, self.received, self.since = True, 0, self.loop.time()
+        self._header_is_complete, self._body_bytes, self.since = True, 0, self.loop.time()
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
-        self.received += len(body)
+        self._body_bytes += len(body)
         super().on_body(body)
 
     def on_message_complete(self) -> None:
         self._has_begun = False
-        self.config.timeouts.remove(self)
+        if not self._is_unread:
+            self.config.timeouts.remove(self)
         super().on_message_complete()
 
     def on_response_complete(self) -> None:
@@ -70,18 +78,43 @@ class Protocol(HttpToolsProtocol):
             self._await_request()
         super().on_response_complete()
 
+    def pause_writing(self) -> None:
+        """The client has not read what was sent."""
+        super().pause_writing()
+        self._is_unread, self.since = True, self.loop.time()
+        self._bytes_to_read = self.transport.get_write_buffer_size()
+        self.config.timeouts.add(self)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._is_unread, self.since = False, self.loop.time()
+        if not self._has_begun:
+            self.config.timeouts.remove(self)
+
     def _await_request(self) -> None:
-        self.since, self.has_header, self._has_begun = self.loop.time(), False, False
+        self.since, self._header_is_complete, self._has_begun = self.loop.time(), False, False
         self.config.timeouts.add(self)
 
     def is_held_back(self) -> bool:
-        return self.flow.read_paused
+        return self.flow.read_paused and not self._is_unread
 
     def time_out(self, reason: str) -> None:
-        """Send 408 if a part of the request has arrived. Without one, a browser may have opened the connection for later."""
-        if self._has_begun and not (self.has_header and self.cycle.response_started):
+        """Send 408 if a part of the request has arrived. Without one, a browser may have opened the connection for later.
+
+        A client that does not read would never receive the end of the connection, which is therefore dropped.
+        """
+        if self._has_begun and not self._is_responding():
             self.transport.write(_refusal(reason))
-        self.transport.close()
+        if self.transport.get_write_buffer_size():
+            self.transport.abort()
+        else:
+            self.transport.close()
+
+    def _is_responding(self) -> bool:
+        """Whether a response has been begun, to this request or to the one before."""
+        if self.cycle is None:
+            return False
+        return self.cycle.response_started if self._header_is_complete else not self.cycle.response_complete
 
 
 def _refusal(reason: str) -> bytes:
@@ -113,6 +146,7 @@ class Server(uvicorn.Server):
             settings.header_seconds,
             settings.body_seconds,
             settings.unfinished_requests_per_address,
+            half_of_descriptors(),
             settings.trusted_proxies,
         )
         super().__init__(config)

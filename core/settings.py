@@ -212,9 +212,9 @@ class Settings(BaseSettings):
     header_seconds: Seconds = 20
     """Seconds that the header of a request may take to arrive. Then the API closes the connection. Increase it for clients on very slow networks."""
     body_seconds: Seconds = 20
-    """Seconds that the body of a request may take to arrive. A second is added for every 500 bytes. Then the API returns 408 and closes the connection."""
+    """Seconds that the body of a request may take to arrive. A second is added for every 500 bytes. Then the API returns 408 and closes the connection. A client may take as long to read a response."""
     unfinished_requests_per_address: Annotated[int, Field(ge=1)] = 256
-    """Most connections of one address whose next request has not arrived completely. Beyond it, the API closes the oldest. Trusted proxies have no such limit. Keep it well below the file descriptors that the API may open (`ulimit -n`)."""
+    """Most connections of one address whose next request has not arrived completely, or whose response is not read. Beyond it, the API closes the oldest. All addresses together may have half as many as the file descriptors that the API may open (`ulimit -n`). Trusted proxies have no such limits."""
     sign_in_minutes: Annotated[float, Field(gt=0)] = 10
     """Minutes for which the link of `proximal up` and `proximal open` is valid. It works once."""
     idempotency_hours: Annotated[float, Field(gt=0)] = 24

@@ -2,16 +2,18 @@
 
 import socket
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 
 import httpx
 import pytest
 from fastapi import FastAPI
 
+from api.openapi import text
 from api.request_timeouts import RequestTimeouts
 from core.settings import Settings
 from tests.api.serving import serving
+from tests.waiting import eventually
 
 
 @dataclass(eq=False)
@@ -21,7 +23,7 @@ class Waiting:
     since: float
     peer: str = "192.0.2.1"
     has_header: bool = False
-    received: int = 0
+    moved: int = 0
     held_back: bool = False
     closed: list[str] = field(default_factory=list)
 
@@ -32,9 +34,11 @@ class Waiting:
         self.closed.append(reason)
 
 
-def tended(now: float, *connections: Waiting, per_address: int = 2, proxies: tuple[str, ...] = ()) -> list[bool]:
+def tended(
+    now: float, *connections: Waiting, per_address: int = 2, most: int = 100, proxies: tuple[str, ...] = ()
+) -> list[bool]:
     """Which of the connections are closed at `now`."""
-    timeouts = RequestTimeouts(header_seconds=20, body_seconds=30, per_address=per_address, proxies=proxies)
+    timeouts = RequestTimeouts(20, 30, per_address, most, proxies)
     for connection in connections:
         timeouts.add(connection)
     timeouts.tend(now)
@@ -46,7 +50,7 @@ def test_header_may_take_its_seconds_and_no_longer() -> None:
 
 
 def test_body_gets_a_second_for_every_500_bytes() -> None:
-    on_time, late = (Waiting(0.0, has_header=True, received=received) for received in (5000, 4999))
+    on_time, late = (Waiting(0.0, has_header=True, moved=moved) for moved in (5000, 4999))
     assert tended(40.0, on_time, late) == [False, True]
 
 
@@ -71,6 +75,29 @@ def test_limit_spares_connections_opened_at_once() -> None:
     assert tended(10.0, *(Waiting(9.5) for _ in range(5))) == [False] * 5
 
 
+def test_limit_of_all_addresses_holds_without_a_tick() -> None:
+    """The address with most of them loses old headers, then old bodies, and what has just been opened at last."""
+    attack = [Waiting(2.0, has_header=True), Waiting(2.5), Waiting(3.0), Waiting(4.8), Waiting(4.9)]
+    timeouts = RequestTimeouts(20, 30, per_address=100, most=3)
+    for connection in (*attack[:3], Waiting(5.0, "198.51.100.1"), *attack[3:]):
+        timeouts.add(connection)
+    assert [len(one.closed) for one in attack] == [1, 1, 1, 0, 0]
+
+
+def test_limit_of_all_addresses_counts_what_waits_now() -> None:
+    """Connections that are added twice count once, removed ones not at all, and those of proxies neither."""
+    timeouts = RequestTimeouts(20, 30, per_address=100, most=2, proxies=["10.0.0.0/8"])
+    one, two, three, proxy = Waiting(1.0), Waiting(2.0), Waiting(3.0, "2001:db8::1"), Waiting(1.0, "10.0.0.7")
+    for connection in (one, one, two, proxy, proxy):
+        timeouts.add(connection)
+    for connection in (one, one, proxy):
+        timeouts.remove(connection)
+    timeouts.add(three)
+    assert not (one.closed or two.closed or three.closed or proxy.closed)
+    timeouts.add(one)
+    assert (len(one.closed), len(two.closed), len(three.closed)) == (1, 0, 0)
+
+
 def test_limit_spares_trusted_proxies() -> None:
     through_proxy = [Waiting(1.0, "10.0.0.7") for _ in range(5)]
     assert tended(10.0, *through_proxy, proxies=("10.0.0.0/8",)) == [False] * 5
@@ -85,8 +112,8 @@ def port(app: FastAPI, settings: Settings) -> Iterator[int]:
         yield port
 
 
-def connected(port: int, sent: bytes = b"") -> socket.socket:
-    connection = socket.create_connection(("127.0.0.1", port), timeout=20)
+def connected(port: int, sent: bytes = b"", source: str = "") -> socket.socket:
+    connection = socket.create_connection(("127.0.0.1", port), timeout=20, source_address=(source, 0))
     connection.sendall(sent)
     return connection
 
@@ -132,3 +159,32 @@ def test_crowd_of_half_requests_leaves_room_for_whole_ones(app: FastAPI, setting
         half[-1].setblocking(False)
         with pytest.raises(BlockingIOError):
             half[-1].recv(1)
+
+
+def test_five_addresses_do_not_use_up_the_descriptors(
+    app: FastAPI, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Half-open requests below the limit of each address, in the first second, in which no address has a limit."""
+    monkeypatch.setattr("api.server.half_of_descriptors", lambda: 10)
+    app.state.settings = settings.model_copy(update={"header_seconds": 600})
+    with serving(app) as port, ExitStack() as crowd:
+        half = [crowd.enter_context(connected(port, b"POST /v1", f"127.0.0.{2 + n % 5}")) for n in range(40)]
+        assert httpx.get(f"http://127.0.0.1:{port}/healthz", trust_env=False).status_code == 200
+        for connection in half[:30]:
+            assert connection.recv(12) in (b"HTTP/1.1 408", b"")
+
+
+def test_response_that_is_not_read_is_dropped(
+    app: FastAPI, settings: Settings, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Its end cannot be sent: a connection that is merely closed would stay open until the client reads."""
+    caplog.set_level("INFO", "api.request_timeouts")
+    app.state.settings = settings.model_copy(update={"body_seconds": 0.5})
+    requests = 20 * b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    with serving(app) as port, connected(port, requests) as connection:
+        eventually(lambda: "closed 1 connections" in caplog.text)
+        received = 0
+        with suppress(ConnectionResetError):
+            while part := connection.recv(2**20):
+                received += len(part)
+    assert 0 < received < 20 * len(text(app))
