@@ -5,15 +5,17 @@ Each data worker has slots, which are processes that run one task at a time (wor
 
 - One slot is kept free for interactive tasks.
 - With three slots or more, another one never runs reports, so that an import does not wait for them.
-- The others run every task. They take an interactive one only while another interactive one runs.
+- The others run every task. They take an interactive one only while one of another owner runs, and none of its own owner.
+- With four slots or more, no owner holds all of them: at most two fewer run its imports and reports.
 
 Inside a lane, owners take turns: the owner with the fewest running tasks is next, then the one whose tasks ran for the
-shortest time within the last hour. Background work comes last.
+shortest time within the last hour. An owner whose interactive tasks ran for minutes within the hour waits for its turn among all
+tasks. Background work comes last.
 """
 
-from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import Counter, defaultdict, deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from sqlalchemy import ColumnElement, Select, Subquery, and_, case, exists, func, or_, select, true
@@ -26,6 +28,10 @@ INTERACTIVE = ("validate",)
 REPORTS = ("report", "annotation_scores")
 BACKGROUND = ("index",)
 """Kinds of tasks that no user waits for."""
+_URGENT_SECONDS = 120
+"""Time of an owner's interactive tasks within an hour from which further ones do not come before imports and reports."""
+_FEWEST_WITH_SPARE = 4
+"""Slots from which on one of them is left to other owners."""
 _SHOWN = {"validate": "check", "fetch": "import", "fix": "import", "import": "import"}
 _SHOWN |= {"report": "report", "index": "search index"}
 
@@ -39,7 +45,22 @@ class Slot(StrEnum):
     IMPORTS = "imports"
     """Every task but reports and background work; interactive tasks as `GENERAL`."""
     GENERAL = "general"
-    """Every task, an interactive one only while another interactive one runs."""
+    """Every task, an interactive one only while one of another owner runs."""
+
+
+@dataclass(frozen=True)
+class Seat:
+    """A slot, and the data worker that it belongs to."""
+
+    slot: Slot = Slot.ANY
+    data_worker: str = ""
+    """Its id, with which the ids of its slots begin."""
+    slots: int = 1
+    """The number of its slots."""
+
+
+ONLY_SEAT = Seat()
+"""The slot of a data worker that has one."""
 
 
 def slots_of(count: int) -> list[Slot]:
@@ -51,11 +72,11 @@ def slots_of(count: int) -> list[Slot]:
 
 
 def default_slots(cores: int) -> int:
-    """Three on a machine with two cores, four with more. A slot that waits takes memory, but no time."""
-    return min(4, 2 + cores // 2)
+    """Four, or two on a machine with one core. A slot that waits takes memory, but no time."""
+    return 4 if cores > 1 else 2
 
 
-def next_task(slot: Slot) -> Select[DataTask]:
+def next_task(seat: Seat) -> Select[DataTask]:
     """The task that this slot claims next, locked. Skips tasks that another transaction has locked.
 
     Two claims at the same moment do not see each other's running task, so an owner may get one turn too early. Neither waits
@@ -64,10 +85,10 @@ def next_task(slot: Slot) -> Select[DataTask]:
     shares = _shares()
     same_lane = and_(shares.c.owner_id == DataTask.owner_id, shares.c.interactive == _is_interactive(DataTask.kind))
     query = select(DataTask).outerjoin(shares, same_lane)
-    query = query.where(DataTask.status == TaskStatus.QUEUED, _may_run(slot))
+    query = query.where(DataTask.status == TaskStatus.QUEUED, _may_run(seat))
     order = (
         DataTask.kind.in_(BACKGROUND),
-        ~_is_interactive(DataTask.kind),
+        ~and_(_is_interactive(DataTask.kind), func.coalesce(shares.c.seconds, 0) < _URGENT_SECONDS),
         func.coalesce(shares.c.running, 0),
         func.coalesce(shares.c.seconds, 0),
         DataTask.created_at,
@@ -76,9 +97,9 @@ def next_task(slot: Slot) -> Select[DataTask]:
     return query.order_by(*order).limit(1).with_for_update(skip_locked=True, of=DataTask)
 
 
-def waits_for(slot: Slot) -> ColumnElement[bool]:
+def waits_for(seat: Seat) -> ColumnElement[bool]:
     """SQL: whether a queued task that a user waits for could run in this slot."""
-    return and_(DataTask.status == TaskStatus.QUEUED, DataTask.kind.not_in(BACKGROUND), _may_run(slot))
+    return and_(DataTask.status == TaskStatus.QUEUED, DataTask.kind.not_in(BACKGROUND), _may_run(seat))
 
 
 @dataclass(frozen=True)
@@ -94,56 +115,111 @@ class Waiting:
 def places(session: Session, task_ids: Sequence[str]) -> dict[str, Waiting]:
     """The places of those tasks that are queued, by their id.
 
-    Owners take turns, so that the place assumes that each owner's running and earlier tasks come first.
+    The order is that of the claims if no task is added. Each task is assumed to run for the mean time of its lane within
+    the last hour, in as many slots as are busy now.
     """
     if not task_ids:
         return {}
-    shares = _shares()
-    same_lane = and_(shares.c.owner_id == DataTask.owner_id, shares.c.interactive == _is_interactive(DataTask.kind))
-    lane, background = _is_interactive(DataTask.kind), DataTask.kind.in_(BACKGROUND)
-    own_before = func.row_number().over(
-        partition_by=(DataTask.owner_id, lane, background), order_by=(DataTask.created_at, DataTask.id)
-    )
-    turn = own_before + func.coalesce(shares.c.running, 0)
-    is_queued = DataTask.status == TaskStatus.QUEUED
-    queued = select(DataTask.id, DataTask.kind).outerjoin(shares, same_lane).where(is_queued)
-    queued = queued.order_by(background, turn, func.coalesce(shares.c.seconds, 0), DataTask.created_at, DataTask.id)
-    running = session.scalars(select(DataTask.kind).where(DataTask.status == TaskStatus.RUNNING)).all()
-    before = {
-        flag: Counter(_shown(kind) for kind in running if (kind in INTERACTIVE) is flag) for flag in (True, False)
-    }
+    queued = select(DataTask.id, DataTask.owner_id, DataTask.kind).where(DataTask.status == TaskStatus.QUEUED)
+    queued = queued.order_by(DataTask.created_at, DataTask.id)
+    waiting = [(task_id, owner, kind) for task_id, owner, kind in session.execute(queued)]
+    running = session.execute(
+        select(DataTask.owner_id, DataTask.kind).where(DataTask.status == TaskStatus.RUNNING)
+    ).all()
+    used = session.execute(select(_shares())).all()
     found: dict[str, Waiting] = {}
-    for task_id, kind in session.execute(queued):
-        ahead = before[kind in INTERACTIVE]
-        if task_id in task_ids:
-            found[task_id] = Waiting(ahead.total(), _reason(ahead))
-        ahead[_shown(kind)] += 1
+    for interactive in (True, False):
+        line = _Line([owner for owner, kind in running if (kind in INTERACTIVE) is interactive])
+        for share in used:
+            if share.interactive is interactive:
+                line.add_ended(share.owner_id, share.ended, float(share.ended_seconds or 0))
+        ahead = Counter(_shown(kind) for _, kind in running if (kind in INTERACTIVE) is interactive)
+        for task_id, kind in line.in_order([row for row in waiting if (row[2] in INTERACTIVE) is interactive]):
+            if task_id in task_ids:
+                found[task_id] = Waiting(ahead.total(), _reason(ahead))
+            ahead[_shown(kind)] += 1
     return found
 
 
+@dataclass
+class _Line:
+    """The tasks of a lane that wait, as they are claimed when running ones end."""
+
+    busy: list[str]
+    """The owners of the running tasks, of which the first ends first."""
+    seconds: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
+    """The time of each owner's tasks that ended within the last hour."""
+    ended: int = 0
+    """The number of those tasks."""
+
+    def add_ended(self, owner: str, count: int, seconds: float) -> None:
+        self.seconds[owner] += seconds
+        self.ended += count
+
+    def in_order(self, waiting: Sequence[tuple[str, str, str]]) -> Iterator[tuple[str, str]]:
+        """The id and the kind of each task, from ids, owners and kinds in the order of their creation. Background work comes last."""
+        for background in (False, True):
+            yield from self._claimed([row for row in waiting if (row[2] in BACKGROUND) is background])
+
+    def _claimed(self, waiting: Sequence[tuple[str, str, str]]) -> Iterator[tuple[str, str]]:
+        typical = sum(self.seconds.values()) / self.ended if self.ended else 1.0
+        running, busy, slots = Counter(self.busy), deque(self.busy), max(1, len(self.busy))
+        queues: dict[str, deque[tuple[int, str, str]]] = defaultdict(deque)
+        for number, (task_id, owner, kind) in enumerate(waiting):
+            queues[owner].append((number, task_id, kind))
+        while queues:
+            if len(busy) >= slots:
+                ended = busy.popleft()
+                running[ended] -= 1
+                self.seconds[ended] += typical
+            owner = min(queues, key=lambda one: (running[one], self.seconds[one], queues[one][0]))
+            _, task_id, kind = queues[owner].popleft()
+            if not queues[owner]:
+                del queues[owner]
+            running[owner] += 1
+            busy.append(owner)
+            yield task_id, kind
+
+
 def _shares() -> Subquery:
-    """For each owner and lane, the running tasks and the seconds for which tasks ran that run or ended within the last hour."""
+    """For each owner and lane: the running tasks, those that ended within the last hour, and the seconds of both and of the latter."""
     task = aliased(DataTask)
     ended_at = func.coalesce(task.finished_at, func.clock_timestamp())
-    recent = task.finished_at > func.clock_timestamp() - func.make_interval(0, 0, 0, 0, 1)
+    recent = and_(
+        task.finished_at > func.clock_timestamp() - func.make_interval(0, 0, 0, 0, 1), task.started_at.is_not(None)
+    )
     seconds = func.sum(func.extract("epoch", ended_at - task.started_at))
     counted = and_(or_(task.status == TaskStatus.RUNNING, recent), task.kind.not_in(BACKGROUND))
     interactive = _is_interactive(task.kind)
     running = func.count().filter(task.status == TaskStatus.RUNNING)
     query = select(task.owner_id, interactive.label("interactive"), running.label("running"), seconds.label("seconds"))
+    query = query.add_columns(func.count().filter(recent).label("ended"), seconds.filter(recent).label("ended_seconds"))
     return query.where(counted).group_by(task.owner_id, interactive).subquery()
 
 
-def _may_run(slot: Slot) -> ColumnElement[bool]:
+def _may_run(seat: Seat) -> ColumnElement[bool]:
     interactive = _is_interactive(DataTask.kind)
-    if slot is Slot.ANY:
+    if seat.slot is Slot.ANY:
         return true()
-    if slot is Slot.INTERACTIVE:
+    if seat.slot is Slot.INTERACTIVE:
         return interactive
     other = aliased(DataTask)
     one_runs = exists().where(other.status == TaskStatus.RUNNING, _is_interactive(other.kind))
-    bulk = DataTask.kind.not_in((*INTERACTIVE, *REPORTS, *BACKGROUND)) if slot is Slot.IMPORTS else ~interactive
-    return or_(bulk, and_(interactive, one_runs))
+    beside_others = and_(interactive, one_runs, ~one_runs.where(other.owner_id == DataTask.owner_id))
+    bulk = DataTask.kind.not_in((*INTERACTIVE, *REPORTS, *BACKGROUND)) if seat.slot is Slot.IMPORTS else ~interactive
+    if seat.slots >= _FEWEST_WITH_SPARE:
+        bulk = and_(bulk, or_(DataTask.kind.in_(BACKGROUND), _bulk_of_owner(seat) < seat.slots - 2))
+    return or_(bulk, beside_others)
+
+
+def _bulk_of_owner(seat: Seat) -> ColumnElement[int]:
+    """SQL: the number of imports and reports of the task's owner that this data worker runs."""
+    own = aliased(DataTask)
+    query = select(func.count()).where(own.status == TaskStatus.RUNNING, own.owner_id == DataTask.owner_id)
+    query = query.where(
+        own.kind.not_in((*INTERACTIVE, *BACKGROUND)), own.worker_id.startswith(seat.data_worker, autoescape=True)
+    )
+    return query.correlate(DataTask).scalar_subquery()
 
 
 def _is_interactive(kind: ColumnElement[str] | InstrumentedAttribute[str]) -> ColumnElement[bool]:

@@ -83,7 +83,7 @@ class Settings(BaseSettings):
     refuse_unfit_jobs: bool = False
     """Whether a check of a job blocks it (`no_worker_fits`) if its memory estimate fits no worker that is online. Otherwise the finding is a warning, since a larger worker may join later."""
     data_slots: Annotated[int, Field(ge=1, le=64)] | None = None
-    """Number of data tasks that this machine's data worker runs at a time, each in a process of its own of about 100 MB. From 2 on, one is kept free for checks of jobs. From 3 on, one more never runs reports, so that imports do not wait for them. Left out: two and half the number of cores, but at most 4. Set it to 1 on a machine with little memory."""
+    """Number of data tasks that this machine's data worker runs at a time, each in a process of its own of about 100 MB. From 2 on, one is kept free for checks of jobs, and an owner has one check at a time. From 3 on, one more never runs reports, so that imports do not wait for them. From 4 on, no owner holds all of them. Left out: 4, or 2 on a machine with one core. Set it to 1 on a machine with little memory."""
     stop_seconds: Seconds = 60
     """Seconds that a trainer has to finish its step and save after a stop request. Then the worker kills it. Increase it for large models. Keep it below the time that your process manager gives the worker, such as `stop_grace_period` in `docker-compose.yml`."""
 

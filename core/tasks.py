@@ -15,7 +15,7 @@ from core import lanes
 from core.broker import DATA_QUEUE, IMPORT_QUEUE, INTERACTIVE_QUEUE, wake_worker
 from core.db import after_commit, storable_message
 from core.errors import NotFound
-from core.lanes import Slot
+from core.lanes import ONLY_SEAT, Seat
 from core.leasing import LeasedQueue, SweepResult
 from core.models import DatasetVersion, DataTask
 from core.models.base import new_id
@@ -147,9 +147,9 @@ def _fail_version(session: Session, version_id: str, error: dict[str, Any]) -> N
         session.flush()
 
 
-def claim(session: Session, worker_id: str, slot: Slot = Slot.ANY) -> TaskClaim | None:
+def claim(session: Session, worker_id: str, seat: Seat = ONLY_SEAT) -> TaskClaim | None:
     """Start an attempt at the next queued task that may run in this slot; None if no such task is queued."""
-    task = _QUEUE.claim(session, worker_id, lanes.next_task(slot))
+    task = _QUEUE.claim(session, worker_id, lanes.next_task(seat))
     if task is None:
         return None
     return TaskClaim(task.id, task.owner_id, task.kind, task.args, task.attempt, worker_id)
@@ -213,6 +213,6 @@ def sweep(session: Session) -> SweepResult:
     return _QUEUE.sweep(session)
 
 
-def foreground_task_waits(session: Session, slot: Slot = Slot.ANY) -> bool:
+def foreground_task_waits(session: Session, seat: Seat = ONLY_SEAT) -> bool:
     """Whether a queued task that is more urgent than background work could run in this slot."""
-    return session.scalars(select(DataTask.id).where(lanes.waits_for(slot)).limit(1)).first() is not None
+    return session.scalars(select(DataTask.id).where(lanes.waits_for(seat)).limit(1)).first() is not None

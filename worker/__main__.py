@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable
 
 from core.errors import SettingsError
-from core.lanes import Slot
+from core.lanes import Seat, Slot
 from core.settings import Settings, get_machine_settings, get_settings
 from worker.health import data_worker_is_alive, sweeper_is_alive, worker_is_alive
 from worker.sweeper import sweep_until_stopped, sweeping
@@ -38,10 +38,11 @@ def _serve_data(settings: Settings) -> int:
     return slots.serve(settings)
 
 
-def _serve_slot(settings: Settings, slot: Slot) -> int:
+def _serve_slot(settings: Settings, slot: Slot, data_worker: str) -> int:
+    from worker.capacity import data_slots
     from worker.tasks import claim  # imports the readers of all file formats, which the other commands do not need
 
-    return claim.serve(settings, slot)
+    return claim.serve(settings, Seat(slot, data_worker, data_slots(settings)))
 
 
 def _serve_background(settings: Settings) -> int:
@@ -66,6 +67,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument(
         "--slot", type=Slot, choices=list(Slot), help="with `data`: run this slot alone, in this process"
     )
+    parser.add_argument("--data-worker", default="", help="with `--slot`: the id of the data worker of this slot")
     arguments = parser.parse_args(argv)
     if arguments.slot is not None and arguments.command != "data":
         parser.error("--slot is for `data`")
@@ -74,7 +76,7 @@ def main(argv: list[str] | None = None) -> int:
         if arguments.command == "join":
             return _join()
         if arguments.slot is not None:
-            return _serve_slot(get_settings(), arguments.slot)
+            return _serve_slot(get_settings(), arguments.slot, arguments.data_worker)
         return COMMANDS[arguments.command](get_settings())
     except SettingsError as error:
         parser.exit(2, f"{error}\n")

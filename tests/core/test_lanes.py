@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 
 from core import lanes, tasks
 from core.db import session_scope
-from core.lanes import Slot
+from core.lanes import Seat, Slot
 from core.models import DataTask
 from core.models.tasks import TaskStatus
 from core.tasks import TaskClaim
@@ -38,8 +38,8 @@ def owners(session: Session) -> tuple[str, str]:
     return make_key(session).id, make_key(session).id
 
 
-def claim(session: Session, slot: Slot = Slot.ANY) -> TaskClaim | None:
-    found = tasks.claim(session, "dwk_1", slot)
+def claim(session: Session, slot: Slot = Slot.ANY, slots: int = 3, data_worker: str = "dwk_1") -> TaskClaim | None:
+    found = tasks.claim(session, f"{data_worker}.7", Seat(slot, data_worker, slots))
     session.commit()
     return found
 
@@ -62,7 +62,7 @@ def test_slots_of_a_data_worker() -> None:
     assert lanes.slots_of(1) == [Slot.ANY]
     assert lanes.slots_of(2) == [Slot.INTERACTIVE, Slot.GENERAL]
     assert lanes.slots_of(4) == [Slot.INTERACTIVE, Slot.IMPORTS, Slot.GENERAL, Slot.GENERAL]
-    assert [lanes.default_slots(cores) for cores in (1, 2, 3, 4, 64)] == [2, 3, 3, 4, 4]
+    assert [lanes.default_slots(cores) for cores in (1, 2, 3, 4, 64)] == [2, 4, 4, 4, 4]
 
 
 def test_check_does_not_wait_behind_imports_and_reports(
@@ -74,15 +74,58 @@ def test_check_does_not_wait_behind_imports_and_reports(
 
 
 def test_each_slot_takes_its_own_tasks(session: Session, owners: tuple[str, str], queue: Queue) -> None:
-    """The general slot leaves the first check to the slot that is kept free, and takes the second beside it."""
-    first, second = queue(owners[0], "validate", "validate")
+    """The general slot leaves the first check to the slot that is kept free, and takes that of another owner beside it."""
+    first, _ = queue(owners[0], "validate", "validate")
+    (second,) = queue(owners[1], "validate")
     report, fetch = queue(owners[0], "report", "fetch")
     (index,) = queue(owners[0], "index")
     assert claimed(session, Slot.IMPORTS) == fetch and claim(session, Slot.IMPORTS) is None
     assert claimed(session, Slot.GENERAL) == report
     assert claimed(session, Slot.INTERACTIVE) == first
     assert claimed(session, Slot.GENERAL) == second
-    assert claim(session, Slot.INTERACTIVE) is None and claimed(session, Slot.GENERAL) == index
+    assert claimed(session, Slot.GENERAL) == index
+
+
+def test_checks_of_one_owner_leave_the_other_slots_alone(
+    session: Session, owners: tuple[str, str], queue: Queue
+) -> None:
+    checks, (fetch,) = queue(owners[0], *["validate"] * 20), queue(owners[1], "fetch")
+    assert claimed(session, Slot.INTERACTIVE) == checks[0]
+    assert claim(session, Slot.GENERAL, 4) is not None and claim(session, Slot.IMPORTS) is None
+    assert session.get_one(DataTask, fetch).attempt == 1
+    (check,) = queue(owners[1], "validate")
+    assert claimed(session, Slot.IMPORTS) == check
+
+
+def test_owner_leaves_one_slot_of_each_data_worker_to_others(
+    session: Session, owners: tuple[str, str], queue: Queue
+) -> None:
+    """Four slots: a check and two imports or reports of one owner leave the last slot. A search index gives way, so it may take it."""
+    kinds = ("import", "report", "import", "report")
+    first, second, third, fourth = queue(owners[0], *kinds)
+    assert claimed(session, Slot.IMPORTS) == first
+    found = claim(session, Slot.GENERAL, 4)
+    assert found is not None and found.task_id == second
+    assert claim(session, Slot.GENERAL, 4) is None
+    for data_worker, expected in (("dwk_10", third), ("dwk_10", fourth), ("dwk_10", None)):
+        found = claim(session, Slot.GENERAL, 4, data_worker)
+        assert (found and found.task_id) == expected
+    (index,), (other,) = queue(owners[0], "index"), queue(owners[1], "report")
+    for expected in (other, index, None):
+        found = claim(session, Slot.GENERAL, 4)
+        assert (found and found.task_id) == expected
+
+
+def test_long_checks_do_not_come_before_all_imports(session: Session, owners: tuple[str, str], queue: Queue) -> None:
+    """One slot. After 120 s of checks within the hour, the next one waits for its owner's turn."""
+    checks, (first, second) = queue(owners[0], *["validate"] * 3), queue(owners[1], "import", "import")
+    for ran_seconds, check in zip((119, 1), checks, strict=False):
+        assert claimed(session) == check
+        end(session, check, ran_seconds=ran_seconds)
+    assert claimed(session) == first
+    end(session, first, ran_seconds=121)
+    assert claimed(session) == checks[2]
+    assert claimed(session) == second
 
 
 @pytest.mark.parametrize("kind", ["validate", "import"])
@@ -151,13 +194,33 @@ def test_order_of_places_is_that_of_the_claims(session: Session, owners: tuple[s
     assert sorted(ids, key=lambda one: found[one].place) == [claimed(session) for _ in ids]
 
 
+@pytest.mark.parametrize("slots", [1, 2, 3])
+def test_places_foresee_the_claims_of_busy_slots(session: Session, queue: Queue, slots: int) -> None:
+    """Each task runs for 10 s, the mean of those within the last hour. The owners had 13, 6 and 11 s."""
+    owners = [make_key(session).id for _ in range(3)]
+    for owner, seconds in zip(owners, (13, 6, 11), strict=True):
+        (past,) = queue(owner, "import")
+        end(session, past, ran_seconds=seconds)
+    ids = [one for n in range(12) for one in queue(owners[n * n % 3 if n < 8 else 2 - n % 3], "import")]
+    running = [claimed(session) for _ in range(slots)]
+    waiting = [one for one in ids if one not in running]
+    found = lanes.places(session, waiting)
+    for place in range(len(waiting)):
+        end(session, running.pop(0), ran_seconds=10)
+        running.append(claimed(session))
+        assert found[running[-1]].place == slots + place
+
+
 def test_background_work_gives_way_only_to_tasks_of_its_slot(
     session: Session, owners: tuple[str, str], queue: Queue
 ) -> None:
+    def waits(slot: Slot) -> bool:
+        return tasks.foreground_task_waits(session, Seat(slot))
+
     queue(owners[0], "validate")
-    assert tasks.foreground_task_waits(session, Slot.ANY) and not tasks.foreground_task_waits(session, Slot.GENERAL)
+    assert waits(Slot.ANY) and not waits(Slot.GENERAL)
     queue(owners[0], "report")
-    assert tasks.foreground_task_waits(session, Slot.GENERAL) and not tasks.foreground_task_waits(session, Slot.IMPORTS)
+    assert waits(Slot.GENERAL) and not waits(Slot.IMPORTS)
 
 
 def test_cancelled_task_is_not_claimed_and_its_claim_is_refused(

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from core import tasks
 from core.blobs import BlobStore
 from core.errors import LeaseLost, PlatformError, platform_error
-from core.lanes import Slot
+from core.lanes import ONLY_SEAT, Seat
 from core.models.tasks import TaskStatus
 from core.settings import Settings
 from core.tasks import TaskCancelled, TaskClaim
@@ -46,13 +46,13 @@ def run_attempt(
     settings: Settings,
     blobs: BlobStore,
     stop: StopRequest,
-    slot: Slot = Slot.ANY,
+    seat: Seat = ONLY_SEAT,
     checks: CheckServer | None = None,
 ) -> None:
     """Run the task's handler and store the outcome. Raises nothing that the task causes: the worker goes on."""
     try:
         with Lease(claim.task_id, lambda session: _renew(session, claim), settings) as lease:
-            task = TaskContext(claim, lease, stop, settings, blobs, slot, checks)
+            task = TaskContext(claim, lease, stop, settings, blobs, seat, checks)
             error = _run_handler(claim, task)
         if not task.finished:
             _finish(claim, stop, error)

@@ -1,11 +1,12 @@
 """`python -m worker data --slot SLOT`: one process that claims and runs one data task at a time."""
 
 import logging
+import os
 
 from core import tasks
 from core.blobs import BlobStore, blob_store
 from core.broker import DATA_QUEUE, IMPORT_QUEUE, INTERACTIVE_QUEUE
-from core.lanes import Slot
+from core.lanes import ONLY_SEAT, Seat, Slot
 from core.models.base import new_id
 from core.settings import Settings
 from worker.health import forget_data_worker, note_data_worker
@@ -25,20 +26,20 @@ _QUEUES = {
 """The queues whose messages wake each slot. Two slots of one data worker do not take the messages of each other's tasks."""
 
 
-def serve(settings: Settings, slot: Slot = Slot.ANY) -> int:
+def serve(settings: Settings, seat: Seat = ONLY_SEAT) -> int:
     """Run the data tasks of a slot until SIGTERM or SIGINT. Returns the exit status."""
     stop = StopRequest()
     stop.on_signals(also=stop_consuming)
     blobs = blob_store(settings)
-    worker_id, checks = new_id("dwk"), CheckServer()
+    worker_id, checks = f"{seat.data_worker or new_id('dwk')}.{os.getpid()}", CheckServer()
     heartbeat = PeriodicThread("heartbeat", settings.heartbeat_seconds, lambda: _report(settings))
     note_data_worker(settings)
     heartbeat.start()
     try:
-        log.info("data worker %s is ready for tasks (slot %s)", worker_id, slot)
-        queue, *also = _QUEUES[slot]
+        log.info("data worker %s is ready for tasks (slot %s)", worker_id, seat.slot)
+        queue, *also = _QUEUES[seat.slot]
         return consume_messages(
-            settings.redis_url, queue, lambda: run_queued_tasks(settings, blobs, worker_id, stop, slot, checks), also
+            settings.redis_url, queue, lambda: run_queued_tasks(settings, blobs, worker_id, stop, seat, checks), also
         )
     finally:
         heartbeat.stop()
@@ -51,17 +52,17 @@ def run_queued_tasks(
     blobs: BlobStore,
     worker_id: str,
     stop: StopRequest,
-    slot: Slot = Slot.ANY,
+    seat: Seat = ONLY_SEAT,
     checks: CheckServer | None = None,
 ) -> int:
     """Run tasks until none is queued or a stop is requested. Returns the number of attempts."""
     count = 0
     while not stop.requested:
-        claim = with_retries(lambda session: tasks.claim(session, worker_id, slot), lambda: stop.requested)
+        claim = with_retries(lambda session: tasks.claim(session, worker_id, seat), lambda: stop.requested)
         if claim is None:
             break
         log.info("%s (%s) claimed as attempt %d", claim.task_id, claim.kind, claim.attempt)
-        run_attempt(claim, settings, blobs, stop, slot, checks)
+        run_attempt(claim, settings, blobs, stop, seat, checks)
         count += 1
     return count
 

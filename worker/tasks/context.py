@@ -12,7 +12,7 @@ from core import tasks
 from core.blobs import BlobStore
 from core.datasets import rows
 from core.db import session_scope
-from core.lanes import Slot
+from core.lanes import ONLY_SEAT, Seat
 from core.models import DatasetVersion
 from core.models.tasks import TaskStatus
 from core.settings import Settings
@@ -44,10 +44,10 @@ class TaskContext:
         stop: StopRequest,
         settings: Settings,
         blobs: BlobStore,
-        slot: Slot = Slot.ANY,
+        seat: Seat = ONLY_SEAT,
         checks: CheckServer | None = None,
     ) -> None:
-        self._slot, self._checks = slot, checks
+        self._seat, self._checks = seat, checks
         self._claim, self._lease, self._stop = claim, lease, stop
         self._reported_at = self._yielded_at = self._looked_at = 0.0
         self.settings = settings
@@ -106,7 +106,7 @@ class TaskContext:
         if now >= self._yielded_at + _REPORT_SECONDS:
             self._yielded_at = now
             with session_scope() as session:
-                if tasks.foreground_task_waits(session, self._slot):
+                if tasks.foreground_task_waits(session, self._seat):
                     raise ReturnToQueue
 
     def run_command(

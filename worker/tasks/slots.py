@@ -7,7 +7,8 @@ import time
 from collections.abc import Sequence
 
 from core import child
-from core.lanes import Slot, slots_of
+from core.lanes import slots_of
+from core.models.base import new_id
 from core.settings import Settings
 from worker.capacity import data_slots
 from worker.process import StopRequest
@@ -21,8 +22,8 @@ log = logging.getLogger(__name__)
 def serve(settings: Settings, command: Sequence[str] = COMMAND) -> int:
     """Run the data worker until SIGTERM or SIGINT. Returns the exit status.
 
-    With one slot, it is this process. Else `command` and the name of a slot start each slot, and one that ends is started
-    again. All slots end with this process, even if it is killed.
+    With one slot, it is this process. Else `command`, the name of a slot and the id of this data worker start each slot, and
+    one that ends is started again. All slots end with this process, even if it is killed.
     """
     kinds = slots_of(data_slots(settings))
     if len(kinds) == 1:
@@ -31,7 +32,9 @@ def serve(settings: Settings, command: Sequence[str] = COMMAND) -> int:
         return claim.serve(settings)
     stop = StopRequest()
     stop.on_signals()
-    running = [_start(command, kind) for kind in kinds]
+    data_worker = new_id("dwk")
+    commands = [[*command, kind.value, "--data-worker", data_worker] for kind in kinds]
+    running = [_start(one) for one in commands]
     log.info("data worker with the slots %s", ", ".join(kinds))
     while not stop.requested:
         for at, process in enumerate(running):
@@ -39,13 +42,13 @@ def serve(settings: Settings, command: Sequence[str] = COMMAND) -> int:
                 log.warning("the slot %s ended with status %d and is started again", kinds[at], status)
                 stop.pause(_RESTART_SECONDS)
                 if not stop.requested:
-                    running[at] = _start(command, kinds[at])
+                    running[at] = _start(commands[at])
         stop.pause(_POLL_SECONDS)
     return _ended(running, stop)
 
 
-def _start(command: Sequence[str], kind: Slot) -> child.Child:
-    return child.start([*command, kind.value], stdout=sys.stdout.fileno(), stderr=sys.stderr.fileno())
+def _start(command: Sequence[str]) -> child.Child:
+    return child.start(command, stdout=sys.stdout.fileno(), stderr=sys.stderr.fileno())
 
 
 def _ended(running: Sequence[child.Child], stop: StopRequest) -> int:

@@ -5,7 +5,7 @@ import json
 import logging
 import sys
 
-from core.lanes import Slot
+from core.lanes import Seat, Slot
 from core.settings import get_settings
 from worker.tasks import claim, slots
 from worker.tasks.attempt import HANDLERS
@@ -29,5 +29,5 @@ if __name__ == "__main__":
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     HANDLERS |= {"wait": wait, "quick": lambda task: None}
     if sys.argv[1:]:
-        sys.exit(claim.serve(get_settings(), Slot(sys.argv[1])))
+        sys.exit(claim.serve(get_settings(), Seat(Slot(sys.argv[1]))))
     sys.exit(slots.serve(get_settings(), [sys.executable, __file__]))
