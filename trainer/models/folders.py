@@ -14,7 +14,7 @@ from typing import Any
 
 import transformers
 from huggingface_hub import HfApi, snapshot_download
-from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
+from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError, OfflineModeIsEnabled
 
 from trainer import allowed_paths
 from trainer.errors import ModelError
@@ -100,6 +100,8 @@ def why_unavailable(name: str) -> str | None:
         HfApi().model_info(name, timeout=_ASK_SECONDS)
     except HfHubHTTPError as error:
         return f"the hub does not provide it: {_first_line(error)}"
+    except OfflineModeIsEnabled:
+        return "it is not in the cache, and HF_HUB_OFFLINE forbids a download"
     except _TRANSPORT as error:
         return f"the hub cannot be reached ({type(error).__name__}: {_first_line(error)})"
     return None

@@ -12,7 +12,7 @@ import pytest
 
 from tests.security.conftest import save_model
 from trainer.errors import ModelError
-from trainer.models import load_config, load_policy, load_tokenizer
+from trainer.models import folders, load_config, load_policy, load_tokenizer
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
@@ -108,3 +108,8 @@ def test_saved_tokenizer_has_no_options_of_its_loading(tmp_path: Path) -> None:
     load_tokenizer(model).save_pretrained(tmp_path / "saved")
     kept, saved = (json.loads((folder / "tokenizer_config.json").read_text()) for folder in (model, tmp_path / "saved"))
     assert saved == kept
+
+
+def test_missing_model_without_the_hub_names_the_setting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    assert folders.why_unavailable("nobody/absent") == "it is not in the cache, and HF_HUB_OFFLINE forbids a download"
