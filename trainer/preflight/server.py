@@ -8,11 +8,15 @@ import json
 import os
 import resource
 import select
+import signal
 import sys
 import traceback
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
+
+from trainer.distributed.rank import end_with
 
 IDLE_SECONDS = 600.0
 """The imported libraries take about 500 MB, which a server without work gives back."""
@@ -27,13 +31,30 @@ def serve(main: Main) -> int:
         line = sys.stdin.readline()
         if not line:
             break
-        request = json.loads(line)
+        request, server = json.loads(line), os.getpid()
+        answered, answer = os.pipe()
         process = os.fork()
         if process == 0:
-            _check(main, request)
+            os.close(answer)
+            _check(main, request, server, answered)
+        os.close(answered)
+        _lead_group(process)
         _answer(process)
-        _answer(os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]))
+        os.close(answer)
+        status = os.waitpid(process, 0)[1]
+        with suppress(ProcessLookupError, PermissionError):  # the group is empty, or holds a zombie (macOS)
+            os.killpg(process, signal.SIGKILL)
+        _answer(os.waitstatus_to_exitcode(status))
     return 0
+
+
+def _lead_group(process: int) -> None:
+    """Let the check lead a process group, so that the processes that it starts end with it.
+
+    The check and the server both do this, because the group must exist before the server answers.
+    """
+    with suppress(ProcessLookupError, PermissionError):
+        os.setpgid(process, process)
 
 
 def _answer(number: int) -> None:
@@ -41,10 +62,16 @@ def _answer(number: int) -> None:
     sys.stdout.flush()
 
 
-def _check(main: Main, request: dict[str, Any]) -> None:
-    """Make the check in this process, which then ends."""
+def _check(main: Main, request: dict[str, Any], server: int, answered: int) -> None:
+    """Make the check in this process, which then ends. It ends with the server, too.
+
+    The check begins when the other end of `answered` is closed, because the worker can end it only after the answer.
+    """
     status = 1
     try:
+        _lead_group(os.getpid())
+        end_with(server)
+        os.read(answered, 1)
         _enter(request)
         status = main(request["arguments"])
     except SystemExit as ended:
@@ -66,5 +93,6 @@ def _enter(request: dict[str, Any]) -> None:
     if request["cgroup"]:
         Path(request["cgroup"], "cgroup.procs").write_text(str(os.getpid()))
     if request["data_bytes"]:
-        hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
-        resource.setrlimit(resource.RLIMIT_DATA, (request["data_bytes"], hard))
+        size, hard = request["data_bytes"], resource.getrlimit(resource.RLIMIT_DATA)[1]
+        soft = size if hard == resource.RLIM_INFINITY else min(size, hard)
+        resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
