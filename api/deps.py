@@ -103,18 +103,21 @@ def _authenticated(request: Request, settings: Settings, key: str | None, cookie
 def _count(request: Request, settings: Settings, principal: Principal) -> None:
     """Count the request, and add the headers of draft-ietf-httpapi-ratelimit-headers. Raises RateLimited.
 
-    A browser session counts apart from its key, so a busy program does not lock its owner out of the dashboard.
+    All keys of an owner count together, since each of them can make more. Its browser sessions count apart from them, so a
+    busy program does not lock its owner out of the dashboard.
     """
     if not settings.requests_per_second:
         return
     limit = request_limit(settings.redis_url, settings.requests_per_second)
-    allowed, window = limit.count(principal.credential)
+    allowed, window = limit.count(principal.owner_id, "browsers" if principal.by_cookie else "keys")
     add_header(request, "RateLimit-Policy", f'"requests";q={limit.quota};w={limit.seconds}')
     add_header(request, "RateLimit", f'"requests";r={window.remaining};t={window.reset_seconds}')
     if not allowed:
         rate = f"{settings.requests_per_second} requests per second (PROXIMAL_REQUESTS_PER_SECOND)"
         raise RateLimited(
-            f"This key may send {rate}. Wait {window.reset_seconds} seconds.", retry_after=window.reset_seconds
+            f"Your {'browsers' if principal.by_cookie else 'API keys'} together may send {rate}. "
+            f"Wait {window.reset_seconds} seconds.",
+            retry_after=window.reset_seconds,
         )
 
 

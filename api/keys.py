@@ -4,7 +4,6 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query
 from pydantic import ConfigDict, Field
-from sqlalchemy import select
 
 from api.deps import PrincipalDep, SessionDep
 from api.problems import BadRequest, documented
@@ -12,7 +11,16 @@ from api.schema import ListOf, Schema, Timestamp
 from core import models
 from core.access import keys
 from core.access.keys import Principal
-from core.errors import CrossOrigin, InvalidRequest, KeyInUse, NotFound, NotSignedIn, TooLarge, WrongMediaType
+from core.errors import (
+    CrossOrigin,
+    InvalidRequest,
+    KeyInUse,
+    NotFound,
+    NotSignedIn,
+    QuotaExceeded,
+    TooLarge,
+    WrongMediaType,
+)
 from core.live import announce_ended_access
 
 KEY_NAME_CHARACTERS = 100
@@ -77,18 +85,17 @@ _AND_MADE = "Also revoke the valid keys that it made, and those that these made.
 
 @router.get("", responses=documented(NotSignedIn))
 def list_keys(principal: PrincipalDep, session: SessionDep) -> KeyList:
-    """List your API keys, revoked ones included, the newest first."""
-    query = select(models.ApiKey).filter_by(owner_id=principal.owner_id)
-    found = session.scalars(query.order_by(models.ApiKey.created_at.desc(), models.ApiKey.id))
-    return KeyList.from_items([Key(**_fields(key, principal)) for key in found])
+    """List your API keys, the newest first: the valid ones, and up to 100 revoked ones."""
+    return KeyList.from_items([Key(**_fields(key, principal)) for key in keys.listed(session, principal.owner_id)])
 
 
-@router.post("", status_code=201, responses=documented(*_ERRORS, BadRequest, TooLarge, WrongMediaType))
+@router.post("", status_code=201, responses=documented(*_ERRORS, BadRequest, TooLarge, WrongMediaType, QuotaExceeded))
 def create_key(body: NewKey, principal: PrincipalDep, session: SessionDep) -> CreatedKey:
     """Create another API key. It sees the same jobs, datasets and rounds as yours.
 
     The response is the only one that contains the key. An operator's key creates operators' keys.
     """
+    keys.check_count(session, principal.owner_id)
     key, text = keys.add_key(
         session, principal.owner_id, body.name, operator=principal.operator, made_by=principal.key_id
     )

@@ -359,7 +359,7 @@ class QuotaExceeded(PlatformError):
 class TooManyStreams(PlatformError):
     status = 429
     code = "too_many_streams"
-    title = "The API key has too many open event streams."
+    title = "You have too many open event streams."
     headers = IN_10_SECONDS
 
 

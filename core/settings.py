@@ -208,7 +208,7 @@ class Settings(BaseSettings):
     wrong_tries_per_key: Annotated[int, Field(ge=1)] = 5
     """Times that the same wrong key or code may be sent within a minute, from all addresses together."""
     requests_per_second: Annotated[int, Field(ge=0)] = 100
-    """Requests per second that one API key, or one signed-in browser, may send on average over 10 seconds. Further ones return 429 with `Retry-After`. All API processes count together. `0`: no limit. Increase it if many programs share a key."""
+    """Requests per second that all API keys of one owner together may send on average over 10 seconds, and likewise all its signed-in browsers. Further ones return 429 with `Retry-After`. All API processes count together. `0`: no limit. Increase it if many programs or people work for one owner."""
     header_seconds: Seconds = 20
     """Seconds that the header of a request may take to arrive. Then the API closes the connection. Increase it for clients on very slow networks."""
     body_seconds: Seconds = 20
@@ -229,8 +229,8 @@ class Settings(BaseSettings):
     """Seconds after which PostgreSQL ends a statement of an API request, which then fails with the code `query_timeout`. It keeps expensive requests from occupying the database. Migrations and workers have no such limit."""
     stream_jobs: Annotated[int, Field(ge=1, le=500)] = 50
     """Most jobs of one event stream (`GET /v1/stream`). Each message contains a cursor for every job, about 30 bytes."""
-    streams_per_key: Annotated[int, Field(ge=1)] = 100
-    """Most event streams that an API key, with its browser sessions, may have open in one API process. An open stream takes about 100 KiB. Increase it if many people share a key."""
+    streams_per_owner: Annotated[int, Field(ge=1)] = 100
+    """Most event streams that the API keys and browser sessions of one owner may have open in one API process. An open stream takes about 100 KiB. Increase it if many people work for one owner."""
     dashboard_dir: Path = Path(__file__).parent.parent / "frontend" / "dist"
     """Folder of the built dashboard."""
 

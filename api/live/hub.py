@@ -40,7 +40,7 @@ class Hub:
     def __init__(self, settings: Settings | None = None) -> None:
         self._given_settings = settings
         self._streams: set[Stream] = set()
-        self._per_key: Counter[str] = Counter()
+        self._per_owner: Counter[str] = Counter()
         self._tails: dict[str, Tail] = {}
         self._watchers: dict[str, set[Stream]] = {}
         self._news: set[str] = set()
@@ -57,12 +57,14 @@ class Hub:
 
         `ends`: the number of the last event of each job, where a new tail begins.
         """
-        limit = self._settings.streams_per_key
-        if self._per_key[stream.key_id] >= limit:
-            raise TooManyStreams(f"This API key has {limit} open event streams, which is the limit. Close one first.")
+        limit = self._settings.streams_per_owner
+        if self._per_owner[stream.owner_id] >= limit:
+            raise TooManyStreams(
+                f"You have {limit} open event streams, which is the limit (PROXIMAL_STREAMS_PER_OWNER). Close one first."
+            )
         self._start()
         self._streams.add(stream)
-        self._per_key[stream.key_id] += 1
+        self._per_owner[stream.owner_id] += 1
         for job_id in stream.cursors:
             self._watch(stream, job_id, ends[job_id])
         if self._closed:
@@ -106,9 +108,9 @@ class Hub:
 
     def _leave(self, stream: Stream) -> None:
         self._streams.discard(stream)
-        self._per_key[stream.key_id] -= 1
-        if not self._per_key[stream.key_id]:
-            del self._per_key[stream.key_id]
+        self._per_owner[stream.owner_id] -= 1
+        if not self._per_owner[stream.owner_id]:
+            del self._per_owner[stream.owner_id]
         for job_id in stream.cursors:
             self._watchers[job_id].discard(stream)
             if not self._watchers[job_id]:

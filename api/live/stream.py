@@ -58,7 +58,7 @@ class Stream:
         done: Collection[str] = (),
     ) -> None:
         """`done`: jobs that have ended, and whose `done` the client has received."""
-        self.key_id, self.credential = caller.key_id, caller.credential
+        self.owner_id, self.credential = caller.owner_id, caller.credential
         self.cursors = dict(cursors)
         self.watched = set(cursors) - set(done)
         """The jobs whose `done` was not sent yet."""

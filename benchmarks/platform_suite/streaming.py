@@ -54,7 +54,7 @@ def stream_to_many(place: Place) -> dict[str, Any]:
     """
     clients = _REHEARSED_CLIENTS if place.rehearsal else _CLIENTS
     seconds = _REHEARSED_SECONDS if place.rehearsal else _SECONDS
-    os.environ["PROXIMAL_STREAMS_PER_KEY"] = str(2 * clients)
+    os.environ["PROXIMAL_STREAMS_PER_OWNER"] = str(2 * clients)
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))  # the API process inherits it
     os.environ["PYTHONPATH"] = _ROOT

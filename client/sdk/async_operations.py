@@ -1331,7 +1331,7 @@ class AsyncOperations(AsyncConnection):
         return found
 
     async def list_keys(self) -> list[Key]:
-        """List your API keys, revoked ones included, the newest first.
+        """List your API keys, the newest first: the valid ones, and up to 100 revoked ones.
 
         `GET /v1/keys`
         """

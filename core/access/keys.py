@@ -7,14 +7,16 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from sqlalchemy import delete, func, select, union_all, update
+from sqlalchemy import delete, func, or_, select, union_all, update
 from sqlalchemy.orm import Session
 
-from core.errors import NotFound, NotSignedIn
+from core.errors import NotFound, NotSignedIn, QuotaExceeded
 from core.models import ApiKey, BrowserSession, Owner, SignInCode
 from core.models.base import new_id
 
 PREFIX = "prx_"
+MOST_KEYS = 100
+"""Most valid keys of an owner, and most revoked ones in a list."""
 _LAST_USED_INTERVAL = timedelta(minutes=1)
 
 
@@ -75,6 +77,27 @@ def add_key(
     session.add(key)
     session.flush()
     return key, plaintext
+
+
+def check_count(session: Session, owner_id: str) -> None:
+    """Raise QuotaExceeded if the owner has MOST_KEYS valid keys. Concurrent calls for one owner are serialised by a lock."""
+    session.execute(select(func.pg_advisory_xact_lock(func.hashtextextended(f"keys {owner_id}", 0))))
+    count = session.scalars(
+        select(func.count()).select_from(ApiKey).filter_by(owner_id=owner_id, revoked_at=None)
+    ).one()
+    if count >= MOST_KEYS:
+        detail = (
+            f"You have {count} valid API keys. This platform allows {MOST_KEYS}. Revoke those that you no longer need."
+        )
+        raise QuotaExceeded(detail, limit=MOST_KEYS, value=count)
+
+
+def listed(session: Session, owner_id: str) -> Sequence[ApiKey]:
+    """The owner's valid keys, and the newest MOST_KEYS revoked ones, the newest first."""
+    newest = (ApiKey.created_at.desc(), ApiKey.id)
+    revoked = select(ApiKey.id).where(ApiKey.owner_id == owner_id, ApiKey.revoked_at.is_not(None))
+    shown = or_(ApiKey.revoked_at.is_(None), ApiKey.id.in_(revoked.order_by(*newest).limit(MOST_KEYS)))
+    return session.scalars(select(ApiKey).where(ApiKey.owner_id == owner_id, shown).order_by(*newest)).all()
 
 
 def valid_keys_made_by(session: Session, key_id: str) -> Sequence[ApiKey]:

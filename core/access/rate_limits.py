@@ -78,17 +78,17 @@ def rate_limiter(redis_url: str) -> RateLimiter:
 
 
 class RequestLimit:
-    """The limit on the requests of one API key or one browser session: `quota` requests in a window of `seconds`."""
+    """The limit on the requests of an owner's API keys, or of its browsers: `quota` requests in a window of `seconds`."""
 
     def __init__(self, redis_url: str, quota: int, seconds: int) -> None:
         self._limiter = RateLimiter(redis_url, SlidingWindowCounterRateLimiter)
         self.quota, self.seconds = quota, seconds
         self._limit = RateLimitItemPerSecond(quota, seconds, namespace="requests")
 
-    def count(self, credential: str) -> tuple[bool, Window]:
+    def count(self, *sender: str) -> tuple[bool, Window]:
         """Count a request. Returns whether it is allowed, and the state of the limit after it."""
-        allowed = self._limiter.hit(self._limit, credential)
-        return allowed, self._limiter.window(self._limit, credential)
+        allowed = self._limiter.hit(self._limit, *sender)
+        return allowed, self._limiter.window(self._limit, *sender)
 
 
 @lru_cache

@@ -56,6 +56,18 @@ def test_key_name_out_of_bounds_is_refused(client: TestClient, name: str) -> Non
     problem(client.post("/v1/keys", json={"name": name}), 422, "invalid_request")
 
 
+def test_number_of_keys_of_an_owner_is_limited(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two at a time. The list has the newest two of the revoked ones."""
+    monkeypatch.setattr(keys, "MOST_KEYS", 2)
+    for name in ("one", "two", "three"):
+        made = client.post("/v1/keys", json={"name": name})
+        found = problem(client.post("/v1/keys", json={"name": "more"}), 429, "quota_exceeded")
+        assert (found["limit"], found["value"]) == (2, 2)
+        assert client.post(f"/v1/keys/{made.json()['id']}/revoke").status_code == 200
+    listed = client.get("/v1/keys").json()["data"]
+    assert [one["name"] for one in listed] == ["three", "two", "tester"]
+
+
 def created(client: TestClient, name: str, key: str | None = None) -> dict[str, Any]:
     headers = {} if key is None else {"Authorization": f"Bearer {key}"}
     return client.post("/v1/keys", json={"name": name}, headers=headers).json()

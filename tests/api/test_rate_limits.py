@@ -50,6 +50,19 @@ def test_requests_beyond_the_limit_are_told_when_to_return(
     assert anonymous.get("/v1/jobs", headers={"Authorization": f"Bearer {text}"}).status_code == 200
 
 
+def test_keys_of_an_owner_count_together(limited: Settings, client: TestClient, anonymous: TestClient) -> None:
+    made = client.post("/v1/keys", json={"name": "another"}).json()["text"]
+    response = anonymous.get("/v1/jobs", headers={"Authorization": f"Bearer {made}"})
+    assert response.headers["ratelimit"].startswith('"requests";r=8;t=')
+
+
+def test_browsers_of_an_owner_count_together(limited: Settings, app: FastAPI, owner: tuple[object, str]) -> None:
+    for remaining in (9, 8):
+        with TestClient(app) as browser:
+            assert browser.post("/v1/session", json={"token": owner[1]}).status_code == 200
+            assert browser.get("/v1/jobs").headers["ratelimit"].startswith(f'"requests";r={remaining};t=')
+
+
 def test_browser_counts_apart_from_its_key(limited: Settings, client: TestClient, owner: tuple[object, str]) -> None:
     assert client.post("/v1/session", json={"token": owner[1]}).status_code == 200
     while client.get("/v1/jobs").status_code != 429:

@@ -106,15 +106,18 @@ def test_stream_limits_the_number_of_jobs(client: httpx.Client) -> None:
     assert detail == "`jobs` has 51 jobs. A stream may have at most 50. Open several streams."
 
 
-def test_streams_of_a_key_are_limited_until_one_closes(serve: Serve, job: Job) -> None:
-    with serve(streams_per_key=2) as client:
+def test_streams_of_an_owner_are_limited_until_one_closes(serve: Serve, job: Job) -> None:
+    """Another key of the owner has no further ones."""
+    with serve(streams_per_owner=2) as client:
         with ExitStack() as streams:
             for _ in range(2):
                 received = messages(streams.enter_context(client.stream("GET", f"/v1/jobs/{job.id}/stream")))
                 assert next(received).seq == 1
                 streams.callback(received.close)
-            refused = client.get("/v1/stream", params={"jobs": job.id})
-            assert "has 2 open event streams" in problem(refused, 429, "too_many_streams")["detail"]
+            other = client.post("/v1/keys", json={"name": "other"}).json()["text"]
+            headers = {"Authorization": f"Bearer {other}"}
+            refused = client.get("/v1/stream", params={"jobs": job.id}, headers=headers)
+            assert "have 2 open event streams" in problem(refused, 429, "too_many_streams")["detail"]
             assert refused.headers["retry-after"] == "10"
         finish(job)
         assert client.get("/v1/stream", params={"jobs": job.id}).status_code == 200

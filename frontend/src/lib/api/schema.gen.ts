@@ -1708,7 +1708,7 @@ export interface paths {
         };
         /**
          * List Keys
-         * @description List your API keys, revoked ones included, the newest first.
+         * @description List your API keys, the newest first: the valid ones, and up to 100 revoked ones.
          */
         get: operations["list_keys"];
         put?: never;
@@ -23944,7 +23944,7 @@ export interface operations {
                 };
             };
             /**
-             * @description `too_many_streams`: The API key has too many open event streams.
+             * @description `too_many_streams`: You have too many open event streams.
              *
              *     `rate_limited`: Too many requests in a short time.
              */
@@ -24056,7 +24056,7 @@ export interface operations {
                 };
             };
             /**
-             * @description `too_many_streams`: The API key has too many open event streams.
+             * @description `too_many_streams`: You have too many open event streams.
              *
              *     `rate_limited`: Too many requests in a short time.
              */
@@ -25629,7 +25629,11 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `rate_limited`: Too many requests in a short time. */
+            /**
+             * @description `quota_exceeded`: The limit of what one owner may have is reached.
+             *
+             *     `rate_limited`: Too many requests in a short time.
+             */
             429: {
                 headers: {
                     "Retry-After": components["headers"]["Retry-After"];
