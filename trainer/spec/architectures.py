@@ -138,6 +138,12 @@ ARCHITECTURES: dict[str, frozenset[str]] = {
 _NESTED = {"rope_parameters"}
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _LONGEST_LIST = 1024
+_PER_LAYER = ("layer_types", "no_rope_layers")
+_MOST_KINDS = 2
+"""Different items of these lists: with and without a window, with and without rotary embeddings.
+
+The check of a job follows a model of each kind of layers, so that 256 kinds would take it minutes.
+"""
 
 
 def faults(config: dict[str, Any]) -> Iterator[str]:
@@ -153,6 +159,12 @@ def faults(config: dict[str, Any]) -> Iterator[str]:
             yield f"`config` of a {model_type} has no key {key!r}{_nearest(key, known)}"
         elif not _is_plain(config[key], depth=2 if key in _NESTED else 0):
             yield f"`{key}` must be a number, a switch, a short name or a list of these"
+        elif key in _PER_LAYER and (kinds := _different(config[key])) > _MOST_KINDS:
+            yield f"`{key}` has {kinds} different items; layers differ by {_MOST_KINDS} at most"
+
+
+def _different(items: Any) -> int:
+    return len(set(map(repr, items))) if isinstance(items, list) else 0
 
 
 def _nearest(name: object, known: Any) -> str:

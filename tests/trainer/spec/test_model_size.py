@@ -6,7 +6,7 @@ import pytest
 import torch
 from transformers import AutoConfig, AutoModelForCausalLM
 
-from trainer.spec.architectures import ARCHITECTURES
+from trainer.spec.architectures import ARCHITECTURES, faults
 from trainer.spec.model_size import absurd, size_of
 
 VOCABULARY = 5000
@@ -85,3 +85,12 @@ def test_absurd_accepts_every_default_model() -> None:
 def test_repeated_layer_types_count_as_layers() -> None:
     config = {"model_type": "gpt_neo", "attention_types": [[["global", "local"], 10**9]]}
     assert "1,000,000,000" in next(absurd(config))
+
+
+def test_layers_differ_in_few_ways() -> None:
+    """The values of `no_rope_layers` are switches, which any numbers would turn on: each number would be a kind of layer."""
+    smollm = {"model_type": "smollm3", "layer_types": ["full_attention", "sliding_attention"] * 3}
+    assert not list(faults(smollm | {"no_rope_layers": [0, 1, 1] * 2}))
+    assert list(faults(smollm | {"no_rope_layers": list(range(6))})) == [
+        "`no_rope_layers` has 6 different items; layers differ by 2 at most"
+    ]
