@@ -2,6 +2,7 @@
 
 import copy
 import json
+import math
 import tomllib
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -15,7 +16,7 @@ def read_spec(path: Path) -> dict[str, Any]:
     """Read a TOML or JSON file. In TOML `{ null = true }` is null. The platform validates the spec."""
     try:
         text = path.read_text(encoding="utf-8")
-        spec = _from_toml(text) if path.suffix == ".toml" else json.loads(text)
+        spec = _from_toml(text) if path.suffix == ".toml" else _from_json(text)
     except (OSError, ValueError) as error:
         raise ClientError(f"{path}: {error}") from error
     if not isinstance(spec, dict):
@@ -26,7 +27,29 @@ def read_spec(path: Path) -> dict[str, Any]:
 def _from_toml(text: str) -> Any:
     from trainer.spec.nulls import with_nulls  # takes a second, which other commands need not wait
 
-    return with_nulls(tomllib.loads(text))
+    return with_nulls(tomllib.loads(text, parse_float=_finite))
+
+
+def _from_json(text: str) -> Any:
+    """Raises ValueError also for NaN, a number out of range, and a name that stands twice, all of which `json` accepts."""
+    return json.loads(text, parse_constant=_no_json, parse_float=_finite, object_pairs_hook=_unrepeated)
+
+
+def _unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(
+            f"the name {next(name for name in names if names.count(name) > 1)!r} stands twice in one object"
+        )
+    return found
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"{text} is no finite number. Write a finite one, or null for none")
+    return value
 
 
 def changed_spec(file: Path | None, changes: Sequence[str]) -> dict[str, Any]:
@@ -69,14 +92,14 @@ def _with_changes(
 
 def _value(text: str) -> Any:
     try:
-        return json.loads(text, parse_constant=_no_json)
+        return _from_json(text)
     except ValueError:
         return text
 
 
 def _no_json(name: str) -> None:
     """Raises ValueError for NaN and Infinity, which are no JSON."""
-    raise ValueError(name)
+    _finite(name)
 
 
 def with_uploads(client: Client, spec: dict[str, Any], folder: Path) -> dict[str, Any]:

@@ -14,7 +14,11 @@ test("a fault names the remedy", () => {
   expect(numberFault("1,5")).toBe("“1,5” is no number. Write a point in place of the comma.");
   expect(numberFault("1e999")).toBe("“1e999” is too large. Enter a number.");
   expect(numberFault("1.5", { integer: true })).toBe("Enter a whole number.");
-  expect(numberFault("9007199254740993", { integer: true })).toBe("Enter a whole number.");
+  expect(numberFault("9007199254740993", { integer: true })).toBe(
+    "“9007199254740993” is too large. Enter a whole number.",
+  );
+  expect(numberFault("-2.5e-400")).toBe("“-2.5e-400” is too close to 0. Enter a number.");
+  expect(numberFault("0e-400")).toBe("");
   expect(numberFault("0", { integer: true, min: 1 })).toBe("Enter a whole number of at least 1.");
   expect(numberFault("51", { max: 50 })).toBe("Enter a number of at most 50.");
   expect(numberFault("")).toBe("");

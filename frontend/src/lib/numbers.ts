@@ -16,7 +16,11 @@ export function numberIn(text: string, { integer, min, max }: NumberRules = {}, 
   if (!WRITTEN.test(written)) throw new Error(`“${shortened(written)}” is no number. Enter ${kind}${or}.`);
   const value = Number(written.replaceAll("_", "").replaceAll("−", "-"));
   if (!Number.isFinite(value)) throw new Error(`“${shortened(written)}” is too large. Enter ${kind}${or}.`);
-  if (integer && !Number.isSafeInteger(value)) throw new Error(`Enter a whole number${or}.`);
+  if (value === 0 && /[1-9]/.test(written.replace(/[eE].*$/, "")))
+    throw new Error(`“${shortened(written)}” is too close to 0. Enter ${kind}${or}.`);
+  if (integer && Number.isInteger(value) && !Number.isSafeInteger(value))
+    throw new Error(`“${shortened(written)}” is too large. Enter ${kind}${or}.`);
+  if (integer && !Number.isInteger(value)) throw new Error(`Enter a whole number${or}.`);
   if (min !== undefined && value < min) throw new Error(`Enter ${kind} of at least ${min}.`);
   if (max !== undefined && value > max) throw new Error(`Enter ${kind} of at most ${max}.`);
   return value;

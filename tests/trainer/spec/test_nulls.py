@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from client.errors import ClientError
 from client.sdk.spec_files import changed_patch, changed_spec, read_spec
 from trainer.cli import load_spec
 from trainer.spec import JobSpec
@@ -188,9 +189,25 @@ def test_a_schema_of_a_reward_keeps_a_property_named_null() -> None:
     assert document({"a": {"null": [True]}, "b": None}) == '"a" = {"null" = [[true]]}\n"b" = {"null" = true}\n'
 
 
-@pytest.mark.parametrize(("text", "value"), [("null", None), ("1e-5", 1e-5), ("NaN", "NaN"), ('"null"', "null"), ("abc", "abc"), ("a=b", "a=b"), ("", "")])  # fmt: skip
+@pytest.mark.parametrize(("text", "value"), [("null", None), ("1e-5", 1e-5), ("NaN", "NaN"), ("1e999", "1e999"), ('{"a": 1, "a": 2}', '{"a": 1, "a": 2}'), ('"null"', "null"), ("abc", "abc"), ("a=b", "a=b"), ("", "")])  # fmt: skip
 def test_an_option_is_json_or_text(text: str, value: object) -> None:
     assert changed_spec(None, [f"name={text}"]) == {"name": value}
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "fault"),
+    [
+        ("s.toml", "a = inf", "inf is no finite number"),
+        ("s.toml", "a = [{ b = -nan }]", "-nan is no finite number"),
+        ("s.json", '{"a": NaN}', "NaN is no finite number"),
+        ("s.json", '{"a": -1e999}', "-1e999 is no finite number"),
+        ("s.json", '{"a": {"b": 1, "c": 2, "b": 3}}', "the name 'b' stands twice"),
+    ],
+)
+def test_a_file_with_what_json_cannot_hold_is_refused(name: str, text: str, fault: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(ClientError, match=f"{name}: {fault}"):
+        read_spec(tmp_path / name)
 
 
 def test_null_in_a_json_patch_restores_the_default(tmp_path: Path) -> None:

@@ -16,6 +16,9 @@ test("TOML and JSON are read, with null", async () => {
   expect(await readSpec('{"seed": 1}')).toEqual({ seed: 1 });
   expect(await readSpec(await tomlOf(SPEC))).toEqual(SPEC);
   await expect(readSpec("[a]\nb = 2026-11-24\n")).rejects.toThrow("a.b holds a date. Write it as a text, in quotes.");
+  for (const text of ["[a]\nb = [inf]", "[a]\nb = [-inf]", "[a]\nb = [nan]"])
+    await expect(readSpec(text)).rejects.toThrow(/^a\.b\.0 is (inf|nan)\. Write a finite number, or \{ null = true \}/);
+  await expect(readSpec('{"seed": 9007199254740993}')).rejects.toThrow("Line 1: 9007199254740993 is too large");
 });
 
 test("the TOML is that which Python's tests read", async () => {

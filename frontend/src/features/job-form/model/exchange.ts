@@ -1,3 +1,4 @@
+import { parseJson } from "@/features/job-form/model/json";
 import { escaped, isObject, type Json, type JsonObject, withNulls } from "@/features/job-form/model/spec";
 
 /** The spec as a file that `proximal jobs submit` reads. Null is written as `{ null = true }`. */
@@ -22,26 +23,15 @@ export const jsonOf = (spec: JsonObject): string => JSON.stringify(spec, null, 2
 /** The spec in a TOML or JSON text. Throws an Error that names the line. */
 export async function readSpec(text: string): Promise<JsonObject> {
   const isJson = text.trimStart().startsWith("{");
-  const value = isJson ? fromJson(text) : await fromToml(text);
+  const value = isJson ? parseJson(text) : await fromToml(text);
   if (!isObject(value)) throw new Error("The file holds no object. Write the fields of a job spec.");
   return value;
-}
-
-function fromJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    const at = /position (\d+)/.exec(message)?.[1];
-    const line = at === undefined ? null : text.slice(0, Number(at)).split("\n").length;
-    throw new Error(`${line === null ? "" : `Line ${line}: `}this is not valid JSON. ${message}`, { cause: error });
-  }
 }
 
 async function fromToml(text: string): Promise<unknown> {
   const { parse, TomlError } = await import("smol-toml");
   try {
-    return withNulls(withoutDates(parse(text)));
+    return withNulls(asJson(parse(text)));
   } catch (error) {
     if (!(error instanceof TomlError)) throw error;
     const [first = ""] = error.message.replace(/^Invalid TOML document: /, "").split("\n");
@@ -49,13 +39,18 @@ async function fromToml(text: string): Promise<unknown> {
   }
 }
 
-/** Throws an Error for a date, which JSON has not. */
-function withoutDates(value: unknown, path = ""): Json {
-  if (value instanceof Date) throw new Error(`${path || "The file"} holds a date. Write it as a text, in quotes.`);
-  if (Array.isArray(value)) return value.map((one, index) => withoutDates(one, `${path}.${index}`));
+/** The value as JSON. Throws an Error for what JSON cannot hold: a date, and a number that is not finite. */
+function asJson(value: unknown, path = ""): Json {
+  const place = path || "The file";
+  if (value instanceof Date) throw new Error(`${place} holds a date. Write it as a text, in quotes.`);
+  if (typeof value === "number" && !Number.isFinite(value))
+    throw new Error(
+      `${place} is ${Number.isNaN(value) ? "nan" : "inf"}. Write a finite number, or { null = true } for none.`,
+    );
+  if (Array.isArray(value)) return value.map((one, index) => asJson(one, `${path}.${index}`));
   if (!isObject(value)) return value as Json;
   const entries = Object.entries(value);
-  return Object.fromEntries(entries.map(([name, one]) => [name, withoutDates(one, path ? `${path}.${name}` : name)]));
+  return Object.fromEntries(entries.map(([name, one]) => [name, asJson(one, path ? `${path}.${name}` : name)]));
 }
 
 export type Language = "curl" | "python" | "cli";

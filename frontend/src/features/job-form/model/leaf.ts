@@ -1,3 +1,4 @@
+import { parseJson } from "@/features/job-form/model/json";
 import type { Leaf } from "@/features/job-form/model/schema";
 import { isObject, type Json } from "@/features/job-form/model/spec";
 import { numberIn } from "@/lib/numbers";
@@ -62,7 +63,7 @@ export function readLeaf(leaf: Leaf, text: string): Json | undefined {
     case "texts":
       return textsIn(trimmed);
     case "json":
-      return readJson(trimmed);
+      return parseJson(trimmed);
     case "text":
       return inQuotes(leaf, text) ?? text;
   }
@@ -76,7 +77,7 @@ function truthIn(text: string, or: string): boolean {
 /** A list of texts: with commas, or as JSON. A comma at the end begins no entry. */
 function textsIn(text: string): string[] {
   if (text.startsWith("[")) {
-    const list = readJson(text);
+    const list = parseJson(text);
     if (Array.isArray(list) && list.every((one): one is string => typeof one === "string")) return list;
     throw new Error('Every entry of the list must be a text in quotes, as ["a", "b"].');
   }
@@ -87,16 +88,6 @@ function textsIn(text: string): string[] {
   const empty = parts.findIndex((one) => one === "");
   if (empty >= 0) throw new Error(`Entry ${empty + 1} of the list is empty. Write a, b, or remove a comma.`);
   return parts;
-}
-
-function readJson(text: string): Json {
-  try {
-    return JSON.parse(text) as Json;
-  } catch (error) {
-    throw new Error(`This is not valid JSON: ${error instanceof Error ? error.message : String(error)}`, {
-      cause: error,
-    });
-  }
 }
 
 /** The default in words, for the placeholder. */

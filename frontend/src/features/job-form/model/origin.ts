@@ -1,4 +1,5 @@
-import { isObject, type Json, type JsonObject, withoutDefaults, withValue } from "@/features/job-form/model/spec";
+import { type Field, withoutDefaults } from "@/features/job-form/model/schema";
+import { isObject, type JsonObject, withValue } from "@/features/job-form/model/spec";
 import { paths } from "@/lib/address";
 import type { Checkpoint, Job } from "@/lib/api/types";
 
@@ -20,11 +21,11 @@ export function parentOf({ job, group }: Start): { to: string; label: string } {
 export function originSpec(
   job: Pick<Job, "name" | "spec">,
   checkpoint: Pick<Checkpoint, "seed"> | null,
-  defaultOf: (path: string) => Json | undefined,
+  fields: readonly Field[],
 ): JsonObject {
   const stored = { ...(job.spec as unknown as JsonObject), name: job.name };
   const seeded = checkpoint?.seed == null ? stored : { ...stored, seed: checkpoint.seed, seeds: 1 };
-  return withoutDefaults(seeded, defaultOf);
+  return withoutDefaults(seeded, fields);
 }
 
 /** A name for a job made from another one: "Name (copy)", then "Name (copy 2)". A job without a name has none. */

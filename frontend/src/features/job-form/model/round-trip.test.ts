@@ -2,15 +2,8 @@
 import { expect, test } from "vitest";
 import { commandFor, jsonOf, readSpec, tomlOf } from "@/features/job-form/model/exchange";
 import { leafText, readLeaf } from "@/features/job-form/model/leaf";
-import { defaultsOf, fieldsOf, type Leaf, leaves } from "@/features/job-form/model/schema";
-import {
-  type Json,
-  type JsonObject,
-  mergePatch,
-  same,
-  withoutDefaults,
-  withValue,
-} from "@/features/job-form/model/spec";
+import { defaultsOf, fieldsOf, type Leaf, leaves, withoutDefaults } from "@/features/job-form/model/schema";
+import { type Json, type JsonObject, mergePatch, same, valueAt, withValue } from "@/features/job-form/model/spec";
 // eslint-disable-next-line no-restricted-imports -- a file outside of src
 import api from "../../../../openapi.json";
 
@@ -99,9 +92,30 @@ test("the patch of a clone gives the spec of the form", () => {
 });
 
 test("an import leaves out defaults alone", () => {
-  const defaultOf = defaultsOf(FIELDS);
   const spec = { seed: 0, ppo: { steps: 7, critic: { value_clip_range: { null: true } } } };
-  expect(withoutDefaults(spec, defaultOf)).toEqual({ ppo: { steps: 7, critic: { value_clip_range: null } } });
+  expect(withoutDefaults(spec, FIELDS)).toEqual({ ppo: { steps: 7, critic: { value_clip_range: null } } });
+  const odd = JSON.parse(
+    '{"ppo.steps": 100, "__proto__": {"x": 1}, "model": {"config": {"a": {}, "b": {"null": true}}, "lora": {"rank": 16}}}',
+  ) as JsonObject;
+  const kept = '{"ppo.steps":100,"__proto__":{"x":1},"model":{"config":{"a":{},"b":{"null":true}},"lora":{}}}';
+  expect(JSON.stringify(withoutDefaults(odd, FIELDS))).toBe(kept);
+});
+
+test("an import changes the values of no field", () => {
+  const defaultOf = defaultsOf(FIELDS);
+  const valueIn = (spec: JsonObject, path: string) => {
+    const value = valueAt(spec, path);
+    return value === undefined ? defaultOf(path) : value;
+  };
+  for (const seed of SEEDS) {
+    const spec = drawn(seed);
+    const kept = withoutDefaults(spec, FIELDS);
+    const changed = LEAVES.filter(({ path }) => !same(valueIn(spec, path), valueIn(kept, path)));
+    expect(
+      changed.map(({ path }) => path),
+      `seed ${seed}`,
+    ).toEqual([]);
+  }
 });
 
 /** The merge of the server: RFC 7396, and the notation of null. */

@@ -10,7 +10,7 @@ import {
   optionalPaths,
 } from "@/features/job-form/model/schema";
 import type { JsonObject } from "@/features/job-form/model/spec";
-import { readVariation, sweepOf } from "@/features/job-form/model/sweep";
+import { readVariation, sweepOf, variationText } from "@/features/job-form/model/sweep";
 
 const SCHEMA: JsonObject = {
   $defs: {
@@ -87,6 +87,20 @@ test("variations are lists or ranges", () => {
   expect(readVariation(leaf("threads"), "1..4")).toEqual({ distribution: "int", min: 1, max: 4 });
   expect(readVariation(leaf("kind"), "a, b")).toEqual(["a", "b"]);
   expect(() => readVariation(leaf("rate"), "1 to 0")).toThrow("the smaller number first");
+  expect(() => readVariation(leaf("rate"), "1,,3")).toThrow("Value 2 is empty.");
+  expect(readVariation(leaf("rate"), "1, 3, ")).toEqual([1, 3]);
+  expect(() => readVariation(leaf("rate"), " , ")).toThrow(/^(Write values as 1, 2, 3|Value 1 is empty)/);
+});
+
+test("a value with commas is varied as one", () => {
+  const stop = ["END", "a, b"];
+  expect(variationText(leaf("stop"), stop)).toBe('[["END","a, b"]]');
+  expect(readVariation(leaf("stop"), variationText(leaf("stop"), stop))).toEqual([stop]);
+  expect(readVariation(leaf("stop"), '[["a"], ["b", "c"]]')).toEqual([["a"], ["b", "c"]]);
+  expect(readVariation(leaf("clip"), "[null, 0.2]")).toEqual([null, 0.2]);
+  expect(readVariation(leaf("rate"), variationText(leaf("rate"), 0.1))).toEqual([0.1]);
+  expect(() => readVariation(leaf("rate"), '[0.1, "fast"]')).toThrow("“fast” is no number.");
+  expect(() => readVariation(leaf("stop"), '[["a"], 1]')).toThrow("1 is no value of this field.");
 });
 
 test("the number of jobs of a sweep", () => {

@@ -1,4 +1,4 @@
-import { type Json, isObject, type JsonObject, valueAt } from "@/features/job-form/model/spec";
+import { isNull, isObject, type Json, type JsonObject, same, valueAt } from "@/features/job-form/model/spec";
 
 export type LeafKind = "text" | "number" | "integer" | "boolean" | "choice" | "texts" | "json";
 
@@ -139,16 +139,37 @@ export function defaultsOf(fields: readonly Field[]): (path: string) => Json | u
   const byPath = new Map<string, Json | undefined>();
   const walk = (list: readonly Field[]) => {
     for (const field of list) {
-      if (field.type === "leaf") byPath.set(field.path, field.standard ?? (field.nullable ? null : undefined));
-      else if (field.type === "variants") byPath.set(field.path, field.list ? [] : null);
-      else {
-        if (field.optional) byPath.set(field.path, null);
-        walk(field.fields);
-      }
+      byPath.set(field.path, defaultOf(field));
+      if (field.type === "group") walk(field.fields);
     }
   };
   walk(fields);
   return (path) => byPath.get(path);
+}
+
+/**
+ * The spec without the fields that have their default, and with null in place of its notation. An optional section that is on
+ * stays, even if it is empty. A name that is no field stays as it is, for the server to refuse.
+ */
+export function withoutDefaults(spec: JsonObject, fields: readonly Field[]): JsonObject {
+  const byName = new Map(fields.map((field) => [field.path.slice(field.path.lastIndexOf(".") + 1), field]));
+  const kept = Object.entries(spec).flatMap(([name, given]) => {
+    const field = byName.get(name);
+    const value = field && isNull(given) ? null : given;
+    if (!field) return [[name, value] as const];
+    const isSection = field.type === "group" && isObject(value);
+    const inner = isSection ? withoutDefaults(value, field.fields) : value;
+    if (isSection && !field.optional && same(inner, {})) return [];
+    return same(inner, defaultOf(field)) ? [] : [[name, inner] as const];
+  });
+  return Object.fromEntries(kept);
+}
+
+/** The default of a field; undefined for a section that is always on. */
+function defaultOf(field: Field): Json | undefined {
+  if (field.type === "variants") return field.list ? [] : null;
+  if (field.type === "group") return field.optional ? null : undefined;
+  return field.standard ?? (field.nullable ? null : undefined);
 }
 
 /** The sections that are null unless they are turned on. */

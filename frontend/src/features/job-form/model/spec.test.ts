@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { differences, mergePatch, valueAt, withoutDefaults, withValue } from "@/features/job-form/model/spec";
+import { differences, type JsonObject, mergePatch, valueAt, withValue } from "@/features/job-form/model/spec";
 
 test("a value is set, read and removed by its path", () => {
   const set = withValue(withValue({}, "ppo.kl.coef", 0.1), "ppo.steps", 5);
@@ -19,17 +19,6 @@ test("an optional section that is turned on may be empty", () => {
   expect(withValue(on, "model.lora.rank", undefined)).toEqual({});
 });
 
-test("defaults are left out of a stored spec", () => {
-  const standard: Record<string, number | null> = {
-    seed: 0,
-    "ppo.steps": 100,
-    "model.lora": null,
-    "model.lora.rank": 16,
-  };
-  const spec = { seed: 0, ppo: { steps: 100 }, model: { path: "m", lora: { rank: 16 } } };
-  expect(withoutDefaults(spec, (path) => standard[path])).toEqual({ model: { path: "m", lora: {} } });
-});
-
 test("differences name the fields, and a list is one value", () => {
   const [before, after] = [
     { ppo: { steps: 5 }, stages: ["sft"] },
@@ -47,3 +36,8 @@ test("the merge patch restores a default by null", () =>
     ppo: { steps: 6, epochs: null },
     seed: null,
   }));
+
+test("a member that is called __proto__ is one like any other", () => {
+  const after = JSON.parse('{"a": 1, "__proto__": {"b": 2}}') as JsonObject;
+  expect(JSON.stringify(mergePatch({ a: 1 }, after))).toBe('{"__proto__":{"b":2}}');
+});

@@ -122,38 +122,17 @@ export function asPatch(value: Json): Json {
 }
 
 /**
- * The spec without the fields that have their default, and with null in place of its notation. A section whose default is
- * null stays, even if it is empty.
- */
-export function withoutDefaults(
-  spec: JsonObject,
-  defaultOf: (path: string) => Json | undefined,
-  path = "",
-): JsonObject {
-  const kept: JsonObject = {};
-  for (const [name, given] of Object.entries(spec)) {
-    const at = path ? `${path}.${name}` : name;
-    const standard = defaultOf(at);
-    const value = standard !== undefined && isNull(given) ? null : given;
-    if (standard !== undefined && same(standard, value)) continue;
-    const inner = isObject(value) ? withoutDefaults(value, defaultOf, at) : value;
-    if (isObject(inner) && !keys(inner) && standard !== null) continue;
-    kept[name] = inner;
-  }
-  return kept;
-}
-
-/**
  * The JSON merge patch from `before` to `after`: null for a field that is left out, which restores its default, and
  * `{"null": true}` for one that is null.
  */
 export function mergePatch(before: JsonObject, after: JsonObject): JsonObject {
-  const patch: JsonObject = {};
-  for (const name of Object.keys(before)) if (!(name in after)) patch[name] = null;
-  for (const [name, value] of Object.entries(after)) {
-    const old = before[name];
-    if (same(old, value)) continue;
-    patch[name] = isObject(old) && isObject(value) ? mergePatch(old, value) : asPatch(value);
-  }
-  return patch;
+  const removed = Object.keys(before).filter((name) => !Object.hasOwn(after, name));
+  const changed = Object.entries(after).filter(([name, value]) => !same(before[name], value));
+  return Object.fromEntries([
+    ...removed.map((name) => [name, null] as const),
+    ...changed.map(([name, value]) => {
+      const old = before[name];
+      return [name, isObject(old) && isObject(value) ? mergePatch(old, value) : asPatch(value)] as const;
+    }),
+  ]);
 }

@@ -1,7 +1,8 @@
 import type { Sweep } from "@/features/job-form/api";
 import type { Leaf } from "@/features/job-form/model/schema";
-import { readLeaf } from "@/features/job-form/model/leaf";
-import type { Json, JsonObject } from "@/features/job-form/model/spec";
+import { parseJson } from "@/features/job-form/model/json";
+import { leafText, readLeaf } from "@/features/job-form/model/leaf";
+import { type Json, type JsonObject, same } from "@/features/job-form/model/spec";
 import { numberFault, numberIn } from "@/lib/numbers";
 
 export type Parameter = Json[] | { distribution: "uniform" | "log_uniform" | "int"; min: number; max: number };
@@ -12,7 +13,8 @@ export type Variations = Readonly<Record<string, string>>;
 const RANGE = /^(\S+)\s*(?:\.\.\.?|…| to )\s*(\S+)(\s+log)?$/;
 
 /**
- * The values of a field: `1e-6, 1e-5` is a list, and `1e-6 to 1e-4` a random range; `log` draws its logarithm evenly.
+ * The values of a field: `1e-6, 1e-5` and `["a, b", "c"]` are lists, and `1e-6 to 1e-4` is a random range; `log` draws its
+ * logarithm evenly.
  * Throws an Error with the remedy.
  */
 export function readVariation(leaf: Leaf, text: string): Parameter {
@@ -26,11 +28,31 @@ export function readVariation(leaf: Leaf, text: string): Parameter {
     if (range[3] && min <= 0) throw new Error("A range with log must be above 0.");
     return { distribution: range[3] ? "log_uniform" : "uniform", min, max };
   }
-  const parts = text.split(",").map((one) => one.trim());
-  const values = parts.filter(Boolean).map((one) => readLeaf(leaf, one) ?? null);
-  if (!values.length)
+  if (text.trim().startsWith("[")) return listedValues(leaf, parseJson(text));
+  const parts = text
+    .replace(/,\s*$/, "")
+    .split(",")
+    .map((one) => one.trim());
+  const empty = parts.indexOf("");
+  if (parts.length === 1 && empty === 0)
     throw new Error(isNumber ? "Write values as 1, 2, 3, or a range as 1 to 3." : "Write values as a, b.");
-  return values;
+  if (empty >= 0) throw new Error(`Value ${empty + 1} is empty. Write a, b, or remove a comma.`);
+  return parts.map((one) => readLeaf(leaf, one) ?? null);
+}
+
+/** The values of a JSON list, which may hold commas and lists. Throws an Error for one that the field does not take. */
+function listedValues(leaf: Leaf, list: Json): Json[] {
+  if (!Array.isArray(list) || !list.length) throw new Error('Write at least one value, as ["a", "b"].');
+  for (const value of list)
+    if (!same(readLeaf(leaf, leafText(leaf, value)), value))
+      throw new Error(`${JSON.stringify(value)} is no value of this field. Write it as in the field itself.`);
+  return list;
+}
+
+/** One value as the text of a variation. */
+export function variationText(leaf: Leaf, value: Json | undefined): string {
+  const text = leafText(leaf, value);
+  return value !== undefined && /,|^\s*\[/.test(text) ? JSON.stringify([value]) : text;
 }
 
 export interface SweepPlan {

@@ -5,15 +5,8 @@ import { discardDraft } from "@/features/job-form/model/draft";
 import { found, sectionsOf, stagesIn } from "@/features/job-form/model/layout";
 import { parentOf, type Start as Origin } from "@/features/job-form/model/origin";
 import { type Problem, unreadableProblems } from "@/features/job-form/model/problems";
-import { type Field, leaves } from "@/features/job-form/model/schema";
-import {
-  differences,
-  type Json,
-  type JsonObject,
-  mergePatch,
-  same,
-  withoutDefaults,
-} from "@/features/job-form/model/spec";
+import { type Field, leaves, withoutDefaults } from "@/features/job-form/model/schema";
+import { differences, type Json, type JsonObject, mergePatch, same } from "@/features/job-form/model/spec";
 import { QUEUEING, type Queueing, submissionOf } from "@/features/job-form/model/submission";
 import { drawsOf, faultsOf, NO_OPTIONS, sweepOf, type SweepOptions, sweepSpec } from "@/features/job-form/model/sweep";
 import { CheckBar, CheckPanel } from "@/features/job-form/ui/check-panel";
@@ -83,7 +76,7 @@ export function JobForm({ schema, fields, defaultOf, start, begun, dataset }: Jo
     problems: check.problems,
     variationFaults: plan.faults,
   };
-  const take = (taken: JsonObject) => replace(withoutDefaults(taken, defaultOf));
+  const take = (taken: JsonObject) => replace(withoutDefaults(taken, fields));
   const changes = differences(base ?? {}, spec).length;
   const matches = search.trim() ? found(fields, search) : null;
   return (

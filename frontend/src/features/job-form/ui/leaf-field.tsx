@@ -7,6 +7,7 @@ import { problemsAt } from "@/features/job-form/model/problems";
 import { firstSentence, type Leaf } from "@/features/job-form/model/schema";
 import { type Json, same, valueAt } from "@/features/job-form/model/spec";
 import { controlId, notesId, useForm } from "@/features/job-form/ui/form-context";
+import { variationText } from "@/features/job-form/model/sweep";
 import { Control } from "@/features/job-form/ui/leaf-control";
 import styles from "./form.module.css";
 
@@ -40,7 +41,7 @@ export function LeafField({ leaf }: { leaf: Leaf }) {
             vary(
               leaf.path,
               variation === undefined
-                ? (unreadable[leaf.path]?.text ?? leafText(leaf, value ?? leaf.standard))
+                ? (unreadable[leaf.path]?.text ?? variationText(leaf, value === undefined ? leaf.standard : value))
                 : undefined,
             )
           }

@@ -7,8 +7,8 @@ import { schemaQuery, templateQuery } from "@/features/job-form/api";
 import { readDraft } from "@/features/job-form/model/draft";
 import { derivedName, originSpec, type Start, withChanges } from "@/features/job-form/model/origin";
 import { ADDRESS, type UnreadableTexts } from "@/features/job-form/model/problems";
-import { defaultsOf, fieldsOf } from "@/features/job-form/model/schema";
-import { type JsonObject, withoutDefaults } from "@/features/job-form/model/spec";
+import { defaultsOf, fieldsOf, withoutDefaults } from "@/features/job-form/model/schema";
+import type { JsonObject } from "@/features/job-form/model/spec";
 import { JobForm } from "@/features/job-form/ui/job-form";
 import { canBranch, checkpointsQuery, jobQuery } from "@/features/jobs/api";
 import { paths, useAddress } from "@/lib/address";
@@ -67,11 +67,11 @@ function Prepared({ schema, start, template, params }: PreparedProps) {
   const defaultOf = useMemo(() => defaultsOf(fields), [fields]);
   // The form begins once; later changes of the job do not take back what was written.
   const [begun] = useState(() => {
-    const base = start.job ? originSpec(start.job, start.checkpoint, defaultOf) : null;
+    const base = start.job ? originSpec(start.job, start.checkpoint, fields) : null;
     const draft = base || template ? null : readDraft();
     const name = derivedName(start.job?.name ?? "", start.checkpoint ? "branch" : "copy");
     const fresh = base && name ? { ...base, name } : base;
-    const spec = fresh ?? (template && withoutDefaults(template, defaultOf)) ?? draft?.spec ?? {};
+    const spec = fresh ?? (template && withoutDefaults(template, fields)) ?? draft?.spec ?? {};
     const changed = changedBy(params.get("set"), spec);
     return {
       base,
