@@ -7,6 +7,7 @@ import {
   readKnob,
   takenBack,
   wayBack,
+  withoutSent,
 } from "@/features/job-actions/model/knobs";
 import { liveChange } from "@/features/job-actions/model/knobs";
 import type { JobCommand, JobKnob } from "@/lib/api/types";
@@ -42,11 +43,11 @@ test("the text of a knob is read as a number in its range", () => {
 
 test("only changed knobs are sent, and each fault is named at its knob", () => {
   const knobs = [knob("kl_coef", 0.05), RATE];
-  expect(readDraft({ kl_coef: "0.05", learning_rate: "1e-6" }, knobs)).toEqual({
+  expect(readDraft({ kl_coef: "0.05", learning_rate: "1e-6" }, knobs, [])).toEqual({
     commands: { learning_rate: 1e-6 },
     problems: {},
   });
-  expect(Object.keys(readDraft({ kl_coef: "-1" }, knobs).problems)).toEqual(["kl_coef"]);
+  expect(Object.keys(readDraft({ kl_coef: "-1" }, knobs, []).problems)).toEqual(["kl_coef"]);
 });
 
 const command = (name: JobKnob["name"], value: number, more: Partial<JobCommand> = {}) =>
@@ -59,6 +60,19 @@ test("a change is taken back to the present value, or to one that is pending bef
   const pending = [command("kl_coef", 0.1), command("kl_coef", 0.15), command("learning_rate", 1e-5)];
   expect(takenBack(changes, knobs, pending)).toEqual({ kl_coef: 0.15 });
   expect(changesText(changes)).toMatch(/^KL coefficient.* → 0.2$/);
+});
+
+test("the present value is sent where another one is pending", () => {
+  const pending = [command("kl_coef", 0.2)];
+  const read = (text: string) => readDraft({ kl_coef: text }, [knob("kl_coef", 0.05)], pending).commands;
+  expect([read("0.05"), read("0.2")]).toEqual([{ kl_coef: 0.05 }, {}]);
+});
+
+test("a request drops the texts of its own knobs alone", () => {
+  const draft = { kl_coef: "0.1", learning_rate: "1e-" };
+  const sent = { kl_coef: 0.1, evaluate: false, checkpoint: false };
+  expect(withoutSent(draft, sent)).toEqual({ learning_rate: "1e-" });
+  expect(withoutSent(draft, { evaluate: true, checkpoint: false })).toEqual(draft);
 });
 
 test("an applied change of the history leads back to the value before it", () => {

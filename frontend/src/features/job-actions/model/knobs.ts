@@ -41,8 +41,12 @@ export interface Reading {
   readonly problems: Partial<Record<KnobName, string>>;
 }
 
-/** The changes of a draft. A knob whose text is its present value is not sent. */
-export function readDraft(draft: Draft, knobs: readonly JobKnob[]): Reading {
+/** The value that a knob has, or gets from the last command that is pending for it. */
+const comingValue = ({ name, value }: JobKnob, pending: readonly JobCommand[]): number | null =>
+  pending.findLast((command) => command.name === name)?.value ?? value;
+
+/** The changes of a draft. A knob whose text is the value that it has, or that is pending for it, is not sent. */
+export function readDraft(draft: Draft, knobs: readonly JobKnob[], pending: readonly JobCommand[]): Reading {
   const commands: Partial<Record<KnobName, number>> = {};
   const problems: Partial<Record<KnobName, string>> = {};
   for (const knob of knobs) {
@@ -50,7 +54,7 @@ export function readDraft(draft: Draft, knobs: readonly JobKnob[]): Reading {
     if (text === undefined || !knob.available) continue;
     try {
       const value = readKnob(text, knob);
-      if (value !== null && value !== knob.value) commands[knob.name] = value;
+      if (value !== null && value !== comingValue(knob, pending)) commands[knob.name] = value;
     } catch (error) {
       problems[knob.name] = error instanceof Error ? error.message : String(error);
     }
@@ -58,11 +62,15 @@ export function readDraft(draft: Draft, knobs: readonly JobKnob[]): Reading {
   return { commands: commands as Commands, problems };
 }
 
+/** The draft without the texts of the knobs that a request has changed. */
+export const withoutSent = (draft: Draft, sent: Commands): Draft =>
+  Object.fromEntries(Object.entries(draft).filter(([name]) => sent[name as KnobName] == null));
+
 /** The commands that take these changes back: each knob gets the value that it has now, or that is pending for it. */
 export function takenBack(changes: Commands, knobs: readonly JobKnob[], pending: readonly JobCommand[]): Commands {
-  const values = knobs.flatMap(({ name, value }) => {
-    const before = pending.findLast((command) => command.name === name)?.value ?? value;
-    return changes[name] == null || before === null ? [] : [[name, before] as const];
+  const values = knobs.flatMap((knob) => {
+    const before = comingValue(knob, pending);
+    return changes[knob.name] == null || before === null ? [] : [[knob.name, before] as const];
   });
   return Object.fromEntries(values) as unknown as Commands;
 }

@@ -13,6 +13,7 @@ import {
   rangeText,
   readDraft,
   takenBack,
+  withoutSent,
 } from "@/features/job-actions/model/knobs";
 import { KnobHistory } from "@/features/job-actions/ui/knob-history";
 import { Refusal } from "@/features/job-actions/ui/dialogs";
@@ -36,14 +37,14 @@ export function KnobPanel({ jobId }: { jobId: string }) {
     mutationFn: ({ body }: Request) => sendCommands(jobId, body),
     onSuccess: (_, { body, back }) => {
       setSent(back && { text: changesText(body), back });
-      if (!body.evaluate && !body.checkpoint) setDraft({});
+      setDraft((before) => withoutSent(before, body));
       void client.invalidateQueries({ queryKey: [...jobsKey, jobId] });
     },
   });
   if (knobs.error && !knobs.data) return <Refusal error={knobs.error} />;
   if (!knobs.data) return <Skeleton rows={4} label="Loading the live settings" />;
   const { stage, knobs: all, pending } = knobs.data;
-  const { commands: changes, problems } = readDraft(draft, all);
+  const { commands: changes, problems } = readDraft(draft, all, pending);
   const available = all.filter((knob) => knob.available);
   const missing = all.filter((knob) => !knob.available);
   const newest = commands.data?.[0];
