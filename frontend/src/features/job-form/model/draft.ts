@@ -1,5 +1,6 @@
 import type { UnreadableTexts } from "@/features/job-form/model/problems";
 import { isObject, type JsonObject } from "@/features/job-form/model/spec";
+import { NO_OPTIONS, type SweepOptions } from "@/features/job-form/model/sweep";
 import { readText, removeText, writeText } from "@/lib/stored";
 
 const KEY = "proximal-new-job";
@@ -7,7 +8,9 @@ const KEY = "proximal-new-job";
 export interface Draft {
   readonly spec: JsonObject;
   readonly variations: Record<string, string>;
-  /** The texts that cannot be read. A draft of an older release has none. */
+  /** The texts of the card of a sweep. */
+  readonly options: SweepOptions;
+  /** The texts that cannot be read. */
   readonly unreadable: UnreadableTexts;
 }
 
@@ -16,19 +19,23 @@ export function readDraft(): Draft | null {
   try {
     const stored: unknown = JSON.parse(readText(KEY) ?? "null");
     if (!isObject(stored) || !isObject(stored.spec) || !isObject(stored.variations)) return null;
-    const variations = Object.entries(stored.variations).filter(([, text]) => typeof text === "string");
+    const options = isObject(stored.options) ? stored.options : {};
     const unreadable = Object.entries(isObject(stored.unreadable) ? stored.unreadable : {}).filter(([, one]) =>
       isUnreadable(one),
     );
     return {
       spec: stored.spec,
-      variations: Object.fromEntries(variations) as Record<string, string>,
+      variations: textsOf(stored.variations),
+      options: { ...NO_OPTIONS, ...textsOf(options) },
       unreadable: Object.fromEntries(unreadable) as unknown as UnreadableTexts,
     };
   } catch {
     return null;
   }
 }
+
+const textsOf = (stored: JsonObject): Record<string, string> =>
+  Object.fromEntries(Object.entries(stored).filter((one): one is [string, string] => typeof one[1] === "string"));
 
 const isUnreadable = (value: unknown): boolean =>
   isObject(value) && typeof value.text === "string" && typeof value.fault === "string";

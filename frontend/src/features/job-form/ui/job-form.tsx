@@ -40,7 +40,7 @@ interface JobFormProps {
 export function JobForm({ schema, fields, defaultOf, start, begun, dataset }: JobFormProps) {
   const content = useSpec(begun, fields);
   const { spec, set, unreadable, variations, setVariations, replace } = content;
-  const [options, setOptions] = useState<SweepOptions>(NO_OPTIONS);
+  const [options, setOptions] = useState<SweepOptions>(begun.options);
   const [search, setSearch] = useState("");
   const [shown, setShown] = useState(false);
   const [queueing, setQueueing] = useState<Queueing>({ ...QUEUEING, group: start.group?.id ?? null });
@@ -53,7 +53,7 @@ export function JobForm({ schema, fields, defaultOf, start, begun, dataset }: Jo
     if (goal) showField(goal.path);
   }, [goal]);
   useDataset(dataset, set);
-  useDraft(base === null, spec, variations, unreadable);
+  useDraft(base === null, spec, variations, options, unreadable);
 
   const byPath = useMemo(() => new Map(leaves(fields).map((leaf) => [leaf.path, leaf])), [fields]);
   const plan = sweepOf(variations ?? {}, byPath, drawsOf(options));
@@ -100,6 +100,7 @@ export function JobForm({ schema, fields, defaultOf, start, begun, dataset }: Jo
                 onClick={() => {
                   replace(fresh);
                   setVariations(null);
+                  setOptions(NO_OPTIONS);
                   setAsked(false);
                   discardDraft();
                 }}

@@ -3,7 +3,7 @@ import { useState } from "react";
 import { Combobox } from "@/components/combobox";
 import { Segmented } from "@/components/segmented";
 import { type Field, leaves } from "@/features/job-form/model/schema";
-import { isObject, type JsonObject, valueAt } from "@/features/job-form/model/spec";
+import { type JsonObject, valueAt } from "@/features/job-form/model/spec";
 import { Faults, Fields } from "@/features/job-form/ui/fields";
 import { controlId, useForm } from "@/features/job-form/ui/form-context";
 import { checkpointsQuery, goodOnes, jobsQuery } from "@/features/jobs/api";
@@ -27,7 +27,7 @@ const TINY: JsonObject = {
 /** A stored model by its id or path, the result of an earlier job, or a new model by its configuration. */
 export function ModelPicker({ fields }: { fields: readonly Field[] }) {
   const { spec, set } = useForm();
-  const isNew = isObject(valueAt(spec, "model.config"));
+  const isNew = valueAt(spec, "model.config") != null;
   const choose = (kind: "stored" | "new") =>
     set("model", kind === "new" ? { config: TINY, tokenizer: { vocab_size: 512 } } : undefined);
   const config = leaves(fields).filter(({ path }) => path === "model.config");

@@ -9,6 +9,7 @@ import { derivedName, originSpec, type Start, withChanges } from "@/features/job
 import { ADDRESS, type UnreadableTexts } from "@/features/job-form/model/problems";
 import { defaultsOf, fieldsOf, withoutDefaults } from "@/features/job-form/model/schema";
 import type { JsonObject } from "@/features/job-form/model/spec";
+import { NO_OPTIONS } from "@/features/job-form/model/sweep";
 import { JobForm } from "@/features/job-form/ui/job-form";
 import { canBranch, checkpointsQuery, jobQuery } from "@/features/jobs/api";
 import { paths, useAddress } from "@/lib/address";
@@ -78,6 +79,7 @@ function Prepared({ schema, start, template, params }: PreparedProps) {
       fresh: fresh ?? {},
       spec: changed.spec,
       variations: draft?.variations ?? {},
+      options: draft?.options ?? NO_OPTIONS,
       unreadable: { ...draft?.unreadable, ...changed.unreadable },
     };
   });

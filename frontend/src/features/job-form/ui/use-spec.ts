@@ -2,7 +2,7 @@ import { useMemo, useState } from "react";
 import { type UnreadableTexts, withoutItem, withoutPath } from "@/features/job-form/model/problems";
 import { type Field, optionalPaths } from "@/features/job-form/model/schema";
 import { type Json, type JsonObject, withoutListItem, withValue } from "@/features/job-form/model/spec";
-import type { Variations } from "@/features/job-form/model/sweep";
+import type { SweepOptions, Variations } from "@/features/job-form/model/sweep";
 import type { FormState } from "@/features/job-form/ui/form-context";
 
 /** The content with which the form begins. */
@@ -13,6 +13,7 @@ export interface Begun {
   readonly fresh: JsonObject;
   readonly spec: JsonObject;
   readonly variations: Variations;
+  readonly options: SweepOptions;
   readonly unreadable: UnreadableTexts;
 }
 

@@ -3,7 +3,7 @@ import { useEffect, useRef } from "react";
 import { discardDraft, writeDraft } from "@/features/job-form/model/draft";
 import { ADDRESS, type UnreadableTexts, withoutPath } from "@/features/job-form/model/problems";
 import type { Json, JsonObject } from "@/features/job-form/model/spec";
-import type { Variations } from "@/features/job-form/model/sweep";
+import type { SweepOptions, Variations } from "@/features/job-form/model/sweep";
 import { datasetQuery } from "@/features/datasets/api/datasets";
 
 /** The stages that train on a kind of dataset alone; comparisons are for the default ones. */
@@ -31,6 +31,7 @@ export function useDraft(
   isKept: boolean,
   spec: JsonObject,
   variations: Variations | null,
+  options: SweepOptions,
   unreadable: UnreadableTexts,
 ): void {
   const isFirst = useRef(true);
@@ -38,7 +39,7 @@ export function useDraft(
     if (!isKept) return;
     if (isFirst.current) isFirst.current = false;
     else if (Object.keys(spec).length || Object.keys(unreadable).length)
-      writeDraft({ spec, variations: { ...variations }, unreadable: withoutPath(unreadable, ADDRESS) });
+      writeDraft({ spec, variations: { ...variations }, options, unreadable: withoutPath(unreadable, ADDRESS) });
     else discardDraft();
-  }, [isKept, spec, variations, unreadable]);
+  }, [isKept, spec, variations, options, unreadable]);
 }
