@@ -7,6 +7,13 @@ const T = [
 ];
 const tQuantile = (freedom: number): number => T[freedom - 1] ?? 1.96 + 2.42 / freedom;
 
+/** The mean of at least two values, and half of its 95 % interval: t · s / √n. */
+export function meanWithInterval(values: readonly number[]): { mean: number; half: number } {
+  const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
+  const squares = values.reduce((sum, value) => sum + (value - mean) ** 2, 0);
+  return { mean, half: tQuantile(values.length - 1) * Math.sqrt(squares / (values.length - 1) / values.length) };
+}
+
 /**
  * The mean of several runs with its 95 % interval as the band: ± t · s / √n over the runs, as the trainer summarises seeds. Its
  * steps are those of the first run that all runs have reached. Between its points a run is interpolated linearly, since long
@@ -24,9 +31,7 @@ export function average(runs: readonly Series[]): Series {
   const max: number[] = [];
   for (const step of steps) {
     const found = all.map((series) => at(series, step));
-    const mean = found.reduce((sum, value) => sum + value, 0) / found.length;
-    const squares = found.reduce((sum, value) => sum + (value - mean) ** 2, 0);
-    const half = tQuantile(found.length - 1) * Math.sqrt(squares / (found.length - 1) / found.length);
+    const { mean, half } = meanWithInterval(found);
     values.push(mean);
     min.push(mean - half);
     max.push(mean + half);

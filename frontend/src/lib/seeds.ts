@@ -30,8 +30,14 @@ export const spreadOf = (summary: Summary, name: string): Spread | null => {
   return { mean, low: summary?.[`${name}_low`] ?? null, high: summary?.[`${name}_high`] ?? null };
 };
 
-/** `63.5 % (38.6 % to 88.5 %, n = 3)` */
-export function spreadText({ mean, low, high }: Spread, n: number, show: (value: number) => string): string {
+/** The mean, and its interval and number of values as `(38.6 % to 88.5 %, n = 3)`. */
+export function spreadParts({ mean, low, high }: Spread, n: number, show: (value: number) => string) {
   const interval = low === null || high === null ? "" : `${show(low)} to ${show(high)}, `;
-  return `${show(mean)} (${interval}n = ${n})`;
+  return { value: show(mean), rest: `(${interval}n\u00a0=\u00a0${n})` };
+}
+
+/** `63.5 % (38.6 % to 88.5 %, n = 3)` */
+export function spreadText(spread: Spread, n: number, show: (value: number) => string): string {
+  const { value, rest } = spreadParts(spread, n, show);
+  return `${value} ${rest}`;
 }

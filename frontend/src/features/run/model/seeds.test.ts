@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { linesOf, namedSeed, type SeedRun, stagesTogether } from "@/features/run/model/seeds";
+import { headlineOfSeeds, linesOf, namedSeed, type SeedRun, stagesTogether } from "@/features/run/model/seeds";
 import { bestSeed, spreadText } from "@/lib/seeds";
 import type { StageView } from "@/features/run/model/stages";
 import { measured, percent } from "@/lib/format";
@@ -46,6 +46,37 @@ test("a chart has the labelled mean of the ended seeds, and each seed thin", () 
   expect(linesOf(runs, "kl", line, "each").map(({ label }) => label)).toEqual(["seed 4", "seed 5", "seed 6"]);
 });
 
+test("the label of a seed comes before that of the metric, which may be cut", () => {
+  const lines = linesOf([run(4, 1), run(5, 3)], "kl", { ...line, label: "training" }, "both");
+  expect(lines.map(({ label }) => label)).toEqual([
+    "mean of 2 seeds: training",
+    "seed 4: training",
+    "seed 5: training",
+  ]);
+});
+
+test("the headline of a stage is the mean of the seeds with its interval", () => {
+  const figures = (stage: "ppo" | "reward_model", name: string, values: number[]) => {
+    const view = (value: number): StageView => ({ stage, state: "done", seconds: 1, summary: { [name]: value } });
+    const runs = values.map((_, index) => ({ seed: index, series: {}, counts: true }));
+    return headlineOfSeeds(
+      0,
+      runs,
+      values.map((value) => [view(value)]),
+      null,
+    );
+  };
+  // s = 1 and t = 4.303 at 2 degrees of freedom: 2 ± 4.303 / √3 = 2 ± 2.484
+  expect(figures("ppo", "objective/kl", [1, 2, 3])).toEqual([
+    { label: "mean KL", value: "2", rest: "(−0.484 to 4.48, n\u00a0=\u00a03)" },
+  ]);
+  expect(figures("ppo", "objective/kl", [2])).toEqual([{ label: "mean KL", value: "2", rest: "(n\u00a0=\u00a01)" }]);
+  // 0.9 ± 12.706 · 0.1 is cut to [0, 1]: a share has no more.
+  expect(figures("reward_model", "eval/accuracy", [0.8, 1])).toEqual([
+    { label: "mean held-out accuracy", value: "90.0 %", rest: "(0.0 % to 100.0 %, n\u00a0=\u00a02)" },
+  ]);
+});
+
 test("the mean is the same object while its series are, so that its chart is not drawn again", () => {
   const runs = [run(4, 1), run(5, 3)];
   const mean = () => linesOf(runs, "kl", line, "mean")[0]?.series;
@@ -60,9 +91,9 @@ test("one seed alone, or the first of several, is shown without a mean", () => {
 
 test("a mean is labelled with its interval and the number of seeds", () => {
   expect(spreadText({ mean: 0.635, low: 0.386, high: 0.885 }, 3, (value) => percent(value, 1))).toBe(
-    "63.5 % (38.6 % to 88.5 %, n = 3)",
+    "63.5 % (38.6 % to 88.5 %, n\u00a0=\u00a03)",
   );
-  expect(spreadText({ mean: 2, low: null, high: null }, 1, measured)).toBe("2 (n = 1)");
+  expect(spreadText({ mean: 2, low: null, high: null }, 1, measured)).toBe("2 (n\u00a0=\u00a01)");
 });
 
 test("a stage is done once all seeds are done with it", () => {

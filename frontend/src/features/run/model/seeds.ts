@@ -1,4 +1,4 @@
-import { average, withoutBand } from "@/charts/average";
+import { average, meanWithInterval, withoutBand } from "@/charts/average";
 import type { ChartLine } from "@/charts/columns";
 import { emptySeries, type Series } from "@/charts/series";
 import { ofSeed, type RunState } from "@/features/run/model/state";
@@ -6,7 +6,7 @@ import { headline, type StageState, stageViews, type StageView } from "@/feature
 import type { History } from "@/features/run/model/use-history";
 import type { Job, SeedResult } from "@/lib/api/types";
 import { count, measured, percent } from "@/lib/format";
-import { endedSeeds, spreadOf, spreadText } from "@/lib/seeds";
+import { endedSeeds, type Spread, spreadOf, spreadParts } from "@/lib/seeds";
 import { hasEnded, type Stage } from "@/lib/states";
 
 type ByName = Readonly<Record<string, Series>>;
@@ -53,6 +53,14 @@ export function stagesTogether(views: readonly (readonly StageView[])[]): StageV
 
 const SHARES = ["win_rate", "eval/accuracy"];
 
+/** The mean of the seeds' figures with its interval, which lies in [0, 1] for shares, as the trainer summarises seeds. */
+function spreadOver(values: readonly number[], isShare: boolean): Spread {
+  const { mean, half } = meanWithInterval(values);
+  if (values.length < 2) return { mean, low: null, high: null };
+  const [low, high] = [mean - half, mean + half];
+  return isShare ? { mean, low: Math.max(0, low), high: Math.min(1, high) } : { mean, low, high };
+}
+
 /** The headline figures of a stage over the seeds: the mean of those that came to its end. */
 export function headlineOfSeeds(
   index: number,
@@ -68,11 +76,10 @@ export function headlineOfSeeds(
   return (found[0] ?? []).map(({ name, label }) => {
     const values = found.flatMap((figures) => figures.find((figure) => figure.name === name)?.number ?? []);
     const spread = done[0]?.one.stage === "evaluation" ? spreadOf(summary, name) : null;
-    const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
     const n = spread ? endedSeeds(summary) : values.length;
-    const show = SHARES.includes(name) ? (value: number) => percent(value, 1) : measured;
-    const [value = "", rest = ""] = spreadText(spread ?? { mean, low: null, high: null }, n, show).split(/(?= \()/);
-    return { label: `mean ${label}`, value, rest: rest.trim() };
+    const isShare = SHARES.includes(name);
+    const show = isShare ? (value: number) => percent(value, 1) : measured;
+    return { label: `mean ${label}`, ...spreadParts(spread ?? spreadOver(values, isShare), n, show) };
   });
 }
 
@@ -102,11 +109,12 @@ export function linesOf(runs: readonly SeedRun[], name: string, line: ChartLine,
   if (!others.length) return [{ ...line, series: only?.series[name] ?? emptySeries }];
   const measured = runs.filter((run) => run.series[name]?.steps.length);
   const counted = name === BEST_STEP ? [] : measured.filter((run) => run.counts);
-  const prefix = line.label && `${line.label}, `;
+  // The seed comes first: a long name is cut at its end, and the colour shows the metric.
+  const of = line.label && `: ${line.label}`;
   const each = measured.map((run, index) => ({
     ...line,
     key: `${line.key} ${run.seed}`,
-    label: `${prefix}seed ${run.seed}`,
+    label: `seed ${run.seed}${of}`,
     series: withoutBand(run.series[name] ?? emptySeries),
     ...(curves === "each" ? { colour: (line.colour ?? 0) * runs.length + index } : { thin: true }),
   }));
@@ -114,8 +122,8 @@ export function linesOf(runs: readonly SeedRun[], name: string, line: ChartLine,
     return curves === "each" ? each : each.map((one) => ({ ...one, thin: false }));
   const mean: ChartLine = {
     ...line,
-    label: `${prefix}mean of ${count(counted.length, "seed")}`,
-    title: `${prefix}mean of ${count(counted.length, "seed")} with its 95 % interval`,
+    label: `mean of ${count(counted.length, "seed")}${of}`,
+    title: `mean of ${count(counted.length, "seed")} with its 95 % interval${of}`,
     series: meanOf(counted.map((run) => run.series[name] ?? emptySeries)),
   };
   return curves === "mean" ? [mean] : [mean, ...each];

@@ -2,7 +2,7 @@ import { Button } from "@/components/button";
 import { Card, Note } from "@/components/card";
 import { Table } from "@/components/table";
 import { Prose } from "@/components/text";
-import { bestSeed, cameToEnd, spreadOf, spreadText } from "@/lib/seeds";
+import { bestSeed, cameToEnd, spreadOf, spreadParts } from "@/lib/seeds";
 import type { Seeds } from "@/features/run/model/use-seeds";
 import type { Job, SeedResult } from "@/lib/api/types";
 import { count, duration, measured, number, percent } from "@/lib/format";
@@ -57,7 +57,7 @@ function Row({ seed, isBest, seeds }: RowProps) {
       <td>{step === null ? measured(null) : number(step)}</td>
       <td>{duration(seed.seconds)}</td>
       <td className={seed.status === "collapsed" ? styles.collapsed : ""}>
-        <Prose text={`${resultOf(seed)}${isBest ? ", the best" : ""}`} />
+        <Prose text={`${isBest ? "the best; " : ""}${resultOf(seed)}`} />
       </td>
     </tr>
   );
@@ -86,7 +86,13 @@ function Together({ job, seeds }: { job: Job; seeds: Seeds }) {
   if (!summary || !ended.length) return null;
   const text = (name: string, show: (value: number) => string) => {
     const spread = spreadOf(summary, name);
-    return spread ? spreadText(spread, ended.length, show) : measured(null);
+    if (!spread) return measured(null);
+    const { value, rest } = spreadParts(spread, ended.length, show);
+    return (
+      <>
+        {value} <small>{rest}</small>
+      </>
+    );
   };
   const seconds = ended.reduce((sum, one) => sum + (one.seconds ?? 0), 0) / ended.length;
   return (
