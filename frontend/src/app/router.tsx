@@ -1,4 +1,4 @@
-import { BrowserRouter, Link, matchPath, Route, Routes } from "react-router";
+import { BrowserRouter, Link, matchPath, Navigate, Route, Routes } from "react-router";
 import { Shell } from "@/app/shell";
 import { loadable } from "@/components/loadable";
 import { Notice } from "@/components/notice";
@@ -93,6 +93,7 @@ export function Router() {
           {PAGES.map(({ path, element }) => (
             <Route key={path} path={path} element={element} />
           ))}
+          <Route path="/jobs" element={<Navigate to={paths.jobs} replace />} />
           <Route path="*" element={<NotFound />} />
         </Route>
       </Routes>

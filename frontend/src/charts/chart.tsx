@@ -46,13 +46,23 @@ export interface ChartProps {
   onDragStart?: (event: DragEvent<HTMLElement>) => void;
 }
 
-export const PLOT_HEIGHT = 132;
+const PLOT_HEIGHT = { usual: 132, wide: 204 };
+const isWide = window.matchMedia("(width >= 112rem)");
+const onWidth = (changed: () => void) => {
+  isWide.addEventListener("change", changed);
+  return () => isWide.removeEventListener("change", changed);
+};
+/** Pixels of a plot: a wide screen has room for higher ones. */
+const usePlotHeight = (): number =>
+  useSyncExternalStore(onWidth, () => (isWide.matches ? PLOT_HEIGHT.wide : PLOT_HEIGHT.usual));
+
 /** Pixels that a card takes beside its plot. */
 const FRAME = 60;
 
 /** One chart with its title and legend. Until it first comes near the screen, it is a title in an empty card. */
 export function Chart(props: ChartProps) {
-  const { title, level = 2, height = PLOT_HEIGHT, scale } = props;
+  const usual = usePlotHeight();
+  const { title, level = 2, height = usual, scale } = props;
   const card = useRef<HTMLElement>(null);
   const visible = useVisible(card);
   const [seen, setSeen] = useState(false);
