@@ -13,6 +13,19 @@ if TYPE_CHECKING:
 _REFERENCES = ("$ref", "$dynamicRef")
 _IN_PLACE = ("allOf", "anyOf", "oneOf", "not", "if", "then", "else")
 """Keywords, beside `dependentSchemas`, whose schemas are applied to the same value, not to a part of it."""
+_LARGEST = 2**63 - 1
+_FLOATS_UNTIL = 2**1023
+"""`float` takes every integer up to this one."""
+
+
+def with_floats(value: Any) -> Any:
+    """The JSON value with floats in place of the equal integers above 64 bits: JSON in PostgreSQL returns 1e22 as an integer."""
+    if isinstance(value, dict):
+        return {name: with_floats(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [with_floats(item) for item in value]
+    is_large = isinstance(value, int) and _LARGEST < abs(value) <= _FLOATS_UNTIL
+    return float(value) if is_large and float(value) == value else value
 
 
 def schema_problem(schema: dict[str, Any]) -> str | None:

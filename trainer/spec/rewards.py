@@ -5,11 +5,11 @@ A new reward kind is a class here and in `_AnyReward`, and an implementation in 
 
 import re
 from collections.abc import Sequence
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, JsonValue, field_validator, model_validator
 
-from trainer.spec.json_schemas import schema_problem
+from trainer.spec.json_schemas import schema_problem, with_floats
 from trainer.spec.section import NonNegative, Path, Positive, PositiveInt, Section
 
 PathKind = Literal["policy", "reward_model", "classifier", "file"]
@@ -118,6 +118,11 @@ class JsonSchemaReward(RewardBase):
     """Which reward this is."""
     json_schema: dict[str, JsonValue]
     """A JSON schema (draft 2020-12). Its references lead to its own parts, as `#/$defs/name`."""
+
+    @field_validator("json_schema", mode="before")
+    @classmethod
+    def _as_written(cls, schema: Any) -> Any:
+        return with_floats(schema)
 
     @field_validator("json_schema")
     @classmethod

@@ -199,3 +199,11 @@ def test_a_lexicon_that_is_not_there() -> None:
 def test_lexicon_with_path_and_words_or_neither_is_refused(source: dict[str, object]) -> None:
     with pytest.raises(ValidationError, match="give either `path` or `words`"):
         LexiconReward.model_validate({"type": "lexicon", **source})
+
+
+@pytest.mark.parametrize(("given", "read"), [(10**22, 1e22), (-(2**64), -(2.0**64)), (2**63 - 1, 2**63 - 1), (10**22 + 1, 10**22 + 1), (10**400, 10**400), (True, True)])  # fmt: skip
+def test_a_large_float_of_a_schema_survives_the_database(given: int, read: float) -> None:
+    """PostgreSQL returns the float 1e22 of a JSON column as an integer, and the platform refuses integers above 64 bits."""
+    reward = JsonSchemaReward.model_validate({"type": "json_schema", "json_schema": {"enum": [None, {"a": given}]}})
+    (_, read_back) = reward.model_dump()["json_schema"]["enum"]
+    assert repr(read_back) == repr({"a": read})
