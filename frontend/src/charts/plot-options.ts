@@ -113,7 +113,7 @@ function seriesOf({ line, role }: Column, look: PlotLook): uPlot.Series {
       stroke: faint(colour, look.lines[line].dashed ? 0.75 : 0.5),
       width: THIN_WIDTH,
       dash: look.lines[line].dashed ? [6, 4] : [],
-      points: { show: false },
+      points: { show: isAlone, size: 5, fill: look.palette.surface },
     };
   if (role === "raw") return { scale, stroke: faint(colour, 0.28), width: 1, points: { show: false } };
   return {
@@ -139,6 +139,12 @@ function thin(plot: uPlot, { columns, lines }: PlotLook): void {
 }
 
 const MOST_MARKS = 40;
+
+/** Whether a line has a single point, which only a mark shows. */
+function isAlone(plot: uPlot, series: number): boolean {
+  const values = numbersOf(plot.data as ChartData["data"], series);
+  return !values.next().done && values.next().done === true;
+}
 
 /** Whether there are few enough points for each to have its mark. */
 function isRoomy(plot: uPlot, series: number, from: number, to: number): boolean {

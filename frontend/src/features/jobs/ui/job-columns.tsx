@@ -26,10 +26,10 @@ const CELLS: Record<ColumnId, { cell: Cell; className?: string | undefined; labe
   model: { cell: (job) => <Model path={job.model} />, className: styles.model, label: "Model" },
   progress: { cell: (job) => <JobProgress job={job} />, className: styles.progress },
   reward: {
-    cell: (job) => <Sparkline values={job.reward_sparkline} label="Reward in PPO" />,
+    cell: (job) => <Reward job={job} />,
     className: styles.reward,
   },
-  kl: { cell: (job) => measured(klOf(job)), label: "KL" },
+  kl: { cell: (job) => <Kl job={job} />, label: "KL" },
   win_rate: { cell: (job) => <Figure job={job} name="win_rate" show={percent} />, label: "Win rate" },
   judge: { cell: (job) => <Figure job={job} name="judge_after" show={measured} />, label: "Judge" },
   tags: { cell: (job) => (job.tags.length ? <Tags tags={job.tags} /> : null), className: styles.tags },
@@ -132,6 +132,26 @@ function Duration({ job }: { job: JobSummary }) {
   if (!job.started_at) return NO_VALUE;
   const end = job.finished_at ? Date.parse(job.finished_at) : now;
   return duration(secondsBetween(job.started_at, end));
+}
+
+/** The score in the course of PPO; of several seeds the mean. */
+function Reward({ job }: { job: JobSummary }) {
+  const seeds = job.summary?.seeds ?? job.progress?.seed_count ?? 1;
+  if (seeds === 1 || !job.reward_sparkline.length)
+    return <Sparkline values={job.reward_sparkline} label="Reward in PPO" />;
+  return (
+    <>
+      <Sparkline values={job.reward_sparkline} label="Mean reward in PPO" />
+      <small>mean</small>
+    </>
+  );
+}
+
+/** The KL of the result; while a job runs, of its newest step, with the seed that runs. */
+function Kl({ job }: { job: JobSummary }) {
+  if (job.summary?.kl !== undefined) return <Figure job={job} name="kl" show={measured} />;
+  const seed = job.progress?.seed ?? null;
+  return <>{`${measured(klOf(job))}${seed === null ? "" : ` (seed ${seed})`}`}</>;
 }
 
 /** A figure of the result; of several seeds the mean with its interval. */

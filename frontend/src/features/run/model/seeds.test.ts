@@ -1,5 +1,12 @@
 import { expect, test } from "vitest";
-import { headlineOfSeeds, linesOf, namedSeed, type SeedRun, stagesTogether } from "@/features/run/model/seeds";
+import {
+  headlineOfSeeds,
+  linesOf,
+  linesOfHistory,
+  namedSeed,
+  type SeedRun,
+  stagesTogether,
+} from "@/features/run/model/seeds";
 import { bestSeed, spreadText } from "@/lib/seeds";
 import type { StageView } from "@/features/run/model/stages";
 import { measured, percent } from "@/lib/format";
@@ -53,6 +60,15 @@ test("the label of a seed comes before that of the metric, which may be cut", ()
     "seed 4: training",
     "seed 5: training",
   ]);
+});
+
+test("the curves of ancestors are named before the metric", () => {
+  const history = [{ key: "job_1", label: "First until step 2", series: run(4, 1).series }];
+  expect(linesOfHistory(history, "kl", { ...line, label: "training" }).map(({ label }) => label)).toEqual([
+    "First until step 2: training",
+  ]);
+  expect(linesOfHistory(history, "kl", line).map(({ label }) => label)).toEqual(["First until step 2"]);
+  expect(linesOfHistory(history, "loss", line)).toEqual([]);
 });
 
 test("the headline of a stage is the mean of the seeds with its interval", () => {

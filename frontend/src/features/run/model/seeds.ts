@@ -95,11 +95,11 @@ const BEST_STEP = "eval/best_step";
 
 /** The lines of a metric in the ancestors of a branch, below its own ones. */
 export function linesOfHistory(history: readonly History[], name: string, line: ChartLine): ChartLine[] {
-  const prefix = line.label && `${line.label}, `;
+  const of = line.label && `: ${line.label}`;
   return history.flatMap(({ key, label, series }) => {
     const one = series[name];
     if (!one?.steps.length) return [];
-    return [{ ...line, key: `${line.key} ${key}`, label: `${prefix}${label}`, series: one, thin: true, dashed: true }];
+    return [{ ...line, key: `${line.key} ${key}`, label: `${label}${of}`, series: one, thin: true, dashed: true }];
   });
 }
 

@@ -82,7 +82,7 @@ function drawn(
       unit: meanings.get(name)?.unit ?? "",
     };
     const before = linesOfHistory(history, name, line);
-    const present = linesOf(runs, name, line, curves);
+    const present = linesOf(runs, name, before.length ? { ...line, label: short || "this run" } : line, curves);
     // A stage that was inherited as a whole has no line of its own.
     return before.length ? [...present.filter((one) => one.series.steps.length), ...before] : present;
   });
