@@ -29,6 +29,14 @@ test.each([
   [{ prompt: "q", completion: "c", score: "s" }, "rated"],
   [{ prompt: "q", completion: "c" }, "sft"],
   [{ messages: "m" }, "conversation"],
+  [{ messages: "m", rank: "r" }, "placedConversation"],
+  [{ messages: "m", score: "s", system: "y" }, "ratedConversation"],
+  [{ messages: "m", thumb: "u" }, "thumbConversation"],
+  [{ chosen: "m", rejected: "y" }, "pair"],
+  [{ prompt: "q", completions: "c", order: "o" }, "ordered"],
+  [{ prompt: "q", a: "x", b: "y", rank_a: "r", rank_b: "s", input: "i" }, "rankedPair"],
+  [{ prompt: "q", completion: "c", rank: "r", system: "y" }, "placed"],
+  [{ prompt: "q", system: "y" }, "prompts"],
   [{ prompt: "q" }, "prompts"],
   [{ text: "t" }, "texts"],
 ])("a mapping of %o becomes the form of %s, and the same mapping again", (fields, id) => {
@@ -39,7 +47,7 @@ test.each([
 });
 
 test("columns that say nothing begin with a pair, everything to be filled in", () => {
-  expect([blank.shape.id, missing(blank)]).toEqual(["pair", ["Prompt", "Preferred answer", "Other answer"]]);
+  expect([blank.shape.id, missing(blank)]).toEqual(["pair", ["Preferred answer", "Other answer"]]);
 });
 
 test("the values of a label are guessed; one that says nothing is sent as not usable", () => {

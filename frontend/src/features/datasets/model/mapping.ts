@@ -28,11 +28,12 @@ export function fromMapping(mapping: Mapping | null, columns: readonly Column[])
   return { ...best, labels };
 }
 
-/** How well the shape suits the fields: what it needs and they have, less what it lacks. */
+/** How well the shape suits the fields: what it needs and they have, less what it lacks, and what they would lose. */
 function merit({ shape, fields }: Draft): number {
   const wanted = shape.fields.filter((field) => field.required);
   const found = wanted.filter((field) => field.name in fields).length;
-  return found ? 2 * found - wanted.length : -Infinity;
+  const lost = Object.keys(fields).filter((name) => !shape.fields.some((field) => field.name === name));
+  return found ? 2 * found - wanted.length - lost.length : -Infinity;
 }
 
 /** Another shape, with the columns that the fields of the same name had. */

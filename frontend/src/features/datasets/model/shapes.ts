@@ -30,7 +30,7 @@ export const SHAPES: readonly Shape[] = [
     kind: "preferences",
     label: "A preferred answer and another one",
     fields: [
-      prompt,
+      optional("prompt", "Prompt"),
       needed("chosen", "Preferred answer"),
       needed("rejected", "Other answer"),
       ...around,
@@ -131,6 +131,17 @@ export const SHAPES: readonly Shape[] = [
     fields: [
       needed("messages", "Messages, a list"),
       needed("score", "Score, higher is better"),
+      optional("system", "System message"),
+      ...notes,
+    ],
+  },
+  {
+    id: "placedConversation",
+    kind: "preferences",
+    label: "A conversation, and the rank of its last answer",
+    fields: [
+      needed("messages", "Messages, a list"),
+      needed("rank", "Rank, 1 is best"),
       optional("system", "System message"),
       ...notes,
     ],
