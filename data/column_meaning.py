@@ -144,6 +144,11 @@ def names_metadata(name: str) -> bool:
     return named[-1] in METADATA_WORDS or (named[0] in COUNTS and COUNTED_VERDICTS.isdisjoint(named))
 
 
+def never_rates(name: str) -> bool:
+    """Whether a column of this name is metadata, whatever its values: `language`, but not `feedback_type`."""
+    return names_metadata(name) and VERDICT_NAMES.isdisjoint(words(name))
+
+
 def names_verdict(name: str) -> bool:
     """Whether a column of this name usually rates an answer."""
     if names_metadata(name):

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
-from data.column_meaning import is_filled, names_metadata
+from data.column_meaning import is_filled, never_rates
 from data.errors import RowError, UnclearFormat, UnusableFile
 from data.files.cells import Missing
 from data.files.opened import Opened, opened
@@ -180,14 +180,14 @@ class _Watched:
 
     def watches(self, name: str) -> bool:
         """Whether a reader should read the column although the format does not use it."""
-        return name not in self._skipped and not names_metadata(name)
+        return name not in self._skipped and not never_rates(name)
 
     def see(self, value: dict[str, Any], line: int) -> None:
         """Collect the values of a record."""
         if value.keys() <= self._skipped:
             return
         for name in value.keys() - self._skipped:
-            if self._plan.columns.declares(name) or names_metadata(name):
+            if self._plan.columns.declares(name) or never_rates(name):
                 self._skipped.add(name)
             elif is_filled(value[name]):
                 values = self._values.setdefault(name, [])

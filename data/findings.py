@@ -58,6 +58,7 @@ CODES: dict[str, tuple[Severity, str]] = {
     "verdicts_ignored": (WARNING, "Columns that may hold verdicts, answers or parts of a prompt were not used"),
     "system_ignored": (WARNING, "System messages that differ from those of the conversations"),
     "ignored_missing": (WARNING, "Columns to ignore that the file does not have"),
+    "truncated_cell": (BLOCKING, "Cells that the program which wrote the file cut off"),
     "mapped_missing": (WARNING, "Columns of the mapping that the file does not have"),
     "missing_words": (WARNING, "Cells with a word for a missing value, such as NaN, were read as empty"),
     "weights_ignored": (WARNING, "Answers that were marked as nothing to learn are learnt"),

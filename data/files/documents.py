@@ -28,6 +28,7 @@ _IN_A_RECORD = frozenset({"samples", "turns", "messages", "conversation", "conve
 _VALUE = re.compile(rb"\s*:\s*")
 _OF_OBJECTS = re.compile(rb"\[\s*\{")
 _OF_TABLE = re.compile(rb'\{\s*"0"\s*:|\[\s*[^{\s]')
+_VIEWED = "Each record is the `row` of an entry, as the dataset viewer of Hugging Face writes it."
 _NAN = "NaN, which JSON does not have, was read as null."
 _CURE = "Write one record a line: with pandas, df.to_json(path, orient='records', lines=True)."
 
@@ -47,13 +48,17 @@ class Listed:
         """
         text = self.before + b"[]" + after
         value = _value(text, limits)
-        others = [key for key, offset in _members(text) if _OF_OBJECTS.match(text, offset)]
+        others = [key for key, offset in _members(text) if _OF_OBJECTS.match(text, offset) and not self._describes(key)]
         if others and (value is None or any(_is_list(value[key]) for key in others)):
             raise _several([self.key, *others])
         if value is None:
             detail = f"The JSON is not valid behind its list {self.key!r}: the file was cut off, or more text follows."
             raise unusable("truncated", detail)
         notes.append(_note(self.key, [key for key in value if key != self.key]))
+
+    def _describes(self, key: str) -> bool:
+        """Whether the list describes the columns, in a file of the dataset viewer of Hugging Face."""
+        return self.key == "rows" and key == "features"
 
 
 @dataclass(frozen=True)
@@ -107,6 +112,24 @@ def find(text: bytes, whole: bool, limits: Limits) -> Listed | Table | None:
         detail = f"The JSON holds columns instead of records, and more than {limits.line_bytes} bytes of them."
         raise unusable("column_oriented", f"{detail} {_CURE}")
     return None
+
+
+def unwrapped(records: Iterator[Record], key: str, notes: list[str]) -> Iterator[Record]:
+    """The records, without the object around each that the dataset viewer of Hugging Face writes.
+
+    A record with a cell that the viewer cut off is an error.
+    """
+    for line, value, raw in records:
+        inside = value.get("row") if key == "rows" and isinstance(value, dict) and "row_idx" in value else None
+        if not isinstance(inside, dict) or not isinstance(value, dict):
+            yield line, value, raw
+            continue
+        if _VIEWED not in notes:
+            notes.append(_VIEWED)
+        if cut := value.get("truncated_cells"):
+            yield line, RowError(f"has cells that were cut off: {str(cut)[:80]}", code="truncated_cell"), raw
+        else:
+            yield line, inside, raw
 
 
 def _in_value(value: Row, text: bytes) -> Listed | Table | None:

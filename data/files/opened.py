@@ -149,7 +149,9 @@ def _set_document(
         return
     text.read(len(document.before))
     line, after = 1 + document.before.count(b"\n"), partial(document.check, limits=limits, notes=found.notes)
-    found.records = lambda _: hint.added(values.read(text, limits, found.notes, line=line, after=after))
+    found.records = lambda _: documents.unwrapped(
+        hint.added(values.read(text, limits, found.notes, line=line, after=after)), document.key, found.notes
+    )
 
 
 def _set_records(found: Opened, text: BinaryIO, head: bytes, hint: encodings.Hint, limits: Limits) -> None:

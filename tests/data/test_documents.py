@@ -185,3 +185,16 @@ def test_table_in_another_form_is_refused_with_the_cure(document: Any, detail: s
 )
 def test_a_record_of_objects_or_lists_is_no_table(record: Any) -> None:
     assert read(json.dumps(record).encode(), "x.json", kind="preferences").rows[0]["prompt"] in ("q", talk("q"))
+
+
+def test_rows_of_the_dataset_viewer_are_read() -> None:
+    rows = [{"row_idx": at, "row": row, "truncated_cells": []} for at, row in enumerate((PAIR, OTHER))]
+    found = read(json.dumps({"features": [{"name": "prompt"}], "rows": rows, "num_rows_total": 2}).encode(), "x.json")
+    assert (found.rows, found.found) == (ROWS, {})
+    assert "dataset viewer" in found.finding("read_as")["detail"]
+
+
+def test_cells_that_the_dataset_viewer_cut_off_are_refused() -> None:
+    rows = [{"row_idx": at, "row": PAIR, "truncated_cells": ["chosen"] if at else []} for at in range(2)]
+    found = read(json.dumps({"rows": rows}).encode(), "x.json")
+    assert (found.lines, found.found) == ([1], {"truncated_cell": [2]})

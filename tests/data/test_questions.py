@@ -40,6 +40,16 @@ def test_polarity_of_words(word: str, good: bool | None) -> None:
     assert polarity(word) is good
 
 
+@pytest.mark.parametrize("label", ["spam", "happy", "valid", "sports", "A+"])
+def test_a_label_that_may_be_a_topic_is_no_thumb(label: str) -> None:
+    records = [{"prompt": f"q{at}", "completion": "x", "label": label} for at in range(3)]
+    assert read(jsonl(*records), ignore=["label"]).plan.kind == "sft"
+    try:
+        assert read(jsonl(*records)).plan.kind == "sft"
+    except UnclearFormat as unclear:
+        assert unclear.extras["questions"][0]["column"] == "label"
+
+
 @pytest.mark.parametrize("sign", ["🦄", "97 %", "4/5", "★★☆", "A+", "D-", "2 stars"])
 def test_signs_and_grades_are_verdicts(sign: str) -> None:
     assert is_word(sign)
@@ -394,3 +404,9 @@ def test_missing_prompt_of_a_mapping_is_named_as_missing() -> None:
     pair = {"fields": {"prompt": "q", "chosen": "x", "rejected": "y"}}
     whole = {"q": None, "x": talk("p", BLUE), "y": talk("p", GREEN)}
     assert rows_of(whole, mapping=pair)[0]["prompt"] == talk("p")
+
+
+def test_verdict_under_a_name_of_metadata_late_in_the_file_stops_it() -> None:
+    early = [{"prompt": f"q{at}", "response": "x"} for at in range(201)]
+    with pytest.raises(UnclearFormat, match="Line 202: `feedback_type` looks like a verdict"):
+        read(jsonl(*early, early[0] | {"feedback_type": "dislike"}))
