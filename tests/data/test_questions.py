@@ -182,7 +182,7 @@ def test_two_answers_named_by_their_quality_can_be_mapped(better: str, worse: st
     assert (row["a"], row["b"], row["label"]) == (BLUE, GREEN, "a")
 
 
-def test_two_unknown_texts_beside_a_prompt_can_be_a_pair_or_answers() -> None:
+def test_two_unknown_texts_beside_a_prompt_can_be_a_pair() -> None:
     record = {"prompt": "q", "human": BLUE, "machine": GREEN}
     labels = [choice["label"] for choice in asked(record)[0]["choices"]]
     assert labels == [
@@ -406,7 +406,7 @@ def test_missing_prompt_of_a_mapping_is_named_as_missing() -> None:
     assert rows_of(whole, mapping=pair)[0]["prompt"] == talk("p")
 
 
-def test_verdict_under_a_name_of_metadata_late_in_the_file_stops_it() -> None:
+def test_late_verdict_under_a_name_of_metadata_stops_the_import() -> None:
     early = [{"prompt": f"q{at}", "response": "x"} for at in range(201)]
     with pytest.raises(UnclearFormat, match="Line 202: `feedback_type` looks like a verdict"):
         read(jsonl(*early, early[0] | {"feedback_type": "dislike"}))
