@@ -23,6 +23,13 @@ def put(blobs: BlobStore, key: str, source: Path) -> dict[str, Any]:
     return {"bytes": source.stat().st_size, "sha256": sha256}
 
 
+def sum_of(blobs: BlobStore, key: str) -> dict[str, Any]:
+    """Size and hash of a stored file."""
+    with blobs.open(key) as file:
+        sha256 = hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]  # a buffered file
+        return {"bytes": file.tell(), "sha256": sha256}
+
+
 def is_stored(blobs: BlobStore, key: str, sums: Sums | None, name: str) -> bool:
     """Whether the owner has a file of this name.
 

@@ -135,7 +135,7 @@ def put(session: Session, blobs: BlobStore, draft: RowsDraft) -> DatasetContent:
     lock(session, draft.sha256)
     query = select(DatasetContent).filter_by(sha256=draft.sha256).execution_options(populate_existing=True)
     if (found := session.scalars(query).one_or_none()) is not None:
-        if found.damage is not None or not _has_size(blobs, found):
+        if found.damage is not None or found.number_files is None or not _has_size(blobs, found):
             found.number_files = _put(blobs, draft, found.blob_key)
             found.damage = found.damaged_at = None
             session.flush()

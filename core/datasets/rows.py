@@ -111,11 +111,10 @@ def answer_lines_key(version_id: str) -> str:
 
 
 def write_index(blobs: BlobStore, content: DatasetContent) -> None:
-    """Write the row offsets of a content of an older release. Does nothing if they exist."""
-    if blobs.exists(index_key(content.sha256)):
-        return
+    """Make the row offsets anew, and set their hash in the content. Raises DatasetDamaged."""
     verify_rows(blobs, content)
-    with blobs.open(content.blob_key) as file, blobs.draft(index_key(content.sha256)) as draft:
+    key = index_key(content.sha256)
+    with blobs.open(content.blob_key) as file, blobs.draft(key) as draft:
         start, starts = 0, []
         for line in file:
             starts.append(start)
@@ -125,6 +124,7 @@ def write_index(blobs: BlobStore, content: DatasetContent) -> None:
                 starts = []
         draft.write(u64.packed(starts))
         draft.keep()
+    content.number_files = {INDEX: number_files.sum_of(blobs, key)}
 
 
 def _scan(blobs: BlobStore, content: DatasetContent, numbers: Sequence[int]) -> Iterator[dict[str, Any]]:
@@ -145,10 +145,10 @@ def _start(blobs: BlobStore, content: DatasetContent, file: BinaryIO, number: in
 
 
 def _index(blobs: BlobStore, content: DatasetContent) -> BinaryIO | None:
-    """The offsets of the rows. None where they are missing or damaged: the rows are then read from the start."""
+    """The offsets of the rows. None where they are missing, damaged or without a hash: rows are then read from the start."""
     key = index_key(content.sha256)
     try:
-        return blobs.open(key) if number_files.is_stored(blobs, key, content.number_files, INDEX) else None
+        return blobs.open(key) if number_files.is_stored(blobs, key, content.number_files or {}, INDEX) else None
     except DatasetDamaged as error:
         log.warning("rows are read without their offsets: %s", error.detail)
         return None

@@ -125,11 +125,12 @@ def _content(session: Session, blobs: BlobStore, sha256: str) -> Iterator[BlobFa
 
 
 def _index(session: Session, blobs: BlobStore, row: DatasetContent) -> Iterator[BlobFault]:
-    """Offsets that are damaged are made anew from the good rows."""
+    """Offsets that are damaged, or have no hash, are made anew from the good rows."""
     key = row_store.index_key(row.sha256)
+    if row.number_files is None:
+        rows.write_index(blobs, row)
     for found in _number_files(blobs, row.sha256, row.number_files, {row_store.INDEX: key}):
         if found.damaged:
-            blobs.delete(key)
             rows.write_index(blobs, row)
             found = replace(found, fault=f"{found.fault} It was made anew")
         yield replace(found, used_by=_users_of_rows(session, row.sha256))

@@ -223,10 +223,21 @@ def spaced(session: Session, owner: tuple[ApiKey, str]) -> DatasetVersion:
     return made
 
 
+@pytest.mark.parametrize("old", [False, True])
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_damaged_offsets_give_the_right_rows(
-    client: TestClient, spaced: DatasetVersion, settings: Settings, damage: Callable[[Path], object]
+def test_damaged_offsets_give_the_right_rows(  # fixtures
+    client: TestClient,
+    spaced: DatasetVersion,
+    settings: Settings,
+    session: Session,
+    damage: Callable[[Path], object],
+    old: bool,
 ) -> None:
+    """An old content has no hash of its offsets."""
+    assert spaced.content is not None
+    if old:
+        spaced.content.number_files = None
+        session.commit()
     route = f"/v1/datasets/{spaced.dataset_id}/rows?after=1"
     good = client.get(route).json()["data"]
     assert spaced.sha256 is not None and [row["line"] for row in good] == [3, 5]

@@ -30,7 +30,8 @@ def index_rows(task: TaskContext) -> None:
     if content is None or kind is None:
         return
     verify_rows(task.blobs, content)
-    rows.write_index(task.blobs, content)
+    if content.number_files is None:
+        _write_offsets(task, content)
     done = content.search_rows or 0
     with task.blobs.open(content.blob_key) as file:
         for batch in _batches(file, done):
@@ -43,6 +44,15 @@ def index_rows(task: TaskContext) -> None:
     _add_missing_bands(task, content, kind)
     with session_scope() as session:
         search.settle(session)
+
+
+def _write_offsets(task: TaskContext, content: DatasetContent) -> None:
+    """Make the row offsets of a content of before their hashes were stored."""
+    rows.write_index(task.blobs, content)
+    with session_scope() as session:
+        stored = session.get(DatasetContent, content.sha256)
+        if stored is not None:
+            stored.number_files = content.number_files
 
 
 def _add_missing_bands(task: TaskContext, content: DatasetContent, kind: str) -> None:

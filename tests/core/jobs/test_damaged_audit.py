@@ -106,3 +106,14 @@ def test_audit_finds_damaged_numbers_and_makes_offsets_anew(session: Session, se
     ]
     assert found[0].fault.endswith(". It was made anew") and found[1].fault.startswith(f"{lines} has the SHA-256 ")
     assert (settings.blob_dir / offsets).read_bytes() == good
+
+
+def test_audit_stores_the_hash_of_old_offsets(session: Session, settings: Settings) -> None:
+    content = make_version(session, make_key(session).id).content
+    assert content is not None
+    before, content.number_files = content.number_files, None
+    session.commit()
+    (settings.blob_dir / row_store.index_key(content.sha256)).write_bytes(b"damaged")
+    assert audit(blob_store(settings), settings.database_url).faults == []
+    session.refresh(content)
+    assert content.number_files == before
