@@ -44,8 +44,8 @@ def run_one(session: Session) -> dict[str, float]:
     return {"win_rate": WIN_RATES[seed], "win_rate_high": WIN_RATES[seed] + 0.1}
 
 
-def run_seeds(folder: Path, one: RunOne = run_one, seeds: int = 3) -> dict[str, float]:
-    spec = {"model": "unused", "data": {"preferences": "unused"}, "seed": 5, "seeds": seeds}
+def run_seeds(folder: Path, one: RunOne = run_one, seeds: int = 3, **changes: object) -> dict[str, float]:
+    spec = {"model": "unused", "data": {"preferences": "unused"}, "seed": 5, "seeds": seeds} | changes
     log = EventLog(folder / "events.jsonl")
     try:
         return run_each(Session(JobSpec.model_validate(spec), folder, log), one)
@@ -221,3 +221,13 @@ def test_seed_with_damaged_outcome_makes_it_again(tmp_path: Path) -> None:
     assert run_seeds(tmp_path) == summary
     warnings = [e.text for e in events_of(tmp_path) if isinstance(e, Message) and e.level == "warning"]
     assert len(warnings) == 1 and warnings[0].startswith("The outcome of seed 5 is damaged (")
+
+
+def test_a_seed_collapses_at_the_limit_of_the_spec(tmp_path: Path) -> None:
+    """Seeds 5, 6 and 7 keep .3, .4 and .5 of their entropy."""
+
+    def one(session: Session) -> dict[str, float]:
+        return run_one(session) | {"entropy_kept": session.spec.seed / 10 - 0.2}
+
+    summary = run_seeds(tmp_path, one, health={"entropy_collapse": {"limit": 0.45}})
+    assert summary["collapsed_seeds"] == 2
