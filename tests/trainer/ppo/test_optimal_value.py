@@ -1,6 +1,7 @@
 """V* of A*-PO: the formula on paper, and who is sampled and scored for it."""
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -8,16 +9,20 @@ from pydantic import ValidationError
 
 from tests import tolerance
 from tests.trainer.ppo.tools import NO_CRITIC, PROMPTS, cast_for, spec_of
+from tests.trainer.run.tools import LENGTH, run
 from tests.trainer.stage_tools import context_of, new_codec, session_in
-from trainer.ppo import optimal_value
+from trainer.ppo import optimal_value, stage
 from trainer.ppo.optimal_value import estimate_optimal_values
 from trainer.randomness import generator
 from trainer.rollout.batch import sample_responses, to_answers
 from trainer.rollout.context import PPOContext
 from trainer.sampling import uniforms
+from trainer.session.session import Session
 from trainer.text.codec import TokenizedPrompt
 
 ENCODED = [TokenizedPrompt(f"prompt {n}", ids) for n, ids in enumerate(PROMPTS)]
+BETA = 0.25
+"""Not the default."""
 
 
 def test_by_hand() -> None:
@@ -33,7 +38,7 @@ def test_optimal_value_ranges_from_mean_to_max_without_overflow() -> None:
 
 def estimated(folder: Path, **changes: object) -> list[float]:
     advantage = {**NO_CRITIC, "baseline": "optimal_value"}
-    spec = spec_of(advantage=advantage, optimal_value={"samples": 3, "beta": 0.5}, **changes)
+    spec = spec_of(advantage=advantage, optimal_value={"samples": 3, "beta": BETA}, **changes)
     folder.mkdir()
     with session_in(folder) as session:
         context = PPOContext.from_session(session, cast_for(spec), new_codec(), spec)
@@ -52,12 +57,30 @@ def test_optimal_value_samples_the_reference_seeded_per_prompt(tmp_path: Path) -
         answers = to_answers([prompt] * 3, responses, codec)
         totals = cast.rewards.score(answers).totals
         scores = [total if a.finished else total - 1.0 for total, a in zip(totals, answers, strict=True)]
-        assert found[n] == pytest.approx(optimal_value.optimal_value(scores, 0.5), abs=tolerance.largest(size=8))
+        assert found[n] == pytest.approx(optimal_value.optimal_value(scores, BETA), abs=tolerance.largest(size=8))
 
 
 def test_how_many_are_sampled_at_once_makes_no_difference(tmp_path: Path) -> None:
     together, apart = estimated(tmp_path / "a"), estimated(tmp_path / "b", batch_size=3, minibatches=1)
     assert together == pytest.approx(apart, abs=tolerance.largest(size=8))
+
+
+def test_optimal_values_are_estimated_again_after_a_refit(
+    first: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They depend on the scores of the reward model, which another round has changed."""
+    estimates: list[int] = []
+
+    def noted(session: Session, context: PPOContext, prompts: Sequence[TokenizedPrompt]) -> list[float]:
+        estimates.append(session.step)
+        return [0.0] * len(prompts)
+
+    monkeypatch.setattr(stage, "estimate_optimal_values", noted)
+    advantage = {"estimator": "sequence", "normalize": "none", "baseline": "optimal_value"}
+    online = {"rounds": 2, "prompts": 4, "label_by": LENGTH}
+    changes = {"advantage": advantage, "online": online, "steps": 2, "eval_every": 2, "self_test": False}
+    run(tmp_path, ["reward_model", "ppo"], model=str(first / "sft"), reward_model={"batch_size": 32}, ppo=changes)
+    assert estimates == [0, 1]
 
 
 def test_optimal_value_scores_are_shaped_as_in_training(tmp_path: Path) -> None:
@@ -78,7 +101,7 @@ def test_optimal_value_scores_are_shaped_as_in_training(tmp_path: Path) -> None:
             clipped += abs(total) > 0.05
             score = min(max(total, -0.05), 0.05) - (0.0 if answer.finished else 0.75)
             scores.append(score - 0.25 * max(0, length - 2))
-        assert found[n] == pytest.approx(optimal_value.optimal_value(scores, 0.5), abs=1e-4)
+        assert found[n] == pytest.approx(optimal_value.optimal_value(scores, BETA), abs=1e-4)
     assert clipped
 
 

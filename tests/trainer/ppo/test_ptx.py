@@ -50,6 +50,13 @@ def test_ptx_loss_is_reported_at_every_step() -> None:
     assert len(updated.history) == 4 and all("ptx_loss" in entry for entry in updated.history)
 
 
+def test_ptx_leaves_out_the_warm_up_of_the_critic() -> None:
+    """Its gradient would stay until the first step of the policy."""
+    cast, _, updated = iterate(spec_of(ptx={"coef": 0.5}, critic={"warmup_steps": 1}))
+    assert len(updated.history) == 4 and not any("ptx_loss" in entry for entry in updated.history)
+    assert all(parameter.grad is None for parameter in cast.policy.parameters())
+
+
 def test_texts_of_which_nothing_can_be_learnt_are_refused() -> None:
     with pytest.raises(DataError, match="at least two tokens"):
         Pretraining.build(context_of(cast_for(spec_of()), spec_of(ptx={})), [[3], []])

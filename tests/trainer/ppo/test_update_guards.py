@@ -27,6 +27,14 @@ def test_target_kl_ends_passes_before_the_exceeding_step() -> None:
     assert all(parameter.grad is None for parameter in braked.policy.parameters())
 
 
+def test_each_pass_and_iteration_has_an_order_of_its_own() -> None:
+    spec = spec_of(epochs=2, minibatches=1)
+    orders = [rows for iteration in range(3) for rows in minibatches(12, spec, iteration, seed=0)]
+    assert len({tuple(rows) for rows in orders}) == 6
+    assert all(sorted(rows) == list(range(12)) for rows in orders)
+    assert [*minibatches(12, spec, 1, seed=0)] == orders[2:4] != [*minibatches(12, spec, 1, seed=1)]
+
+
 @pytest.mark.parametrize("value", [float("nan"), 1e38], ids=["the loss is not finite", "the gradient overflows"])
 def test_skipped_step_drops_gradients_of_finite_micro_batches(value: float) -> None:
     spec = spec_of(epochs=1, minibatches=2, micro_batch_size=1)  # micro-batches by rising length

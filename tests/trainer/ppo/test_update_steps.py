@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.trainer.ppo.tools import cast_for, spec_of, weights_of
+from tests.trainer.ppo.tools import cast_for, iterate, spec_of, weights_of
 from tests.trainer.stage_tools import (
     context_of,
     four_models,
@@ -129,10 +129,21 @@ def test_value_head_in_warm_up_learns_with_its_coefficient() -> None:
         spec = spec_of(epochs=1, minibatches=1, critic=critic, max_grad_norm=1e9)
         cast = cast_for(spec)
         experience = respond_and_learn(cast, PROMPTS, new_codec(), spec, seed=3)
+        before = weights_of(cast.policy)
         updated = update(context_of(cast, spec), experience, Learners.build(cast, spec), KLCoefficients(0.05, 1.0), 0)
+        assert torch.equal(weights_of(cast.policy), before)  # only the head learns
         return [entry["grad_norm"] for entry in updated.history]
 
     assert norms(0.25) == pytest.approx([norm / 4 for norm in norms(1.0)], rel=1e-5)
+
+
+def test_value_loss_is_a_mean_over_tokens_for_any_policy_aggregation() -> None:
+    critics = []
+    for aggregation in ("token_mean", "sequence_mean"):
+        cast, _, _ = iterate(spec_of(epochs=1, policy_loss={"aggregation": aggregation}))
+        critics.append((weights_of(cast.critic), weights_of(cast.policy)))
+    (one, policy), (other, other_policy) = critics
+    assert torch.equal(one, other) and not torch.equal(policy, other_policy)
 
 
 def test_approxkl_is_half_the_mean_squared_log_ratio() -> None:

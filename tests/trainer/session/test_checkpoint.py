@@ -74,4 +74,5 @@ def test_put_back_makes_a_newest_copy_and_keeps_the_original(tmp_path: Path) -> 
     assert load_numbers(path) == {"step": 34, "halved": 1}
     assert load_optimizer(path, "optimizer")["0.exp_avg"].tolist() == [1.5, 10.0]
     assert (path / "model.safetensors").read_bytes() == (best / "model.safetensors").read_bytes()
+    assert not (path / "best.json").exists()  # its step is 34
     assert load_numbers(best) == {"step": 10} and checkpoints.best("ppo") == (best, 10)
