@@ -121,6 +121,8 @@ def test_roll_back_with_two_settings_resumes_to_the_same_bits(first: Path, tmp_p
     calm = check(ppo_trial(first, "roll-back, moving average", commands, eval_every=1), tmp_path, at_step(4))
     assert [event.step for event in events_of(calm) if isinstance(event, RolledBack)] == [3]
     assert metrics_of(calm)["ppo", 4]["objective/kl_coef"] == 0.3
+    initial, second = (event.from_ for event in events_of(calm) if isinstance(event, KnobChanged))
+    assert initial == 0.2 and second != 0.3  # adapted since; the warm-up of the critic adapts nothing
 
 
 def test_commands_at_a_requested_checkpoint_are_reported_once(first: Path, tmp_path: Path) -> None:
