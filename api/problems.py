@@ -56,6 +56,12 @@ class RequestTimeout(PlatformError):
     title = "The request did not arrive completely."
 
 
+class HeaderTooLarge(PlatformError):
+    status = 431
+    code = "header_too_large"
+    title = "The header of the request is too large."
+
+
 REFUSALS = {kind.status: kind for kind in (BadRequest, NotFound, MethodNotAllowed, TooLarge, InvalidRequest)}
 """Error classes for the statuses that the framework itself raises."""
 

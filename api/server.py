@@ -9,11 +9,14 @@ from fastapi import FastAPI
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from api.live.stream import ABORT
-from api.problems import RequestTimeout, problem
+from api.problems import HeaderTooLarge, RequestTimeout, problem
 from api.request_timeouts import TEND_SECONDS, RequestTimeouts, half_of_descriptors
+from core.errors import PlatformError
 from core.settings import Settings
 
 GRACE_SECONDS = 5
+_MOST_HEADER_BYTES = 256 * 1024
+"""About the largest header or trailer of a request, and the most bytes between two pieces of a body."""
 _TICKS_PER_SECOND = 10
 """Calls of uvicorn's `on_tick` in a second."""
 
@@ -33,7 +36,7 @@ class Protocol(HttpToolsProtocol):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self.peer = ""
-        self._body_bytes = self._bytes_to_read = 0
+        self._body_bytes = self._bytes_to_read = self._header_bytes = 0
         self._has_begun = self._header_is_complete = self._is_unread = False
 
     @property
@@ -53,8 +56,18 @@ class Protocol(HttpToolsProtocol):
         self.config.timeouts.remove(self)
         super().connection_lost(exc)
 
+    def data_received(self, data: bytes) -> None:
+        """Refuses a request whose header grows without end, because the parser keeps all of it."""
+        before = self._body_bytes
+        super().data_received(data)
+        has_no_body = self._has_begun and self._body_bytes == before
+        self._header_bytes = self._header_bytes + len(data) if has_no_body else 0
+        if self._header_bytes > _MOST_HEADER_BYTES:
+            self._end(HeaderTooLarge(f"It may have at most {_MOST_HEADER_BYTES} bytes."))
+
     def on_message_begin(self) -> None:
         super().on_message_begin()
+        self._header_bytes = 0
         self.scope["extensions"] = {ABORT: {"abort": self.transport.abort}}
         self._await_request()
         self._has_begun = True
@@ -99,12 +112,16 @@ class Protocol(HttpToolsProtocol):
         return self.flow.read_paused and not self._is_unread
 
     def time_out(self, reason: str) -> None:
-        """Send 408 if a part of the request has arrived. Without one, a browser may have opened the connection for later.
+        """Send 408 if a part of the request has arrived. Without one, a browser may have opened the connection for later."""
+        self._end(RequestTimeout(reason))
+
+    def _end(self, error: PlatformError) -> None:
+        """Close the connection, after the error if a request has begun.
 
         A client that does not read would never receive the end of the connection, which is therefore dropped.
         """
         if self._has_begun and not self._is_responding():
-            self.transport.write(_refusal(reason))
+            self.transport.write(_refusal(error))
         if self.transport.get_write_buffer_size():
             self.transport.abort()
         else:
@@ -117,9 +134,9 @@ class Protocol(HttpToolsProtocol):
         return self.cycle.response_started if self._header_is_complete else not self.cycle.response_complete
 
 
-def _refusal(reason: str) -> bytes:
+def _refusal(error: PlatformError) -> bytes:
     """A whole HTTP response: the application does not see a request that has not arrived."""
-    response = problem("", "", RequestTimeout(reason), {"Connection": "close"})
+    response = problem("", "", error, {"Connection": "close"})
     headers = b"".join(name + b": " + value + b"\r\n" for name, value in response.raw_headers)
     return STATUS_LINE[response.status_code] + headers + b"\r\n" + bytes(response.body)
 

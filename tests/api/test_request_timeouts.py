@@ -140,6 +140,34 @@ def test_request_that_does_not_arrive_is_closed(port: int, sent: bytes, received
     assert not response or b'"code":"request_timeout"' in response
 
 
+@pytest.mark.parametrize(
+    "start",
+    [
+        b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Long: ",
+        b"GET /",
+        b"POST /v1/session HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX-Trailer: ",
+    ],
+    ids=["a value", "an address", "a trailer"],
+)
+def test_header_without_end_is_refused(app: FastAPI, start: bytes) -> None:
+    with serving(app) as port, connected(port, start) as connection:
+        with suppress(ConnectionError):
+            for _ in range(200):
+                connection.sendall(b"a" * 2**16)
+        with suppress(ConnectionError):
+            assert connection.recv(12) == b"HTTP/1.1 431"
+        with pytest.raises(ConnectionError):
+            for _ in range(200):
+                connection.sendall(b"a" * 2**16)
+
+
+def test_body_in_many_small_chunks_is_no_large_header(app: FastAPI, settings: Settings) -> None:
+    """A megabyte of chunks of one byte each, with five bytes around each."""
+    head = b"POST /v1/session HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
+    with serving(app) as port, connected(port, head + b"1\r\n \r\n" * 170_000 + b"0\r\n\r\n") as connection:
+        assert connection.recv(12) == b"HTTP/1.1 415"
+
+
 def test_empty_line_after_a_response_does_not_keep_it_open(port: int) -> None:
     """The line ends uvicorn's own time-out for idle connections, and begins no request."""
     connection = connected(port, b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
