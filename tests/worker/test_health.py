@@ -55,4 +55,4 @@ def test_failed_sweep_in_a_thread_ends_the_process(settings: Settings, monkeypat
     monkeypatch.setattr("worker.sweeper.os.kill", lambda *arguments: killed.append(arguments))
     monkeypatch.setattr("worker.sweeper.sweep_jobs", lambda _: 1 / 0)
     with sweeping(settings.model_copy(update={"sweep_seconds": 0.01})):
-        eventually(lambda: killed == [(os.getpid(), signal.SIGTERM)], 5)
+        eventually(lambda: killed == [(os.getpid(), signal.SIGTERM)])

@@ -48,7 +48,7 @@ def test_log_is_readable_while_the_job_runs(queue: Queue, start_worker: StartWor
     """It stays readable after the worker is killed."""
     job_id = queue("begin chatter wait")
     with start_worker() as worker:
-        eventually(lambda: "hello" in log_of(job_id), 20)
+        eventually(lambda: "hello" in log_of(job_id))
         worker.kill()
     assert "hello" in log_of(job_id) and status(job_id) == "running"
 

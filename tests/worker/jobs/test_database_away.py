@@ -58,7 +58,7 @@ def test_database_away_run_continues_and_keeps_every_event_once(
         running.kill()
         again = server.start()
         try:
-            eventually(lambda: status(job_id) == "succeeded", 20)
+            eventually(lambda: status(job_id) == "succeeded")
             assert [event.step for event in events(job_id, "metrics")] == [1, 2, 3, 4, 5]
             assert len(events(job_id, "run_started")) == 1
         finally:
@@ -84,7 +84,7 @@ def test_database_away_beyond_the_lease_ends_and_retries_the_run(
         eventually(lambda: not alive(trainer))
         again = server.start()
         try:
-            eventually(lambda: status(job_id) == "succeeded", 20)
+            eventually(lambda: status(job_id) == "succeeded")
             assert len(events(job_id, "run_stopped")) == 1
         finally:
             engine_for(server.url).dispose()

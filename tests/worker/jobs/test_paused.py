@@ -194,13 +194,13 @@ def test_worker_killed_during_pause_leaves_the_job_paused(
         ask(job_id, Request.PAUSE)
         eventually(lambda: "asking the trainer" in (tmp_path / "worker.log").read_text())
         os.kill(worker.pid, signal.SIGKILL)
-        eventually(lambda: not alive(worker.pid), 4)
+        eventually(lambda: not alive(worker.pid))
 
     def swept() -> bool:
         sweep_jobs(settings)
         return status(job_id) == "paused"
 
-    eventually(swept, 20)
+    eventually(swept)
     assert transitions(job_id)[-1] == ("paused", "platform")
     ask(job_id, Request.RESUME)
     with start_worker():

@@ -116,7 +116,7 @@ def test_killed_worker_ends_every_trainer_process(queue: Queue, start_worker: St
     with start_worker(RANKS) as worker:
         pids = ranks_of(settings, job_id)
         os.kill(worker.pid, signal.SIGKILL)
-        eventually(gone(pids), 2)
+        eventually(gone(pids), 30)
 
 
 @pytest.mark.slow

@@ -36,7 +36,7 @@ def process(program: str, folder: Path) -> Iterator[int]:
     command = [sys.executable, "-c", parent, program, str(folder / "ready")]
     started = child.start(command, stdout=sys.stderr.fileno())
     try:
-        eventually((folder / "ready").exists, 30)
+        eventually((folder / "ready").exists)
         yield started.pid
     finally:
         started.kill()
@@ -54,7 +54,7 @@ def test_telemetry_counts_the_work_of_child_processes(tmp_path: Path) -> None:
             used[:] = [one.sample().values["cpu/percent"] for one in both]
             return used[0] > 10
 
-        eventually(worked, 30)
+        eventually(worked)
         assert used[0] > 5 * used[1]
         of_busy, of_idle = (one.sample().values for one in both)
     assert of_busy["memory/rss"] - of_idle["memory/rss"] > 150_000_000

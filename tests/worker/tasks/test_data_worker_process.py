@@ -51,7 +51,7 @@ def status(task_id: str) -> str:
 
 def waiting(task_id: str) -> int:
     """The id of the process that the task has started."""
-    eventually(lambda: task(task_id).note.startswith("process"), 20)
+    eventually(lambda: task(task_id).note.startswith("process"))
     return int(task(task_id).note.split()[1])
 
 
@@ -60,7 +60,7 @@ def sweep_until(settings: Settings, task_id: str, wanted: str) -> None:
         sweep_data(settings)
         return status(task_id) == wanted
 
-    eventually(swept, 20)
+    eventually(swept)
 
 
 def test_data_worker_runs_queued_tasks_is_healthy_and_ends(start: Start, settings: Settings) -> None:
@@ -68,10 +68,10 @@ def test_data_worker_runs_queued_tasks_is_healthy_and_ends(start: Start, setting
     before = queue("quick")
     assert main(["check-data"]) == 1
     with start() as worker:
-        eventually(lambda: status(before) == "succeeded", 20)
+        eventually(lambda: status(before) == "succeeded")
         assert main(["check-data"]) == 0
         later = queue("quick")
-        eventually(lambda: status(later) == "succeeded", 20)
+        eventually(lambda: status(later) == "succeeded")
         assert worker.stop(grace=10) == 0
     assert main(["check-data"]) == 1
 
@@ -90,7 +90,7 @@ def test_kill_9_ends_the_command_and_another_worker_resumes(start: Start, settin
     with start() as worker:
         command = waiting(task_id)
         os.kill(worker.pid, signal.SIGKILL)
-        eventually(lambda: not alive(command), 5)
+        eventually(lambda: not alive(command))
     with start():
         sweep_until(settings, task_id, "succeeded")
     assert task(task_id).attempt == 2
@@ -117,7 +117,7 @@ def test_slots_work_side_by_side_and_end_with_their_supervisor(
     with start() as worker:
         commands = [waiting(task_id) for task_id in tasks_]
         os.kill(worker.pid, signal.SIGKILL)
-        eventually(lambda: not any(map(alive, commands)), 5)
+        eventually(lambda: not any(map(alive, commands)))
     with start() as worker:
         for task_id in tasks_:
             sweep_until(settings, task_id, "succeeded")
