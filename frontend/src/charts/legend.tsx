@@ -29,7 +29,7 @@ export function Legend({ plot, lines, unit, healthy, visible }: LegendProps) {
   const values = lines.map((_, index) => readout(drawn.chart, index, position));
   const shown = named(values.map((found) => found?.value ?? null));
   return (
-    <p className={styles.legend}>
+    <p className={`${styles.legend} ${lines.some(({ thin }) => thin) ? styles.wrapped : ""}`}>
       {lines.map((line, index) => {
         if (!shown.includes(index)) return null;
         const found = values[index] ?? null;

@@ -5,8 +5,15 @@ const WIDTH = 132;
 const HEIGHT = 30;
 const PAD = 3;
 
+interface SparklineProps {
+  values: readonly number[];
+  label: string;
+  /** After the last value. */
+  note?: string;
+}
+
 /** The shape of a series, its last value beside it. */
-export function Sparkline({ values, label }: { values: readonly number[]; label: string }) {
+export function Sparkline({ values, label, note }: SparklineProps) {
   const last = values.at(-1);
   if (last === undefined)
     return (
@@ -28,7 +35,10 @@ export function Sparkline({ values, label }: { values: readonly number[]; label:
         <polyline points={points.map(([x, y]) => `${x.toFixed(1)},${y.toFixed(1)}`).join(" ")} />
         {end && <circle cx={end[0]} cy={end[1]} r={2.4} />}
       </svg>
-      <span className={styles.value}>{measured(last)}</span>
+      <span className={styles.value}>
+        {measured(last)}
+        {note && <small> {note}</small>}
+      </span>
     </span>
   );
 }

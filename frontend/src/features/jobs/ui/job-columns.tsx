@@ -137,14 +137,8 @@ function Duration({ job }: { job: JobSummary }) {
 /** The score in the course of PPO; of several seeds the mean. */
 function Reward({ job }: { job: JobSummary }) {
   const seeds = job.summary?.seeds ?? job.progress?.seed_count ?? 1;
-  if (seeds === 1 || !job.reward_sparkline.length)
-    return <Sparkline values={job.reward_sparkline} label="Reward in PPO" />;
-  return (
-    <>
-      <Sparkline values={job.reward_sparkline} label="Mean reward in PPO" />
-      <small>mean</small>
-    </>
-  );
+  const of = seeds === 1 ? { label: "Reward in PPO" } : { label: "Mean reward in PPO", note: "mean" };
+  return <Sparkline values={job.reward_sparkline} {...of} />;
 }
 
 /** The KL of the result; while a job runs, of its newest step, with the seed that runs. */
