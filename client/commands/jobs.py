@@ -48,9 +48,9 @@ COLUMNS: dict[str, Any] = {
 SORTED_COLUMNS: dict[str, Any] = {
     "model": lambda job: job["model"],
     "reward": lambda job: _figure(next(iter(job["reward_sparkline"][-1:]), None)),
-    "kl": lambda job: _figure((job["summary"] or {}).get("kl", job["latest_metrics"].get("objective/kl"))),
-    "win_rate": lambda job: _figure((job["summary"] or {}).get("win_rate")),
-    "judge": lambda job: _figure((job["summary"] or {}).get("judge_after")),
+    "kl": lambda job: _result(job, "kl") or _figure(job["latest_metrics"].get("objective/kl")),
+    "win_rate": lambda job: _result(job, "win_rate"),
+    "judge": lambda job: _result(job, "judge_after"),
     "group": lambda job: job["group"] and f"{job['group']['group_id']} run {job['group']['number']}",
     "ended": lambda job: job["finished_at"] and age(job["finished_at"]),
     "duration": lambda job: job["started_at"] and _duration(job["started_at"], job["finished_at"]),
@@ -202,6 +202,15 @@ def logs(
 
 def _figure(value: float | None) -> str | None:
     return None if value is None else f"{value:.4g}"
+
+
+def _result(job: JobSummary, name: str) -> str | None:
+    """A figure of the result; with several seeds, their mean with their number."""
+    summary = job["summary"] or {}
+    figure = _figure(summary.get(name))
+    if figure is None or "seeds" not in summary:
+        return figure
+    return f"{figure} (mean of {summary['seeds'] - summary.get('failed_seeds', 0):.0f} seeds)"
 
 
 def _duration(start: str, end: str | None) -> str:

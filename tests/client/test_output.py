@@ -97,6 +97,20 @@ def test_list_is_sorted_by_a_column(run: Run, client: Client, job: str) -> None:
         assert column in run("jobs", "list", "--sort", f"-{column}").output
 
 
+def test_list_says_that_a_figure_is_a_mean_over_seeds() -> None:
+    def columns(summary: dict[str, float] | None) -> list[object]:
+        job = {"summary": summary, "latest_metrics": {"objective/kl": 0.5}}
+        return [jobs.SORTED_COLUMNS[name](job) for name in ("win_rate", "kl", "judge")]
+
+    assert columns({"win_rate": 0.4583, "kl": 1.24, "seeds": 3.0, "failed_seeds": 1.0}) == [
+        "0.4583 (mean of 2 seeds)",
+        "1.24 (mean of 2 seeds)",
+        None,
+    ]
+    assert columns({"win_rate": 0.75, "judge_after": 2.0}) == ["0.75", "0.5", "2"]
+    assert columns(None) == [None, "0.5", None]
+
+
 def test_output_before_the_command_counts_too(run: Run, job: str) -> None:
     assert json.loads(run("--output", "json", "jobs", "show", job).output)["name"] == "mine"
 
