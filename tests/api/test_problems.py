@@ -130,7 +130,7 @@ def test_a_body_that_is_too_large(settings: Settings, owner: tuple[ApiKey, str],
 def test_crash_response_has_no_stack_but_the_log_has(
     app: FastAPI, owner: tuple[ApiKey, str], caplog: pytest.LogCaptureFixture
 ) -> None:
-    @app.get("/v1/crash")
+    @app.get("/v1/crash", include_in_schema=False)
     def crash() -> None:
         raise RuntimeError("the secret cause")
 
@@ -147,7 +147,7 @@ def test_a_commit_that_fails_is_not_a_200(app: FastAPI, session: Session) -> Non
     session.execute(text("CREATE TABLE IF NOT EXISTS late (id int UNIQUE DEFERRABLE INITIALLY DEFERRED)"))
     session.commit()
 
-    @app.post("/v1/late")
+    @app.post("/v1/late", include_in_schema=False)
     def late(session: SessionDep) -> dict[str, bool]:
         session.execute(text("INSERT INTO late VALUES (1), (1)"))
         return {"ok": True}
@@ -168,7 +168,7 @@ def test_unavailable_database_is_503(settings: Settings) -> None:
 
 
 def test_a_connection_that_is_lost_in_between_is_503(app: FastAPI) -> None:
-    @app.get("/v1/lost")
+    @app.get("/v1/lost", include_in_schema=False)
     def lost() -> None:
         raise InterfaceError("SELECT 1", None, Exception("the connection is closed"))
 

@@ -216,7 +216,7 @@ def test_a_bad_row_of_a_large_file_is_named_and_nothing_stays(
 ) -> None:
     monkeypatch.setattr(uploads, "SMALL", 0)
     before = {dataset["id"] for dataset in client.list_datasets()}
-    with pytest.raises(ApiError, match="line 7") as caught:
+    with pytest.raises(ApiError, match="Line 7") as caught:
         client.upload_dataset(pairs(tmp_path / "bad.jsonl", 9, bad=7), "preferences")
     assert (caught.value.status, caught.value.code) == (422, "invalid_dataset")
     assert {dataset["id"] for dataset in client.list_datasets()} == before

@@ -23,12 +23,14 @@ _UNSEEN = """async () => {
     });
     const scrolls = (one) => ["auto", "scroll"].includes(getComputedStyle(one).overflowX);
     const inScroller = (one) => one.parentElement !== null && (scrolls(one.parentElement) || inScroller(one.parentElement));
+    // After a change of width the charts are drawn anew, some in each frame. Until then their box clips them.
+    const isChart = (one) => one.closest(".uplot, :has(> .uplot)") !== null;
     const isOutside = (one) => {
         const { left, right } = one.getBoundingClientRect();
-        return (left < -1 || right > innerWidth + 1) && !inScroller(one);
+        return (left < -1 || right > innerWidth + 1) && !inScroller(one) && !isChart(one);
     };
     const isCut = (one) => {
-        if (one.scrollWidth <= one.clientWidth + 1 || one.closest(".uplot, :has(> .uplot)")) return false;  // drawn again after a moment
+        if (one.scrollWidth <= one.clientWidth + 1 || isChart(one)) return false;
         const { overflowX, textOverflow, display } = getComputedStyle(one);
         return ["hidden", "clip"].includes(overflowX) && textOverflow !== "ellipsis" && display !== "inline";
     };

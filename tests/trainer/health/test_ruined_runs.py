@@ -99,7 +99,7 @@ def test_reward_that_dies_after_the_first_iteration_is_reported() -> None:
     assert [rule for rule, _ in watch(monitor(), learnt)].count("reward_collapse") == 0
 
 
-def test_reward_that_falls_within_the_first_ten_steps_is_reported() -> None:
+def test_reward_that_falls_within_ten_steps_is_reported() -> None:
     """It lies inside the first block. Twice 0.4 of the spread .2 is .16: a fall by .17 below the first iteration counts."""
     assert collapses([0.5, 0.45, 0.4] + [0.33] * 60) == [30]
     assert collapses([0.5] + [0.35] * 60) == []  # .15 lower

@@ -137,7 +137,7 @@ def test_value_head_in_warm_up_learns_with_its_coefficient() -> None:
     assert norms(0.25) == pytest.approx([norm / 4 for norm in norms(1.0)], rel=1e-5)
 
 
-def test_value_loss_is_a_mean_over_tokens_for_any_policy_aggregation() -> None:
+def test_value_loss_is_a_mean_over_tokens_always() -> None:
     critics = []
     for aggregation in ("token_mean", "sequence_mean"):
         cast, _, _ = iterate(spec_of(epochs=1, policy_loss={"aggregation": aggregation}))
