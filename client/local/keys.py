@@ -9,10 +9,11 @@ from sqlalchemy.orm import Session
 
 from client.local.folder import DataFolder, UpError
 from client.local.options import Options
-from client.local.services import postgres
+from client.local.services import postgres, redis
 from core.access.keys import authenticate, create_key, revoke_key
 from core.db import engine_for, session_scope
 from core.errors import NotFound, NotSignedIn
+from core.live import ACCESS_CHANNEL, publisher_for
 from core.models import ApiKey
 from core.settings import LocalSettings
 
@@ -49,12 +50,13 @@ def list_all(options: Options) -> list[dict[str, str]]:
 
 
 def revoke(options: Options, key_id: str) -> None:
-    """Revoke a key. Raises UpError for an unknown key, and if the database does not respond."""
+    """Revoke a key, and end its event streams. Raises UpError for an unknown key, and if the database does not respond."""
     with _database(options) as session:
         try:
             revoke_key(session, key_id)
         except NotFound as error:
             raise UpError(str(error)) from error
+    publisher_for(LocalSettings().redis_url or redis(options.folder).url).publish(ACCESS_CHANNEL, b"")
 
 
 @contextmanager
