@@ -70,6 +70,8 @@ CHECKS: dict[str, Callable[[Settings], str]] = {"database": _database, "migratio
 def _outcome(check: Callable[[Settings], str], settings: Settings) -> str:
     try:
         return check(settings)
+    except redis.ResponseError:
+        return "refuses commands, for example because its disk is full: see its log"
     except (SQLAlchemyError, redis.RedisError) as error:
         # Only the class of the error: this endpoint is public, and messages may hold addresses and user names.
         return f"does not respond ({type(error).__name__})"

@@ -1,4 +1,5 @@
 from fastapi.testclient import TestClient
+from redis import Redis
 from sqlalchemy import text
 from sqlalchemy.orm import Session
 
@@ -24,6 +25,16 @@ def test_health_ready_names_missing_services_without_address(settings: Settings)
     assert response.status_code == 503 and response.json()["status"] == "failed"
     assert all(outcome.startswith("does not respond") for outcome in response.json()["checks"].values())
     assert "127.0.0.1" not in response.text
+
+
+def test_redis_that_refuses_commands_is_named(settings: Settings, redis_url: str) -> None:
+    """As a server with a full disk does, here for want of a permission."""
+    with Redis.from_url(redis_url) as server:
+        server.acl_setuser("probe", enabled=True, passwords=["+secret"], categories=["+@all"], commands=["-ping"])
+    refusing = settings.model_copy(update={"redis_url": f"redis://probe:secret@{redis_url.rpartition('@')[2]}"})
+    with TestClient(create_app(refusing)) as client:
+        checks = client.get("/readyz").json()["checks"]
+    assert checks["redis"].startswith("refuses commands")
 
 
 def test_an_old_schema_is_not_ready(anonymous: TestClient, session: Session) -> None:
