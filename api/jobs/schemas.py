@@ -73,6 +73,8 @@ class JobSummary(Schema):
     """The group that it is in; null without one."""
     model: str | None
     """`model.path` of the spec, at most 400 characters; null for a new model."""
+    model_name: str | None
+    """The stored checkpoint that `model` names, in words, such as `"First", PPO step 40`; null for another model."""
     submitted_by: str | None
     """Name of the API key at the submission; null if it is unknown."""
     status: JobStatus

@@ -14,7 +14,7 @@ from core import models
 from core.jobs import lineage, listing, seeds, sparkline
 from core.jobs.allowed_actions import allowed_actions
 from core.jobs.groups import places_of
-from core.jobs.inputs import inputs
+from core.jobs.inputs import inputs, model_names
 from core.jobs.progress import progress
 from core.jobs.queue_places import QueuePlace, queue_places
 from core.scheduling.policy import Priority, PriorityName
@@ -53,7 +53,15 @@ def job_summaries(session: Session, rows: Sequence[models.Job]) -> list[JobSumma
     ids = [row.id for row in rows]
     places, groups = queue_places(session, rows), places_of(session, ids)
     hours, parents = listing.gpu_hours(session, ids), lineage.parents(session, rows)
-    own = {row.id: {"gpu_hours": hours.get(row.id, 0.0), "parent": parents.get(row.id)} for row in rows}
+    models_ = model_names(session, rows)
+    own = {
+        row.id: {
+            "gpu_hours": hours.get(row.id, 0.0),
+            "parent": parents.get(row.id),
+            "model_name": models_.get(row.id),
+        }
+        for row in rows
+    }
     return [_summary(row, places.get(row.id), groups.get(row.id), own[row.id]) for row in rows]
 
 

@@ -44,6 +44,13 @@ def inputs(session: Session, rows: Sequence[Job]) -> dict[str, list[JobInput]]:
     }
 
 
+def model_names(session: Session, rows: Sequence[Job]) -> dict[str, str]:
+    """For each job that starts from a stored checkpoint: the checkpoint in words, by the job's id."""
+    wanted = {row.id: row.model for row in rows if row.model is not None and is_checkpoint_id(row.model)}
+    saved = _saved(session, set(wanted.values()), {row.owner_id for row in rows if row.id in wanted})
+    return {job: _checkpoint("model.path", id_, saved).name or "a deleted checkpoint" for job, id_ in wanted.items()}
+
+
 def _datasets(spec: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     data = spec.get("data") or {}
     for role in DATASETS:

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from sqlalchemy import update
+from sqlalchemy import delete, update
 from sqlalchemy.orm import Session
 
 from core.blobs import LocalBlobs
@@ -12,10 +12,10 @@ from core.jobs.actors import PLATFORM
 from core.jobs.branch import BranchStart, branch_job, clone_job
 from core.jobs.events import append_events
 from core.jobs.extend import extend_job
-from core.jobs.inputs import inputs
+from core.jobs.inputs import inputs, model_names
 from core.jobs.lineage import children_counts, lineage, parents
 from core.jobs.removal import delete_job
-from core.models import Job
+from core.models import Checkpoint, CheckpointPin, Job
 from core.models.jobs import JobStatus, Relation
 from core.settings import Settings
 from tests.core.factories import make_job, running
@@ -155,6 +155,10 @@ def test_inputs_are_named_by_dataset_version_and_by_checkpoint(
     assert found["model.path"] == ('"First", result of the SFT stage', checkpoint)
     name, job = found["data.preferences"]
     assert name is not None and name.endswith(", version 1") and job is None
+    assert model_names(session, [first, other]) == {other.id: '"First", result of the SFT stage'}
+    for table in (CheckpointPin, Checkpoint):
+        session.execute(delete(table))
+    assert model_names(session, [first, other]) == {other.id: "a deleted checkpoint"}
 
 
 def saved_policy(session: Session, settings: Settings, job: Job) -> str:

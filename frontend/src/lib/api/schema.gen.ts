@@ -5981,6 +5981,11 @@ export interface components {
              */
             model: string | null;
             /**
+             * Model Name
+             * @description The stored checkpoint that `model` names, in words, such as `"First", PPO step 40`; null for another model.
+             */
+            model_name: string | null;
+            /**
              * Submitted By
              * @description Name of the API key at the submission; null if it is unknown.
              */
@@ -7177,6 +7182,11 @@ export interface components {
              * @description `model.path` of the spec, at most 400 characters; null for a new model.
              */
             model: string | null;
+            /**
+             * Model Name
+             * @description The stored checkpoint that `model` names, in words, such as `"First", PPO step 40`; null for another model.
+             */
+            model_name: string | null;
             /**
              * Submitted By
              * @description Name of the API key at the submission; null if it is unknown.

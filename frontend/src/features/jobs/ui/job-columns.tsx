@@ -23,7 +23,7 @@ type Cell = (job: JobSummary) => ReactNode;
 
 const CELLS: Record<ColumnId, { cell: Cell; className?: string | undefined; label?: string }> = {
   status: { cell: (job) => <StatusBadge status={job.status} /> },
-  model: { cell: (job) => <Model path={job.model} />, className: styles.model, label: "Model" },
+  model: { cell: (job) => <Model path={job.model} name={job.model_name} />, className: styles.model, label: "Model" },
   progress: { cell: (job) => <JobProgress job={job} />, className: styles.progress },
   reward: {
     cell: (job) => <Reward job={job} />,
@@ -92,9 +92,10 @@ function Name({ job }: { job: JobSummary }) {
   );
 }
 
-/** The last part of a path, and the name of a model of the hub without its owner. */
-function Model({ path }: { path: string | null }) {
+/** A checkpoint in words, the last part of a path, or the name of a model of the hub without its owner. */
+function Model({ path, name }: { path: string | null; name: string | null }) {
   if (!path) return "new model";
+  if (name) return <span title={path}>{name}</span>;
   return <span title={path}>{path.replace(/\/+$/, "").split("/").at(-1) || path}</span>;
 }
 

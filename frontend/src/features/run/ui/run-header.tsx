@@ -1,9 +1,11 @@
+import { useQuery } from "@tanstack/react-query";
 import { Link } from "react-router";
 import { buttonClass } from "@/components/button";
 import { Fact, Facts, useDocumentTitle } from "@/components/page-header";
 import { StatusBadge } from "@/components/status";
 import { TimeAgo, useNow } from "@/components/text";
 import { JobActions } from "@/features/job-actions/ui";
+import { checkpointsQuery, goodOnes } from "@/features/jobs/api";
 import { liveness, type Pulse } from "@/features/run/model/liveness";
 import { Origin } from "@/features/run/ui/origin";
 import { POLICY_STAGES, processesOf, seedsOf } from "@/features/run/model/spec";
@@ -22,7 +24,6 @@ interface RunHeaderProps {
 /** Name, state, connection and actions in one line; the facts and tags in the next. */
 export function RunHeader({ job, pulse, log }: RunHeaderProps) {
   const name = jobName(job);
-  const hasPolicy = log.some((event) => event.type === "checkpoint_saved" && isPolicyStage(event.stage));
   useDocumentTitle(`${name} (${job.status})`);
   return (
     <header className={styles.header} data-wide>
@@ -36,22 +37,30 @@ export function RunHeader({ job, pulse, log }: RunHeaderProps) {
         </span>
         <ConnectionState pulse={pulse} />
         <div className={styles.actions}>
-          {hasPolicy && (
-            <Link
-              className={buttonClass()}
-              to={paths.newRound({ job: job.id })}
-              aria-label="Annotate its completions"
-              title="Annotate its completions"
-            >
-              Annotate
-            </Link>
-          )}
+          <AnnotateLink jobId={job.id} log={log} />
           <JobActions job={job} />
         </div>
       </div>
       <Origin job={job} />
       <RunFacts job={job} log={log} />
     </header>
+  );
+}
+
+/** Shown while the run keeps a policy that is not damaged. */
+function AnnotateLink({ jobId, log }: { jobId: string; log: readonly JobEvent[] }) {
+  const hasSaved = log.some((event) => event.type === "checkpoint_saved" && isPolicyStage(event.stage));
+  const kept = useQuery({ ...checkpointsQuery(jobId), enabled: hasSaved }).data;
+  if (!hasSaved || (kept && !goodOnes(kept).some(({ stage }) => isPolicyStage(stage)))) return null;
+  return (
+    <Link
+      className={buttonClass()}
+      to={paths.newRound({ job: jobId })}
+      aria-label="Annotate its completions"
+      title="Annotate its completions"
+    >
+      Annotate
+    </Link>
   );
 }
 
