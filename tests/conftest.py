@@ -87,8 +87,8 @@ def _scope_of(test: str) -> str:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """For `-n auto`: one more than there are cores, for much of the time a test waits for processes of its own."""
-    return min(4, (os.cpu_count() or 1) + 1)
+    """For `-n auto`: two more than there are cores, for much of the time a test waits for processes of its own."""
+    return min(4, (os.cpu_count() or 1) + 2)
 
 
 def pytest_make_parametrize_id(val: Any) -> str | None:
@@ -101,11 +101,15 @@ SHARED_DATA = Path(__file__).parents[2] / "shared" / "data"
 
 @pytest.fixture(scope="session", autouse=True)
 def _scrubbed_environment() -> Iterator[None]:
-    """Remove the developer's settings, which must not change a test. No test may use a model hub."""
+    """Remove the developer's settings, which must not change a test. No test may use a model hub.
+
+    A data worker has one slot, since each further one is a process that takes a second to start.
+    """
     with pytest.MonkeyPatch.context() as patch:
         for name in [name for name in os.environ if name.startswith(_SCRUBBED)]:
             patch.delenv(name)
         patch.setenv("HF_HUB_OFFLINE", "1")
+        patch.setenv("PROXIMAL_DATA_SLOTS", "1")
         yield
 
 

@@ -196,9 +196,9 @@ def test_order_of_places_is_that_of_the_claims(session: Session, owners: tuple[s
 
 @pytest.mark.parametrize("slots", [1, 2, 3])
 def test_places_foresee_the_claims_of_busy_slots(session: Session, queue: Queue, slots: int) -> None:
-    """Each task runs for 10 s, the mean of those within the last hour. The owners had 13, 6 and 11 s."""
+    """Each task runs for 1,000 s, the mean of those within the last hour. The owners had 1,300, 600 and 1,100 s."""
     owners = [make_key(session).id for _ in range(3)]
-    for owner, seconds in zip(owners, (13, 6, 11), strict=True):
+    for owner, seconds in zip(owners, (1300, 600, 1100), strict=True):
         (past,) = queue(owner, "import")
         end(session, past, ran_seconds=seconds)
     ids = [one for n in range(12) for one in queue(owners[n * n % 3 if n < 8 else 2 - n % 3], "import")]
@@ -206,7 +206,7 @@ def test_places_foresee_the_claims_of_busy_slots(session: Session, queue: Queue,
     waiting = [one for one in ids if one not in running]
     found = lanes.places(session, waiting)
     for place in range(len(waiting)):
-        end(session, running.pop(0), ran_seconds=10)
+        end(session, running.pop(0), ran_seconds=1000)
         running.append(claimed(session))
         assert found[running[-1]].place == slots + place
 

@@ -18,6 +18,7 @@ from core.settings import Settings, get_settings
 from tests.processes import alive
 from tests.waiting import eventually
 from tests.worker.conftest import StartWorker, events, job, status
+from tests.worker.suspension import suspend_outside_of_transactions
 from worker.sweeper import sweep_jobs
 
 Queue = Callable[[str], str]
@@ -151,7 +152,7 @@ def test_worker_suspended_and_continued_writes_nothing(
     with start_worker() as sleeper:
         eventually(running(job_id))
         trainer = trainer_of(sleeper)
-        os.kill(sleeper.pid, signal.SIGSTOP)
+        suspend_outside_of_transactions(sleeper.pid)
         # The trainer reads the lease file, since its stopped worker cannot signal it.
         eventually(lambda: not alive(trainer), 30)
         sweep_until(settings, job_id, "queued")

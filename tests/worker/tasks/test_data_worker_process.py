@@ -15,6 +15,7 @@ from core.settings import Settings
 from tests.core.factories import make_key
 from tests.processes import alive
 from tests.waiting import eventually
+from tests.worker.suspension import suspend_outside_of_transactions
 from tests.worker.tasks.tools import task
 from worker.__main__ import main
 from worker.sweeper import sweep_data
@@ -100,7 +101,7 @@ def test_data_worker_suspended_and_continued_writes_nothing(start: Start, settin
     task_id = queue("wait")
     with start() as sleeper:
         waiting(task_id)
-        os.kill(sleeper.pid, signal.SIGSTOP)
+        suspend_outside_of_transactions(sleeper.pid)
         with start():
             sweep_until(settings, task_id, "succeeded")
             os.kill(sleeper.pid, signal.SIGCONT)
