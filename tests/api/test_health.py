@@ -28,7 +28,7 @@ def test_health_ready_names_missing_services_without_address(settings: Settings)
 
 
 def test_redis_that_refuses_commands_is_named(settings: Settings, redis_url: str) -> None:
-    """As a server with a full disk does, here for want of a permission."""
+    """A server with a full disk refuses all commands. This one refuses them for want of a permission."""
     with Redis.from_url(redis_url) as server:
         server.acl_setuser("probe", enabled=True, passwords=["+secret"], categories=["+@all"], commands=["-ping"])
     refusing = settings.model_copy(update={"redis_url": f"redis://probe:secret@{redis_url.rpartition('@')[2]}"})
