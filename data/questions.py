@@ -123,8 +123,8 @@ class Shape:
         found = column.meaning(sides=self.sides)
         obeyed = self.known.sides_named and column.name.lower() in order.COLUMNS
         rated = found in (Meaning.VERDICT, Meaning.RANKING) and names_verdict(column.path[-1])
-        compares = self.kind is PREFERENCES and rated and not obeyed and "*" not in column.path
-        return compares or (found in _NOTED and self.kind is not PRETRAINING)
+        further = self.kind in (PREFERENCES, THUMBS) and rated and not obeyed and "*" not in column.path
+        return further or (found in _NOTED and self.kind is not PRETRAINING)
 
     def _asks_verdict(self, column: Column) -> bool:
         if self.kind is PREFERENCES and self.known.sides_named:

@@ -53,12 +53,12 @@ def job_summaries(session: Session, rows: Sequence[models.Job]) -> list[JobSumma
     ids = [row.id for row in rows]
     places, groups = queue_places(session, rows), places_of(session, ids)
     hours, parents = listing.gpu_hours(session, ids), lineage.parents(session, rows)
-    models_ = model_names(session, rows)
+    checkpoints = model_names(session, rows)
     own = {
         row.id: {
             "gpu_hours": hours.get(row.id, 0.0),
             "parent": parents.get(row.id),
-            "model_name": models_.get(row.id),
+            "model_name": checkpoints.get(row.id),
         }
         for row in rows
     }

@@ -218,6 +218,13 @@ def test_further_verdict_on_a_labelled_pair_is_a_warning(beside: Row) -> None:
     assert read(jsonl({"prompt": "q", "chosen": "x", "rejected": "y"} | beside)).found == {"verdicts_ignored": [1]}
 
 
+@pytest.mark.parametrize("name", ["rank", "score"])
+def test_further_verdict_beside_a_thumb_gets_a_warning(name: str) -> None:
+    """Naming the kind does not silence it."""
+    record = {"prompt": "q", "response": "x", "feedback": "thumbs_down", name: 2}
+    assert read(jsonl(record), kind="thumbs").found == {"verdicts_ignored": [1]}
+
+
 @pytest.mark.parametrize(
     ("record", "name"),
     [
