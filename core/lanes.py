@@ -183,11 +183,9 @@ class _Line:
 
 def _shares() -> Subquery:
     """For each owner and lane: the running tasks, those that ended within the last hour, and the seconds of both and of the latter."""
-    task = aliased(DataTask)
-    ended_at = func.coalesce(task.finished_at, func.clock_timestamp())
-    recent = and_(
-        task.finished_at > func.clock_timestamp() - func.make_interval(0, 0, 0, 0, 1), task.started_at.is_not(None)
-    )
+    task, now = aliased(DataTask), func.statement_timestamp()  # one moment for all rows, however often a plan reads it
+    ended_at = func.coalesce(task.finished_at, now)
+    recent = and_(task.finished_at > now - func.make_interval(0, 0, 0, 0, 1), task.started_at.is_not(None))
     seconds = func.sum(func.extract("epoch", ended_at - task.started_at))
     counted = and_(or_(task.status == TaskStatus.RUNNING, recent), task.kind.not_in(BACKGROUND))
     interactive = _is_interactive(task.kind)

@@ -194,6 +194,22 @@ def test_order_of_places_is_that_of_the_claims(session: Session, owners: tuple[s
     assert sorted(ids, key=lambda one: found[one].place) == [claimed(session) for _ in ids]
 
 
+def test_order_of_claims_does_not_depend_on_the_plan(session: Session, owners: tuple[str, str], queue: Queue) -> None:
+    """In a nested loop, the server computes an owner's use for each row anew: at one moment, not at a later one for each."""
+    (running,) = queue(owners[0], "import")
+    assert claimed(session) == running
+    ids = queue(owners[0], *["import"] * 8)
+    swap = "created_at = timestamptz '2026-11-24 01:00Z' - (created_at - timestamptz '2026-11-24 00:00Z')"
+    session.execute(text(f"UPDATE data_tasks SET {swap} WHERE id = ANY(:ids)"), {"ids": ids})
+    session.commit()
+    for plan in ("hashagg", "hashjoin", "mergejoin", "material", "memoize", "indexscan", "bitmapscan"):
+        session.execute(text(f"SET enable_{plan} = off"))
+    try:
+        assert [claimed(session) for _ in ids] == ids[::-1]
+    finally:
+        session.execute(text("RESET ALL"))
+
+
 @pytest.mark.parametrize("slots", [1, 2, 3])
 def test_places_foresee_the_claims_of_busy_slots(session: Session, queue: Queue, slots: int) -> None:
     """Each task runs for 1,000 s, the mean of those within the last hour. The owners had 1,300, 600 and 1,100 s."""
