@@ -1,6 +1,9 @@
 """The list of jobs and the groups: filters in the address, bulk actions, and widths down to 360 pixels."""
 
-from playwright.sync_api import Page, expect
+import re
+
+import pytest
+from playwright.sync_api import Page, Route, expect
 
 from client.sdk import Client
 from tests.e2e.axe import unseen, violations
@@ -33,6 +36,38 @@ def test_job_list_filters_tags_and_selects(new_page: NewPage, client: Client, fi
     _shows_groups(page, client, finished_job)
     _sorts_and_moves_columns(page, client)
     _shows_templates(page, client)
+
+
+@pytest.mark.parametrize(
+    ("address", "button", "notice"),
+    [
+        ("/", "Clear the filters", "No job matches the filters"),
+        ("/datasets", "Show all", "No dataset matches the filters"),
+    ],
+)
+def test_cleared_filters_keep_their_notice_until_the_answer(
+    new_page: NewPage, address: str, button: str, notice: str
+) -> None:
+    """The list was taken for that of an empty platform until its first answer without filters."""
+    page, held = new_page(), list[Route]()
+    page.goto(f"{address}?q=nothing-like-this")
+    expect(page.get_by_text(notice)).to_be_visible()
+    page.route(re.compile(r"/v1/(jobs|datasets)\?"), lambda route: held.append(route))
+    page.get_by_role("button", name=button).last.click()
+    expect(page).to_have_url(re.compile(f"{address}$"))
+    expect(page.get_by_text(notice)).to_be_visible()
+    for request in held:
+        request.continue_()
+    expect(page.get_by_text(notice)).to_have_count(0)
+
+
+def test_focus_of_a_removed_button_goes_to_a_shown_control(new_page: NewPage) -> None:
+    """The next control in the document is the order of the jobs, which only a phone shows."""
+    page = new_page()
+    page.goto("/?q=nothing-like-this")
+    page.get_by_role("button", name="Clear the filters").first.press("Enter")
+    expect(page.locator("main :focus")).to_have_count(1)
+    expect(page.locator("main :focus")).to_be_visible()
 
 
 def _sorts_and_moves_columns(page: Page, client: Client) -> None:

@@ -45,9 +45,12 @@ function isLoss(record: MutationRecord, element: Element | null): boolean {
   return [...record.removedNodes].some((node) => node.contains(element)) && element?.isConnected === false;
 }
 
+/** The first control that is shown: one that a narrow page shows only does not take the focus. */
 function controlIn(element: Element): HTMLElement | null {
   if (!element.isConnected || element.querySelector("main")) return null;
-  return element.matches(CONTROLS) ? (element as HTMLElement) : element.querySelector<HTMLElement>(CONTROLS);
+  const controls = [...element.querySelectorAll<HTMLElement>(CONTROLS)];
+  if (element.matches(CONTROLS)) controls.unshift(element as HTMLElement);
+  return controls.find((control) => control.checkVisibility({ visibilityProperty: true })) ?? null;
 }
 
 /** The first control of the nearest element around that has one; the page itself, if that would be outside of it. */

@@ -38,7 +38,8 @@ export function JobsPage() {
   const jobs = useMemo(() => query.data && distinct(query.data.pages.flatMap((page) => page.data)), [query.data]);
   useRefreshedJobs(jobs ?? []);
   const selected = jobs?.filter((job) => picked.includes(job.id)) ?? [];
-  const isAll = !isFiltered(choice);
+  // The answer to other filters, which is shown in the meantime, does not say that there are no jobs.
+  const isFirst = jobs?.length === 0 && !isFiltered(choice) && !query.isPlaceholderData;
   return (
     <div data-wide>
       <PageHeader
@@ -55,7 +56,7 @@ export function JobsPage() {
         }
       />
       {query.isError && jobs && <StaleBanner since={query.dataUpdatedAt} />}
-      {!(isAll && jobs?.length === 0) && (
+      {!isFirst && (
         <div className={styles.tools}>
           <ListFilters choice={choice} columns={columns} onChange={change} />
           <ListViews columns={columns} onColumns={setColumns} query={writeChoice(choice).toString()} />
@@ -66,8 +67,8 @@ export function JobsPage() {
       {query.isError && !jobs && (
         <ErrorNotice error={query.error} doing="load the jobs" onRetry={() => void query.refetch()} />
       )}
-      {jobs?.length === 0 && isAll && <FirstJob />}
-      {jobs?.length === 0 && !isAll && (
+      {isFirst && <FirstJob />}
+      {jobs?.length === 0 && !isFirst && (
         <Notice title="No job matches the filters">
           <Button onClick={() => change(UNFILTERED)}>Clear the filters</Button>
         </Notice>

@@ -39,6 +39,8 @@ export function DatasetsPage() {
   const byId = new Map(query.data?.pages.flatMap((page) => page.data).map((dataset) => [dataset.id, dataset]));
   const datasets = query.data && [...byId.values()];
   const isEmpty = datasets?.length === 0;
+  // The answer to other filters, which is shown in the meantime, does not say that there is no data.
+  const isFirst = isEmpty && !isFiltered && !query.isPlaceholderData;
   return (
     <div className={over ? styles.dropping : ""}>
       <PageHeader
@@ -57,8 +59,8 @@ export function DatasetsPage() {
       {query.isError && !datasets && (
         <ErrorNotice error={query.error} doing="load the datasets" onRetry={() => void query.refetch()} />
       )}
-      {isEmpty && !isFiltered && <NoDatasets />}
-      {isEmpty && isFiltered && (
+      {isFirst && <NoDatasets />}
+      {isEmpty && !isFirst && (
         <Notice title={filter.archived ? "There are no archived datasets" : "No dataset matches the filters"}>
           <Button onClick={() => change({ search: "", kind: null, archived: false })}>Show all</Button>
         </Notice>
