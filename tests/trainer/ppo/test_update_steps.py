@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.trainer.ppo.tools import cast_for, iterate, spec_of, weights_of
+from tests.trainer.ppo.tools import NO_CRITIC, cast_for, iterate, scored_by_hand, spec_of, weights_of
 from tests.trainer.stage_tools import (
     context_of,
     four_models,
@@ -19,6 +19,7 @@ from trainer.ppo.experience import Experience
 from trainer.ppo.iteration_log import update_metrics
 from trainer.ppo.kl import KLCoefficients
 from trainer.ppo.learners import Learners
+from trainer.ppo.minibatch import MicroBatch, Minibatch
 from trainer.ppo.update import update
 from trainer.rollout.context import PPOModels
 from trainer.spec import PPOSpec
@@ -144,6 +145,22 @@ def test_value_loss_is_a_mean_over_tokens_always() -> None:
         critics.append((weights_of(cast.critic), weights_of(cast.policy)))
     (one, policy), (other, other_policy) = critics
     assert torch.equal(one, other) and not torch.equal(policy, other_policy)
+
+
+def test_sequence_mean_weighs_entropy_bonus_and_kl_loss_too() -> None:
+    """Entropies 2 and 1, 4, 7: (2 + 12/3) / 2 = 3. KL .6 and .1, .2, .3: (.6 + .6/3) / 2 = .4. The metric is per token."""
+    kl = {"placement": "loss", "estimator": "k1", "unbiased_gradient": True}
+    spec = spec_of(policy_loss={"aggregation": "sequence_mean", "entropy_coef": 0.5}, kl=kl, advantage=NO_CRITIC)
+    scored, nothing = scored_by_hand([[0.6], [0.1, 0.2, 0.3]], [0.0, 0.0], [True, True]), torch.zeros(2, 3)
+    experience = Experience(scored, torch.zeros(2), nothing, None, nothing, nothing)
+    minibatch = Minibatch.select(experience, [0, 1], spec, KLCoefficients(reference=1.0, old_policy=1.0))
+    entropy = torch.tensor([[2.0, 9.0, 9.0], [1.0, 4.0, 7.0]], requires_grad=True)
+    part = MicroBatch.select(experience, [0, 1])
+    loss, metrics, _ = minibatch._policy_terms(scored.logprobs_BR, entropy, part, torch.tensor([0, 1]))
+    (gradient,) = torch.autograd.grad(loss, entropy)
+    assert float(loss.detach()) == pytest.approx(-1.1)  # .4 − .5 · 3
+    assert gradient[:, :2].tolist() == [[-0.25, 0.0], pytest.approx([-1 / 12, -1 / 12])]
+    assert (float(metrics["kl_loss"]), float(metrics["entropy"])) == pytest.approx((0.4, 3.5))  # 14 / 4
 
 
 def test_approxkl_is_half_the_mean_squared_log_ratio() -> None:
