@@ -175,9 +175,11 @@ def test_online_rounds_take_the_prompts_one_after_the_other(tmp_path: Path) -> N
     assert sorted(pair.prompt for fresh in rounds for pair in fresh) == sorted(PROMPTS)
 
 
-def test_online_prompts_and_flips_follow_the_seed(tmp_path: Path) -> None:
-    feedback = Feedback(SecondIsBetter(), OLD, REFERENCES)
-    one, other = (refitted(tmp_path / str(seed), feedback, seed=seed, count=42, noise=0.4)[2] for seed in (1, 2))
+@pytest.mark.parametrize("changes", [{"number": 2}, {"seed": 2}])
+def test_online_prompts_and_flips_follow_round_and_seed(tmp_path: Path, changes: dict[str, int]) -> None:
+    feedback, start = Feedback(SecondIsBetter(), OLD, REFERENCES), {"number": 1, "seed": 1}
+    choices = {"one": start, "other": start | changes}
+    one, other = (refitted(tmp_path / name, feedback, count=42, noise=0.4, **own)[2] for name, own in choices.items())
     assert len(one) == len(other) == 42
     assert [pair.prompt for pair in one] != [pair.prompt for pair in other]
     assert [pair.target for pair in one] != [pair.target for pair in other]
