@@ -13,6 +13,7 @@ from tests.trainer.stage_tools import new_codec, session_in
 from trainer.optim.learner import Learner
 from trainer.ppo import online
 from trainer.ppo.online import Feedback, refit_reward_model, round_beginning_at
+from trainer.randomness import batch_indices
 from trainer.rewards.base import RewardInput, Rewards, WeightedReward
 from trainer.rewards.judges import ScoringJudge
 from trainer.rewards.rules import Length
@@ -206,3 +207,17 @@ def test_online_each_round_learns_from_other_old_pairs(tmp_path: Path, monkeypat
         with pytest.raises(InterruptedError):
             refitted(tmp_path / str(number), Feedback(SHORT, old, REFERENCES), number=number)
     assert set(learnt[0]) != set(learnt[1]) and all(len(set(rows)) >= 5 for rows in learnt)
+
+
+def test_online_each_round_has_a_new_order_of_pairs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    orders: list[list[int]] = []
+
+    def noted(count: int, *arguments: Any) -> list[int]:
+        orders.append(batch_indices(count, *arguments))
+        return orders[-1]
+
+    monkeypatch.setattr(online, "batch_indices", noted)
+    for number in (1, 2):
+        refitted(tmp_path / str(number), number=number)
+    _, first, _, second = orders  # of prompts, then of the nine pairs in one batch, in each round
+    assert sorted(first) == sorted(second) == list(range(9)) and first != second
