@@ -77,6 +77,12 @@ def test_prompt_key_of_text_equals_that_of_one_user_message() -> None:
     assert prompt_key([message | {"role": "system"}]) != prompt_key("q")
 
 
+def test_prompt_key_ignores_the_order_of_message_fields() -> None:
+    turns = [("system", "s"), ("user", "q")]
+    role_first = [{"role": role, "content": content} for role, content in turns]
+    assert prompt_key(role_first) == prompt_key([{"content": content, "role": role} for role, content in turns])
+
+
 @pytest.mark.parametrize(
     ("row", "complaint"),
     [

@@ -189,6 +189,37 @@ def test_run_data_thumbs_of_one_kind_are_refused(tmp_path: Path) -> None:
         run_data.load(down, ["sft"])
 
 
+def test_run_data_thumbs_trained_on_need_both_verdicts(tmp_path: Path) -> None:
+    """The only thumb down is that of t2, whose hash begins with 1a: it is held out at 3/16. SFT needs no thumb down."""
+    rows: list[object] = [{"prompt": f"t{n}", "completion": "x", "thumb": "down" if n == 2 else "up"} for n in range(6)]
+    spec = DataSpec(thumbs=file_of(tmp_path, rows), eval_fraction=3 / 16)
+    with pytest.raises(DataError, match="every thumb that is trained on is up"):
+        run_data.load(spec, ["kto"])
+    assert len(run_data.load(spec, ["sft"]).demonstrations.train) == 5
+
+
+def test_every_kind_of_row_is_held_out_by_the_hash(tmp_path: Path) -> None:
+    """Below 3/16 are hashes (`printf d3 | b2sum -l 64`) that begin with 0, 1 or 2: 23 of d3, 05 of c2, 18 of c4, 1a of t2.
+
+    No prompt for PPO is below it. The least hash is that of p2, which begins with 4c.
+    """
+
+    def named(letter: str, count: int, **fields: object) -> str:
+        rows: list[object] = [{"prompt": f"{letter}{n}", **fields} for n in range(count)]
+        return file_of(tmp_path, rows, f"{letter}.jsonl")
+
+    spec = DataSpec(
+        sft=named("d", 6, completion="x"),
+        preferences=named("c", 6, chosen="x", rejected="y"),
+        thumbs=named("t", 6, completion="x", thumb="up"),
+        prompts=named("p", 4),
+        eval_fraction=3 / 16,
+    )
+    loaded = run_data.load(spec)
+    sides = (loaded.demonstrations, loaded.comparisons, loaded.thumbs, loaded.prompts)
+    assert [[item.prompt for item in side.held_out] for side in sides] == [["d3"], ["c2", "c4"], ["t2"], ["p2"]]
+
+
 def test_repeated_prompts_keep_their_weight_on_both_sides(tmp_path: Path) -> None:
     rows: list[object] = [{"prompt": f"q {n}", "answer": n} for n in range(40)] * 2 + [{"prompt": "q 1", "answer": 7}]
     loaded = run_data.load(DataSpec(prompts=file_of(tmp_path, rows)), ["ppo"])
@@ -210,6 +241,7 @@ def test_run_data_evaluation_prompts_may_be_a_separate_dataset(tmp_path: Path) -
         preferences=file_of(tmp_path, pairs(200)),
         prompts=file_of(tmp_path, asked, "prompts.jsonl"),
         sft=file_of(tmp_path, shown, "sft.jsonl"),
+        thumbs=file_of(tmp_path, thumbs(9), "thumbs.jsonl"),
         evaluation_prompts=file_of(tmp_path, own, "own.jsonl"),
     )
     loaded = run_data.load(spec)
@@ -217,7 +249,7 @@ def test_run_data_evaluation_prompts_may_be_a_separate_dataset(tmp_path: Path) -
         ("question 3", "0"), ("question 4", "0"), ("another", None), ("another", None),
     ]  # fmt: skip
     assert [row.prompt for row in loaded.prompts.train] == [f"question {n}" for n in range(60) if n not in (3, 4)]
-    assert loaded.shared == {"demonstrations": 1, "pairs": 2, "prompts": 2}
+    assert loaded.shared == {"demonstrations": 1, "pairs": 2, "prompts": 2, "thumbs": 2}
     trained_on = {c.prompt for c in loaded.comparisons.train} | {d.prompt for d in loaded.demonstrations.train}
     assert not trained_on & {"question 3", "question 4"}
     assert 0.03 < len(loaded.comparisons.held_out) / 200 < 0.2, "the other stages hold out by the hash"

@@ -103,6 +103,13 @@ def test_a_checkpoint_that_an_unfinished_job_needs_is_not_pruned(session: Sessio
     assert prune_checkpoints(session, source.id, 1) == [first.blob_prefix]
 
 
+def test_ended_job_releases_only_its_own_pins(session: Session, source: Job) -> None:
+    first = saved(session, source, "ppo", 1, final=False)
+    needing, ended = (make_job(session, source.owner_id, model=first.id) for _ in range(2))
+    request_cancel(session, ended, PLATFORM)
+    assert session.scalars(select(CheckpointPin.job_id)).all() == [needing.id]
+
+
 def test_prune_skips_a_checkpoint_that_a_new_job_pins(session: Session, source: Job) -> None:
     ids = [saved(session, source, "ppo", number, final=False).id for number in (1, 2, 3)]
     session.commit()

@@ -43,6 +43,17 @@ def test_transitions_table_covers_every_state() -> None:
     assert set(TRANSITIONS) == set(JobStatus)
 
 
+def test_transitions_keep_requests_and_need_a_claim() -> None:
+    """Only a claim gives a job to a worker, a request to pause or cancel is never dropped, and only a run succeeds or fails."""
+    S = JobStatus
+    before = {to: {start for start in S if to in TRANSITIONS[start]} for to in S}
+    assert before[S.STARTING] == {S.QUEUED}
+    assert before[S.RUNNING] == {S.STARTING}
+    assert TRANSITIONS[S.CANCELLING] == set(TERMINAL)
+    assert before[S.SUCCEEDED] == {S.RUNNING, S.PAUSING, S.CANCELLING}
+    assert before[S.FAILED] == set(ACTIVE)
+
+
 @pytest.mark.parametrize("end", TERMINAL)
 def test_only_a_retry_follows_an_end(end: JobStatus) -> None:
     retried = set() if end is JobStatus.SUCCEEDED else {JobStatus.QUEUED}
@@ -119,6 +130,14 @@ def test_request_reason_of_the_user_is_stored(session: Session, job: Job) -> Non
     assert job.status_reason == "The GPU is needed elsewhere."
     request(session, job, Request.RESUME, PLATFORM)
     assert job.status_reason == "Resumed by its owner."
+
+
+def test_request_without_a_reason_names_the_request(session: Session, job: Job) -> None:
+    given = []
+    for wanted in (Request.PAUSE, Request.CANCEL, Request.RETRY):
+        request(session, job, wanted, PLATFORM)
+        given.append(job.status_reason)
+    assert given == ["Paused by its owner.", "Cancelled by its owner.", "Retried by its owner."]
 
 
 def test_change_status_concurrent_second_sees_the_first(session: Session, job: Job) -> None:

@@ -19,6 +19,14 @@ def test_the_split_is_the_trainers(prompts: set[str], fraction: float) -> None:
     assert {prompt for prompt, kept in zip(ordered, found, strict=True) if kept} == expected
 
 
+def test_prompt_whose_hash_is_the_fraction_is_trained_on() -> None:
+    """The hashes of d0, d1, d2 and d3 begin with 8a, fc, b4 and 23 (`printf d2 | b2sum -l 64`)."""
+    prompts, fraction = ["d0", "d1", "d2", "d3"], 0xB42C3E6F12633C41 / 2**64
+    assert held_out_keys(prompts, [], fraction) == {"d0", "d3"}
+    numbers = np.array([text_hash(prompt) for prompt in prompts], np.uint64)
+    assert held_out_rows(numbers, fraction).tolist() == [True, False, False, True]
+
+
 def test_sizes_are_those_of_a_run(tmp_path: Path) -> None:
     rows = [pair(f"question {n // 2}", "yes", "no", "ab"[n % 2]) for n in range(120)]
     split = report(tmp_path, rows, eval_fraction=0.3).result["splits"]

@@ -26,6 +26,12 @@ def test_a_rise_is_measured_between_the_ends() -> None:
     assert of([1.0] * 10 + [1.03] * 10).risen() == (1.0, pytest.approx(1.03))
 
 
+def test_noise_of_a_rise_is_that_of_the_two_means() -> None:
+    """Each end has variance ¼: the standard error of the difference is √(½ / 10) = .22, and three times that is .67."""
+    assert of([1.0, 2.0] * 5 + [2.0, 3.0] * 5).risen() == (1.5, 2.5)
+    assert of([1.0, 2.0] * 5 + [1.6, 2.6] * 5).risen() is None
+
+
 def test_model_ruined_at_once_is_compared_with_its_first_loss() -> None:
     assert of([1.0] + [4.0] * 30).risen() == (1.0, 4.0)
     assert of([1.0] + [1.2, 1.4, 1.1, 1.3, 1.5] * 6).risen() is None  # noise

@@ -89,6 +89,13 @@ def test_reward_without_spread_left_needs_no_share_of_it() -> None:
     assert [step for rule, step in watch(monitor(), fallen) if rule == "reward_collapse"] == [30]
     still_spread = scored([0.02, 0.03] * 5, 0.14) + scored([0.0] * 30, 0.1)
     assert [rule for rule, _ in watch(monitor(), still_spread)].count("reward_collapse") == 0
+    once_alike = scored([0.02, 0.03] * 5, 0.14) + scored([0.0] * 10, 0.0) + scored([0.0] * 30, 0.1)
+    assert [rule for rule, _ in watch(monitor(), once_alike)].count("reward_collapse") == 0
+
+
+def test_reward_that_wanders_from_block_to_block_has_not_fallen() -> None:
+    """Neighbours differ by .2, and a fall is three times that. Without it, .15 below the first block would be one."""
+    assert collapses(([0.5] * 10 + [0.7] * 10) * 2 + [0.35] * 20) == []
 
 
 def test_reward_that_dies_after_the_first_iteration_is_reported() -> None:
@@ -153,9 +160,9 @@ def test_state_of_an_older_release_is_restored() -> None:
 
 def test_roll_back_drops_the_iterations_since_the_last_block() -> None:
     watched = monitor()
-    watch(watched, scored([0.5] * 10 + [0.0] * 9))
+    watch(watched, scored([0.5] * 10 + [0.3] * 10 + [0.0] * 9))  # with one step more, two low blocks
     watched.rearm()
-    assert watch(watched, scored([0.5] * 30), 20) == []
+    assert watch(watched, scored([0.5] * 30), 30) == []
 
 
 def wandering(steps: int, rho: float, rng: random.Random) -> list[float]:

@@ -67,15 +67,27 @@ def test_a_rule_fires_when_its_patience_is_over_and_only_once(rule: str, bad: di
         {"policy/approxkl_avg": 0.1},
         {"policy/clipfrac_avg": 0.3},
         {"policy/clipfrac_avg": 1e-6},
+        {"policy/clipfrac_avg": 0.0, "objective/kl": 0.1},  # from .1 nats on, the policy has moved
         {"val/explained_var": 0.0},
         {"val/response_length": 40.0, "objective/scores": 0.6},
         {"val/response_length": 60.0, "objective/scores": 0.4},  # longer, but not because it pays
+        {"val/response_length": 60.0, "objective/scores": 0.5},  # the score is the first one
         {"val/eos_rate": 0.3},
         {"loss/value_avg": 6.0},
     ],
 )
 def test_rule_value_at_its_limit_is_no_finding(harmless: dict[str, float]) -> None:
     assert watch(monitor(), [{}] * 6 + [harmless] * 40) == []
+
+
+def test_truncation_at_its_limit_ignores_rounding() -> None:
+    """1 − .7 is .30000000000000004 in floating point."""
+    assert watch(monitor(truncation={"limit": 0.3}), [{"val/eos_rate": 0.7}] * 40) == []
+
+
+def test_value_compared_with_zero_is_no_finding() -> None:
+    assert watch(monitor(), [{"policy/entropy_avg": 0.0}] * 9) == []
+    assert watch(monitor(), [{"loss/value_avg": 0.0}] * 6 + [{"loss/value_avg": 1.0}]) == []
 
 
 def test_over_optimisation_fires_on_two_falling_win_rates() -> None:
@@ -85,6 +97,31 @@ def test_over_optimisation_fires_on_two_falling_win_rates() -> None:
     for win_rate, score in evaluations:
         history += [{"eval/win_rate": win_rate, "eval/score": score}, {}, {}]  # evaluated at every third step
     assert watch(monitor(), history) == [("over_optimisation", 13)]  # score below 1.0 at the third does not count
+
+
+def evaluated(*figures: tuple[float, float]) -> list[dict[str, float]]:
+    return [{"eval/win_rate": win_rate, "eval/score": score} for win_rate, score in figures]
+
+
+def test_over_optimisation_limit_ignores_rounding() -> None:
+    """.9 − .8 is .09999999999999998 in floating point. A score that is equal has not risen."""
+    assert watch(monitor(), evaluated((0.9, 1), (0.8, 2), (0.8, 2))) == [("over_optimisation", 3)]
+    assert watch(monitor(), evaluated((0.9, 1), (0.7, 1), (0.7, 1))) == []
+
+
+def test_over_optimisation_compares_win_rates_with_win_rates() -> None:
+    """The second evaluation has a judge's mean alone. It neither counts as a fall nor replaces the best."""
+    history = evaluated((0.8, 0), (0.8, 0), (0.6, 2), (0.6, 3))
+    history[1] = {"eval/judge": 0.1, "eval/score": 1.0}
+    assert watch(monitor(), history) == [("over_optimisation", 4)]
+
+
+def test_over_optimisation_names_the_best_of_tied_evaluations() -> None:
+    watched = monitor()
+    tied = [one | {"eval/kl": kl} for one, kl in zip(evaluated(*[(0.8, 1.0)] * 3), (4.0, 3.0, 5.0), strict=True)]
+    watch(watched, tied + evaluated((0.6, 2)))
+    (finding,) = watched.look(5, HEALTHY | evaluated((0.6, 2))[0])
+    assert [(point.metric, point.step) for point in finding.evidence[:2]] == [("eval/win_rate", 2), ("eval/score", 2)]
 
 
 def test_over_optimisation_without_win_rate_uses_the_judge() -> None:
@@ -98,6 +135,8 @@ def test_a_spike_is_one_against_the_last_twenty_steps() -> None:
     assert watch(monitor(), [*history, {"loss/value_avg": 21.0}]) == []
     assert watch(monitor(), [*history, {}, {}, {"loss/value_avg": 21.0}]) == [("value_loss_spike", 23)]
     assert watch(monitor(), [{}] * 4 + [{"loss/value_avg": 21.0}]) == []  # too early to call
+    balanced = [{"loss/value_avg": 3.0}] * 11 + [{"loss/value_avg": 1.0}] * 10  # the median of the last twenty is 2
+    assert watch(monitor(), [*balanced, {"loss/value_avg": 41.0}]) == [("value_loss_spike", 22)]
 
 
 def spreads(penalty: float, score: float, spread: float) -> dict[str, float]:
@@ -112,6 +151,7 @@ def spreads(penalty: float, score: float, spread: float) -> dict[str, float]:
         (spreads(0.0, 0.02, 0.14), spreads(0.08, 0.05, 0.14), True),
         (spreads(0.0, 0.02, 0.14), spreads(0.06, 0.05, 0.14), False),  # … less than half of it: the reward leads
         (spreads(0.0, 0.02, 0.14), spreads(0.08, 0.17, 0.14), False),  # risen by .15, more than the spread: it learns
+        (spreads(0.0, 0.25, 0.25), spreads(0.25, 0.5, 0.25), False),  # risen by the spread itself
         (spreads(0.0, 0.9, 0.3), spreads(0.14, 1.0, 0.0), False),  # learnt, and all alike: measured by the first spread
         (spreads(0.0, 0.0, 0.0), spreads(0.2, 0.01, 0.1), True),  # no score at all at first: by the present spread
         (spreads(0.0, 0.0, 0.0), spreads(0.2, 0.0, 0.0), False),  # never a score: not the penalty's fault
@@ -196,6 +236,13 @@ def test_a_finding_names_cause_evidence_and_knob() -> None:
     assert finding.changes == CHANGES["entropy_collapse"]
 
 
+def test_evidence_of_a_long_streak_is_its_last_ten_steps() -> None:
+    watched = monitor()
+    watch(watched, [{"val/explained_var": -1.0}] * 19)
+    (finding,) = watched.look(20, HEALTHY | {"val/explained_var": -1.0})
+    assert [point.step for point in finding.evidence] == list(range(11, 21))
+
+
 def _spec(**ppo: Any) -> JobSpec:
     return JobSpec.model_validate({"model": "m", "data": {"preferences": "p.jsonl"}, "ppo": ppo})
 
@@ -212,6 +259,7 @@ def test_suggested_changes_have_the_numbers_of_the_spec() -> None:
     ("ppo", "rule"),
     [
         ({"critic": {"kind": "value_head"}}, "value_loss_spike"),  # it has no learning rate of its own
+        ({"advantage": {"estimator": "sequence", "normalize": "none"}}, "value_loss_spike"),  # there is no critic
         ({"kl": {"coef": 0}}, "over_optimisation"),  # twice nothing
         ({"learning_rate": 0.6}, "clipfrac_zero"),  # more than a rate may be
     ],
@@ -278,3 +326,10 @@ def test_skips_count_when_they_happen_not_for_ever_after() -> None:
     allowing = monitor(not_finite={"action": "warn", "limit": 1})
     history = [{"health/skipped_steps": float(total)} for total in (1, 1, 2, 2, 5)]
     assert watch(allowing, history) == [("not_finite", 3), ("not_finite", 5)]
+
+
+def test_skips_before_a_resume_are_not_reported_again() -> None:
+    allowing, resumed = (monitor(not_finite={"action": "warn", "limit": 1}) for _ in range(2))
+    assert watch(allowing, [{"health/skipped_steps": 2.0}] * 2) == [("not_finite", 1)]
+    resumed.restore(json.loads(json.dumps(allowing.state())))
+    assert watch(resumed, [{"health/skipped_steps": 2.0}], 3) == []

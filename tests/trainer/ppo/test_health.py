@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.trainer.run.tools import crashing
 from tests.trainer.running import events_of, metrics_of
 from tests.trainer.stage_tools import four_models, stop_after, train_ppo
 from trainer.errors import Diverged, Paused, Stopped, Unhealthy
@@ -197,6 +198,19 @@ def test_roll_back_target_is_not_the_step_that_triggered_it(tmp_path: Path) -> N
     assert (back.step, back.to_step) == (2, 1) and bests(tmp_path) == [0, 1]
     before, after = (tmp_path / "checkpoints" / f"ppo-00000{step}" / "model.safetensors" for step in (1, 2))
     assert before.read_bytes() == after.read_bytes()
+
+
+def test_roll_back_target_is_no_best_of_lost_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The best checkpoint is that of step 3, which is lost: the run goes on from step 2, and a rule fires at 3."""
+    options: dict[str, Any] = {"rising": True, "ppo": {"eval_every": 1, "log_samples": 0}}
+    never = {"kl_blow_up": {**ROLL_BACK["kl_blow_up"], "limit": 1e6}}
+    with crashing(monkeypatch, "ppo", 4):
+        run(tmp_path, health=never, **options)
+    assert bests(tmp_path)[-1] == 3
+    with pytest.raises(Stopped):
+        run(tmp_path, health={"kl_blow_up": {**ROLL_BACK["kl_blow_up"], "patience": 1}}, stop_at=3, **options)
+    (back,) = [event for event in events_of(tmp_path) if isinstance(event, RolledBack)]
+    assert (back.step, back.to_step) == (3, 2)
 
 
 def test_roll_back_target_is_no_step_with_skipped_minibatches(tmp_path: Path) -> None:

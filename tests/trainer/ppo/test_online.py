@@ -1,6 +1,7 @@
 """Online iterative RLHF: when the reward model is refitted, on which pairs, and what it learns."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,9 @@ import torch
 from tests.trainer.ppo.tools import PROMPTS, cast_for, spec_of, weights_of
 from tests.trainer.stage_tools import new_codec, session_in
 from trainer.optim.learner import Learner
+from trainer.ppo import online
 from trainer.ppo.online import Feedback, refit_reward_model, round_beginning_at
+from trainer.randomness import batch_indices
 from trainer.rewards.base import RewardInput, Rewards, WeightedReward
 from trainer.rewards.judges import ScoringJudge
 from trainer.rewards.rules import Length
@@ -33,6 +36,7 @@ def refitted(
     prompts: Sequence[TokenizedPrompt] = ENCODED,
     scale: float = 1.0,
     count: int = 6,
+    seed: int = 0,
     **online: Any,
 ) -> tuple[PPOModels, dict[str, float], list[TokenizedPair]]:
     spec = spec_of(steps=9, online={"rounds": 3, "prompts": count, "learning_rate": 1e-2, **online})
@@ -40,7 +44,7 @@ def refitted(
     cast.reward_model.config.score_scale = scale
     folder.mkdir()
     with session_in(folder) as session:
-        context = PPOContext.from_session(session, cast, new_codec(), spec)
+        context = replace(PPOContext.from_session(session, cast, new_codec(), spec), seed=seed)
         figures, fresh = refit_reward_model(session, context, prompts, feedback, earlier, number)
     return cast, figures, fresh
 
@@ -170,3 +174,50 @@ def test_online_rounds_take_the_prompts_one_after_the_other(tmp_path: Path) -> N
     """Two rounds of three prompts go once through all six."""
     rounds = [refitted(tmp_path / str(number), number=number, count=3)[2] for number in (1, 2)]
     assert sorted(pair.prompt for fresh in rounds for pair in fresh) == sorted(PROMPTS)
+
+
+@pytest.mark.parametrize("changes", [{"number": 2}, {"seed": 2}])
+def test_online_prompts_and_flips_follow_round_and_seed(tmp_path: Path, changes: dict[str, int]) -> None:
+    feedback, start = Feedback(SecondIsBetter(), OLD, REFERENCES), {"number": 1, "seed": 1}
+    choices = {"one": start, "other": start | changes}
+    one, other = (refitted(tmp_path / name, feedback, count=42, noise=0.4, **own)[2] for name, own in choices.items())
+    assert len(one) == len(other) == 42
+    assert [pair.prompt for pair in one] != [pair.prompt for pair in other]
+    assert [pair.target for pair in one] != [pair.target for pair in other]
+
+
+@pytest.mark.parametrize("changes", [{"number": 2}, {"seed": 2}])
+def test_online_answers_follow_the_round_and_the_seed(tmp_path: Path, changes: dict[str, int]) -> None:
+    """With a single prompt, only the draws differ."""
+    _, _, one = refitted(tmp_path / "one", prompts=ENCODED[:1], number=1, seed=1)
+    _, _, other = refitted(tmp_path / "other", prompts=ENCODED[:1], **{"number": 1, "seed": 1, **changes})
+    assert [pair.a for pair in one] != [pair.a for pair in other]
+
+
+def test_online_each_round_learns_from_other_old_pairs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    old = [TokenizedPair([5], [6, 1], [7] * n + [1], 1.0) for n in range(1, 41)]
+    learnt: list[list[int]] = []
+
+    def noted(model: Any, pairs: Sequence[TokenizedPair], *_: Any) -> None:
+        learnt.append([old.index(pair) for pair in pairs if pair in old])
+        raise InterruptedError
+
+    monkeypatch.setattr(online, "accumulate_pairs", noted)
+    for number in (1, 2):
+        with pytest.raises(InterruptedError):
+            refitted(tmp_path / str(number), Feedback(SHORT, old, REFERENCES), number=number)
+    assert set(learnt[0]) != set(learnt[1]) and all(len(set(rows)) >= 5 for rows in learnt)
+
+
+def test_online_each_round_has_a_new_order_of_pairs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    orders: list[list[int]] = []
+
+    def noted(count: int, *arguments: Any) -> list[int]:
+        orders.append(batch_indices(count, *arguments))
+        return orders[-1]
+
+    monkeypatch.setattr(online, "batch_indices", noted)
+    for number in (1, 2):
+        refitted(tmp_path / str(number), number=number)
+    _, first, _, second = orders  # of prompts, then of the nine pairs in one batch, in each round
+    assert sorted(first) == sorted(second) == list(range(9)) and first != second

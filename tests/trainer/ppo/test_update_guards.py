@@ -64,6 +64,11 @@ def test_lr_cut_restarts_whenever_kl_exceeds_threshold(left: int, approxkl: floa
     assert steps_at_cut_rate(left, approxkl, GuardsSpec(lr_cut_kl=0.015)) == expected
 
 
+def test_approxkl_at_target_kl_is_not_too_far() -> None:
+    guards = GuardsSpec(target_kl=0.1)
+    assert not exceeds_target_kl(0.1, guards) and exceeds_target_kl(0.1001, guards)
+
+
 def test_without_a_guard_nothing_is_too_far() -> None:
     assert not exceeds_target_kl(1e9, GuardsSpec()) and steps_at_cut_rate(0, 1e9, GuardsSpec()) == 0
 

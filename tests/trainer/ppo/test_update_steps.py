@@ -1,10 +1,12 @@
 """How often an update steps, on which responses, and by what each loss is divided."""
 
+import math
+
 import pytest
 import torch
 from torch import Tensor
 
-from tests.trainer.ppo.tools import cast_for, iterate, spec_of, weights_of
+from tests.trainer.ppo.tools import NO_CRITIC, cast_for, iterate, scored_by_hand, spec_of, weights_of
 from tests.trainer.stage_tools import (
     context_of,
     four_models,
@@ -19,6 +21,7 @@ from trainer.ppo.experience import Experience
 from trainer.ppo.iteration_log import update_metrics
 from trainer.ppo.kl import KLCoefficients
 from trainer.ppo.learners import Learners
+from trainer.ppo.minibatch import MicroBatch, Minibatch
 from trainer.ppo.update import update
 from trainer.rollout.context import PPOModels
 from trainer.spec import PPOSpec
@@ -144,6 +147,54 @@ def test_value_loss_is_a_mean_over_tokens_always() -> None:
         critics.append((weights_of(cast.critic), weights_of(cast.policy)))
     (one, policy), (other, other_policy) = critics
     assert torch.equal(one, other) and not torch.equal(policy, other_policy)
+
+
+def by_hand(**changes: object) -> tuple[Minibatch, MicroBatch]:
+    """One step over responses of one token and of three, with a KL to the reference of .6 and of .1, .2, .3."""
+    spec, nothing = spec_of(**changes), torch.zeros(2, 3)
+    scored = scored_by_hand([[0.6], [0.1, 0.2, 0.3]], [0.0, 0.0], [True, True])
+    advantages, returns = torch.tensor([[2.0, 0.0, 0.0], [-1.0] * 3]), torch.tensor([[2.0, 0.0, 0.0], [1.0] * 3])
+    experience = Experience(scored, torch.zeros(2), nothing, nothing, advantages, returns)
+    minibatch = Minibatch.select(experience, [0, 1], spec, KLCoefficients(reference=2.0, old_policy=1.0))
+    return minibatch, MicroBatch.select(experience, [0, 1])
+
+
+@pytest.mark.parametrize(
+    ("aggregation", "policy", "kl", "entropy"),
+    [
+        ("token_mean", 0.25, 0.3, 3.5),  # (−2 + 3) / 4, (.6 + .6) / 4 and (2 + 12) / 4
+        ("sequence_mean", -0.5, 0.4, 3.0),  # (−2 + 3/3) / 2, (.6 + .6/3) / 2 and (2 + 12/3) / 2
+        ("fixed_length", 1 / 18, 1.2 / 18, 14 / 18),  # nine tokens may be drawn for each of the two
+    ],
+)
+def test_aggregation_holds_for_every_term_of_the_loss(
+    aggregation: str, policy: float, kl: float, entropy: float
+) -> None:
+    """The ratio is 1 everywhere, so the loss of a token is −A. The metric of the entropy is a mean over tokens always."""
+    in_loss = {"placement": "loss", "estimator": "k1", "unbiased_gradient": True}
+    loss_spec = {"aggregation": aggregation, "entropy_coef": 0.5}
+    minibatch, part = by_hand(policy_loss=loss_spec, kl=in_loss, advantage=NO_CRITIC)
+    entropy_BR = torch.tensor([[2.0, 9.0, 9.0], [1.0, 4.0, 7.0]])
+    logprobs_BR = minibatch.experience.scored.logprobs_BR
+    loss, metrics, _ = minibatch._policy_terms(logprobs_BR, entropy_BR, part, torch.tensor([0, 1]))
+    found = [float(value) for value in (loss, metrics["policy_loss"], metrics["kl_loss"], metrics["entropy"])]
+    assert found == pytest.approx([policy + 2 * kl - 0.5 * entropy, policy, kl, 3.5])
+
+
+def test_value_clip_fraction_is_a_mean_over_tokens_always() -> None:
+    """From an old value of 0, clipped at .2: ½·1.8² for the first response, ½·.9² for each of the other three tokens."""
+    minibatch, part = by_hand(policy_loss={"aggregation": "sequence_mean"})
+    values_BR = torch.tensor([[1.0, 0.0, 0.0], [0.1, 0.1, 0.1]])
+    loss, metrics = minibatch._value_terms(values_BR, part, torch.tensor([0, 1]))
+    assert (float(loss), float(metrics["value_clipfrac"])) == pytest.approx((0.70875, 0.25))  # (1.62 + 3 · .405) / 4
+
+
+def test_old_kl_is_measured_from_the_old_policy_by_hand() -> None:
+    """Where ρ = 1.5, (ρ − 1) − log ρ = .0945349. From the new policy it would be .0721318."""
+    minibatch, part = by_hand(policy_loss={"kind": "kl_penalty"})
+    logprobs_BR = minibatch.experience.scored.logprobs_BR + math.log(1.5)
+    _, metrics, _ = minibatch._policy_terms(logprobs_BR, torch.zeros(2, 3), part, torch.tensor([0, 1]))
+    assert float(metrics["old_kl"]) == pytest.approx(0.0945349, rel=1e-5)
 
 
 def test_approxkl_is_half_the_mean_squared_log_ratio() -> None:

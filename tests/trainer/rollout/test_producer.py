@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from tests.trainer.models.lora.tools import maker, policy_in, stir
-from tests.trainer.ppo.tools import PROMPTS, cast_for, spec_of
+from tests.trainer.ppo.tools import NO_CRITIC, PROMPTS, cast_for, spec_of
 from tests.trainer.stage_tools import context_of
 from trainer.rollout.context import PPOModels
 from trainer.rollout.producer import RolloutProducer
@@ -149,3 +149,24 @@ def test_producer_each_iteration_and_row_has_its_own_draws() -> None:
     assert ids(first.responses) != ids(second.responses)
     assert len({tuple(own) for own in ids(first.responses)}) > 1
     assert ids(producer.take(0).responses) == ids(first.responses)
+
+
+def test_producer_order_and_draws_follow_the_seed() -> None:
+    spec = spec_of(steps=4)
+    orders, drawn = [], []
+    for seed in (5, 6):
+        context = context_of(cast_for(spec), spec, seed=seed)
+        orders.append(RolloutProducer(context, ENCODED).take(0).rows)
+        drawn.append(ids(RolloutProducer(context, ENCODED[1:2]).take(0).responses))
+    assert orders[0] != orders[1] and drawn[0] != drawn[1]
+
+
+def test_producer_responses_to_one_prompt_stand_side_by_side() -> None:
+    """Three prompts an iteration, two responses each: two iterations go once through all six."""
+    spec = spec_of(steps=4, samples_per_prompt=2, advantage={**NO_CRITIC, "baseline": "leave_one_out"})
+    producer = RolloutProducer(context_of(cast_for(spec), spec, seed=5), ENCODED)
+    rollouts = [producer.take(iteration) for iteration in (0, 1)]
+    assert [len(rollout.responses) for rollout in rollouts] == [6, 6]
+    rows = [row for rollout in rollouts for row in rollout.rows]
+    assert rows[::2] == rows[1::2] and sorted(rows[::2]) == [0, 1, 2, 3, 4, 5]
+    assert rollouts[0].prompts == [ENCODED[row] for row in rows[:6]]

@@ -2,14 +2,16 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 from transformers import AutoModelForCausalLM
 
-from tests.trainer.run.tools import LENGTH, finished, plan_of, run
+from tests.trainer.run.tools import LENGTH, Crash, finished, plan_of, run
 from tests.trainer.running import unexplained
 from trainer.errors import ModelError, SpecError
+from trainer.randomness import batch_indices
 
 
 def weights(folder: Path) -> dict[str, torch.Tensor]:
@@ -50,6 +52,25 @@ def test_a_reward_model_alone_goes_on_from_another(first: Path, tmp_path: Path) 
         for folder in (tmp_path, tmp_path / "fresh")
     )
     assert abs(on - started) < 1e-3 < abs(anew - started)
+
+
+@pytest.mark.parametrize(
+    ("stage", "module"), [("sft", "sft"), ("reward_model", "reward_model.train"), ("dpo", "offline_policy")]
+)
+def test_order_of_rows_follows_the_seed_of_the_spec(
+    first: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stage: str, module: str
+) -> None:
+    orders: list[list[int]] = []
+
+    def noted(*arguments: Any) -> list[int]:
+        orders.append(batch_indices(*arguments))
+        raise Crash
+
+    monkeypatch.setattr(f"trainer.stages.{module}.batch_indices", noted)
+    for seed in (0, 1):
+        with pytest.raises(Crash):
+            run(tmp_path / str(seed), [stage], model=str(first / "sft"), seed=seed)
+    assert orders[0] != orders[1]
 
 
 def test_dpo_between_sft_and_evaluation(tmp_path: Path) -> None:

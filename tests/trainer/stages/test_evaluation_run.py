@@ -111,6 +111,18 @@ def test_how_many_are_sampled_at_once_changes_nothing(tmp_path: Path) -> None:
     assert texts[0] == texts[1] == texts[2]
 
 
+def test_evaluation_draws_follow_seed_and_place(tmp_path: Path) -> None:
+    """All five prompts are equal, so only the draws differ."""
+    models, held_out = four_models(), HeldOut([PROMPTS[0]] * 5, None, EvaluationSpec(temperature=1.0))
+    found = []
+    for seed in (0, 1):
+        with session_in(tmp_path) as session:
+            session.spec = session.spec.model_copy(update={"seed": seed})
+            answers = Evaluation(session, context_of(models, PPO), held_out).respond(models.policy, "ppo").answers
+        found.append([tuple(answer.response_ids) for answer in answers])
+    assert len(set(found[0])) > 1 and found[0] != found[1]
+
+
 def test_evaluation_uses_its_own_max_new_tokens(tmp_path: Path) -> None:
     _, rows = evaluated(tmp_path / "short", max_new_tokens=2)
     assert max(row.tokens or 0 for row in rows) == 2
