@@ -5225,7 +5225,7 @@ export interface components {
             };
             /**
              * Objective
-             * @description The group's metric, as far as the run has come; null without a value. The objective of a finished job with several seeds is the mean over them.
+             * @description The group's metric, as far as the run has come; null without a value. With several seeds, a score is the mean over those that have not failed. Another metric is that of the seed that runs, and at the end of the job the mean.
              */
             objective: number | null;
             /**
@@ -6064,14 +6064,14 @@ export interface components {
             } | null;
             /**
              * Latest Metrics
-             * @description The newest value of each metric of the current stage, by name; empty before its first step. With several seeds, those of the seed that runs, and in the end the mean over the seeds.
+             * @description The newest value of each metric of the current stage, by name; empty before its first step. With several seeds, those of the seed that runs, and in the end the mean over the seeds that did not fail, without the step of the best checkpoint and the bounds of intervals.
              */
             latest_metrics: {
                 [key: string]: number;
             };
             /**
              * Reward Sparkline
-             * @description Mean score in the course of PPO, at most 60 numbers; empty without PPO. With several seeds, the mean over them.
+             * @description Mean score in the course of PPO, at most 60 numbers; empty without PPO. With several seeds, the mean over those that have not failed, or over all if each one has.
              */
             reward_sparkline: number[];
             /**
@@ -7266,14 +7266,14 @@ export interface components {
             } | null;
             /**
              * Latest Metrics
-             * @description The newest value of each metric of the current stage, by name; empty before its first step. With several seeds, those of the seed that runs, and in the end the mean over the seeds.
+             * @description The newest value of each metric of the current stage, by name; empty before its first step. With several seeds, those of the seed that runs, and in the end the mean over the seeds that did not fail, without the step of the best checkpoint and the bounds of intervals.
              */
             latest_metrics: {
                 [key: string]: number;
             };
             /**
              * Reward Sparkline
-             * @description Mean score in the course of PPO, at most 60 numbers; empty without PPO. With several seeds, the mean over them.
+             * @description Mean score in the course of PPO, at most 60 numbers; empty without PPO. With several seeds, the mean over those that have not failed, or over all if each one has.
              */
             reward_sparkline: number[];
             /**
