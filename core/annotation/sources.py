@@ -17,6 +17,7 @@ from data.schema import DatasetKind
 from trainer.spec.named_resources import NamedPath
 
 DEFAULT_TOKENS = 256
+_POLICY_FIELDS = ("checkpoint", "model", "job", "stage", "step", "seed")
 _WITH_PROMPTS = (DatasetKind.PROMPTS, DatasetKind.PREFERENCES, DatasetKind.THUMBS, DatasetKind.SFT)
 
 
@@ -87,12 +88,12 @@ def _policies(
     found, jobs = [], []
     for index, value in enumerate(source.checkpoints):
         named = NamedPath(("source", "checkpoints", index), "policy", value)
-        policy: dict[str, Any] = {"checkpoint": None, "model": None, "job": None, "stage": None, "step": None}
+        policy: dict[str, Any] = dict.fromkeys(_POLICY_FIELDS)
         if is_checkpoint_id(value):
             checkpoint = owned_checkpoint(session, owner_id, named)
             refuse_damaged(session, settings, {named.param: checkpoint})
             policy |= {"checkpoint": value, "job": checkpoint.job_id}
-            policy |= {"stage": checkpoint.stage, "step": checkpoint.step}
+            policy |= {"stage": checkpoint.stage, "step": checkpoint.step, "seed": checkpoint.seed}
             jobs.append(session.get_one(Job, checkpoint.job_id))
         else:
             if why := model_refusal(value, settings.path_rules):

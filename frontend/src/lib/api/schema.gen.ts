@@ -2197,6 +2197,11 @@ export interface components {
              * @description The step of that stage.
              */
             step: number | null;
+            /**
+             * Seed
+             * @description The seed of the checkpoint, where that job has several; null otherwise, and for the job's own result.
+             */
+            seed: number | null;
         };
         /**
          * AnnotationProgress
@@ -6064,7 +6069,7 @@ export interface components {
             } | null;
             /**
              * Latest Metrics
-             * @description The newest value of each metric of the current stage, by name; empty before its first step. With several seeds, those of the seed that runs, and in the end the mean over the seeds that did not fail, without the step of the best checkpoint and the bounds of intervals.
+             * @description The newest value of each metric of the current stage, by name; empty before its first step. With several seeds, those of the seed that runs, and in the end the mean over those that did not fail. The step of the best checkpoint and bounds of intervals then have none.
              */
             latest_metrics: {
                 [key: string]: number;
@@ -7266,7 +7271,7 @@ export interface components {
             } | null;
             /**
              * Latest Metrics
-             * @description The newest value of each metric of the current stage, by name; empty before its first step. With several seeds, those of the seed that runs, and in the end the mean over the seeds that did not fail, without the step of the best checkpoint and the bounds of intervals.
+             * @description The newest value of each metric of the current stage, by name; empty before its first step. With several seeds, those of the seed that runs, and in the end the mean over those that did not fail. The step of the best checkpoint and bounds of intervals then have none.
              */
             latest_metrics: {
                 [key: string]: number;
