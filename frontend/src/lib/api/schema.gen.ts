@@ -15982,7 +15982,11 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `rate_limited`: Too many requests in a short time. */
+            /**
+             * @description `quota_exceeded`: The limit of what one owner may have is reached.
+             *
+             *     `rate_limited`: Too many requests in a short time.
+             */
             429: {
                 headers: {
                     "Retry-After": components["headers"]["Retry-After"];
