@@ -18745,6 +18745,8 @@ export interface operations {
              *
              *     `dataset_not_ready`: The dataset is still being imported.
              *
+             *     `dataset_damaged`: The stored rows are not those that were imported.
+             *
              *     `request_in_flight`: A request with the same Idempotency-Key is still in progress.
              */
             409: {
@@ -18886,6 +18888,8 @@ export interface operations {
              *     `checkpoint_damaged`: The stored files of the checkpoint are not those that were saved.
              *
              *     `dataset_not_ready`: The dataset is still being imported.
+             *
+             *     `dataset_damaged`: The stored rows are not those that were imported.
              */
             409: {
                 headers: {
@@ -19070,6 +19074,8 @@ export interface operations {
              *
              *     `invalid_spec`: The job spec is not valid.
              *
+             *     `limit_exceeded`: The job exceeds a limit of this platform.
+             *
              *     `wrong_checkpoint`: This field needs a checkpoint of another stage.
              *
              *     `wrong_dataset_kind`: This field needs another kind of dataset.
@@ -19088,7 +19094,11 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `rate_limited`: Too many requests in a short time. */
+            /**
+             * @description `quota_exceeded`: The limit of what one owner may have is reached.
+             *
+             *     `rate_limited`: Too many requests in a short time.
+             */
             429: {
                 headers: {
                     "Retry-After": components["headers"]["Retry-After"];
