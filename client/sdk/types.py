@@ -3952,6 +3952,10 @@ class JobChild(TypedDict):
     """Stage of the checkpoint that it starts from; null for a clone."""
     step: int | None
     """Step of that checkpoint; null for a clone."""
+    final: bool | None
+    """Whether that checkpoint is the result of its stage; null for a clone, and where it is unknown."""
+    seed: int | None
+    """Seed of that checkpoint, where this job has several; null otherwise."""
 
 
 class JobLineage(TypedDict):

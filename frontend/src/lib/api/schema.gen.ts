@@ -6173,6 +6173,16 @@ export interface components {
              * @description Step of that checkpoint; null for a clone.
              */
             step: number | null;
+            /**
+             * Final
+             * @description Whether that checkpoint is the result of its stage; null for a clone, and where it is unknown.
+             */
+            final: boolean | null;
+            /**
+             * Seed
+             * @description Seed of that checkpoint, where this job has several; null otherwise.
+             */
+            seed: number | null;
         };
         /**
          * JobCommand
