@@ -26,13 +26,15 @@ from core.models.tasks import TaskStatus
 
 INTERACTIVE = ("validate",)
 REPORTS = ("report", "annotation_scores")
+IMPORTS = ("fetch", "fix", "import")
+"""Kinds of tasks that make a version of a dataset from a file or from another version."""
 BACKGROUND = ("index",)
 """Kinds of tasks that no user waits for."""
 _URGENT_SECONDS = 120
 """Time of an owner's interactive tasks within an hour from which further ones do not come before imports and reports."""
 _FEWEST_WITH_SPARE = 4
 """Slots from which on one of them is left to other owners."""
-_SHOWN = {"validate": "check", "fetch": "import", "fix": "import", "import": "import"}
+_SHOWN = {"validate": "check", **dict.fromkeys(IMPORTS, "import")}
 _SHOWN |= {"report": "report", "index": "search index"}
 
 

@@ -1,4 +1,4 @@
-"""The quotas of an owner: unfinished jobs, running jobs, GPUs, GPU-hours and stored bytes.
+"""The quotas of an owner: unfinished jobs and imports, running jobs, GPUs, GPU-hours and stored bytes.
 
 A check holds a lock of the owner until the commit, so that concurrent requests of one owner cannot pass the limit together.
 """
@@ -10,8 +10,10 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from core.errors import QuotaExceeded
-from core.models import Checkpoint, Dataset, DatasetContent, DatasetVersion, Job, Owner, Upload, UploadPart
+from core.lanes import IMPORTS
+from core.models import Checkpoint, Dataset, DatasetContent, DatasetVersion, DataTask, Job, Owner, Upload, UploadPart
 from core.models.jobs import TERMINAL
+from core.models.tasks import TaskStatus
 from core.models.uploads import UploadStatus
 from core.settings import Settings
 
@@ -90,6 +92,22 @@ def check_open_jobs(session: Session, owner_id: str, settings: Settings) -> None
             f"You have {found} unfinished jobs. This platform allows {allowed} (PROXIMAL_MAX_OPEN_JOBS). "
             "Wait until some have ended, or cancel them.",
             setting="PROXIMAL_MAX_OPEN_JOBS",
+            limit=allowed,
+            value=found,
+        )
+
+
+def check_open_imports(session: Session, owner_id: str, settings: Settings) -> None:
+    """Raise QuotaExceeded if the owner has as many unfinished imports as allowed."""
+    _lock(session, owner_id)
+    query = select(func.count()).select_from(DataTask).where(DataTask.owner_id == owner_id)
+    query = query.where(DataTask.kind.in_(IMPORTS), DataTask.status.in_((TaskStatus.QUEUED, TaskStatus.RUNNING)))
+    found, allowed = session.scalars(query).one(), settings.max_open_imports
+    if found >= allowed:
+        raise QuotaExceeded(
+            f"You have {found} unfinished imports. This platform allows {allowed} (PROXIMAL_MAX_OPEN_IMPORTS). "
+            "Wait until some have ended, or delete their uploads or datasets.",
+            setting="PROXIMAL_MAX_OPEN_IMPORTS",
             limit=allowed,
             value=found,
         )

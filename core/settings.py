@@ -175,6 +175,8 @@ class Settings(BaseSettings):
     """Longest run of a job in hours: all attempts since its submission or its last retry. The worker then lets the trainer save, and the job ends as failed with the code `time_limit`. Its checkpoints are kept. Workers read this setting."""
     max_open_jobs: Annotated[int, Field(ge=1)] = 1000
     """Most unfinished jobs of one owner. A further submission returns 429."""
+    max_open_imports: Annotated[int, Field(ge=1)] = 1000
+    """Most unfinished imports of one owner: downloads from an address, imports of uploads and fixes of a version. A further one returns 429. An import in one request is not counted."""
     max_owner_bytes: Annotated[int, Field(ge=1)] = 256 * 1024**3
     """Most bytes of one owner: uploads, rows of datasets and checkpoints together. At the limit, uploads, datasets and submissions return 429, and imports fail. Running jobs still store their checkpoints."""
     telemetry_seconds: Seconds = 10

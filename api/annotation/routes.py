@@ -43,10 +43,12 @@ from core.errors import (
     DatasetNotReady,
     InvalidRequest,
     InvalidSpec,
+    LimitExceeded,
     NotFound,
     NothingToClose,
     NotSignedIn,
     PreconditionFailed,
+    QuotaExceeded,
     RoundClosed,
     RoundNotReady,
     RoundOpen,
@@ -196,10 +198,10 @@ def list_annotation_results(
     responses=documented(*WRITES, RoundNotReady, WrongCheckpoint, CheckpointDamaged),
 )
 def choose_annotation_reward_model(
-    body: ChooseRewardModel, round_: RoundDep, principal: PrincipalDep, session: SessionDep
+    body: ChooseRewardModel, round_: RoundDep, principal: PrincipalDep, session: SessionDep, settings: SettingsDep
 ) -> AnnotationProgress:
     """Score the completions with a reward model, to measure how often it agrees with the annotators."""
-    checkpoint = sources.owned_reward_model(session, principal.owner_id, body.checkpoint, "checkpoint")
+    checkpoint = sources.owned_reward_model(session, principal.owner_id, body.checkpoint, settings, "checkpoint")
     return views.progress_of(session, scores.request(session, round_, checkpoint.id))
 
 
@@ -208,7 +210,14 @@ def choose_annotation_reward_model(
     status_code=202,
     dependencies=IDEMPOTENT,
     responses=documented(
-        *WRITES, RoundNotReady, RoundClosed, NothingToClose, WrongDatasetKind, DatasetNotReady, DatasetBlocked
+        *WRITES,
+        RoundNotReady,
+        RoundClosed,
+        NothingToClose,
+        WrongDatasetKind,
+        DatasetNotReady,
+        DatasetBlocked,
+        DatasetDamaged,
     ),
 )
 def close_annotation_round(body: CloseRound, round_: RoundDep, session: SessionDep) -> AnnotationRound:
@@ -222,7 +231,14 @@ def close_annotation_round(body: CloseRound, round_: RoundDep, session: SessionD
 @router.get(
     "/{round_id}/continuation",
     responses=documented(
-        *READS, RoundOpen, CannotContinue, CheckpointDamaged, InvalidSpec, DatasetNotReady, DatasetBlocked
+        *READS,
+        RoundOpen,
+        CannotContinue,
+        CheckpointDamaged,
+        InvalidSpec,
+        DatasetNotReady,
+        DatasetBlocked,
+        DatasetDamaged,
     ),
 )
 def get_annotation_continuation(
@@ -250,6 +266,8 @@ def get_annotation_continuation(
         CheckpointDamaged,
         DatasetDamaged,
         InvalidSpec,
+        LimitExceeded,
+        QuotaExceeded,
         WrongCheckpoint,
         WrongDatasetKind,
         DatasetNotReady,

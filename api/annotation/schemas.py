@@ -31,6 +31,8 @@ class AnnotationPolicy(Schema):
     """The stage of that job."""
     step: int | None
     """The step of that stage."""
+    seed: int | None = None
+    """The seed of the checkpoint, where that job has several; null otherwise, and for the job's own result."""
 
 
 class AnnotationRound(Schema):

@@ -24,6 +24,7 @@ from core.errors import (
     InvalidRequest,
     NotFound,
     NotSignedIn,
+    QuotaExceeded,
     WrongMediaType,
 )
 from core.models.datasets import VersionStatus
@@ -79,7 +80,7 @@ def get_report(dataset: DatasetDep, report_id: str, session: SessionDep) -> Repo
     "/{dataset_id}/fixes",
     status_code=202,
     dependencies=IDEMPOTENT,
-    responses=_READY | documented(*_REFUSALS),
+    responses=_READY | documented(*_REFUSALS, QuotaExceeded),
 )
 def apply_fixes(
     dataset: DatasetDep,

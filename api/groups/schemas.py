@@ -38,7 +38,7 @@ class GroupJob(Schema):
     values: dict[str, Any]
     """The fields of the spec that differ between the jobs of a sweep, by path."""
     objective: float | None
-    """The group's metric, as far as the run has come; null without a value. The objective of a finished job with several seeds is the mean over them."""
+    """The group's metric, as far as the run has come; null without a value. With several seeds, a score is the mean over those that have not failed. Another metric is that of the seed that runs, and at the end of the job the mean."""
     objective_low: float | None
     """Lower end of the 95 % interval of this mean; null for a job with one seed or before its end."""
     objective_high: float | None

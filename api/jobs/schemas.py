@@ -110,9 +110,9 @@ class JobSummary(Schema):
     summary: dict[str, float] | None
     """Main results of a run that succeeded; null otherwise. With several seeds, each figure is the mean over the seeds that came to an end, `<figure>_low` and `<figure>_high` are its 95 % interval, and `seeds`, `collapsed_seeds` and `failed_seeds` are counts."""
     latest_metrics: dict[str, float]
-    """The newest value of each metric of the current stage, by name; empty before its first step. With several seeds, those of the seed that runs, and in the end the mean over the seeds."""
+    """The newest value of each metric of the current stage, by name; empty before its first step. With several seeds, those of the seed that runs, and in the end the mean over those that did not fail. The step of the best checkpoint and bounds of intervals then have none."""
     reward_sparkline: list[float]
-    """Mean score in the course of PPO, at most 60 numbers; empty without PPO. With several seeds, the mean over them."""
+    """Mean score in the course of PPO, at most 60 numbers; empty without PPO. With several seeds, the mean over those that have not failed, or over all if each one has."""
     etag: str
     """Changes with what requests can change. Send it as `If-Match` to keep a request from overwriting another change."""
     actions: list[JobAction]

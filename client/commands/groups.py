@@ -1,5 +1,6 @@
 """`proximal groups …`"""
 
+import json
 from typing import Annotated, Any
 
 import typer
@@ -19,8 +20,13 @@ COLUMNS: dict[str, Any] = {
 JOB_COLUMNS: dict[str, Any] = {
     "objective": lambda job: "" if job["objective"] is None else f"{job['objective']:.4g}",
     "status": lambda job: job["status"],
-    "values": lambda job: ", ".join(f"{path}={value}" for path, value in job["values"].items()),
+    "values": lambda job: ", ".join(f"{path}={_shown(value)}" for path, value in job["values"].items()),
 }
+
+
+def _shown(value: object) -> str:
+    """A value as a spec has it: `null`, not `None`."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 @app.command("list")

@@ -84,6 +84,8 @@ class AnnotationPolicy(TypedDict):
     """The stage of that job."""
     step: int | None
     """The step of that stage."""
+    seed: int | None
+    """The seed of the checkpoint, where that job has several; null otherwise, and for the job's own result."""
 
 
 class AnnotationSide(TypedDict):
@@ -3863,7 +3865,7 @@ class GroupJob(TypedDict):
     values: dict[str, Any]
     """The fields of the spec that differ between the jobs of a sweep, by path."""
     objective: float | None
-    """The group's metric, as far as the run has come; null without a value. The objective of a finished job with several seeds is the mean over them."""
+    """The group's metric, as far as the run has come; null without a value. With several seeds, a score is the mean over those that have not failed. Another metric is that of the seed that runs, and at the end of the job the mean."""
     objective_low: float | None
     """Lower end of the 95 % interval of this mean; null for a job with one seed or before its end."""
     objective_high: float | None
@@ -3950,6 +3952,10 @@ class JobChild(TypedDict):
     """Stage of the checkpoint that it starts from; null for a clone."""
     step: int | None
     """Step of that checkpoint; null for a clone."""
+    final: bool | None
+    """Whether that checkpoint is the result of its stage; null for a clone, and where it is unknown."""
+    seed: int | None
+    """Seed of that checkpoint, where this job has several; null otherwise."""
 
 
 class JobLineage(TypedDict):
@@ -4115,9 +4121,9 @@ class JobSummary(TypedDict):
     summary: dict[str, float] | None
     """Main results of a run that succeeded; null otherwise. With several seeds, each figure is the mean over the seeds that came to an end, `<figure>_low` and `<figure>_high` are its 95 % interval, and `seeds`, `collapsed_seeds` and `failed_seeds` are counts."""
     latest_metrics: dict[str, float]
-    """The newest value of each metric of the current stage, by name; empty before its first step. With several seeds, those of the seed that runs, and in the end the mean over the seeds."""
+    """The newest value of each metric of the current stage, by name; empty before its first step. With several seeds, those of the seed that runs, and in the end the mean over those that did not fail. The step of the best checkpoint and bounds of intervals then have none."""
     reward_sparkline: list[float]
-    """Mean score in the course of PPO, at most 60 numbers; empty without PPO. With several seeds, the mean over them."""
+    """Mean score in the course of PPO, at most 60 numbers; empty without PPO. With several seeds, the mean over those that have not failed, or over all if each one has."""
     etag: str
     """Changes with what requests can change. Send it as `If-Match` to keep a request from overwriting another change."""
     actions: list[
@@ -5140,9 +5146,9 @@ class Job(TypedDict):
     summary: dict[str, float] | None
     """Main results of a run that succeeded; null otherwise. With several seeds, each figure is the mean over the seeds that came to an end, `<figure>_low` and `<figure>_high` are its 95 % interval, and `seeds`, `collapsed_seeds` and `failed_seeds` are counts."""
     latest_metrics: dict[str, float]
-    """The newest value of each metric of the current stage, by name; empty before its first step. With several seeds, those of the seed that runs, and in the end the mean over the seeds."""
+    """The newest value of each metric of the current stage, by name; empty before its first step. With several seeds, those of the seed that runs, and in the end the mean over those that did not fail. The step of the best checkpoint and bounds of intervals then have none."""
     reward_sparkline: list[float]
-    """Mean score in the course of PPO, at most 60 numbers; empty without PPO. With several seeds, the mean over them."""
+    """Mean score in the course of PPO, at most 60 numbers; empty without PPO. With several seeds, the mean over those that have not failed, or over all if each one has."""
     etag: str
     """Changes with what requests can change. Send it as `If-Match` to keep a request from overwriting another change."""
     actions: list[

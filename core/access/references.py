@@ -56,7 +56,8 @@ def owned_checkpoint(session: Session, owner_id: str, named: NamedPath) -> Check
     query = query.where(Checkpoint.id == named.value, Job.owner_id == owner_id)
     checkpoint = session.scalars(query.with_for_update(read=True, key_share=True, of=Checkpoint)).one_or_none()
     if checkpoint is None:
-        raise NotFound(f"There is no checkpoint {named.value!r}.", param=named.param)
+        detail = f"`{named.param}`: There is no checkpoint {named.value!r}. It may have been deleted. Name another one."
+        raise NotFound(detail, param=named.param)
     stages = _ALLOWED_STAGES[named.kind]
     if checkpoint.stage not in stages:
         takes = " or ".join(stages) or "no checkpoint, but a file"

@@ -28,9 +28,10 @@ def create(session: Session, owner_id: str, spec: NewRound, settings: Settings |
     Raises InvalidRequest, and the errors of datasets and checkpoints that the owner may not use.
     """
     check_storable(spec.model_dump(mode="json"))
-    found = sources.resolve(session, owner_id, spec, settings or get_settings())
+    settings = settings or get_settings()
+    found = sources.resolve(session, owner_id, spec, settings)
     if spec.reward_model is not None:
-        sources.owned_reward_model(session, owner_id, spec.reward_model)
+        sources.owned_reward_model(session, owner_id, spec.reward_model, settings)
     plain = spec.model_dump(include={"kind", "instructions", "gold_share", "overlap", "reservation_minutes"})
     round_ = AnnotationRound(id=new_id("ann"), owner_id=owner_id, status=RoundStatus.PREPARING.value, **plain)
     round_.name = versions.checked_name(spec.name or found.name)

@@ -10,13 +10,14 @@ from core.access.references import is_checkpoint_id, owned_checkpoint
 from core.annotation.spec import NewRound, RoundFromCheckpoints, RoundFromDataset
 from core.datasets import versions
 from core.errors import InvalidRequest, PlatformError, WrongDatasetKind
-from core.jobs.damage import refuse_damaged, refuse_marked
+from core.jobs.damage import refuse_damaged
 from core.models import Checkpoint, DatasetVersion, Job
 from core.settings import Settings
 from data.schema import DatasetKind
 from trainer.spec.named_resources import NamedPath
 
 DEFAULT_TOKENS = 256
+_POLICY_FIELDS = ("checkpoint", "model", "job", "stage", "step", "seed")
 _WITH_PROMPTS = (DatasetKind.PROMPTS, DatasetKind.PREFERENCES, DatasetKind.THUMBS, DatasetKind.SFT)
 
 
@@ -54,13 +55,15 @@ def pinned(version: DatasetVersion) -> str:
     return f"{version.dataset_id}@{version.number}"
 
 
-def owned_reward_model(session: Session, owner_id: str, checkpoint_id: str, param: str = "reward_model") -> Checkpoint:
-    """The owner's checkpoint of a reward model. Raises NotFound, WrongCheckpoint or InvalidRequest."""
+def owned_reward_model(
+    session: Session, owner_id: str, checkpoint_id: str, settings: Settings, param: str = "reward_model"
+) -> Checkpoint:
+    """The owner's checkpoint of a reward model. Raises NotFound, WrongCheckpoint, CheckpointDamaged or InvalidRequest."""
     named = NamedPath(tuple(param.split(".")), "reward_model", checkpoint_id)
     if not is_checkpoint_id(checkpoint_id):
         _refuse(named, "must be the id of a checkpoint, ckpt_…")
     checkpoint = owned_checkpoint(session, owner_id, named)
-    refuse_marked(checkpoint, param)
+    refuse_damaged(session, settings, {param: checkpoint})
     return checkpoint
 
 
@@ -87,12 +90,12 @@ def _policies(
     found, jobs = [], []
     for index, value in enumerate(source.checkpoints):
         named = NamedPath(("source", "checkpoints", index), "policy", value)
-        policy: dict[str, Any] = {"checkpoint": None, "model": None, "job": None, "stage": None, "step": None}
+        policy: dict[str, Any] = dict.fromkeys(_POLICY_FIELDS)
         if is_checkpoint_id(value):
             checkpoint = owned_checkpoint(session, owner_id, named)
             refuse_damaged(session, settings, {named.param: checkpoint})
             policy |= {"checkpoint": value, "job": checkpoint.job_id}
-            policy |= {"stage": checkpoint.stage, "step": checkpoint.step}
+            policy |= {"stage": checkpoint.stage, "step": checkpoint.step, "seed": checkpoint.seed}
             jobs.append(session.get_one(Job, checkpoint.job_id))
         else:
             if why := model_refusal(value, settings.path_rules):

@@ -12,7 +12,10 @@ from core.errors import DatasetDamaged
 from core.models import DatasetContent, DatasetVersion
 
 log = logging.getLogger(__name__)
-_ADVICE = "They are not used. Import the same file again: that stores them anew, for every version that holds them."
+_ADVICE = (
+    "They are not used. Import the same file again: that stores them anew, for every version that holds them. Where no file has "
+    "these rows, as after annotation, an operator can restore rows.jsonl from a backup; `proximal doctor --blobs` then clears the mark."
+)
 
 
 def verify_rows(blobs: BlobStore, content: DatasetContent) -> None:

@@ -6,11 +6,12 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from core import tasks
+from core import quotas, tasks
 from core.blobs import BlobStore
 from core.datasets import publish, reports, versions
 from core.errors import InvalidRequest
 from core.models import Dataset, DatasetReport, DatasetVersion
+from core.settings import get_settings
 
 FIX = "fix"
 """The kind of the data task that makes the version."""
@@ -38,7 +39,8 @@ def apply(
     """Make a version with the findings fixed. It is ready at once if its rows are unchanged, otherwise `importing`.
 
     `report` has the findings; None: the newest report on the version. Raises InvalidRequest for a code without a fix, and if a
-    blocking finding of the import would stay undecided. Raises DatasetNotReady or DatasetFailed for a version without rows.
+    blocking finding of the import would stay undecided. Raises DatasetNotReady or DatasetFailed for a version without rows,
+    and QuotaExceeded.
     """
     reports.require_rows(version)
     wanted = _requested_fixes(version, codes, report or reports.newest(session, version))
@@ -48,6 +50,7 @@ def apply(
     if not wanted.reported:
         return publish.same_rows(session, blobs, version, origin)
     _refuse_emptying(version, wanted)
+    quotas.check_open_imports(session, version.dataset.owner_id, get_settings())
     made = versions.new_version(session, session.get_one(Dataset, version.dataset_id), origin, version)
     args = {"dataset": version.dataset_id, "version": made.id, "parent": version.id, "findings": wanted.reported}
     tasks.enqueue(session, version.dataset.owner_id, FIX, args | {"report": origin["report"]})

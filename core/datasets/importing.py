@@ -9,14 +9,14 @@ from typing import Any, BinaryIO
 
 from sqlalchemy.orm import Session
 
-from core import tasks
+from core import quotas, tasks
 from core.blobs import BlobStore
 from core.datasets import publish, versions
 from core.datasets.row_store import RowsDraft, drafting
 from core.db import check_storable
 from core.errors import TooLarge
 from core.models import DatasetVersion
-from core.settings import Settings
+from core.settings import Settings, get_settings
 from data.convert import Converted, convert
 from data.detect import detect
 from data.errors import UnusableFile
@@ -170,8 +170,9 @@ def import_now(
 def import_later(session: Session, owner_id: str, wanted: Import, limits: Limits, scratch: Path) -> DatasetVersion:
     """Queue a data task that imports the file. Returns the importing version of the new dataset.
 
-    The format is detected now. Raises the errors of `Reading.plan`.
+    The format is detected now. Raises QuotaExceeded, and the errors of `Reading.plan`.
     """
+    quotas.check_open_imports(session, owner_id, get_settings())
     plan = wanted.reading.plan(wanted.source, limits, scratch)
     version = _new(session, owner_id, wanted, plan)
     filled = {"dataset": version.dataset_id, "version": version.id}

@@ -154,7 +154,7 @@ def _folders(session: Session, job: Job, start: Checkpoint, spec: JobSpec) -> di
         folder = f"checkpoints/{stage}"
         if stage not in point.done or stage == "evaluation" or folder in folders:
             continue
-        folders[folder] = _result(session, job, stage, start.seed)
+        folders[folder] = _result(session, job, stage, start)
     best = session.scalars(
         _locked(job, seed=start.seed, stage=start.stage, best=True, final=False, damage=None)
     ).first()
@@ -163,14 +163,18 @@ def _folders(session: Session, job: Job, start: Checkpoint, spec: JobSpec) -> di
     return folders
 
 
-def _result(session: Session, job: Job, stage: str, seed: int | None) -> Checkpoint:
-    """The result of a finished stage: the job's own, or the one that it was branched with."""
-    found = session.scalars(_locked(job, seed=seed, stage=stage, final=True)).first()
+def _result(session: Session, job: Job, stage: str, start: Checkpoint) -> Checkpoint:
+    """The result of a finished stage: the job's own, or the one that it was branched with. Raises NotFound if it is gone."""
+    found = session.scalars(_locked(job, seed=start.seed, stage=stage, final=True)).first()
     inherited = ((job.parent or {}).get("folders") or {}).get(f"checkpoints/{stage}")
     if found is None and inherited is not None:
         found = session.get(Checkpoint, inherited, with_for_update={"read": True, "key_share": True})
     if found is None:
-        raise NotFound(f"The result of the stage {stage} of {job.id} is no longer stored.", param="checkpoint")
+        owners = [one["job"] for one in (job.parent or {}).get("stages", ()) if one["stage"] == stage]
+        whose = "".join(f" It belonged to {owner}, which was deleted." for owner in owners)
+        remedy = f"Clone the job to run every stage again, or submit one with {start.id} as `model.path`."
+        detail = f"The result of the stage {stage} of {job.id} is no longer stored."
+        raise NotFound(f"{detail}{whose} {remedy}", param="checkpoint")
     return found
 
 

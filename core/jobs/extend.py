@@ -26,8 +26,12 @@ def extend_job(session: Session, job: Job, steps: int, settings: Settings, actor
     """
     lock_ended(session, job.id)
     spec = spec_of(job)
-    if job.status != JobStatus.SUCCEEDED or "ppo" not in spec.stages or spec.seeds > 1:
-        raise InvalidRequest(f"{job.id} is no succeeded job with one seed and a PPO stage, so it cannot be extended.")
+    if spec.seeds > 1:
+        raise InvalidRequest(
+            f"{job.id} has several seeds, so it cannot be extended. Branch from a checkpoint of one seed, with more `ppo.steps`."
+        )
+    if job.status != JobStatus.SUCCEEDED or "ppo" not in spec.stages:
+        raise InvalidRequest(f"{job.id} is no succeeded job with a PPO stage, so it cannot be extended.")
     if steps <= spec.ppo.steps:
         raise InvalidRequest(f"`steps` must be more than {spec.ppo.steps}, those of {job.id}.", param="steps")
     newest = _newest_state(session, job)

@@ -124,8 +124,12 @@ def places_of(session: Session, job_ids: Sequence[str]) -> dict[str, JobGroupMem
 
 
 def objective(job: Job, metric: str) -> float | None:
-    """The figure of the run's summary, else the newest value of the metric; for the score, the last of its sparkline."""
-    for figures in (job.summary, job.latest_metrics):
+    """The figure of the run's summary, else the newest value of the metric; for the score, the last of its sparkline.
+
+    With several seeds, the newest score is that of one of them, and the sparkline has the mean.
+    """
+    of_one_seed = metric == SCORE and len(seeds_of(job)) > 1
+    for figures in (job.summary, {} if of_one_seed else job.latest_metrics):
         if figures and metric in figures:
             return float(figures[metric])
     scores = sparkline.means(job.reward_line) if metric == SCORE else []

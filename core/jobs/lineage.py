@@ -140,6 +140,10 @@ class JobChild(Described):
     """Stage of the checkpoint that it starts from; null for a clone."""
     step: int | None
     """Step of that checkpoint; null for a clone."""
+    final: bool | None
+    """Whether that checkpoint is the result of its stage; null for a clone, and where it is unknown."""
+    seed: int | None
+    """Seed of that checkpoint, where this job has several; null otherwise."""
 
 
 class JobLineage(Described):
@@ -287,6 +291,8 @@ def _child(row: Job) -> JobChild:
         relation=Relation(origin["relation"]),
         stage=origin.get("stage"),
         step=origin.get("step"),
+        final=origin.get("final"),
+        seed=origin.get("seed"),
     )
 
 

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from core.jobs import rollups, sparkline
 from core.jobs.metrics import MetricQuery, series
-from core.jobs.seeds import index_of, rows_of
+from core.jobs.seeds import draw_mean, index_of
 from core.jobs.sparkline import Sparkline
 from core.models import Job, JobMetrics, JobSeed
 from trainer.events import Metrics
@@ -46,7 +46,7 @@ def store_metrics(session: Session, job: Job, events: Sequence[Metrics], seeds: 
             row = job if seed is None else seeds[seed]
             row.reward_line = _drawn(session, job, row.reward_line, index_of(job, seed), kept, repeated)
     if seeds and any(stage == sparkline.STAGE for _, stage in stages):
-        job.reward_line = sparkline.mean_of([row.reward_line for row in rows_of(session, job)])
+        draw_mean(session, job)
 
 
 def _append(session: Session, job: Job, index: int, stage: str, events: Sequence[Metrics]) -> bool:

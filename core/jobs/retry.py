@@ -66,7 +66,8 @@ def _start_of_branch(session: Session, job: Job) -> dict[str, Checkpoint]:
         if folder.endswith("-best") and (found is None or found.damage is not None):
             continue
         if found is None:
-            raise NotFound(f"The checkpoint {id_}, which {job.id} starts from, has been deleted.", param="checkpoint")
+            detail = f"The checkpoint {id_}, which {job.id} starts from, has been deleted."
+            raise NotFound(f"{detail} Clone the job to run every stage again.", param="checkpoint")
         if found.final or folder.endswith("-best") or found.stage not in replaced:
             needed[folder] = found
     return needed

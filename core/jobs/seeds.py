@@ -13,14 +13,17 @@ from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
 from core.errors import InvalidRequest
+from core.jobs import sparkline
 from core.models import Job, JobSeed
 from core.models.jobs import TERMINAL
 from data.findings import Described
 from trainer.events import Event, Metrics, RunFinished, RunStarted, SeedFinished, StageFinished, StageStarted
 from trainer.events.seed_summary import Outcome, summary_of
 
-BEST_STEP = "eval/best_step"
-"""The metric of which there is no mean over seeds: a mean of steps is no step."""
+_OWN = ("eval/best_step", "best_step")
+"""Metrics without a mean over seeds: a mean of steps is no step."""
+_BOUNDS = ("_low", "_high")
+"""Ends of names whose mean over seeds is no bound. The bounds over seeds are in the summary."""
 
 
 class SeedStatus(StrEnum):
@@ -127,8 +130,16 @@ def apply_to_seed(session: Session, job: Job, event: Event, seeds: Mapping[int, 
             _count_finished(session, job)
 
 
+def draw_mean(session: Session, job: Job) -> None:
+    """Draw the job's sparkline again: the mean of the seeds that have not failed, or of all if each one has."""
+    rows = rows_of(session, job)
+    sound = [row for row in rows if row.seconds is None or row.summary]
+    job.reward_line = sparkline.mean_of([row.reward_line for row in sound or rows])
+
+
 def _count_finished(session: Session, job: Job) -> None:
     session.flush()
+    draw_mean(session, job)
     done = [row for row in rows_of(session, job) if row.seconds is not None]
     job.seeds_done = len(done)
     durations = [row.seconds for row in done if row.summary and row.seconds is not None]
@@ -137,7 +148,7 @@ def _count_finished(session: Session, job: Job) -> None:
 
 
 def _means(figures: Sequence[Mapping[str, Any]]) -> dict[str, float]:
-    names = dict.fromkeys(name for one in figures for name in one if name != BEST_STEP)
+    names = dict.fromkeys(name for one in figures for name in one if name not in _OWN and not name.endswith(_BOUNDS))
     return {name: fmean([one[name] for one in figures if name in one]) for name in names}
 
 

@@ -1,8 +1,10 @@
 """Makes the jobs of a sweep: all of them, or none."""
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 from pydantic import ValidationError
 from sqlalchemy.orm import Session
@@ -101,6 +103,10 @@ def _name(sweep: SweepSpec, given: dict[str, object], number: int, values: Value
 
 
 def _shown(values: Values) -> str:
-    return ", ".join(
-        f"{path}={value:.4g}" if isinstance(value, float) else f"{path}={value}" for path, value in values.items()
-    )
+    return ", ".join(f"{path}={_value_shown(value)}" for path, value in values.items())
+
+
+def _value_shown(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -148,7 +148,7 @@ class AnnotationRound(Base):
     source: Mapped[dict[str, Any]]
     """The source in the form of `core.annotation.spec`, with datasets as `ds_…@n`."""
     policies: Mapped[list[dict[str, Any]] | None]
-    """`[{checkpoint, model, job, stage, step}]` of a round of completions; items refer to it by index."""
+    """`[{checkpoint, model, job, stage, step, seed}]` of a round of completions; items refer to it by index."""
     gold: Mapped[str | None]
     """Dataset of the gold questions, as `ds_…@n`."""
     gold_share: Mapped[float] = mapped_column(Double)

@@ -21,6 +21,7 @@ _UNNAMED = "import"
 def create_fetched(session: Session, settings: Settings, owner_id: str, url: str, filename: str | None) -> Upload:
     """Create an upload and the task that downloads its file. Raises ImportRefused, InvalidRequest and QuotaExceeded."""
     wanted = checked_import_url(url, settings)
+    quotas.check_open_imports(session, owner_id, settings)
     quotas.check_storage(session, owner_id, settings, more=1)
     upload = Upload(id=new_id("up"), owner_id=owner_id, url=url, status=UploadStatus.FETCHING.value)
     upload.filename = checked_filename(filename) if filename else default_filename(wanted)

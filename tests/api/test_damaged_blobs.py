@@ -144,6 +144,17 @@ def test_job_with_damaged_checkpoint_as_model_is_refused(
     assert FLIPPED in body["detail"] and body["param"] == "model.path"
 
 
+def test_round_with_damaged_reward_model_is_refused(
+    client: TestClient, job: Job, version: DatasetVersion, settings: Settings
+) -> None:
+    scorer = listed(client, job)["reward_model 3"]["id"]
+    flip(settings, job, "reward_model")
+    asked = {"source": {"type": "dataset", "dataset": version.dataset_id, "rows": "all"}, "reward_model": scorer}
+    body = problem(client.post("/v1/annotation/rounds", json=asked), 409, "checkpoint_damaged")
+    assert body["param"] == "reward_model" and body["checkpoint"] == scorer
+    assert listed(client, job)["reward_model 3"]["damage"].startswith(FLIPPED)
+
+
 def test_branch_from_step_with_damaged_best_goes_without_it(client: TestClient, job: Job, settings: Settings) -> None:
     """The best checkpoint is not needed to continue."""
     best = listed(client, job)["ppo 20 best"]

@@ -54,6 +54,14 @@ def test_invalid_combination_is_named_and_nothing_made(client: TestClient, sweep
     assert client.get("/v1/jobs").json()["data"] == client.get("/v1/groups").json()["data"] == []
 
 
+def test_null_is_a_value_of_a_sweep(client: TestClient, sweep: Body) -> None:
+    sweep["parameters"] = {"ppo.critic.value_clip_range": [None, 0.3], "ppo.self_test": [True]}
+    group = client.post("/v1/sweeps", json=sweep).json()
+    first = client.get(f"/v1/jobs/{group['jobs'][0]['id']}").json()
+    assert first["name"] == "coef 1: ppo.critic.value_clip_range=null, ppo.self_test=true"
+    assert first["spec"]["ppo"]["critic"]["value_clip_range"] is None
+
+
 def test_sweep_of_a_million_jobs_names_the_limit(client: TestClient, sweep: Body) -> None:
     sweep["parameters"] = {name: list(range(100)) for name in ("seed", "ppo.steps", "ppo.epochs")}
     for path in ("sweeps", "sweeps/validate"):

@@ -13,7 +13,7 @@ from click.testing import Result
 from typer.testing import CliRunner
 
 from client import cli
-from client.commands import jobs
+from client.commands import groups, jobs
 from client.errors import ApiError, JobNotSucceeded
 from client.local.folder import DataFolder
 from client.local.services import postgres
@@ -171,6 +171,10 @@ def test_keys_are_created_listed_and_revoked(run: Run, up: Up) -> None:
     run("keys", "revoke", row["id"])
     with Client(up.url, made) as revoked, pytest.raises(ApiError, match="revoked"):
         revoked.who_am_i()
+
+
+def test_null_of_a_sweep_is_printed_as_null() -> None:
+    assert groups.JOB_COLUMNS["values"]({"values": {"a": None, "b": "auto", "c": True}}) == "a=null, b=auto, c=true"
 
 
 def test_version_is_printed(run: Run) -> None:

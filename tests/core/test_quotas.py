@@ -1,3 +1,5 @@
+import io
+from pathlib import Path
 from threading import Thread
 
 import pytest
@@ -5,12 +7,14 @@ from sqlalchemy.orm import Session
 
 from core import quotas
 from core.blobs import blob_store
+from core.datasets.importing import BadRows, Import, Reading, Source, import_later, limits_of
 from core.db import session_scope
 from core.errors import QuotaExceeded
 from core.models import Checkpoint
 from core.settings import Settings, get_settings
 from core.uploads import fetching, store
-from tests.core.factories import make_job, make_key, make_version
+from data.schema import DatasetKind
+from tests.core.factories import ROWS, jsonl, make_job, make_key, make_version
 
 
 def test_stored_bytes_count_uploads_rows_and_checkpoints(session: Session, settings: Settings) -> None:
@@ -50,6 +54,29 @@ def test_import_beyond_the_owners_bytes_is_refused(session: Session, monkeypatch
     get_settings.cache_clear()
     with pytest.raises(QuotaExceeded):
         make_version(session, owner)
+
+
+def test_download_beyond_the_open_imports_is_refused(session: Session, settings: Settings) -> None:
+    owner = make_key(session).id
+    few = settings.model_copy(update={"import_urls": "any", "max_open_imports": 1})
+    fetching.create_fetched(session, few, owner, "https://a.example/x", None)
+    with pytest.raises(QuotaExceeded, match=r"1 unfinished imports.*allows 1 .PROXIMAL_MAX_OPEN_IMPORTS"):
+        fetching.create_fetched(session, few, owner, "https://a.example/y", None)
+    fetching.create_fetched(session, few, make_key(session).id, "https://a.example/x", None)
+
+
+def test_import_beyond_the_open_imports_is_refused(
+    session: Session, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    owner = make_key(session).id
+    monkeypatch.setenv("PROXIMAL_MAX_OPEN_IMPORTS", "1")
+    get_settings.cache_clear()
+    source = Source(lambda: io.BytesIO(jsonl(ROWS[DatasetKind.PREFERENCES])), "a.jsonl")
+    wanted = Import(source, "a", Reading("preferences"), BadRows.REFUSE)
+    import_later(session, owner, wanted, limits_of(get_settings()), tmp_path)
+    with pytest.raises(QuotaExceeded, match="1 unfinished imports") as refused:
+        import_later(session, owner, wanted, limits_of(get_settings()), tmp_path)
+    assert (refused.value.extras["limit"], refused.value.extras["value"]) == (1, 1)
 
 
 def test_two_uploads_at_once_cannot_pass_the_limit(session: Session, settings: Settings) -> None:

@@ -21,12 +21,12 @@ from trainer.spec import StageName
 from worker.tasks import round_models
 
 
-def policy(session: Session, owner: str, stage: StageName = "ppo", **spec: Any) -> str:
+def policy(session: Session, owner: str, stage: StageName = "ppo", of_seed: int | None = None, **spec: Any) -> str:
     """The checkpoint of a new job. The blob store holds the files that a download needs."""
     spec["data"] = {"preferences": make_dataset(session, owner).id} | spec.pop("data", {})
     job = make_job(session, owner, **spec)
     running(session, job)
-    event = CheckpointSaved(stage=stage, step=1, path=f"checkpoints/{stage}", final=True)
+    event = CheckpointSaved(stage=stage, step=1, path=f"checkpoints/{stage}", final=True, seed=of_seed)
     file: CheckpointFile = {"path": "config.json", "bytes": 2, "sha256": sha256(b"{}").hexdigest()}
     found = record_checkpoint(session, job.id, 1, event, [file], f"at/{job.id}")
     with blob_store(get_settings()).draft(f"at/{job.id}/config.json") as draft:
@@ -63,6 +63,11 @@ def test_policies_of_different_jobs_and_a_model_of_none(session: Session, owner:
         {"path": second, **as_second},
         {"path": "some/model", **as_first},
     ]
+
+
+def test_policies_of_a_job_with_seeds_name_theirs(session: Session, owner: str) -> None:
+    round_ = round_of(session, owner, *(policy(session, owner, of_seed=seed, seeds=8) for seed in (0, 7)))
+    assert [one["seed"] for one in round_.policies or []] == [0, 7]
 
 
 def test_asking_response_length_is_the_longest_of_the_jobs(session: Session, owner: str) -> None:

@@ -30,7 +30,7 @@ def test_pins_policy_is_kept_until_its_completions_are_sampled(session: Session)
         saved(session, job, step)
     assert prune_checkpoints(session, job.id, 1) == ["at/3"]
     assert (round_.policies or [])[0] | {} == {
-        "checkpoint": first.id, "model": None, "job": job.id, "stage": "ppo", "step": 1,
+        "checkpoint": first.id, "model": None, "job": job.id, "stage": "ppo", "step": 1, "seed": None,
     }  # fmt: skip
     assert round_.source["max_new_tokens"] == 64, "as that job samples"
     session.commit()

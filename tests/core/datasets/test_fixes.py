@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 from core.blobs import blob_store
 from core.datasets import fixes, reports, versions
 from core.datasets.importing import BadRows
-from core.errors import DatasetNotReady, InvalidRequest
+from core.errors import DatasetNotReady, InvalidRequest, QuotaExceeded
 from core.models import Dataset, DatasetReport, DatasetVersion, DataTask
 from core.settings import get_settings
 from tests.core.factories import jsonl, make_key, make_version
@@ -73,6 +73,17 @@ def test_fix_of_unfixable_findings_is_refused(
     reported(session, version, cycles=2, length_bias=0, all=3)
     with pytest.raises(InvalidRequest, match=said):
         apply(session, version, *codes)
+
+
+def test_fix_beyond_the_open_imports_is_refused(
+    session: Session, version: DatasetVersion, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reported(session, version, cycles=1)
+    monkeypatch.setenv("PROXIMAL_MAX_OPEN_IMPORTS", "1")
+    get_settings.cache_clear()
+    apply(session, version, "cycles")
+    with pytest.raises(QuotaExceeded, match="1 unfinished imports"):
+        apply(session, version, "cycles")
 
 
 def test_without_a_report_there_is_nothing_to_fix(session: Session, version: DatasetVersion) -> None:

@@ -148,6 +148,33 @@ def test_branch_of_a_branch_inherits_the_earlier_results(session: Session, sourc
     assert {one.job_id for one in start_checkpoints(session, second.id).values()} == {source.id, first.id}
 
 
+def test_branch_of_a_branch_whose_source_is_gone_is_explained(
+    session: Session, source: Job, settings: Settings
+) -> None:
+    first = branched(session, source, settings)
+    running(session, first)
+    last = saved(session, first, "ppo", 12, final=False)
+    attempts.finish(session, first.id, 1, JobStatus.SUCCEEDED, "")
+    session.delete(source)
+    session.flush()
+    with pytest.raises(NotFound) as refused:
+        branched(session, first, settings, at=BranchStart(stage="ppo", step=12))
+    assert refused.value.detail == (
+        f"The result of the stage sft of {first.id} is no longer stored. It belonged to {source.id}, which was deleted. Clone the "
+        f"job to run every stage again, or submit one with {last.id} as `model.path`."
+    )
+
+
+def test_retry_of_a_branch_whose_source_is_gone_is_explained(session: Session, source: Job, settings: Settings) -> None:
+    made = branched(session, source, settings)
+    running(session, made)
+    attempts.finish(session, made.id, 1, JobStatus.FAILED, "x", error={"code": "x", "message": "x"})
+    session.delete(source)
+    session.flush()
+    with pytest.raises(NotFound, match=r"has been deleted\. Clone the job to run every stage again"):
+        retry_job(session, made, PLATFORM, settings)
+
+
 def test_extend_continues_with_more_steps(session: Session, source: Job, settings: Settings) -> None:
     made = extend_job(session, source, 40, settings, PLATFORM)
     assert made.spec["ppo"]["steps"] == 40 and made.parent is not None
@@ -169,6 +196,12 @@ def test_extend_with_a_schedule_over_the_steps_is_refused(
     with pytest.raises(InvalidSpec, match="Branch from the checkpoint") as refusal:
         extend_job(session, source, 40, settings, PLATFORM)
     assert refusal.value.extras["errors"][0]["pointer"] == pointer
+
+
+def test_extend_of_several_seeds_names_the_way_to_go(session: Session, source: Job, settings: Settings) -> None:
+    source.spec = source.spec | {"seeds": 3}
+    with pytest.raises(InvalidRequest, match=r"has several seeds.*Branch from a checkpoint of one seed"):
+        extend_job(session, source, 40, settings, PLATFORM)
 
 
 def test_extend_to_fewer_steps_is_refused(session: Session, source: Job, settings: Settings) -> None:

@@ -10,6 +10,7 @@ from core.blobs import LocalBlobs
 from core.jobs import attempts
 from core.jobs.actors import PLATFORM
 from core.jobs.branch import BranchStart, branch_job, clone_job
+from core.jobs.checkpoints import record_checkpoint
 from core.jobs.events import append_events
 from core.jobs.extend import extend_job
 from core.jobs.inputs import inputs, model_names
@@ -20,7 +21,7 @@ from core.models.jobs import JobStatus, Relation
 from core.settings import Settings
 from tests.core.factories import make_job, running
 from tests.core.jobs.test_branch import SPEC, saved
-from trainer.events import StageFinished
+from trainer.events import CheckpointSaved, StageFinished
 from trainer.spec import StageName
 
 
@@ -133,6 +134,16 @@ def test_children_are_counted_by_relation(session: Session, settings: Settings, 
         ("First", "extend", 10),
     ]
     assert (found.ancestors, found.history) == ([], [])
+
+
+def test_child_names_the_seed_that_it_starts_from(session: Session, settings: Settings) -> None:
+    job = make_job(session, seed=4, seeds=2, **SPEC)
+    running(session, job)
+    event = CheckpointSaved(stage="sft", step=5, path="seeds/5/checkpoints/sft", final=True, seed=5)
+    start = record_checkpoint(session, job.id, 1, event, [], "at/sft")
+    branch_job(session, job, BranchStart(start.id), {}, settings, PLATFORM)
+    (child,) = lineage(session, job).children
+    assert (child.stage, child.final, child.seed) == ("sft", True, 5)
 
 
 def test_job_of_another_owner_is_neither_parent_nor_child(session: Session, settings: Settings, first: Job) -> None:

@@ -7,7 +7,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from core.errors import InvalidRequest
-from core.jobs import attempts, metrics, samples, seeds
+from core.jobs import attempts, groups, metrics, samples, seeds
 from core.jobs.actors import PLATFORM
 from core.jobs.events import append_events, events_after
 from core.jobs.metrics import MetricQuery
@@ -150,10 +150,38 @@ def test_latest_metrics_of_finished_seeds_are_their_mean(session: Session, job: 
     assert job.latest_metrics == {"kl": 5.0, "objective/scores": 1.0}
 
 
+def test_latest_metrics_of_seeds_have_no_mean_of_steps_or_bounds(session: Session, job: Job) -> None:
+    figures = {"eval/best_step": 2.0, "best_step": 2.0, "win_rate": 0.5, "win_rate_low": 0.3, "win_rate_high": 0.7}
+    for number, seed in enumerate((4, 5, 6), 1):
+        append_events(session, job.id, 1, [*of_seed(seed, [step(10, **figures)]), done(seed, number, win_rate=0.5)])
+    append_events(session, job.id, 1, [RunFinished(seconds=1.0, summary={})])
+    assert job.latest_metrics == {"win_rate": 0.5, "objective/scores": 1.0}
+
+
 def test_sparkline_of_several_seeds_is_their_mean(session: Session, job: Job) -> None:
     append_events(session, job.id, 1, of_seed(4, [step(1), step(2)]))  # .1, .2
     append_events(session, job.id, 1, of_seed(5, [step(1, **{"objective/scores": 0.5})]))
     assert means(job.reward_line) == pytest.approx([0.3, 0.2])
+
+
+def test_sparkline_leaves_out_a_seed_that_failed(session: Session, job: Job) -> None:
+    append_events(session, job.id, 1, [*of_seed(4, [step(1), step(2)]), done(4, 1, win_rate=0.5)])
+    failed = of_seed(5, [step(1, **{"objective/scores": 0.5})])
+    append_events(session, job.id, 1, [*failed, done(5, 2, why="It diverged.")])
+    assert means(job.reward_line) == pytest.approx([0.1, 0.2])
+
+
+def test_sparkline_of_failed_seeds_alone_is_their_mean(session: Session, job: Job) -> None:
+    for number, seed in enumerate((4, 5), 1):
+        line = of_seed(seed, [step(1, **{"objective/scores": seed / 10})])
+        append_events(session, job.id, 1, [*line, done(seed, number, why="It diverged.")])
+    assert means(job.reward_line) == pytest.approx([0.45])
+
+
+def test_objective_of_several_seeds_is_their_mean_score(session: Session, job: Job) -> None:
+    append_events(session, job.id, 1, of_seed(4, [step(1)]))  # .1
+    append_events(session, job.id, 1, of_seed(5, [step(1, **{"objective/scores": 0.5})]))
+    assert groups.objective(job, groups.SCORE) == pytest.approx(0.3)
 
 
 def test_mean_of_lines_of_other_widths_uses_the_wider() -> None:

@@ -2197,6 +2197,11 @@ export interface components {
              * @description The step of that stage.
              */
             step: number | null;
+            /**
+             * Seed
+             * @description The seed of the checkpoint, where that job has several; null otherwise, and for the job's own result.
+             */
+            seed: number | null;
         };
         /**
          * AnnotationProgress
@@ -5225,7 +5230,7 @@ export interface components {
             };
             /**
              * Objective
-             * @description The group's metric, as far as the run has come; null without a value. The objective of a finished job with several seeds is the mean over them.
+             * @description The group's metric, as far as the run has come; null without a value. With several seeds, a score is the mean over those that have not failed. Another metric is that of the seed that runs, and at the end of the job the mean.
              */
             objective: number | null;
             /**
@@ -6064,14 +6069,14 @@ export interface components {
             } | null;
             /**
              * Latest Metrics
-             * @description The newest value of each metric of the current stage, by name; empty before its first step. With several seeds, those of the seed that runs, and in the end the mean over the seeds.
+             * @description The newest value of each metric of the current stage, by name; empty before its first step. With several seeds, those of the seed that runs, and in the end the mean over those that did not fail. The step of the best checkpoint and bounds of intervals then have none.
              */
             latest_metrics: {
                 [key: string]: number;
             };
             /**
              * Reward Sparkline
-             * @description Mean score in the course of PPO, at most 60 numbers; empty without PPO. With several seeds, the mean over them.
+             * @description Mean score in the course of PPO, at most 60 numbers; empty without PPO. With several seeds, the mean over those that have not failed, or over all if each one has.
              */
             reward_sparkline: number[];
             /**
@@ -6168,6 +6173,16 @@ export interface components {
              * @description Step of that checkpoint; null for a clone.
              */
             step: number | null;
+            /**
+             * Final
+             * @description Whether that checkpoint is the result of its stage; null for a clone, and where it is unknown.
+             */
+            final: boolean | null;
+            /**
+             * Seed
+             * @description Seed of that checkpoint, where this job has several; null otherwise.
+             */
+            seed: number | null;
         };
         /**
          * JobCommand
@@ -7266,14 +7281,14 @@ export interface components {
             } | null;
             /**
              * Latest Metrics
-             * @description The newest value of each metric of the current stage, by name; empty before its first step. With several seeds, those of the seed that runs, and in the end the mean over the seeds.
+             * @description The newest value of each metric of the current stage, by name; empty before its first step. With several seeds, those of the seed that runs, and in the end the mean over those that did not fail. The step of the best checkpoint and bounds of intervals then have none.
              */
             latest_metrics: {
                 [key: string]: number;
             };
             /**
              * Reward Sparkline
-             * @description Mean score in the course of PPO, at most 60 numbers; empty without PPO. With several seeds, the mean over them.
+             * @description Mean score in the course of PPO, at most 60 numbers; empty without PPO. With several seeds, the mean over those that have not failed, or over all if each one has.
              */
             reward_sparkline: number[];
             /**
@@ -15977,7 +15992,11 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `rate_limited`: Too many requests in a short time. */
+            /**
+             * @description `quota_exceeded`: The limit of what one owner may have is reached.
+             *
+             *     `rate_limited`: Too many requests in a short time.
+             */
             429: {
                 headers: {
                     "Retry-After": components["headers"]["Retry-After"];
@@ -18736,6 +18755,8 @@ export interface operations {
              *
              *     `dataset_not_ready`: The dataset is still being imported.
              *
+             *     `dataset_damaged`: The stored rows are not those that were imported.
+             *
              *     `request_in_flight`: A request with the same Idempotency-Key is still in progress.
              */
             409: {
@@ -18877,6 +18898,8 @@ export interface operations {
              *     `checkpoint_damaged`: The stored files of the checkpoint are not those that were saved.
              *
              *     `dataset_not_ready`: The dataset is still being imported.
+             *
+             *     `dataset_damaged`: The stored rows are not those that were imported.
              */
             409: {
                 headers: {
@@ -19061,6 +19084,8 @@ export interface operations {
              *
              *     `invalid_spec`: The job spec is not valid.
              *
+             *     `limit_exceeded`: The job exceeds a limit of this platform.
+             *
              *     `wrong_checkpoint`: This field needs a checkpoint of another stage.
              *
              *     `wrong_dataset_kind`: This field needs another kind of dataset.
@@ -19079,7 +19104,11 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `rate_limited`: Too many requests in a short time. */
+            /**
+             * @description `quota_exceeded`: The limit of what one owner may have is reached.
+             *
+             *     `rate_limited`: Too many requests in a short time.
+             */
             429: {
                 headers: {
                     "Retry-After": components["headers"]["Retry-After"];

@@ -112,6 +112,20 @@ test("how much work it is", () => {
   expect(answersOf(pairs)).toBeNull();
 });
 
+const ofSeed = (seed: number, ...stages: string[]) =>
+  stages.map((stage) => ({ ...checkpoint(stage, true), id: `${stage}_${seed}`, seed }));
+
+test("a job with several seeds is compared within its best one", () => {
+  const all = [...ofSeed(0, "sft", "reward_model", "ppo"), ...ofSeed(1, "sft", "reward_model", "ppo")];
+  const draft = draftOfJob({ ...job, summary: { best_seed: 1 } }, all);
+  expect(draft).toMatchObject({ first: "ppo_1", second: "sft_1", rewardModel: "reward_model_1" });
+});
+
+test("models of a seed that failed are not mixed with those of another", () => {
+  const all = [...ofSeed(0, "sft", "reward_model"), ...ofSeed(1, "sft", "reward_model", "ppo")];
+  expect(draftOfJob(job, all)).toMatchObject({ first: "ppo_1", second: "sft_1", rewardModel: "reward_model_1" });
+});
+
 test("a checkpoint's label tells it from the others", () => {
   expect(checkpointLabel(checkpoint("ppo", true))).toBe("PPO, step 6, final");
   expect(checkpointLabel({ ...checkpoint("sft", false), seed: 3 })).toBe("SFT, step 6, seed 3");

@@ -48,6 +48,7 @@ export const emptyDraft: Draft = {
 
 interface AnyJob {
   readonly name: string;
+  readonly summary?: Readonly<Record<string, number>> | null;
   readonly spec: {
     readonly data: {
       readonly preferences?: string | null | undefined;
@@ -77,8 +78,20 @@ export function checkpointLabel({ stage, step, final, best, seed }: AnyCheckpoin
   return `${stageShort(stage)}, step ${step}${kind}${seed === null ? "" : `, seed ${seed}`}`;
 }
 
-/** The draft that compares the last policy of a job with the one before it. */
-export function draftOfJob(job: AnyJob, checkpoints: readonly AnyCheckpoint[]): Draft {
+/** The seed whose models are compared: the best one, or the first that came furthest while there is none. */
+function seedOf(job: AnyJob, checkpoints: readonly AnyCheckpoint[]): number | null {
+  const best = job.summary?.best_seed;
+  if (best !== undefined && checkpoints.some((one) => one.seed === best)) return best;
+  const furthest = ({ stage, final }: AnyCheckpoint) => 2 * POLICY_STAGES.indexOf(stage) + Number(final);
+  const [first, ...others] = checkpoints.filter(({ seed }) => seed !== null);
+  if (!first) return null;
+  return others.reduce((found, one) => (furthest(one) > furthest(found) ? one : found), first).seed;
+}
+
+/** The draft that compares the last policy of a job with the one before it, both of one seed. */
+export function draftOfJob(job: AnyJob, all: readonly AnyCheckpoint[]): Draft {
+  const seed = seedOf(job, all);
+  const checkpoints = all.filter((one) => one.seed === seed);
   const final = (stage: string) => checkpoints.find((one) => one.stage === stage && one.final)?.id;
   const policies = POLICY_STAGES.map(final).filter((id) => id !== undefined);
   const { preferences, prompts, sft } = job.spec.data;

@@ -1,5 +1,12 @@
 import { expect, test } from "vitest";
-import { asName, bareDataset, shareAnswered, sourceInWords, versionOf } from "@/features/annotation/model/round";
+import {
+  asName,
+  bareDataset,
+  policyName,
+  shareAnswered,
+  sourceInWords,
+  versionOf,
+} from "@/features/annotation/model/round";
 
 const round = { kind: "pairs", status: "open", items: 10, answers: 5, answers_wanted: 20 };
 const sampled = { type: "checkpoints", prompts: "ds_1", completions: 1 } as const;
@@ -16,6 +23,12 @@ test("where the items come from is said in words", () => {
   expect(sourceInWords({ ...round, source: { ...sampled, checkpoints: ["a"], completions: 4 } })).toBe(
     "One checkpoint, 4 completions",
   );
+});
+
+test("a policy is named with its seed where its job has several", () => {
+  const policy = { model: null, stage: "ppo", step: 4, seed: null };
+  expect([policy, { ...policy, seed: 2 }].map(policyName)).toEqual(["PPO, step 4", "PPO, step 4, seed 2"]);
+  expect(policyName({ ...policy, model: "org/name", stage: null })).toBe("org/name");
 });
 
 test("the share that is answered never leaves 0 to 1", () => {

@@ -3,10 +3,10 @@ import { Card, Cards, Note } from "@/components/card";
 import { InfoTip } from "@/components/popover";
 import { Table } from "@/components/table";
 import { alphaInWords, isBiased, wilson, winRate } from "@/features/annotation/model/agreement";
+import { PolicyName } from "@/features/annotation/ui/round/round-header";
 import { RewardModelCard } from "@/features/annotation/ui/round/reward-model-card";
 import type { Round, RoundPolicy, RoundProgress, RoundSide } from "@/lib/api/types";
 import { count, fixed, percent, NO_VALUE } from "@/lib/format";
-import { stageShort } from "@/lib/states";
 import styles from "./round.module.css";
 
 /** How far the answers can be trusted, and whether the reward model would have given the same. */
@@ -98,7 +98,9 @@ function Sides({ round, sides }: { round: Round; sides: readonly RoundSide[] }) 
         <Table label="Models" look="plain" head={["Model", "Preferred", "Won / lost / tied"]}>
           {sides.map((side, index) => (
             <tr key={index}>
-              <th scope="row">{nameOf(round.policies?.[side.policy], side)}</th>
+              <th scope="row">
+                <SideName policy={round.policies?.[side.policy]} side={side} />
+              </th>
               <td>{percent(winRate(side))}</td>
               <td>
                 {side.wins} / {side.losses} / {side.ties}
@@ -112,7 +114,6 @@ function Sides({ round, sides }: { round: Round; sides: readonly RoundSide[] }) 
   );
 }
 
-function nameOf(policy: RoundPolicy | undefined, side: RoundSide): string {
-  if (policy?.stage) return `${stageShort(policy.stage)}${policy.step === null ? "" : `, step ${policy.step}`}`;
-  return policy?.model ?? side.checkpoint ?? "a model";
+function SideName({ policy, side }: { policy: RoundPolicy | undefined; side: RoundSide }) {
+  return policy ? <PolicyName policy={policy} /> : <>{side.model ?? side.checkpoint ?? "a model"}</>;
 }

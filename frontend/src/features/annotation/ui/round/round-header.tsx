@@ -5,14 +5,13 @@ import { buttonClass } from "@/components/button";
 import { Facts, PageHeader } from "@/components/page-header";
 import { StatusBadge } from "@/components/status";
 import { TimeAgo } from "@/components/text";
-import { bareDataset, sourceInWords, versionOf } from "@/features/annotation/model/round";
+import { bareDataset, policyName, sourceInWords, versionOf } from "@/features/annotation/model/round";
 import { CloseButton, DeleteButton, PauseButton } from "@/features/annotation/ui/round/round-actions";
 import { datasetQuery } from "@/features/datasets/api/datasets";
 import { JobLink } from "@/components/job-link";
 import { paths } from "@/lib/address";
 import type { Round, RoundPolicy } from "@/lib/api/types";
 import { count } from "@/lib/format";
-import { stageShort } from "@/lib/states";
 import styles from "./round.module.css";
 
 export function RoundHeader({ round }: { round: Round }) {
@@ -85,10 +84,10 @@ function RoundFacts({ round }: { round: Round }) {
 const WHAT_IS_CUT_OFF = "It reached the longest length. A reward model learns it as if it had ended there.";
 const WHY_LEFT_OUT = "Too long, or answered with the same by all.";
 
-function PolicyName({ policy }: { policy: RoundPolicy }) {
-  const { job, stage, step } = policy;
-  const name = stage ? `${stageShort(stage)}${step === null ? "" : `, step ${step}`}` : (policy.model ?? "a model");
-  return job ? <JobLink id={job}>{`: ${name}`}</JobLink> : <>{name}</>;
+/** A policy by its job and its place in it, so that no two of a round are called the same. */
+export function PolicyName({ policy }: { policy: RoundPolicy }) {
+  const name = policyName(policy);
+  return policy.job ? <JobLink id={policy.job}>{`: ${name}`}</JobLink> : <>{name}</>;
 }
 
 /** A dataset by its name; `reference` may name a version: "ds_…@2". */
