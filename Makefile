@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 JSON ?= out/gpu.json
 
-.PHONY: help setup demo up test test-unit test-costs test-slow test-rounding check bench bench-platform bench-dashboard lighthouse pictures pictures-check gpu format openapi reference docs clean
+.PHONY: help setup demo up test test-unit test-costs test-slow test-rounding check bench bench-platform bench-dashboard lighthouse pictures pictures-check gpu format wheels openapi reference docs clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -54,7 +54,7 @@ check: setup ## lint, formats, types, import contracts, prose, the documentation
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 	@$(BIN)/datamodel-codegen --check
-	@$(BIN)/python -m client.sdk.generate --check
+	@$(BIN)/python -m proximal.sdk.generate --check
 	@$(BIN)/python .ci/prose
 	@NO_MKDOCS_2_WARNING=true $(BIN)/mkdocs build --strict --quiet
 	@$(NPM) run --silent lint
@@ -94,11 +94,14 @@ format: setup ## put the code into its form
 	@$(BIN)/ruff format
 	@$(NPM) run --silent format
 
+wheels: setup ## build the wheels of the client and of the platform, into dist/
+	@$(BIN)/python .setup wheels
+
 openapi: setup ## regenerate frontend/openapi.json, the dashboard's types and the SDK's from the API
 	@$(BIN)/python -m api openapi > frontend/openapi.json.new
 	@mv frontend/openapi.json.new frontend/openapi.json
 	@$(BIN)/datamodel-codegen
-	@$(BIN)/python -m client.sdk.generate
+	@$(BIN)/python -m proximal.sdk.generate
 	@$(NPM) run --silent generate
 
 reference: setup ## regenerate the parts of docs/ that come from the code
@@ -108,4 +111,4 @@ docs: setup ## serve the documentation as a site on http://127.0.0.1:8010
 	@NO_MKDOCS_2_WARNING=true $(BIN)/mkdocs serve --dev-addr 127.0.0.1:8010 $(ARGS)
 
 clean: ## remove what the set-up made (not the data folder .proximal)
-	rm -rf .venv frontend/node_modules frontend/dist
+	rm -rf dist .venv frontend/node_modules frontend/dist

@@ -1,5 +1,5 @@
 """Installs the project: `python3 .setup` (everything that running needs), `python3 .setup browser` (for the tests), or
-`python3 .setup lighthouse` (for `make lighthouse`, with the browser).
+`python3 .setup lighthouse` (for `make lighthouse`, with the browser). `python3 .setup wheels` builds the wheels into `dist`.
 
 Standard library only, since it runs before anything is installed. Each step leaves a stamp of what it was done for, so
 that doing it again costs nothing and a half-done set-up goes on where it stopped.
@@ -11,6 +11,7 @@ from pathlib import Path
 import browser
 import dashboard
 import packages
+import wheels
 from steps import SetupError
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -23,6 +24,8 @@ def main(arguments: list[str]) -> int:
         elif arguments == ["lighthouse"]:
             browser.ensure(ROOT)
             dashboard.ensure_lighthouse(ROOT)
+        elif arguments == ["wheels"]:
+            wheels.build(ROOT, ROOT / "dist")
         else:
             packages.ensure(ROOT)
             dashboard.ensure(ROOT)

@@ -18,7 +18,7 @@ def ensure(root: Path) -> None:
         raise SetupError(f"Proximal needs Python 3.11, 3.12 or 3.13; this is {sys.version.split()[0]}.")
     venv = root / ".venv"
     _ensure_venv(venv)
-    wanted = (root / "pyproject.toml", root / "constraints.txt")
+    wanted = (root / "pyproject.toml", root / "proximal" / "pyproject.toml", root / "constraints.txt")
     key = digest(wanted, str(venv), sys.version)
     once(venv / "stamps" / "packages", key, venv / "bin" / "proximal", lambda: _install(root, venv))
 
@@ -51,7 +51,7 @@ def _install(root: Path, venv: Path) -> None:
     log = venv / "logs" / "packages.log"
     run("installer (uv)", [python, "-m", "pip", "install", "--quiet", "-c", constraints, "uv"], log)
     command = [str(venv / "bin" / "uv"), "pip", "install", "--python", python, "-c", constraints]
-    command += ["-e", ".[all]", "--group", "dev"]
+    command += ["-e", "./proximal", "-e", ".[all]", "--group", "dev"]
     env = _with_pips_settings(python)
     if _small_torch_is_available(env):
         try:

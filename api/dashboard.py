@@ -20,6 +20,7 @@ NOT_BUILT = """<!doctype html>
 <h1>The dashboard is not built</h1>
 <p>The API is up: see its <a href="/docs">reference</a>.
 <p>To build the dashboard, run <code>make setup</code> in the repository; it goes to <code>{folder}</code>.
+A wheel has the dashboard if <code>make wheels</code> built it.
 """
 
 

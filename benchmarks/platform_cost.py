@@ -33,11 +33,11 @@ from benchmarks import corpus
 from benchmarks.compare import Spread
 from benchmarks.places import CACHE, say, write_json
 from benchmarks.sizes import SIZES
-from client.local import services
-from client.local.folder import DataFolder
-from client.local.options import Options
-from client.sdk import Client
-from client.sdk.spec_files import with_uploads
+from proximal.data_folder import DataFolder
+from proximal.local import services
+from proximal.local.options import Options
+from proximal.sdk import Client
+from proximal.sdk.spec_files import with_uploads
 
 WARM_UP = 2
 """Steps that are not counted."""

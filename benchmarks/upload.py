@@ -29,11 +29,11 @@ import psutil  # type: ignore[import-untyped]
 
 from benchmarks.compare import Spread
 from benchmarks.places import CACHE, cores, processor, say, write_json
-from client.errors import ApiError, Unreachable
-from client.local import services
-from client.local.folder import DataFolder
-from client.local.options import Options
-from client.sdk import Client
+from proximal.data_folder import DataFolder
+from proximal.errors import ApiError, Unreachable
+from proximal.local import services
+from proximal.local.options import Options
+from proximal.sdk import Client
 
 MIB = 1024 * 1024
 GOAL, GOAL_MEMORY_MIB = 1.3, 50.0

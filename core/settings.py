@@ -23,6 +23,9 @@ from trainer.spec.tracking import TrackingSpec
 
 Seconds = Annotated[float, Field(gt=0)]
 SettingsClass = TypeVar("SettingsClass", bound=BaseSettings)
+_ROOT = Path(__file__).parent.parent
+_BUILT_IN = _ROOT / "api" / "static"
+"""The dashboard in the wheel of `make wheels`. A checkout has it in frontend/dist."""
 _HOST_AND_PORT = re.compile(r"\S+:\d+")
 _HOST = re.compile(r"\*|(\*\.)?[\w.-]+|\[[0-9a-fA-F:.]+\]")
 
@@ -233,7 +236,7 @@ class Settings(BaseSettings):
     """Most jobs of one event stream (`GET /v1/stream`). Each message contains a cursor for every job, about 30 bytes."""
     streams_per_owner: Annotated[int, Field(ge=1)] = 100
     """Most event streams that the API keys and browser sessions of one owner may have open in one API process. An open stream takes about 100 KiB. Increase it if many people work for one owner."""
-    dashboard_dir: Path = Path(__file__).parent.parent / "frontend" / "dist"
+    dashboard_dir: Path = _BUILT_IN if _BUILT_IN.is_dir() else _ROOT / "frontend" / "dist"
     """Folder of the built dashboard."""
 
     @field_validator("database_url")

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from core.settings import Settings
 
 _OURS = "proximal_test"
-_SHARED = ("client", "compose", "docs", "e2e")
+_SHARED = ("proximal", "compose", "docs", "e2e")
 _SCRUBBED = ("PROXIMAL_", "DATABASE_URL", "REDIS_URL", "PG", "CELERY_", "ALEMBIC_")
 
 

@@ -76,7 +76,7 @@ def make(
     try:
         from data.report.build import Job, make
     except ImportError as error:
-        raise SpecError(f"A report needs {error.name}: pip install 'proximal[report]'.") from error
+        raise SpecError(f"A report needs {error.name}: pip install rensa py3langid krippendorff.") from error
     if settings.model is not None and Path(settings.model).is_absolute() and not Path(settings.model).is_dir():
         raise ModelError(f"There is no folder {settings.model} on this machine.")  # raised before torch is imported
     load = None if settings.model is None else partial(load_tokenizer, settings, allowed_paths.current())

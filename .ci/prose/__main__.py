@@ -25,7 +25,7 @@ ROOT = Path(__file__).parents[2]
 BASELINE = Path(__file__).parent / "baseline.txt"
 CODE = {".py", ".ts", ".tsx", ".css", ".js", ".toml", ".yml", ".yaml", ".sh", ".mako"}
 NAMED = {"Makefile", "Dockerfile", "run"}
-GENERATED = ("*.gen.ts", "client/sdk/types.py", "constraints.txt")
+GENERATED = ("*.gen.ts", "proximal/sdk/types.py", "constraints.txt")
 EXCEPTION = re.compile(r"\bprose: \w+(?: \S+)+")
 
 

@@ -16,10 +16,10 @@ from typing import Any
 from rich.console import Console
 
 from benchmarks.places import ROOT, say
-from client import demo
-from client.demo.platform import platform
-from client.local.options import Options
-from client.sdk import Client
+from proximal import demo
+from proximal.demo.platform import platform
+from proximal.local.options import Options
+from proximal.sdk import Client
 
 TINY = ROOT / "examples" / "tiny"
 DEMO, SWEEP, CANCELLED = "Demo: film reviews, seed 0", "KL", "Longer completions"

@@ -22,13 +22,13 @@ from benchmarks.gpu_suite.schedule import Place
 from benchmarks.platform_suite.local_platform import LocalPlatform, local_platform, wait_until_ready
 from benchmarks.platform_suite.stored_runs import metric_names, running_job, steps
 from benchmarks.platform_suite.stream_ends import SENT
-from client.local import services
-from client.local.options import Options
 from core.blobs import blob_store
 from core.db import session_scope
 from core.jobs.attempts import Claim
 from core.jobs.events import append_events
 from core.settings import get_settings
+from proximal.local import services
+from proximal.local.options import Options
 from worker.jobs.attempt import WorkerContext, run_attempt
 from worker.jobs.launch import Launcher
 from worker.process import StopRequest

@@ -213,7 +213,7 @@ def krippendorff_alpha(units: Sequence[tuple[int, int, int]]) -> float | None:
     try:
         import krippendorff
     except ImportError as error:
-        raise LibraryMissing("A report needs krippendorff: pip install 'proximal[report]'.") from error
+        raise LibraryMissing("A report needs krippendorff: pip install rensa py3langid krippendorff.") from error
     return float(krippendorff.alpha(value_counts=counts, level_of_measurement="nominal"))
 
 

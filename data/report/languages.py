@@ -35,7 +35,7 @@ def identifier() -> Identify:
     try:
         from py3langid.langid import MODEL_FILE, LanguageIdentifier
     except ImportError as error:
-        raise LibraryMissing("A report needs py3langid: pip install 'proximal[report]'.") from error
+        raise LibraryMissing("A report needs py3langid: pip install rensa py3langid krippendorff.") from error
 
     @cache
     def model() -> LanguageIdentifier:

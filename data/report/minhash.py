@@ -29,7 +29,7 @@ def signatures(sets: Sequence[Sequence[str]]) -> Signatures:
     try:
         from rensa import RMinHash
     except ImportError as error:
-        raise LibraryMissing("A report needs rensa: pip install 'proximal[report]'.") from error
+        raise LibraryMissing("A report needs rensa: pip install rensa py3langid krippendorff.") from error
     if not sets:
         return np.empty((0, VALUES), np.uint32)
     return np.array(RMinHash.digest_matrix_from_token_sets(sets, VALUES, _SEED).to_rows(), np.uint32)

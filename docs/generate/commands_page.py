@@ -9,7 +9,7 @@ from schemas import one_line
 INTRODUCTION = """\
 # Commands
 
-<!-- Written by docs/generate from client/, trainer/cli.py and core/: change it there, then run `make reference`. -->
+<!-- Written by docs/generate from proximal/, trainer/cli.py and core/: change it there, then run `make reference`. -->
 
 `proximal` controls a platform over REST. `python -m trainer` runs a job without a platform. `python -m core` manages a platform's
 database and keys. Every command prints this help with `--help`.
@@ -20,7 +20,7 @@ def commands_page() -> str:
     # Imported here: other pages do not need the command line.
     import core.__main__
     import trainer.cli
-    from client.cli import whole_command
+    from proximal.cli import whole_command
 
     parts = [INTRODUCTION, "## `proximal`\n", *_click("proximal", whole_command())]
     for name, module in (("trainer", trainer.cli), ("core", core.__main__)):

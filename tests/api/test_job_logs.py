@@ -12,16 +12,16 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from sqlalchemy.orm import Session
 
-from client.errors import ApiError
-from client.sdk import AsyncClient, Client
-from client.sdk import job_logs as sdk_logs
-from client.sdk.job_logs import LogFilter
 from core.db import session_scope
 from core.jobs import attempts
 from core.jobs.logs import LogLines, LogOrigin, append_log
 from core.models import ApiKey, Job
 from core.models.job_logs import LogSource
 from core.models.jobs import JobStatus
+from proximal.errors import ApiError
+from proximal.sdk import AsyncClient, Client
+from proximal.sdk import job_logs as sdk_logs
+from proximal.sdk.job_logs import LogFilter
 from tests.api.compatibility import committed
 from tests.api.problem_checks import problem
 from tests.core.factories import make_job, make_key, running

@@ -11,14 +11,14 @@ from packaging.utils import canonicalize_name
 from tests.compose.compose_file import ROOT
 
 
-def closure(extras: list[str]) -> set[str]:
+def closure(extras: list[str], project: Path = ROOT) -> set[str]:
     """The names of all distributions that pip would install, those that others need included."""
-    return set(_walk(extras))
+    return set(_walk(extras, project))
 
 
-def link(extras: list[str], site: Path) -> None:
+def link(extras: list[str], site: Path, project: Path = ROOT) -> None:
     """Make them, and no others, importable from the folder `site`, with their metadata."""
-    for name in closure(extras):
+    for name in closure(extras, project):
         files = distribution(name).files or []
         for top in {file.parts[0] for file in files} - {"..", "__pycache__"}:
             target = site / top
@@ -26,8 +26,8 @@ def link(extras: list[str], site: Path) -> None:
                 target.symlink_to(Path(str(distribution(name).locate_file(top))))
 
 
-def _walk(extras: list[str]) -> Iterator[str]:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+def _walk(extras: list[str], folder: Path) -> Iterator[str]:
+    project = tomllib.loads((folder / "pyproject.toml").read_text())["project"]
     asked: dict[str, list[str]] = project["optional-dependencies"]
     waiting = [
         Requirement(line) for line in (*project["dependencies"], *(line for one in extras for line in asked[one]))
@@ -39,7 +39,7 @@ def _walk(extras: list[str]) -> Iterator[str]:
         if (name, wanted) in seen:
             continue
         seen.add((name, wanted))
-        if name == "proximal":
+        if name == "proximal-rlhf":
             waiting += [Requirement(line) for extra in wanted for line in asked[extra]]
             continue
         yield name

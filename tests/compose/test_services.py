@@ -9,10 +9,10 @@ import pytest
 import redis
 from sqlalchemy.engine import make_url
 
-from client.errors import ClientError
-from client.sdk import Client
 from core import child
 from core.embedded.server import postgres_program, valkey_program
+from proximal.errors import ClientError
+from proximal.sdk import Client
 from tests.compose.compose_file import FILLED_IN, ROOT, example, services
 from tests.compose.service import ComposedPlatform, free_port
 from tests.waiting import eventually

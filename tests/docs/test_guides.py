@@ -53,7 +53,7 @@ def steps(page: str) -> list[Step]:
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
     """A copy of the packages, compiled files included."""
-    for package in ("data", "trainer", "core", "api", "client", "migrations"):
+    for package in ("data", "trainer", "core", "api", "proximal", "migrations"):
         shutil.copytree(ROOT / package, tmp_path / package)
     return tmp_path
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.client.conftest import running_up
+from tests.proximal.conftest import running_up
 
 ROOT = Path(__file__).parents[2]
 NOTEBOOK = ROOT / "examples" / "first_job.ipynb"

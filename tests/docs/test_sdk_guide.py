@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from client.local.folder import DataFolder
-from tests.client.conftest import running_up
+from proximal.data_folder import DataFolder
+from tests.proximal.conftest import running_up
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "how-to" / "use-the-python-sdk.md"

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.client.conftest import free_port, running_up
 from tests.docs.shell import Shell, shell
+from tests.proximal.conftest import free_port, running_up
 
 ROOT = Path(__file__).parents[2]
 TUTORIALS = ROOT / "docs" / "tutorials"

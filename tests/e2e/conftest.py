@@ -12,13 +12,13 @@ from sqlalchemy import select
 
 from benchmarks.browser import chromium
 from benchmarks.platform_suite.stored_runs import compared_run
-from client.local.folder import DataFolder
-from client.local.services import postgres
-from client.sdk import Client
 from core.db import session_scope
 from core.models import ApiKey
 from core.settings import get_settings
-from tests.client.conftest import Up, running_up
+from proximal.data_folder import DataFolder
+from proximal.local.services import postgres
+from proximal.sdk import Client
+from tests.proximal.conftest import Up, running_up
 from tests.waiting import eventually
 
 REPOSITORY = Path(__file__).parents[2]

@@ -6,7 +6,7 @@ from contextlib import suppress
 import pytest
 from playwright.sync_api import Page, TimeoutError, expect
 
-from client.sdk import Client
+from proximal.sdk import Client
 from tests.e2e.axe import violations
 from tests.e2e.conftest import NewPage
 from tests.waiting import eventually

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from client.sdk import Client
-from tests.client.conftest import Up
-from tests.client.test_local import parts
+from proximal.sdk import Client
 from tests.e2e.adding import add, confirm, look_at, status
 from tests.e2e.axe import unseen, violations
 from tests.e2e.conftest import TINY, NewPage, Submit
+from tests.proximal.conftest import Up
+from tests.proximal.test_local import parts
 from tests.waiting import eventually
 
 RUN_MS = 180_000

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import CDPSession, ConsoleMessage, Page, expect
 
-from client.sdk import Client
-from tests.client.conftest import Up
+from proximal.sdk import Client
 from tests.e2e.axe import unread, unseen, violations
 from tests.e2e.conftest import REPOSITORY, NewPage
+from tests.proximal.conftest import Up
 from tests.waiting import eventually
 
 ASSETS = REPOSITORY / "frontend" / "dist" / "assets"

@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 from playwright.sync_api import expect
 
-from client.sdk import Client
+from proximal.sdk import Client
 from tests.e2e.axe import violations
 from tests.e2e.conftest import TINY, NewPage
 

@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from client.sdk import Client
+from proximal.sdk import Client
 from tests.e2e.axe import unseen, violations
 from tests.e2e.conftest import NewPage
 

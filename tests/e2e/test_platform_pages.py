@@ -4,7 +4,7 @@ import re
 
 from playwright.sync_api import Page, expect
 
-from client.sdk import Client
+from proximal.sdk import Client
 from tests.e2e.axe import unseen, violations
 from tests.e2e.conftest import KL_COEFFICIENTS, NewPage, Submit
 from tests.waiting import eventually

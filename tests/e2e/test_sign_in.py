@@ -2,9 +2,9 @@
 
 from playwright.sync_api import expect
 
-from client.sdk import Client, sign_in_link
-from tests.client.conftest import Up
+from proximal.sdk import Client, sign_in_link
 from tests.e2e.conftest import NewPage, key_of
+from tests.proximal.conftest import Up
 
 
 def test_sign_in_link_works_once_and_leaves_no_code_behind(new_page: NewPage, platform: Up, client: Client) -> None:

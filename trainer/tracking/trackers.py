@@ -21,6 +21,10 @@ RUN_ID = "run_id"
 """File of the run folder with the id of the run in its trackers. A platform writes the id of the job there."""
 
 
+_PACKAGES = {"mlflow": "mlflow-skinny sqlalchemy alembic"}
+"""The packages of the trackers that need others than that of their name."""
+
+
 def missing_package(tracker: str) -> str | None:
     """How to install the tracker's package, as a sentence; None if it is installed. Imports nothing.
 
@@ -28,7 +32,7 @@ def missing_package(tracker: str) -> str | None:
     """
     if find_spec(tracker) is not None:
         return None
-    return f"Install it beside the trainer: pip install 'proximal[{tracker}]'."
+    return f"Install it beside the trainer: pip install {_PACKAGES.get(tracker, tracker)}."
 
 
 @dataclass(frozen=True)

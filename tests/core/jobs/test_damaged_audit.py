@@ -6,14 +6,14 @@ from types import SimpleNamespace
 import pytest
 from sqlalchemy.orm import Session
 
-from client.local import blob_check
-from client.local.options import Options
 from core.blobs import LocalBlobs, blob_store
 from core.datasets import row_store, rows
 from core.jobs.blob_audit import audit
 from core.jobs.checkpoints import record_checkpoint
 from core.models import Checkpoint, DatasetContent
 from core.settings import Settings, get_settings
+from proximal.local import blob_check
+from proximal.local.options import Options
 from tests.core.factories import make_job, make_key, make_version, running
 from trainer.events import CheckpointSaved
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
-from client.sdk import Client
-from tests.client.conftest import Up
+from proximal.sdk import Client
 from tests.e2e.conftest import TINY, NewPage
+from tests.proximal.conftest import Up
 from tests.waiting import eventually
 
 PAIRS = {"one?": ("1", "uno"), "two?": ("2", "due"), "three?": ("3", "tre"), "four?": ("4", "quattro")}

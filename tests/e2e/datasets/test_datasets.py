@@ -9,7 +9,7 @@ from typing import Any
 
 from playwright.sync_api import expect
 
-from client.sdk import Client
+from proximal.sdk import Client
 from tests.e2e.adding import READY_MS, add, choose, confirm, look_at, status
 from tests.e2e.axe import violations
 from tests.e2e.conftest import NewPage, Submit

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, Request, Route
 
-from client.sdk import Client
+from proximal.sdk import Client
 from tests.e2e.conftest import REPOSITORY, NewPage
 from tests.waiting import eventually
 

@@ -26,4 +26,4 @@ def test_check_names_a_tracker_without_its_package(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("trainer.tracking.trackers.find_spec", lambda name: None if name == "wandb" else name)
     found = check(spec_of(["sft"], tracking={"wandb": {}, "tensorboard": {}})).findings
     (only,) = [finding for finding in found if finding.code == "tracker_missing"]
-    assert (only.level, only.where) == ("warning", "#/tracking/wandb") and "proximal[wandb]" in (only.fix or "")
+    assert (only.level, only.where) == ("warning", "#/tracking/wandb") and "pip install wandb." in (only.fix or "")

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from client.errors import ClientError
-from client.sdk.spec_files import changed_patch, changed_spec, read_spec
+from proximal.errors import ClientError
+from proximal.sdk.spec_files import changed_patch, changed_spec, read_spec
 from trainer.cli import load_spec
 from trainer.spec import JobSpec
 from trainer.spec.nulls import as_patch, merge_patch, with_nulls, without_nulls

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from client.sdk import Client
-from client.sdk.spec_files import read_spec, with_uploads
-from client.sdk.types import Checkpoint
-from tests.client.conftest import running_up
-from tests.client.test_local import parts
+from proximal.sdk import Client
+from proximal.sdk.spec_files import read_spec, with_uploads
+from proximal.sdk.types import Checkpoint
+from tests.proximal.conftest import running_up
+from tests.proximal.test_local import parts
 from tests.waiting import eventually
 
 TINY = Path(__file__).parents[3] / "examples" / "tiny.toml"

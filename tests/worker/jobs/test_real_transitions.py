@@ -6,7 +6,6 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import select
 
-from client.sdk.spec_files import read_spec
 from core.db import session_scope
 from core.jobs.actors import PLATFORM
 from core.jobs.branch import BranchStart, branch_job
@@ -14,6 +13,7 @@ from core.jobs.state import Request, request
 from core.jobs.submit import submit_job
 from core.models import Checkpoint, Job
 from data.schema import DatasetKind
+from proximal.sdk.spec_files import read_spec
 from tests.core.factories import make_key, make_version
 from tests.waiting import eventually
 from tests.worker.conftest import events, job, meanwhile, status

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from client.sdk.spec_files import read_spec
-from tests.client.conftest import running_up
+from proximal.sdk.spec_files import read_spec
+from tests.proximal.conftest import running_up
 from tests.worker.jobs.test_kill_and_resume import TINY, numbers, wait_for_success
 
 STAGES = ["sft", "reward_model", "kto", "ppo", "evaluation"]

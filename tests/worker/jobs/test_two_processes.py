@@ -8,10 +8,10 @@ import pytest
 from safetensors.torch import load_file
 from torch import Tensor
 
-from client.sdk import Client
-from client.sdk.spec_files import read_spec, with_uploads
+from proximal.sdk import Client
+from proximal.sdk.spec_files import read_spec, with_uploads
 from tests import tolerance
-from tests.client.conftest import running_up
+from tests.proximal.conftest import running_up
 from tests.worker.jobs.test_kill_and_resume import TINY, numbers, wait_for_success
 
 LEFT = tolerance.summed(24 * math.log(512))

@@ -1,0 +1,169 @@
+"""`proximal up`, `open`, `demo`, `keys` and `doctor`: a platform on this machine. The bodies import what they need.
+
+The platform, with `proximal.local` and `proximal.demo`, is a distribution of its own, which the client does not need.
+"""
+
+import importlib.util
+import operator
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from proximal.commands.group import CommandGroup
+from proximal.errors import ClientError
+
+keys = CommandGroup(help="API keys of the local platform.", no_args_is_help=True)
+DataDir = Annotated[Path | None, typer.Option(help="Folder for the platform's data. Default: .proximal")]
+Host = Annotated[str, typer.Option(help="Address to listen at.")]
+Port = Annotated[int, typer.Option(min=1, max=65535, help="Port to listen at.")]
+
+
+class NotInstalled(ClientError):
+    """Only the client is installed, and the command needs the platform. The exit status is that of a wrong usage."""
+
+    exit_status = 2
+
+    def __init__(self, command: str) -> None:
+        super().__init__(
+            f"`proximal {command}` needs the platform on this machine, and only the client is installed here. Install the "
+            "platform from its repository with `make setup`, or send commands to a platform elsewhere with --url and --key."
+        )
+
+
+def require_platform(command: str) -> None:
+    """Raise NotInstalled without the platform."""
+    if importlib.util.find_spec("proximal.local") is None:
+        raise NotInstalled(command)
+
+
+def up(
+    data_dir: DataDir = None,
+    host: Host = "127.0.0.1",
+    port: Port = 8000,
+    workers: Annotated[int, typer.Option(min=0, help="Number of workers. Each runs one job at a time.")] = 1,
+) -> None:
+    """Run the whole platform on this machine: PostgreSQL, Redis, API, worker, data worker, sweeper. Ctrl-C stops it.
+
+    DATABASE_URL and REDIS_URL, if set, replace the embedded servers. This command makes the folder `models` beside the data
+    folder. Jobs may read local models from it, and from the folders that PROXIMAL_LOCAL_MODELS lists.
+    """
+    require_platform("up")
+    from proximal.local.options import Options
+    from proximal.local.platform import up as run
+
+    run(Options(data_dir, host, port, workers), lambda line: print(line, flush=True))
+
+
+def open_(
+    context: typer.Context,
+    path: Annotated[str, typer.Argument(help="Page of the dashboard, such as jobs/job_….")] = "",
+    browser: Annotated[bool, typer.Option(help="Open the link in a browser, not only print it.")] = True,
+) -> None:
+    """Print a link that signs in to the dashboard, and open it in a browser. The link works once, for a few minutes."""
+    import webbrowser
+
+    from proximal.sdk import sign_in_link
+
+    with context.obj.client() as client:
+        link = sign_in_link(client, path)
+    print(link, flush=True)
+    if browser:
+        webbrowser.open(link)
+
+
+def demo(
+    exit_: Annotated[
+        bool, typer.Option("--exit", help="Exit after the run, with status 0 only if the model improved.")
+    ] = False,
+    json_file: Annotated[Path | None, typer.Option("--json", help="Write the run's figures to this file.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the data and of the run.")] = 0,
+    data_dir: DataDir = None,
+    host: Host = "127.0.0.1",
+    port: Port = 8000,
+) -> None:
+    """Start the platform, run the demo job over REST, and show its results. Ctrl-C stops everything."""
+    require_platform("demo")
+    from proximal.demo import run
+    from proximal.local.options import Options
+
+    raise typer.Exit(run(Options(data_dir, host, port), seed, json_file, leave=exit_))
+
+
+def doctor(
+    context: typer.Context,
+    blobs: Annotated[
+        bool,
+        typer.Option(
+            "--blobs",
+            help="Also read every stored file of this platform, and compare its SHA-256. Damaged ones are marked and listed with "
+            "what refers to them, and marks of restored ones are cleared.",
+        ),
+    ] = False,
+) -> None:
+    """Check the connection, the key, the platform's parts, its workers and this machine. Exit with 1 if a check fails."""
+    from proximal.commands.doctor import checks
+
+    found = checks(context.obj)
+    if blobs:
+        require_platform("doctor --blobs")
+        from proximal.local.blob_check import check_blobs
+        from proximal.local.options import Options
+
+        found += [
+            {"check": name, "ok": ok, "detail": detail}
+            for name, ok, detail in check_blobs(Options(), context.obj.printer.note)
+        ]
+    context.obj.printer.items(
+        found,
+        {
+            "check": lambda one: one["check"],
+            "state": lambda one: "ok" if one["ok"] else "failed",
+            "detail": lambda one: one["detail"],
+        },
+        key=None,
+    )
+    raise typer.Exit(0 if all(one["ok"] for one in found) else 1)
+
+
+@keys.command()
+def create(
+    context: typer.Context,
+    name: Annotated[str, typer.Argument(help="Name of the key, such as its user.", show_default=False)],
+    data_dir: DataDir = None,
+) -> None:
+    """Create an API key in the database of the local platform, or of DATABASE_URL, and print it once."""
+    require_platform("keys create")
+    from proximal.local import keys as local_keys
+    from proximal.local.options import Options
+    from proximal.terminal import plain
+
+    made = local_keys.create(Options(data_dir), name)
+    context.obj.printer.item({"name": name, "key": made}, plain(made), key="key")
+
+
+@keys.command("list")
+def list_keys(context: typer.Context, data_dir: DataDir = None) -> None:
+    """List the API keys in the database of the local platform, without their texts."""
+    require_platform("keys list")
+    from proximal.local import keys as local_keys
+    from proximal.local.options import Options
+
+    columns = {name: operator.itemgetter(name) for name in ("name", "prefix", "state", "created_at")}
+    context.obj.printer.items(local_keys.list_all(Options(data_dir)), columns)
+
+
+@keys.command()
+def revoke(
+    context: typer.Context,
+    key_id: Annotated[str, typer.Argument(help="The key's id, key_…", show_default=False)],
+    data_dir: DataDir = None,
+) -> None:
+    """Revoke a key, and end its browser sessions. Its jobs and datasets stay."""
+    require_platform("keys revoke")
+    from proximal.local import keys as local_keys
+    from proximal.local.options import Options
+    from proximal.terminal import plain
+
+    local_keys.revoke(Options(data_dir), key_id)
+    context.obj.printer.item({"id": key_id, "state": "revoked"}, plain(f"{key_id}  revoked"))

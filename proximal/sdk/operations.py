@@ -1,0 +1,1420 @@
+"""The operations of the API as methods of `Client`. `make openapi` generates this file; do not edit it."""
+
+# ruff: noqa: PLR0913
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal
+
+from proximal.sdk.connection import OMITTED, Body, Connection, Omitted, commas, escaped, given, unchanged
+from proximal.sdk.types import (
+    AnnotationAnswer,
+    AnnotationContinuation,
+    AnnotationProgress,
+    AnnotationQueue,
+    AnnotationResult,
+    AnnotationRound,
+    AnnotationUndo,
+    Checkpoint,
+    CreatedKey,
+    Dataset,
+    DatasetFormat,
+    DatasetRow,
+    DatasetVersion,
+    DataTask,
+    Group,
+    GroupSummary,
+    Health,
+    Job,
+    JobBatch,
+    JobCommand,
+    JobEvent,
+    JobKnobs,
+    JobLineage,
+    JobSample,
+    JobSummary,
+    JobTag,
+    Key,
+    MetricInfo,
+    Metrics,
+    Overlap,
+    Preset,
+    Readiness,
+    Report,
+    RevokedKey,
+    SampleSearch,
+    SampleStep,
+    Session,
+    SignInCode,
+    SweepPlan,
+    Telemetry,
+    Template,
+    Upload,
+    UploadLimits,
+    UploadPartSum,
+    UploadPreview,
+    Usage,
+    Validation,
+    ViewSetting,
+    Worker,
+)
+
+
+class Operations(Connection):
+    """One method for each operation. A list is read page by page."""
+
+    def who_am_i(self) -> Session:
+        """Return the API key of the caller.
+
+        `GET /v1/session`
+        """
+        found: Session = self._json("GET", "/v1/session")
+        return found
+
+    def create_sign_in_code(self) -> SignInCode:
+        """Create a code for a link that signs a browser in once, within a few minutes. It needs the API key itself.
+
+        `POST /v1/session/codes`
+        """
+        found: SignInCode = self._json("POST", "/v1/session/codes")
+        return found
+
+    def list_dataset_versions(
+        self, dataset_id: str, *, order: Literal["asc", "desc"] | None = None
+    ) -> Iterator[DatasetVersion]:
+        """List the versions of a dataset, each with the jobs that use it.
+
+        `GET /v1/datasets/{dataset_id}/versions`
+        """
+        return self._pages(f"/v1/datasets/{escaped(dataset_id)}/versions", params={"order": order})
+
+    def get_dataset_version(self, dataset_id: str, number: int) -> DatasetVersion:
+        """One version.
+
+        `GET /v1/datasets/{dataset_id}/versions/{number}`
+        """
+        found: DatasetVersion = self._json("GET", f"/v1/datasets/{escaped(dataset_id)}/versions/{escaped(number)}")
+        return found
+
+    def list_dataset_rows(
+        self,
+        dataset_id: str,
+        *,
+        after: int | None = None,
+        sample: int | None = None,
+        seed: int | None = None,
+        version: int | None = None,
+        search: str | None = None,
+        finding: str | None = None,
+        report: str | None = None,
+        split: Literal["train", "eval"] | None = None,
+        eval_fraction: float | None = None,
+    ) -> Iterator[DatasetRow]:
+        """List the rows of a version in canonical form: all, or those that match every filter.
+
+        `GET /v1/datasets/{dataset_id}/rows`
+        """
+        return self._pages(
+            f"/v1/datasets/{escaped(dataset_id)}/rows",
+            params={
+                "after": after,
+                "sample": sample,
+                "seed": seed,
+                "version": version,
+                "search": search,
+                "finding": finding,
+                "report": report,
+                "split": split,
+                "eval_fraction": eval_fraction,
+            },
+        )
+
+    def compare_datasets(self, *, dataset: str, other: str) -> Overlap:
+        """Return the prompts that two datasets share, equal or nearly equal.
+
+        Evaluation prompts in the training data make the results of a run look better than they are. Both datasets may be of any
+        kind that has prompts.
+
+        `GET /v1/datasets/overlap`
+        """
+        found: Overlap = self._json("GET", "/v1/datasets/overlap", params={"dataset": dataset, "other": other})
+        return found
+
+    def import_upload(
+        self,
+        upload: str,
+        name: str | None = None,
+        kind: Literal["preferences", "thumbs", "prompts", "sft", "pretraining"] | None = None,
+        format: str | None = None,
+        mapping: Mapping[str, Any] | None = None,
+        encoding: str | None = None,
+        ignore: Sequence[str] | None = None,
+        bad_rows: Literal["refuse", "report", "leave_out"] | None = None,
+        *,
+        external_id: str | None = None,
+    ) -> Dataset:
+        """Create a dataset from the file in a form, at once (201), or from a complete upload, in the background (202).
+
+        Every record is validated. If a record in a form is invalid, nothing is stored and the error names lines and columns,
+        unless `bad_rows` allows it. Format, kind and encoding are detected if the request does not name them. If several formats
+        fit, the error `format_unclear` lists them in `candidates`, and a mapping made from the columns' names in `suggested`. It also
+        stops an import that would lose a column which looks meaningful: `questions` lists the column, its values and the choices.
+
+        `POST /v1/datasets`
+        """
+        found: Dataset = self._json(
+            "POST",
+            "/v1/datasets",
+            params={"external_id": external_id},
+            body=given(
+                {
+                    "upload": upload,
+                    "name": name,
+                    "kind": kind,
+                    "format": format,
+                    "mapping": mapping,
+                    "encoding": encoding,
+                    "ignore": ignore,
+                    "bad_rows": bad_rows,
+                }
+            ),
+        )
+        return found
+
+    def list_datasets(
+        self,
+        *,
+        kind: Literal["preferences", "thumbs", "prompts", "sft", "pretraining"] | None = None,
+        external_id: str | None = None,
+        search: str | None = None,
+        archived: bool | None = None,
+        order: Literal["asc", "desc"] | None = None,
+        sort: Literal["name", "-name", "kind", "-kind", "rows", "-rows", "size", "-size", "created", "-created"]
+        | None = None,
+    ) -> Iterator[Dataset]:
+        """Your datasets.
+
+        `GET /v1/datasets`
+        """
+        return self._pages(
+            "/v1/datasets",
+            params={
+                "kind": kind,
+                "external_id": external_id,
+                "search": search,
+                "archived": archived,
+                "order": order,
+                "sort": sort,
+            },
+        )
+
+    def get_dataset(self, dataset_id: str) -> Dataset:
+        """One dataset.
+
+        `GET /v1/datasets/{dataset_id}`
+        """
+        found: Dataset = self._json("GET", f"/v1/datasets/{escaped(dataset_id)}")
+        return found
+
+    def change_dataset(
+        self,
+        dataset_id: str,
+        name: Omitted | str | None = OMITTED,
+        expires_at: Omitted | str | None = OMITTED,
+        *,
+        if_match: str | None = None,
+    ) -> Dataset:
+        """Rename a dataset, or set when it expires.
+
+        `PATCH /v1/datasets/{dataset_id}`
+        """
+        found: Dataset = self._json(
+            "PATCH",
+            f"/v1/datasets/{escaped(dataset_id)}",
+            body={"name": name, "expires_at": expires_at},
+            headers=unchanged(if_match),
+        )
+        return found
+
+    def delete_dataset(self, dataset_id: str, *, if_match: str | None = None) -> None:
+        """Delete a dataset with all its versions, unless an unfinished job uses one. `jobs` of the problem lists these jobs.
+
+        `DELETE /v1/datasets/{dataset_id}`
+        """
+        self._json("DELETE", f"/v1/datasets/{escaped(dataset_id)}", headers=unchanged(if_match))
+
+    def archive_dataset(self, dataset_id: str) -> Dataset:
+        """Archive a dataset: lists leave it out. Jobs can still use it.
+
+        `POST /v1/datasets/{dataset_id}/archive`
+        """
+        found: Dataset = self._json("POST", f"/v1/datasets/{escaped(dataset_id)}/archive")
+        return found
+
+    def unarchive_dataset(self, dataset_id: str) -> Dataset:
+        """Return an archived dataset to the lists.
+
+        `POST /v1/datasets/{dataset_id}/unarchive`
+        """
+        found: Dataset = self._json("POST", f"/v1/datasets/{escaped(dataset_id)}/unarchive")
+        return found
+
+    def list_dataset_tasks(self, dataset_id: str) -> list[DataTask]:
+        """List the data tasks of a dataset: imports, search indexes, reports.
+
+        `GET /v1/datasets/{dataset_id}/tasks`
+        """
+        return list((self._json("GET", f"/v1/datasets/{escaped(dataset_id)}/tasks"))["data"])
+
+    def cancel_dataset_task(self, dataset_id: str, task_id: str) -> DataTask:
+        """Cancel a data task. The version that it was making is then `failed`. A finished task does not change.
+
+        `POST /v1/datasets/{dataset_id}/tasks/{task_id}/cancel`
+        """
+        found: DataTask = self._json("POST", f"/v1/datasets/{escaped(dataset_id)}/tasks/{escaped(task_id)}/cancel")
+        return found
+
+    def request_report(
+        self,
+        dataset_id: str,
+        version: int | None = None,
+        model: str | None = None,
+        chat_template: Literal["auto", "none"] | None = None,
+        max_prompt_tokens: int | None = None,
+        max_completion_tokens: int | None = None,
+        eval_fraction: float | None = None,
+    ) -> Report:
+        """Request a report on a version. Each version gets one without a model as soon as it has rows. With the model and the
+        limits of a job, the report uses that job's tokenizer and template.
+
+        `POST /v1/datasets/{dataset_id}/reports`
+        """
+        found: Report = self._json(
+            "POST",
+            f"/v1/datasets/{escaped(dataset_id)}/reports",
+            body=given(
+                {
+                    "version": version,
+                    "model": model,
+                    "chat_template": chat_template,
+                    "max_prompt_tokens": max_prompt_tokens,
+                    "max_completion_tokens": max_completion_tokens,
+                    "eval_fraction": eval_fraction,
+                }
+            ),
+        )
+        return found
+
+    def list_reports(self, dataset_id: str, *, version: int | None = None) -> Iterator[Report]:
+        """Reports on a dataset's versions, newest first.
+
+        `GET /v1/datasets/{dataset_id}/reports`
+        """
+        return self._pages(f"/v1/datasets/{escaped(dataset_id)}/reports", params={"version": version})
+
+    def get_report(self, dataset_id: str, report_id: str) -> Report:
+        """Return a report with its progress and its findings.
+
+        `GET /v1/datasets/{dataset_id}/reports/{report_id}`
+        """
+        found: Report = self._json("GET", f"/v1/datasets/{escaped(dataset_id)}/reports/{escaped(report_id)}")
+        return found
+
+    def apply_fixes(
+        self, dataset_id: str, findings: Sequence[str], version: int | None = None, report: str | None = None
+    ) -> DatasetVersion:
+        """Apply the fixes of findings: make a new version without the rows, or with the texts changed. The old version does not
+        change.
+
+        `POST /v1/datasets/{dataset_id}/fixes`
+        """
+        found: DatasetVersion = self._json(
+            "POST",
+            f"/v1/datasets/{escaped(dataset_id)}/fixes",
+            body=given({"findings": findings, "version": version, "report": report}),
+        )
+        return found
+
+    def create_upload(self, filename: str, bytes: int, sha256: str | None = None) -> Upload:
+        """Start an upload. Then PUT each of its `parts`, in any order and several at a time, and complete it.
+
+        `POST /v1/uploads`
+        """
+        found: Upload = self._json(
+            "POST", "/v1/uploads", body=given({"filename": filename, "bytes": bytes, "sha256": sha256})
+        )
+        return found
+
+    def list_uploads(
+        self,
+        *,
+        status: Literal["open", "fetching", "complete", "failed"] | None = None,
+        order: Literal["asc", "desc"] | None = None,
+    ) -> Iterator[Upload]:
+        """List your uploads that have not expired.
+
+        `GET /v1/uploads`
+        """
+        return self._pages("/v1/uploads", params={"status": status, "order": order})
+
+    def create_upload_from(self, url: str, filename: str | None = None) -> Upload:
+        """Have the platform download a file. `GET /v1/reference/uploads` lists the addresses that its operator allows.
+
+        `POST /v1/uploads/from`
+        """
+        found: Upload = self._json("POST", "/v1/uploads/from", body=given({"url": url, "filename": filename}))
+        return found
+
+    def get_upload_limits(self) -> UploadLimits:
+        """Return the largest sizes of files and the allowed sources of downloads.
+
+        `GET /v1/reference/uploads`
+        """
+        found: UploadLimits = self._json("GET", "/v1/reference/uploads")
+        return found
+
+    def get_upload(self, upload_id: str) -> Upload:
+        """Return an upload with its received parts.
+
+        `GET /v1/uploads/{upload_id}`
+        """
+        found: Upload = self._json("GET", f"/v1/uploads/{escaped(upload_id)}")
+        return found
+
+    def delete_upload(self, upload_id: str) -> None:
+        """Delete an upload and its parts, and stop its download. Datasets made from it stay.
+
+        `DELETE /v1/uploads/{upload_id}`
+        """
+        self._json("DELETE", f"/v1/uploads/{escaped(upload_id)}")
+
+    def get_upload_part(self, upload_id: str, number: int) -> UploadPartSum:
+        """Return a received part with its SHA-256.
+
+        `GET /v1/uploads/{upload_id}/parts/{number}`
+        """
+        found: UploadPartSum = self._json("GET", f"/v1/uploads/{escaped(upload_id)}/parts/{escaped(number)}")
+        return found
+
+    def complete_upload(self, upload_id: str, sha256: str | None = None) -> Upload:
+        """Complete an upload: check that all parts are received, and the checksum of the file. May be repeated.
+
+        `POST /v1/uploads/{upload_id}/complete`
+        """
+        found: Upload = self._json(
+            "POST", f"/v1/uploads/{escaped(upload_id)}/complete", body=given({"sha256": sha256}), timeout=None
+        )
+        return found
+
+    def preview_upload(
+        self,
+        upload_id: str,
+        format: str | None = None,
+        kind: Literal["preferences", "thumbs", "prompts", "sft", "pretraining"] | None = None,
+        mapping: Mapping[str, Any] | None = None,
+        encoding: str | None = None,
+        ignore: Sequence[str] | None = None,
+    ) -> UploadPreview:
+        """Preview an upload: its container, the formats that fit, its columns, and its first records with their rows.
+
+        Nothing is stored. With `format`, `kind`, `mapping` or `ignore`, the preview reads the records accordingly. `questions` lists
+        columns that look meaningful and are not used. An import stops with `format_unclear` until they are answered.
+
+        `POST /v1/uploads/{upload_id}/preview`
+        """
+        found: UploadPreview = self._json(
+            "POST",
+            f"/v1/uploads/{escaped(upload_id)}/preview",
+            body=given({"format": format, "kind": kind, "mapping": mapping, "encoding": encoding, "ignore": ignore}),
+            timeout=None,
+        )
+        return found
+
+    def create_annotation_round(self, body: Body) -> AnnotationRound:
+        """Create a round of comparisons, from the rows of a dataset or from completions that policies sample for its prompts.
+
+        A data task makes the items: the round is `preparing`, then `open`.
+
+        `POST /v1/annotation/rounds`
+        """
+        found: AnnotationRound = self._json("POST", "/v1/annotation/rounds", body=body)
+        return found
+
+    def list_annotation_rounds(
+        self,
+        *,
+        status: Sequence[Literal["preparing", "open", "paused", "closing", "closed", "failed"]] | None = None,
+        order: Literal["asc", "desc"] | None = None,
+    ) -> Iterator[AnnotationRound]:
+        """Your rounds.
+
+        `GET /v1/annotation/rounds`
+        """
+        return self._pages("/v1/annotation/rounds", params={"status": status, "order": order})
+
+    def get_annotation_round(self, round_id: str) -> AnnotationRound:
+        """One round.
+
+        `GET /v1/annotation/rounds/{round_id}`
+        """
+        found: AnnotationRound = self._json("GET", f"/v1/annotation/rounds/{escaped(round_id)}")
+        return found
+
+    def change_annotation_round(
+        self,
+        round_id: str,
+        name: Omitted | str | None = OMITTED,
+        instructions: Omitted | str | None = OMITTED,
+        overlap: Omitted | int | None = OMITTED,
+        status: Omitted | Literal["open", "paused"] | None = OMITTED,
+        *,
+        if_match: str | None = None,
+    ) -> AnnotationRound:
+        """Change the name, the instructions or the overlap of a round; pause it, or open it again.
+
+        `PATCH /v1/annotation/rounds/{round_id}`
+        """
+        found: AnnotationRound = self._json(
+            "PATCH",
+            f"/v1/annotation/rounds/{escaped(round_id)}",
+            body={"name": name, "instructions": instructions, "overlap": overlap, "status": status},
+            headers=unchanged(if_match),
+        )
+        return found
+
+    def delete_annotation_round(self, round_id: str, *, if_match: str | None = None) -> None:
+        """Delete a round with its items and answers. The dataset with its answers stays.
+
+        `DELETE /v1/annotation/rounds/{round_id}`
+        """
+        self._json("DELETE", f"/v1/annotation/rounds/{escaped(round_id)}", headers=unchanged(if_match))
+
+    def next_annotation_items(self, round_id: str, annotator: str, limit: int | None = None) -> AnnotationQueue:
+        """Reserve the next items for an annotator. They are shown without policies, in a random order per annotator.
+
+        A repeated request returns the same items. The reservation lasts `reservation_minutes`. An annotator gets an item once,
+        unless they undo the answer to it.
+
+        `POST /v1/annotation/rounds/{round_id}/next`
+        """
+        found: AnnotationQueue = self._json(
+            "POST",
+            f"/v1/annotation/rounds/{escaped(round_id)}/next",
+            body=given({"annotator": annotator, "limit": limit}),
+        )
+        return found
+
+    def answer_annotation_item(
+        self,
+        round_id: str,
+        item_id: str,
+        annotator: str,
+        choice: Literal["1", "2", "tie", "skip"] | None = None,
+        ranks: Sequence[int] | None = None,
+        seconds: float | None = None,
+    ) -> AnnotationAnswer:
+        """Answer or skip an item of this annotator. The same answer again changes nothing; another answer replaces it.
+
+        `PUT /v1/annotation/rounds/{round_id}/items/{item_id}/answer`
+        """
+        found: AnnotationAnswer = self._json(
+            "PUT",
+            f"/v1/annotation/rounds/{escaped(round_id)}/items/{escaped(item_id)}/answer",
+            body=given({"annotator": annotator, "choice": choice, "ranks": ranks, "seconds": seconds}),
+        )
+        return found
+
+    def undo_annotation(self, round_id: str, annotator: str, item: str | None = None) -> AnnotationUndo:
+        """Undo an annotator's last answer, or the one to an item. The annotator gets the item again, first.
+
+        `POST /v1/annotation/rounds/{round_id}/undo`
+        """
+        found: AnnotationUndo = self._json(
+            "POST",
+            f"/v1/annotation/rounds/{escaped(round_id)}/undo",
+            body=given({"annotator": annotator, "item": item}),
+        )
+        return found
+
+    def get_annotation_progress(self, round_id: str) -> AnnotationProgress:
+        """Progress, speed and quality of each annotator, agreement between annotators and with a reward model, and the wins of
+        each policy.
+
+        `GET /v1/annotation/rounds/{round_id}/progress`
+        """
+        found: AnnotationProgress = self._json("GET", f"/v1/annotation/rounds/{escaped(round_id)}/progress")
+        return found
+
+    def list_annotation_results(
+        self, round_id: str, *, after: int | None = None, only: Literal["disagreed"] | None = None
+    ) -> Iterator[AnnotationResult]:
+        """List the items with their policies, scores and answers.
+
+        `GET /v1/annotation/rounds/{round_id}/items`
+        """
+        return self._pages(f"/v1/annotation/rounds/{escaped(round_id)}/items", params={"after": after, "only": only})
+
+    def choose_annotation_reward_model(self, round_id: str, checkpoint: str) -> AnnotationProgress:
+        """Score the completions with a reward model, to measure how often it agrees with the annotators.
+
+        `POST /v1/annotation/rounds/{round_id}/reward_model`
+        """
+        found: AnnotationProgress = self._json(
+            "POST", f"/v1/annotation/rounds/{escaped(round_id)}/reward_model", body=given({"checkpoint": checkpoint})
+        )
+        return found
+
+    def close_annotation_round(
+        self, round_id: str, dataset: str | None = None, name: str | None = None
+    ) -> AnnotationRound:
+        """End a round, and write its answers to a new dataset or append them to an existing one.
+
+        A data task writes them: the round is `closing`, then `closed`.
+
+        `POST /v1/annotation/rounds/{round_id}/close`
+        """
+        found: AnnotationRound = self._json(
+            "POST", f"/v1/annotation/rounds/{escaped(round_id)}/close", body=given({"dataset": dataset, "name": name})
+        )
+        return found
+
+    def get_annotation_continuation(
+        self, round_id: str, *, job: str, steps: int | None = None
+    ) -> AnnotationContinuation:
+        """Return the spec that `POST …/continue` would submit, and a description of it.
+
+        `GET /v1/annotation/rounds/{round_id}/continuation`
+        """
+        found: AnnotationContinuation = self._json(
+            "GET", f"/v1/annotation/rounds/{escaped(round_id)}/continuation", params={"job": job, "steps": steps}
+        )
+        return found
+
+    def continue_job(
+        self, round_id: str, job: str, steps: int | None = None, name: str | None = None, *, force: bool | None = None
+    ) -> Job:
+        """Submit a job that continues another: refit its reward model on the closed round, then run PPO from its policy.
+
+        `POST /v1/annotation/rounds/{round_id}/continue`
+        """
+        found: Job = self._json(
+            "POST",
+            f"/v1/annotation/rounds/{escaped(round_id)}/continue",
+            params={"force": force},
+            body=given({"job": job, "steps": steps, "name": name}),
+        )
+        return found
+
+    def create_job(
+        self,
+        spec: Body,
+        *,
+        group: str | None = None,
+        force: bool | None = None,
+        priority: Literal["low", "normal", "high"] | None = None,
+        preemptible: bool | None = None,
+        external_id: str | None = None,
+    ) -> Job:
+        """Submit a job. Only `model` and `data.preferences` are required. Datasets are named by id, models also by a checkpoint's id.
+
+        `POST /v1/jobs/validate` checks a job first. Without a validation, the run begins with the same checks.
+
+        `POST /v1/jobs`
+        """
+        found: Job = self._json(
+            "POST",
+            "/v1/jobs",
+            params={
+                "group": group,
+                "force": force,
+                "priority": priority,
+                "preemptible": preemptible,
+                "external_id": external_id,
+            },
+            body=spec,
+        )
+        return found
+
+    def list_jobs(
+        self,
+        *,
+        status: Sequence[
+            Literal[
+                "queued", "starting", "running", "pausing", "paused", "cancelling", "succeeded", "failed", "cancelled"
+            ]
+        ]
+        | None = None,
+        archived: bool | None = None,
+        tag: Sequence[str] | None = None,
+        model: str | None = None,
+        dataset: str | None = None,
+        external_id: str | None = None,
+        parent: str | None = None,
+        created_after: str | None = None,
+        created_before: str | None = None,
+        text: str | None = None,
+        order: Literal["asc", "desc"] | None = None,
+        sort: Literal[
+            "name",
+            "-name",
+            "status",
+            "-status",
+            "model",
+            "-model",
+            "progress",
+            "-progress",
+            "reward",
+            "-reward",
+            "kl",
+            "-kl",
+            "win_rate",
+            "-win_rate",
+            "judge",
+            "-judge",
+            "group",
+            "-group",
+            "created",
+            "-created",
+            "ended",
+            "-ended",
+            "duration",
+            "-duration",
+            "gpu_hours",
+            "-gpu_hours",
+            "submitted_by",
+            "-submitted_by",
+        ]
+        | None = None,
+    ) -> Iterator[JobSummary]:
+        """Your jobs, without their specs. All filters must hold.
+
+        `GET /v1/jobs`
+        """
+        return self._pages(
+            "/v1/jobs",
+            params={
+                "status": status,
+                "archived": archived,
+                "tag": tag,
+                "model": model,
+                "dataset": dataset,
+                "external_id": external_id,
+                "parent": parent,
+                "created_after": created_after,
+                "created_before": created_before,
+                "text": text,
+                "order": order,
+                "sort": sort,
+            },
+        )
+
+    def list_job_tags(self) -> list[JobTag]:
+        """The tags of your jobs, most frequent first. At most 1,000 are listed; then `has_more` is true.
+
+        `GET /v1/jobs/tags`
+        """
+        return list((self._json("GET", "/v1/jobs/tags"))["data"])
+
+    def get_jobs(self, *, ids: Sequence[str]) -> JobBatch:
+        """Several jobs with their specs, in the order of `ids`. `missing` names the ids of which there is no job.
+
+        `GET /v1/jobs/batch`
+        """
+        found: JobBatch = self._json("GET", "/v1/jobs/batch", params={"ids": commas(ids)})
+        return found
+
+    def get_job(self, job_id: str) -> Job:
+        """One job, with its spec.
+
+        `GET /v1/jobs/{job_id}`
+        """
+        found: Job = self._json("GET", f"/v1/jobs/{escaped(job_id)}")
+        return found
+
+    def change_job(
+        self,
+        job_id: str,
+        name: Omitted | str | None = OMITTED,
+        tags: Omitted | Sequence[str] | None = OMITTED,
+        notes: Omitted | str | None = OMITTED,
+        metadata: Omitted | Mapping[str, Any] | None = OMITTED,
+        preemptible: Omitted | bool | None = OMITTED,
+        *,
+        if_match: str | None = None,
+    ) -> Job:
+        """Change the name, tags, notes or metadata of a job, or whether it is `preemptible`, in any state. No result depends on them.
+
+        `PATCH /v1/jobs/{job_id}`
+        """
+        found: Job = self._json(
+            "PATCH",
+            f"/v1/jobs/{escaped(job_id)}",
+            body={"name": name, "tags": tags, "notes": notes, "metadata": metadata, "preemptible": preemptible},
+            headers=unchanged(if_match),
+        )
+        return found
+
+    def delete_job(self, job_id: str, *, if_match: str | None = None) -> None:
+        """Delete a job that has ended, with its events, metrics, logs and checkpoints.
+
+        It is refused while an unfinished job or a round needs one of its checkpoints. `jobs` and `rounds` of the problem list them.
+
+        `DELETE /v1/jobs/{job_id}`
+        """
+        self._json("DELETE", f"/v1/jobs/{escaped(job_id)}", headers=unchanged(if_match))
+
+    def get_job_lineage(self, job_id: str) -> JobLineage:
+        """The jobs from which this one descends, the metrics from before its first step, and the jobs made from it.
+
+        `GET /v1/jobs/{job_id}/lineage`
+        """
+        found: JobLineage = self._json("GET", f"/v1/jobs/{escaped(job_id)}/lineage")
+        return found
+
+    def get_job_knobs(self, job_id: str) -> JobKnobs:
+        """The settings of the job's stage that can be changed while it runs, with their values and ranges.
+
+        While the job neither starts nor runs, no knob is `available`, and `reason` names the state. The values are the last ones.
+
+        `GET /v1/jobs/{job_id}/knobs`
+        """
+        found: JobKnobs = self._json("GET", f"/v1/jobs/{escaped(job_id)}/knobs")
+        return found
+
+    def create_job_commands(
+        self,
+        job_id: str,
+        kl_coef: float | None = None,
+        kl_target: float | None = None,
+        learning_rate: float | None = None,
+        critic_learning_rate: float | None = None,
+        evaluate: bool | None = None,
+        checkpoint: bool | None = None,
+    ) -> list[JobCommand]:
+        """Change knobs of the stage that runs, or request an evaluation or a checkpoint. The trainer takes commands up between two steps.
+
+        `POST /v1/jobs/{job_id}/commands`
+        """
+        return list(
+            (
+                self._json(
+                    "POST",
+                    f"/v1/jobs/{escaped(job_id)}/commands",
+                    body=given(
+                        {
+                            "kl_coef": kl_coef,
+                            "kl_target": kl_target,
+                            "learning_rate": learning_rate,
+                            "critic_learning_rate": critic_learning_rate,
+                            "evaluate": evaluate,
+                            "checkpoint": checkpoint,
+                        }
+                    ),
+                )
+            )["data"]
+        )
+
+    def list_job_commands(self, job_id: str, *, order: Literal["asc", "desc"] | None = None) -> Iterator[JobCommand]:
+        """List all commands that were requested, with who requested them and their outcome.
+
+        `GET /v1/jobs/{job_id}/commands`
+        """
+        return self._pages(f"/v1/jobs/{escaped(job_id)}/commands", params={"order": order})
+
+    def create_sweep(
+        self,
+        spec: Mapping[str, Any],
+        parameters: Mapping[str, Any],
+        name: str | None = None,
+        count: int | None = None,
+        seed: int | None = None,
+        max_parallel: int | None = None,
+        metric: str | None = None,
+        *,
+        force: bool | None = None,
+        priority: Literal["low", "normal", "high"] | None = None,
+        preemptible: bool | None = None,
+    ) -> Group:
+        """Submit a job for each combination of values, all or none. They form a group.
+
+        `POST /v1/sweeps`
+        """
+        found: Group = self._json(
+            "POST",
+            "/v1/sweeps",
+            params={"force": force, "priority": priority, "preemptible": preemptible},
+            body=given(
+                {
+                    "spec": spec,
+                    "parameters": parameters,
+                    "name": name,
+                    "count": count,
+                    "seed": seed,
+                    "max_parallel": max_parallel,
+                    "metric": metric,
+                }
+            ),
+        )
+        return found
+
+    def validate_sweep(
+        self,
+        spec: Mapping[str, Any],
+        parameters: Mapping[str, Any],
+        name: str | None = None,
+        count: int | None = None,
+        seed: int | None = None,
+        max_parallel: int | None = None,
+        metric: str | None = None,
+    ) -> SweepPlan:
+        """List the jobs that the sweep would make, each with a valid spec. Nothing is stored, and no dataset is looked up.
+
+        `POST /v1/sweeps/validate`
+        """
+        found: SweepPlan = self._json(
+            "POST",
+            "/v1/sweeps/validate",
+            body=given(
+                {
+                    "spec": spec,
+                    "parameters": parameters,
+                    "name": name,
+                    "count": count,
+                    "seed": seed,
+                    "max_parallel": max_parallel,
+                    "metric": metric,
+                }
+            ),
+        )
+        return found
+
+    def create_group(
+        self, name: str | None = None, metric: str | None = None, max_parallel: int | None = None
+    ) -> Group:
+        """Make a group without jobs.
+
+        `POST /v1/groups`
+        """
+        found: Group = self._json(
+            "POST", "/v1/groups", body=given({"name": name, "metric": metric, "max_parallel": max_parallel})
+        )
+        return found
+
+    def list_groups(self, *, order: Literal["asc", "desc"] | None = None) -> Iterator[GroupSummary]:
+        """Your groups, without their jobs.
+
+        `GET /v1/groups`
+        """
+        return self._pages("/v1/groups", params={"order": order})
+
+    def get_group(self, group_id: str, *, metric: str | None = None) -> Group:
+        """One group: its jobs with their values, their states and their objectives.
+
+        `GET /v1/groups/{group_id}`
+        """
+        found: Group = self._json("GET", f"/v1/groups/{escaped(group_id)}", params={"metric": metric})
+        return found
+
+    def cancel_group(self, group_id: str) -> Group:
+        """Cancel every job of the group that has not ended, each in a transaction of its own. A second request changes nothing.
+
+        `POST /v1/groups/{group_id}/cancel`
+        """
+        found: Group = self._json("POST", f"/v1/groups/{escaped(group_id)}/cancel")
+        return found
+
+    def create_template(
+        self, name: str, description: str | None = None, spec: Mapping[str, Any] | None = None
+    ) -> Template:
+        """Store a partial spec under a name. Its fields are checked, but none is required, and no dataset is looked up.
+
+        Rules between several sections are checked once the spec names a model and a dataset.
+
+        `POST /v1/templates`
+        """
+        found: Template = self._json(
+            "POST", "/v1/templates", body=given({"name": name, "description": description, "spec": spec})
+        )
+        return found
+
+    def list_templates(
+        self, *, name: str | None = None, order: Literal["asc", "desc"] | None = None
+    ) -> Iterator[Template]:
+        """Your templates.
+
+        `GET /v1/templates`
+        """
+        return self._pages("/v1/templates", params={"name": name, "order": order})
+
+    def get_template(self, template_id: str) -> Template:
+        """One template.
+
+        `GET /v1/templates/{template_id}`
+        """
+        found: Template = self._json("GET", f"/v1/templates/{escaped(template_id)}")
+        return found
+
+    def change_template(
+        self,
+        template_id: str,
+        name: Omitted | str | None = OMITTED,
+        description: Omitted | str | None = OMITTED,
+        spec: Omitted | Mapping[str, Any] | None = OMITTED,
+        *,
+        if_match: str | None = None,
+    ) -> Template:
+        """Change the name, the description or fields of the spec. Jobs that were submitted from it stay as they are.
+
+        `PATCH /v1/templates/{template_id}`
+        """
+        found: Template = self._json(
+            "PATCH",
+            f"/v1/templates/{escaped(template_id)}",
+            body={"name": name, "description": description, "spec": spec},
+            headers=unchanged(if_match),
+        )
+        return found
+
+    def delete_template(self, template_id: str, *, if_match: str | None = None) -> None:
+        """Jobs that were submitted from the template stay.
+
+        `DELETE /v1/templates/{template_id}`
+        """
+        self._json("DELETE", f"/v1/templates/{escaped(template_id)}", headers=unchanged(if_match))
+
+    def create_job_from_template(
+        self,
+        template_id: str,
+        patch: Mapping[str, Any] | None = None,
+        *,
+        group: str | None = None,
+        force: bool | None = None,
+        priority: Literal["low", "normal", "high"] | None = None,
+        preemptible: bool | None = None,
+        external_id: str | None = None,
+    ) -> Job:
+        """Submit a job with the spec of the template, changed by a merge patch. Errors point into the merged spec.
+
+        `POST /v1/templates/{template_id}/jobs`
+        """
+        found: Job = self._json(
+            "POST",
+            f"/v1/templates/{escaped(template_id)}/jobs",
+            params={
+                "group": group,
+                "force": force,
+                "priority": priority,
+                "preemptible": preemptible,
+                "external_id": external_id,
+            },
+            body=given({"patch": patch}),
+        )
+        return found
+
+    def cancel_job(self, job_id: str, reason: str | None = None) -> Job:
+        """End a job without a worker at once. A running job is `cancelling` until its worker has stopped the run.
+
+        `POST /v1/jobs/{job_id}/cancel`
+        """
+        found: Job = self._json("POST", f"/v1/jobs/{escaped(job_id)}/cancel", body=given({"reason": reason}))
+        return found
+
+    def pause_job(self, job_id: str, reason: str | None = None) -> Job:
+        """Pause a queued job at once. A running job is `pausing` until the trainer has finished its step and saved.
+
+        The worker then gives up the job and its GPU. A paused job keeps its checkpoints.
+
+        `POST /v1/jobs/{job_id}/pause`
+        """
+        found: Job = self._json("POST", f"/v1/jobs/{escaped(job_id)}/pause", body=given({"reason": reason}))
+        return found
+
+    def resume_job(self, job_id: str, reason: str | None = None) -> Job:
+        """Queue a paused job again. It continues after its last saved step, with the numbers that it would have had without the pause.
+
+        A job whose group has reached `max_parallel` stays paused until another one ends.
+
+        `POST /v1/jobs/{job_id}/resume`
+        """
+        found: Job = self._json("POST", f"/v1/jobs/{escaped(job_id)}/resume", body=given({"reason": reason}))
+        return found
+
+    def retry_job(self, job_id: str, reason: str | None = None) -> Job:
+        """Queue a failed or cancelled job again: a new attempt from its last checkpoint, with the same spec.
+
+        A job whose group has reached `max_parallel` is paused until another one ends.
+
+        `POST /v1/jobs/{job_id}/retry`
+        """
+        found: Job = self._json("POST", f"/v1/jobs/{escaped(job_id)}/retry", body=given({"reason": reason}))
+        return found
+
+    def clone_job(self, job_id: str, patch: Mapping[str, Any] | None = None, *, force: bool | None = None) -> Job:
+        """Submit a new job with the spec of this one, changed by a merge patch. Errors point into the merged spec.
+
+        `POST /v1/jobs/{job_id}/clone`
+        """
+        found: Job = self._json(
+            "POST", f"/v1/jobs/{escaped(job_id)}/clone", params={"force": force}, body=given({"patch": patch})
+        )
+        return found
+
+    def branch_job(
+        self,
+        job_id: str,
+        patch: Mapping[str, Any] | None = None,
+        checkpoint: str | None = None,
+        stage: Literal["sft", "reward_model", "dpo", "kto", "ppo", "evaluation"] | None = None,
+        step: int | None = None,
+        *,
+        force: bool | None = None,
+    ) -> Job:
+        """Submit a new job that continues this one from a checkpoint, with a changed spec.
+
+        `parent.carried` of the new job lists what carries over. A change that makes the stored state unusable is refused with its
+        field. The checkpoint is kept until the new job has ended or has saved its own.
+
+        `POST /v1/jobs/{job_id}/branch`
+        """
+        found: Job = self._json(
+            "POST",
+            f"/v1/jobs/{escaped(job_id)}/branch",
+            params={"force": force},
+            body=given({"patch": patch, "checkpoint": checkpoint, "stage": stage, "step": step}),
+        )
+        return found
+
+    def extend_job(self, job_id: str, steps: int, *, force: bool | None = None) -> Job:
+        """Submit a new job that gives the PPO stage of a succeeded one more steps, from its last stored state.
+
+        It is refused with the field if a schedule of the spec depends on the number of steps. Branch in that case.
+
+        `POST /v1/jobs/{job_id}/extend`
+        """
+        found: Job = self._json(
+            "POST", f"/v1/jobs/{escaped(job_id)}/extend", params={"force": force}, body=given({"steps": steps})
+        )
+        return found
+
+    def archive_job(self, job_id: str) -> Job:
+        """Leave a job that has ended out of the default list. Nothing of it is deleted.
+
+        `POST /v1/jobs/{job_id}/archive`
+        """
+        found: Job = self._json("POST", f"/v1/jobs/{escaped(job_id)}/archive")
+        return found
+
+    def unarchive_job(self, job_id: str) -> Job:
+        """Return an archived job to the default list.
+
+        `POST /v1/jobs/{job_id}/unarchive`
+        """
+        found: Job = self._json("POST", f"/v1/jobs/{escaped(job_id)}/unarchive")
+        return found
+
+    def validate_job(self, spec: Body, *, refresh: bool | None = None) -> Validation:
+        """Check a job without submitting it: findings, steps, tokens and memory of each stage, and the expected time.
+
+        A data worker reads the stored datasets and models, and trains nothing. `Location` is the address of the validation.
+
+        `POST /v1/jobs/validate`
+        """
+        found: Validation = self._json("POST", "/v1/jobs/validate", params={"refresh": refresh}, body=spec)
+        return found
+
+    def get_validation(self, validation_id: str) -> Validation:
+        """Return a validation with its findings. It is deleted 30 days after its request, when you request another one.
+
+        `GET /v1/jobs/validations/{validation_id}`
+        """
+        found: Validation = self._json("GET", f"/v1/jobs/validations/{escaped(validation_id)}")
+        return found
+
+    def cancel_validation(self, validation_id: str) -> Validation:
+        """Cancel a check. A running one is ended within about a second, a queued one never starts.
+
+        A cancelled check does not change. One that succeeded or failed is refused with `task_ended`. The same spec can be
+        checked again.
+
+        `POST /v1/jobs/validations/{validation_id}/cancel`
+        """
+        found: Validation = self._json("POST", f"/v1/jobs/validations/{escaped(validation_id)}/cancel")
+        return found
+
+    def list_job_events(
+        self, job_id: str, *, after: int | None = None, types: Sequence[str] | None = None, seed: int | None = None
+    ) -> Iterator[JobEvent]:
+        """List the events of a job in order.
+
+        `GET /v1/jobs/{job_id}/events`
+        """
+        return self._pages(
+            f"/v1/jobs/{escaped(job_id)}/events", params={"after": after, "types": commas(types), "seed": seed}
+        )
+
+    def get_job_metrics(
+        self,
+        job_id: str,
+        *,
+        stage: Literal["sft", "reward_model", "dpo", "kto", "ppo", "evaluation"] | None = None,
+        seed: int | None = None,
+        names: Sequence[str] | None = None,
+        from_: int | None = None,
+        to: int | None = None,
+        max_points: int | None = None,
+    ) -> Metrics:
+        """Return metrics as series. A long range is returned in buckets, with the last, smallest and largest value and the mean of each.
+
+        A job with several seeds has a series of each seed.
+
+        `GET /v1/jobs/{job_id}/metrics`
+        """
+        found: Metrics = self._json(
+            "GET",
+            f"/v1/jobs/{escaped(job_id)}/metrics",
+            params={
+                "stage": stage,
+                "seed": seed,
+                "names": commas(names),
+                "from": from_,
+                "to": to,
+                "max_points": max_points,
+            },
+        )
+        return found
+
+    def list_job_samples(
+        self,
+        job_id: str,
+        *,
+        stage: Literal["sft", "reward_model", "dpo", "kto", "ppo", "evaluation"] | None = None,
+        step: int | None = None,
+        seed: int | None = None,
+    ) -> list[JobSample]:
+        """List the completions that the run logged at one step.
+
+        `GET /v1/jobs/{job_id}/samples`
+        """
+        return list(
+            (
+                self._json(
+                    "GET", f"/v1/jobs/{escaped(job_id)}/samples", params={"stage": stage, "step": step, "seed": seed}
+                )
+            )["data"]
+        )
+
+    def list_job_sample_steps(
+        self,
+        job_id: str,
+        *,
+        stage: Literal["sft", "reward_model", "dpo", "kto", "ppo", "evaluation"] | None = None,
+        seed: int | None = None,
+    ) -> list[SampleStep]:
+        """List the steps that have completions.
+
+        `GET /v1/jobs/{job_id}/samples/steps`
+        """
+        return list(
+            (self._json("GET", f"/v1/jobs/{escaped(job_id)}/samples/steps", params={"stage": stage, "seed": seed}))[
+                "data"
+            ]
+        )
+
+    def search_job_samples(
+        self,
+        job_id: str,
+        *,
+        order: Literal["highest", "lowest", "newest", "oldest"] | None = None,
+        skip: int | None = None,
+        limit: int | None = None,
+        seed: int | None = None,
+        by: Literal["score", "judge", "kl", "tokens"] | None = None,
+        min: float | None = None,
+        max: float | None = None,
+        stage: Literal["sft", "reward_model", "dpo", "kto", "ppo", "evaluation"] | None = None,
+        from_: int | None = None,
+        to: int | None = None,
+        q: str | None = None,
+        finished: bool | None = None,
+        held_out: bool | None = None,
+        same_prompt: str | None = None,
+    ) -> SampleSearch:
+        """Search the completions of all steps, and return the histogram of a figure. Token tables are left out.
+
+        `GET /v1/jobs/{job_id}/samples/search`
+        """
+        found: SampleSearch = self._json(
+            "GET",
+            f"/v1/jobs/{escaped(job_id)}/samples/search",
+            params={
+                "order": order,
+                "skip": skip,
+                "limit": limit,
+                "seed": seed,
+                "by": by,
+                "min": min,
+                "max": max,
+                "stage": stage,
+                "from": from_,
+                "to": to,
+                "q": q,
+                "finished": finished,
+                "held_out": held_out,
+                "same_prompt": same_prompt,
+            },
+        )
+        return found
+
+    def get_job_telemetry(
+        self, job_id: str, *, attempt: int | None = None, every_attempt: bool | None = None
+    ) -> Telemetry:
+        """Return CPU, memory, disk and GPU measurements as series over time, in at most 1,000 points of each attempt.
+
+        `GET /v1/jobs/{job_id}/telemetry`
+        """
+        found: Telemetry = self._json(
+            "GET", f"/v1/jobs/{escaped(job_id)}/telemetry", params={"attempt": attempt, "every_attempt": every_attempt}
+        )
+        return found
+
+    def list_job_checkpoints(
+        self, job_id: str, *, final: bool | None = None, order: Literal["asc", "desc"] | None = None
+    ) -> Iterator[Checkpoint]:
+        """List the model folders that a job has stored.
+
+        `GET /v1/jobs/{job_id}/checkpoints`
+        """
+        return self._pages(f"/v1/jobs/{escaped(job_id)}/checkpoints", params={"final": final, "order": order})
+
+    def list_metric_meanings(self) -> list[MetricInfo]:
+        """List the metrics with their formulas and healthy ranges.
+
+        `GET /v1/reference/metrics`
+        """
+        return list((self._json("GET", "/v1/reference/metrics"))["data"])
+
+    def list_presets(self) -> list[Preset]:
+        """List job specs to start from, each with its use and the fields to replace.
+
+        `GET /v1/presets`
+        """
+        return list((self._json("GET", "/v1/presets"))["data"])
+
+    def get_job_schema(self) -> dict[str, Any]:
+        """Return the JSON schema of a job spec, with defaults and descriptions.
+
+        `GET /v1/schema/job`
+        """
+        found: dict[str, Any] = self._json("GET", "/v1/schema/job")
+        return found
+
+    def list_formats(self) -> list[DatasetFormat]:
+        """List the file formats, each with an example and its rows.
+
+        `GET /v1/reference/formats`
+        """
+        return list((self._json("GET", "/v1/reference/formats"))["data"])
+
+    def get_usage(self) -> Usage:
+        """Your limits and your use of the platform.
+
+        `GET /v1/usage`
+        """
+        found: Usage = self._json("GET", "/v1/usage")
+        return found
+
+    def list_keys(self) -> list[Key]:
+        """List your API keys, the newest first: the valid ones, and up to 100 revoked ones.
+
+        `GET /v1/keys`
+        """
+        return list((self._json("GET", "/v1/keys"))["data"])
+
+    def create_key(self, name: str) -> CreatedKey:
+        """Create another API key. It sees the same jobs, datasets and rounds as yours.
+
+        The response is the only one that contains the key. An operator's key creates operators' keys.
+
+        `POST /v1/keys`
+        """
+        found: CreatedKey = self._json("POST", "/v1/keys", body=given({"name": name}))
+        return found
+
+    def revoke_key(self, key_id: str, *, and_made: bool | None = None) -> RevokedKey:
+        """Revoke an API key. Its browser sessions and event streams end within seconds.
+
+        The key of this request cannot be revoked by itself: use another one. Keys that the key made stay valid unless
+        `and_made` is set. The response lists them.
+
+        `POST /v1/keys/{key_id}/revoke`
+        """
+        found: RevokedKey = self._json("POST", f"/v1/keys/{escaped(key_id)}/revoke", params={"and_made": and_made})
+        return found
+
+    def list_view_settings(self) -> list[ViewSetting]:
+        """List what the dashboard keeps for you: layouts of charts, saved views, columns.
+
+        `GET /v1/view-settings`
+        """
+        return list((self._json("GET", "/v1/view-settings"))["data"])
+
+    def store_view_setting(self, name: str, value: Any) -> ViewSetting:
+        """The value takes the place of the one that the name had.
+
+        `PUT /v1/view-settings/{name}`
+        """
+        found: ViewSetting = self._json("PUT", f"/v1/view-settings/{escaped(name)}", body=given({"value": value}))
+        return found
+
+    def delete_view_setting(self, name: str) -> None:
+        """The dashboard then shows its usual view.
+
+        `DELETE /v1/view-settings/{name}`
+        """
+        self._json("DELETE", f"/v1/view-settings/{escaped(name)}")
+
+    def list_workers(self) -> list[Worker]:
+        """List the workers that are online, and those that have stopped and stay cordoned.
+
+        `GET /v1/workers`
+        """
+        return list((self._json("GET", "/v1/workers"))["data"])
+
+    def cordon_worker(self, worker_id: str) -> Worker:
+        """Keep new jobs from a worker. It finishes the job that it runs. A restarted worker with the same name stays cordoned.
+
+        `POST /v1/workers/{worker_id}/cordon`
+        """
+        found: Worker = self._json("POST", f"/v1/workers/{escaped(worker_id)}/cordon")
+        return found
+
+    def drain_worker(self, worker_id: str) -> Worker:
+        """Keep new jobs from a worker, and let it save its job and give it back to the queue.
+
+        `POST /v1/workers/{worker_id}/drain`
+        """
+        found: Worker = self._json("POST", f"/v1/workers/{escaped(worker_id)}/drain")
+        return found
+
+    def uncordon_worker(self, worker_id: str) -> Worker:
+        """Let a worker take jobs again. One that has stopped takes jobs when it starts again, and leaves the list.
+
+        `POST /v1/workers/{worker_id}/uncordon`
+        """
+        found: Worker = self._json("POST", f"/v1/workers/{escaped(worker_id)}/uncordon")
+        return found
+
+    def is_alive(self) -> Health:
+        """Return 200 while the process runs.
+
+        `GET /healthz`
+        """
+        found: Health = self._json("GET", "/healthz")
+        return found
+
+    def is_ready(self) -> Readiness:
+        """Check that the database and Redis respond and that the schema is migrated.
+
+        `GET /readyz`
+        """
+        found: Readiness = self._json("GET", "/readyz")
+        return found
