@@ -21,7 +21,7 @@ from core.blobs import BlobStore, blob_store
 from core.datasets import versions
 from core.db import request_scope
 from core.errors import CrossOrigin, InvalidRequest, NotFound, NotOperator, NotSignedIn, RateLimited
-from core.jobs.submit import Queueing
+from core.jobs.submission.submit import Queueing
 from core.models import Checkpoint, Dataset, Job, Upload
 from core.paging import Order
 from core.scheduling.policy import Priority, PriorityName

@@ -13,7 +13,7 @@ from core.access.keys import Principal
 from core.broker import job_queue, wake_worker
 from core.db import after_commit
 from core.errors import CrossOrigin, InvalidRequest, NotFound, NotOperator, NotSignedIn
-from core.jobs.workers import listed_workers, set_worker_state
+from core.jobs.queue.workers import listed_workers, set_worker_state
 from core.models.workers import WorkerState
 
 

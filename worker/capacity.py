@@ -7,7 +7,7 @@ import subprocess
 from dataclasses import dataclass
 from importlib.metadata import version
 
-from core.jobs.workers import Gpu, MachineReport
+from core.jobs.queue.workers import Gpu, MachineReport
 from core.lanes import default_slots
 from core.scheduling.matching import Capacity
 from core.settings import Settings

@@ -7,7 +7,7 @@ from pathlib import Path
 from types import TracebackType
 
 from core.db import session_scope
-from core.jobs import workers
+from core.jobs.queue import workers
 from core.models.base import new_id
 from core.settings import Settings
 from worker.capacity import report_of

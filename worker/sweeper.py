@@ -14,11 +14,12 @@ from core.datasets import retention
 from core.datasets.orphans import remove_orphans
 from core.db import session_scope
 from core.errors import DatasetInUse, JobNotEnded, NotFound
-from core.jobs import attempts, workers
-from core.jobs.groups import release_held_jobs
-from core.jobs.old_checkpoints import delete_old_checkpoints, jobs_with_old_checkpoints
-from core.jobs.preemption import preempt_jobs
-from core.jobs.waking import wake_idle_workers
+from core.jobs.checkpoints.old_checkpoints import delete_old_checkpoints, jobs_with_old_checkpoints
+from core.jobs.groups.groups import release_held_jobs
+from core.jobs.lifecycle import attempts
+from core.jobs.lifecycle.preemption import preempt_jobs
+from core.jobs.queue import workers
+from core.jobs.queue.waking import wake_idle_workers
 from core.leasing import SweepResult
 from core.scheduling.lines import repair_lines
 from core.scheduling.shares import repair_shares

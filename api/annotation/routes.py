@@ -57,9 +57,9 @@ from core.errors import (
     WrongDatasetKind,
     WrongMediaType,
 )
-from core.jobs.actors import key_of
-from core.jobs.validations import refuse_blocked
-from core.jobs.waking import wake_for
+from core.jobs.lifecycle.actors import key_of
+from core.jobs.queue.waking import wake_for
+from core.jobs.submission.validations import refuse_blocked
 from core.models.annotation import RoundStatus
 from core.paging import page
 

@@ -30,10 +30,10 @@ from core.errors import (
     WrongDatasetKind,
     WrongMediaType,
 )
-from core.jobs import groups, sweeps
-from core.jobs.actors import key_of
-from core.jobs.seeds import seeds_of
-from core.jobs.sweep_spec import SweepSpec
+from core.jobs.groups import groups, sweeps
+from core.jobs.groups.sweep_spec import SweepSpec
+from core.jobs.lifecycle.actors import key_of
+from core.jobs.run.seeds import seeds_of
 from core.models import JobGroup
 from core.paging import page
 

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field
 
 from api.schema import ListOf, Schema, Timestamp
-from core.jobs.groups import SCORE
+from core.jobs.groups.groups import SCORE
 from core.models.jobs import JobStatus
 
 

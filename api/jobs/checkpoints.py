@@ -19,8 +19,8 @@ from api.problems import documented
 from core import models
 from core.blobs import BlobDamaged, BlobStore, Content, fault_of
 from core.errors import CheckpointDamaged, InvalidRequest, NotFound, NotSignedIn, StorageUnreadable
-from core.jobs import damage
-from core.jobs.branch import can_branch
+from core.jobs.actions.branch import can_branch
+from core.jobs.checkpoints import damage
 from core.paging import page
 
 CHUNK = 256 * 1024

@@ -24,8 +24,8 @@ from core.errors import (
     TooLarge,
     WrongMediaType,
 )
-from core.jobs.actors import key_of
-from core.jobs.commands import KnobState, Wanted, knob_states, pending_commands, request_commands
+from core.jobs.actions.commands import KnobState, Wanted, knob_states, pending_commands, request_commands
+from core.jobs.lifecycle.actors import key_of
 from core.paging import page
 from trainer.spec.knobs import ACTIONS, KNOBS
 

@@ -10,8 +10,8 @@ from pydantic_core import CoreSchema
 
 from api.jobs.schemas import JobError
 from api.schema import ListOf, Schema, Timestamp
-from core.jobs.actors import ActorKind
-from core.jobs.events import SEED_IN_DATA
+from core.jobs.lifecycle.actors import ActorKind
+from core.jobs.run.events import SEED_IN_DATA
 from core.models.jobs import JobStatus
 from trainer.events import Event
 

@@ -8,8 +8,8 @@ from api.deps import JobDep, SessionDep
 from api.jobs.event_schemas import TYPES, JobEvent, JobEventList
 from api.problems import documented
 from core.errors import InvalidRequest, NotFound, NotSignedIn
-from core.jobs.events import events_after
-from core.jobs.seeds import asked_index, seeds_of
+from core.jobs.run.events import events_after
+from core.jobs.run.seeds import asked_index, seeds_of
 from trainer.spec.validation_errors import unknown_name
 
 router = APIRouter(prefix="/jobs/{job_id}", tags=["Events"])

@@ -9,8 +9,8 @@ from api.deps import JobDep, SessionDep
 from api.jobs.schemas import JobLogLine
 from api.problems import documented
 from core.errors import InvalidRequest, NotFound, NotSignedIn
-from core.jobs import logs
-from core.jobs.logs import LogLine, LogQuery
+from core.jobs.run import logs
+from core.jobs.run.logs import LogLine, LogQuery
 from core.models.job_logs import LogSource
 from core.models.jobs import TERMINAL
 

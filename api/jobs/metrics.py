@@ -8,9 +8,9 @@ from api.deps import JobDep, SessionDep
 from api.jobs.schemas import Metrics, Series
 from api.problems import documented
 from core.errors import InvalidRequest, NotFound, NotSignedIn
-from core.jobs import metrics
-from core.jobs.metrics import MetricQuery
-from core.jobs.seeds import asked_index, seeds_of
+from core.jobs.run import metrics
+from core.jobs.run.metrics import MetricQuery
+from core.jobs.run.seeds import asked_index, seeds_of
 from trainer.spec import StageName
 
 router = APIRouter(prefix="/jobs/{job_id}", tags=["Metrics and samples"])

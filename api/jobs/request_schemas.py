@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
 from api.schema import Schema
-from core.jobs.descriptions import MOST_TAGS, MetadataPatch, Name, Notes, Tag, storable_text
+from core.jobs.lifecycle.descriptions import MOST_TAGS, MetadataPatch, Name, Notes, Tag, storable_text
 from trainer.spec import StageName
 
 

@@ -48,15 +48,16 @@ from core.errors import (
     WrongMediaType,
 )
 from core.external_ids import refuse_taken, set_external_id
-from core.jobs import lineage, listing, validations
-from core.jobs.actors import key_of
-from core.jobs.descriptions import change_description, normal_tag
-from core.jobs.groups import add_to_group, group_of
-from core.jobs.lineage import JobLineage
-from core.jobs.listing import JobFilter
-from core.jobs.sorting import JobSort
-from core.jobs.submit import submit_job
-from core.jobs.waking import wake_for
+from core.jobs.groups.groups import add_to_group, group_of
+from core.jobs.lifecycle.actors import key_of
+from core.jobs.lifecycle.descriptions import change_description, normal_tag
+from core.jobs.overview import lineage, listing
+from core.jobs.overview.lineage import JobLineage
+from core.jobs.overview.listing import JobFilter
+from core.jobs.overview.sorting import JobSort
+from core.jobs.queue.waking import wake_for
+from core.jobs.submission import validations
+from core.jobs.submission.submit import submit_job
 from core.models.jobs import JobStatus
 from data.parse import bad_text
 from trainer.spec import JobSpec

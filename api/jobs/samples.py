@@ -10,9 +10,9 @@ from api.jobs.metrics import OneStage, Seed
 from api.jobs.schemas import FigureHistogram, JobSample, JobSampleList, SampleSearch, SampleStep, SampleStepList
 from api.problems import documented
 from core.errors import InvalidRequest, NotFound, NotSignedIn
-from core.jobs import samples
-from core.jobs.samples import Figure, OneSeed, Order, SampleQuery
-from core.jobs.seeds import asked_index, seeds_of
+from core.jobs.run import samples
+from core.jobs.run.samples import Figure, OneSeed, Order, SampleQuery
+from core.jobs.run.seeds import asked_index, seeds_of
 from core.models import Job
 from data.parse import storable
 from trainer.spec import STAGES

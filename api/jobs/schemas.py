@@ -5,11 +5,11 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, PlainSerializer, WrapValidator
 
 from api.schema import ListOf, Schema, Timestamp
-from core.jobs.allowed_actions import JobAction
-from core.jobs.inputs import JobInput
-from core.jobs.lineage import JobParent
-from core.jobs.progress import Progress
-from core.jobs.seeds import SeedResult
+from core.jobs.actions.allowed_actions import JobAction
+from core.jobs.overview.inputs import JobInput
+from core.jobs.overview.lineage import JobParent
+from core.jobs.run.progress import Progress
+from core.jobs.run.seeds import SeedResult
 from core.models.job_logs import LogSource
 from core.models.jobs import JobStatus
 from core.scheduling.policy import PriorityName

@@ -8,7 +8,7 @@ from api.deps import JobDep, SessionDep
 from api.jobs.schemas import MeasurementInfo, Telemetry, TelemetrySeries
 from api.problems import documented
 from core.errors import InvalidRequest, NotFound, NotSignedIn
-from core.jobs.telemetry import MEASUREMENTS, read_telemetry
+from core.jobs.run.telemetry import MEASUREMENTS, read_telemetry
 
 router = APIRouter(prefix="/jobs/{job_id}", tags=["Telemetry"])
 

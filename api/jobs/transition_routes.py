@@ -30,10 +30,12 @@ from core.errors import (
     WrongDatasetKind,
     WrongMediaType,
 )
-from core.jobs import branch, extend, removal, retry, validations
-from core.jobs.actors import key_of
-from core.jobs.state import Request, request
-from core.jobs.waking import wake_for
+from core.jobs.actions import branch, extend, retry
+from core.jobs.lifecycle import removal
+from core.jobs.lifecycle.actors import key_of
+from core.jobs.lifecycle.state import Request, request
+from core.jobs.queue.waking import wake_for
+from core.jobs.submission import validations
 
 router = APIRouter(prefix="/jobs/{job_id}", tags=["Jobs"], route_class=StrictRoute)
 WRITES = (BadRequest, NotSignedIn, CrossOrigin, NotFound, TooLarge, WrongMediaType, InvalidRequest)

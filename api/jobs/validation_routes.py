@@ -12,8 +12,8 @@ from api.problems import documented
 from api.progress import progress_of
 from api.validation import StrictRoute
 from core.errors import CrossOrigin, InvalidRequest, NotFound, NotSignedIn, TaskEnded
-from core.jobs import estimates, validations
-from core.jobs.validations import ValidationDetails
+from core.jobs.submission import estimates, validations
+from core.jobs.submission.validations import ValidationDetails
 from core.tasks import UNFINISHED
 from trainer.spec import JobSpec
 

@@ -2,8 +2,8 @@ from typing import Literal
 
 from api.jobs.schemas import JobError, StoredSpec
 from api.schema import DataProgress, Schema, Timestamp
-from core.jobs.estimates import RunTime
-from core.jobs.validation_result import JobFinding, ValidationResult
+from core.jobs.submission.estimates import RunTime
+from core.jobs.submission.validation_result import JobFinding, ValidationResult
 from core.models.tasks import TaskStatus
 
 

@@ -11,12 +11,13 @@ from sqlalchemy.orm import Session
 from api.etags import etag_of
 from api.jobs.schemas import Job, JobSummary
 from core import models
-from core.jobs import lineage, listing, seeds, sparkline
-from core.jobs.allowed_actions import allowed_actions
-from core.jobs.groups import places_of
-from core.jobs.inputs import inputs, model_names
-from core.jobs.progress import progress
-from core.jobs.queue_places import QueuePlace, queue_places
+from core.jobs.actions.allowed_actions import allowed_actions
+from core.jobs.groups.groups import places_of
+from core.jobs.overview import lineage, listing
+from core.jobs.overview.inputs import inputs, model_names
+from core.jobs.queue.queue_places import QueuePlace, queue_places
+from core.jobs.run import seeds, sparkline
+from core.jobs.run.progress import progress
 from core.scheduling.policy import Priority, PriorityName
 from trainer.spec import JobSpec
 

@@ -7,7 +7,7 @@ from operator import attrgetter
 
 from api.jobs.event_schemas import JobEvent
 from core.db import request_scope
-from core.jobs.events import news_of
+from core.jobs.run.events import news_of
 from core.models.jobs import TERMINAL
 from core.settings import Settings
 

@@ -32,10 +32,10 @@ from core.errors import (
     WrongMediaType,
 )
 from core.external_ids import refuse_taken, set_external_id
-from core.jobs import templates, validations
-from core.jobs.actors import key_of
-from core.jobs.groups import add_to_group, group_of
-from core.jobs.waking import wake_for
+from core.jobs.groups.groups import add_to_group, group_of
+from core.jobs.lifecycle.actors import key_of
+from core.jobs.queue.waking import wake_for
+from core.jobs.submission import templates, validations
 from core.models import JobTemplate
 from core.paging import page
 

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, ConfigDict, Field
 
 from api.schema import ListOf, Schema, Timestamp
-from core.jobs.descriptions import Name, Notes
+from core.jobs.lifecycle.descriptions import Name, Notes
 
 
 class _Body(Schema):

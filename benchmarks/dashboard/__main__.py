@@ -25,8 +25,8 @@ from benchmarks.platform_suite.local_platform import LocalPlatform, local_platfo
 from benchmarks.platform_suite.reading import store_steps
 from benchmarks.platform_suite.stored_runs import running_job, steps
 from core.db import session_scope
-from core.jobs.attempts import Claim
-from core.jobs.events import append_events
+from core.jobs.lifecycle.attempts import Claim
+from core.jobs.run.events import append_events
 from trainer.metrics import METRICS
 
 LONG_RUN, LIVE_RUN, ADDED = 100_000, 4_900, 1_000_000

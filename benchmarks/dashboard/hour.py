@@ -10,8 +10,8 @@ from benchmarks.dashboard.heap import SharedWorkerHeap, page_heap
 from benchmarks.places import say
 from benchmarks.platform_suite.stored_runs import steps
 from core.db import session_scope
-from core.jobs.attempts import Claim
-from core.jobs.events import append_events
+from core.jobs.lifecycle.attempts import Claim
+from core.jobs.run.events import append_events
 
 STEPS = 36_000
 _RATE = 100.0

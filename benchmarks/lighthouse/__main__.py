@@ -26,7 +26,7 @@ from benchmarks.platform_suite.local_platform import LocalPlatform, local_platfo
 from benchmarks.platform_suite.reading import store_steps
 from benchmarks.platform_suite.stored_runs import running_job
 from core.db import session_scope
-from core.jobs import attempts
+from core.jobs.lifecycle import attempts
 from core.models.jobs import JobStatus
 from trainer.metrics import METRICS
 

@@ -16,7 +16,7 @@ from benchmarks.gpu_suite.schedule import Place
 from benchmarks.platform_suite.local_platform import LocalPlatform, local_platform
 from core import db, live
 from core.db import session_scope
-from core.jobs import attempts
+from core.jobs.lifecycle import attempts
 from core.scheduling.lines import repair_lines
 from core.scheduling.shares import repair_shares
 from core.settings import get_settings

@@ -13,7 +13,7 @@ from benchmarks.platform_suite.local_platform import LocalPlatform, local_platfo
 from benchmarks.platform_suite.stored_runs import metric_names, running_job, steps
 from core.blobs import blob_store
 from core.db import session_scope
-from core.jobs.attempts import Claim
+from core.jobs.lifecycle.attempts import Claim
 from core.masking import Masker
 from core.models import Job
 from core.settings import get_settings

@@ -11,9 +11,9 @@ from benchmarks.gpu_suite.schedule import Place
 from benchmarks.platform_suite.local_platform import local_platform
 from benchmarks.platform_suite.stored_runs import CHART_NAMES, metric_names, running_job, steps
 from core.db import session_scope
-from core.jobs import rollups
-from core.jobs.attempts import Claim
-from core.jobs.events import append_events
+from core.jobs.lifecycle.attempts import Claim
+from core.jobs.run import rollups
+from core.jobs.run.events import append_events
 
 STEPS, REHEARSED_STEPS = 1_000_000, 2_000
 _NAMES = 12

@@ -6,11 +6,11 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from core.jobs import attempts
-from core.jobs.actors import PLATFORM
-from core.jobs.attempts import Claim
-from core.jobs.events import append_events
-from core.jobs.state import write_first_status
+from core.jobs.lifecycle import attempts
+from core.jobs.lifecycle.actors import PLATFORM
+from core.jobs.lifecycle.attempts import Claim
+from core.jobs.lifecycle.state import write_first_status
+from core.jobs.run.events import append_events
 from core.models import Job
 from core.models.base import new_id
 from core.models.jobs import JobStatus

@@ -24,8 +24,8 @@ from benchmarks.platform_suite.stored_runs import metric_names, running_job, ste
 from benchmarks.platform_suite.stream_ends import SENT
 from core.blobs import blob_store
 from core.db import session_scope
-from core.jobs.attempts import Claim
-from core.jobs.events import append_events
+from core.jobs.lifecycle.attempts import Claim
+from core.jobs.run.events import append_events
 from core.settings import get_settings
 from proximal.local import services
 from proximal.local.options import Options

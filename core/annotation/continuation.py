@@ -15,11 +15,11 @@ from core.access.references import is_checkpoint_id
 from core.annotation import results, rounds
 from core.datasets import versions
 from core.errors import CannotContinue, NotFound, RoundOpen
-from core.jobs.actors import PLATFORM, Actor
-from core.jobs.damage import refuse_marked
-from core.jobs.lineage import origin_of, place_in_words
-from core.jobs.stored_specs import validated
-from core.jobs.submit import submit_job
+from core.jobs.checkpoints.damage import refuse_marked
+from core.jobs.lifecycle.actors import PLATFORM, Actor
+from core.jobs.overview.lineage import origin_of, place_in_words
+from core.jobs.submission.stored_specs import validated
+from core.jobs.submission.submit import submit_job
 from core.models import AnnotationRound, Checkpoint, DatasetVersion, Job
 from core.models.annotation import RoundStatus
 from core.models.jobs import Relation

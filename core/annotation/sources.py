@@ -10,7 +10,7 @@ from core.access.references import is_checkpoint_id, owned_checkpoint
 from core.annotation.spec import NewRound, RoundFromCheckpoints, RoundFromDataset
 from core.datasets import versions
 from core.errors import InvalidRequest, PlatformError, WrongDatasetKind
-from core.jobs.damage import refuse_damaged
+from core.jobs.checkpoints.damage import refuse_damaged
 from core.models import Checkpoint, DatasetVersion, Job
 from core.settings import Settings
 from data.schema import DatasetKind

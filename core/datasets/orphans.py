@@ -24,7 +24,7 @@ _OLD = "datasets"
 """The folder of datasets from before versions existed. Each content names its blob."""
 _AT_A_TIME = 1000
 _DEPTH = 4
-"""Parts of a prefix of `core.jobs.checkpoints.checkpoint_prefix` without the folder: each checkpoint has its own."""
+"""Parts of a prefix of `core.jobs.checkpoints.checkpoints.checkpoint_prefix` without the folder: each checkpoint has its own."""
 
 
 def remove_orphans(blobs: BlobStore, suspects: set[str]) -> set[str]:

@@ -28,7 +28,7 @@ from core.models.base import Base, CreatedAt, LeasedRow, one_of
 
 
 class JobStatus(StrEnum):
-    """The state of a job. `core/jobs/state.py` has the table of transitions."""
+    """The state of a job."""  # core/jobs/lifecycle/state.py has the table of transitions
 
     QUEUED = "queued"
     """Waiting for a worker."""
@@ -114,7 +114,7 @@ class Job(LeasedRow, Base):
     external_id: Mapped[str | None]
     """The id that its owner gave it; unique per owner."""
     tags: Mapped[list[str]] = mapped_column(JSONB(none_as_null=True), default=list, server_default=text("'[]'"))
-    """Short labels, as core/jobs/descriptions.py normalises them."""
+    """Short labels, as core/jobs/lifecycle/descriptions.py normalises them."""
     notes: Mapped[str] = mapped_column(default="", server_default="")
     metadata_: Mapped[dict[str, Any]] = mapped_column("metadata", default=dict, server_default=text("'{}'"))
     """Texts by key, for programs."""
@@ -149,7 +149,7 @@ class Job(LeasedRow, Base):
     """When it was queued last."""
 
     status: Mapped[str]
-    """Written by `core.jobs.state.change_status` only."""
+    """Written by `core.jobs.lifecycle.state.change_status` only."""
     status_reason: Mapped[str]
     finished_at: Mapped[datetime | None]
     archived_at: Mapped[datetime | None]
@@ -182,13 +182,13 @@ class Job(LeasedRow, Base):
     latest_metrics: Mapped[dict[str, Any]] = mapped_column(default=dict, server_default=text("'{}'"))
     """The newest value of each metric of the current stage. After several seeds, the mean over them."""
     reward_line: Mapped[dict[str, Any] | None]
-    """The sparkline of the reward, as core/jobs/sparkline.py keeps it; the mean over several seeds."""
+    """The sparkline of the reward, as core/jobs/run/sparkline.py keeps it; the mean over several seeds."""
 
     # The list is sorted by these columns. Most change with every step, and an index would be written each time.
     submitted_by: Mapped[str | None]
     """Name of the API key at the submission; null if no key was used."""
     fraction: Mapped[float | None]
-    """Completed share of the run, as core/jobs/progress.py estimates it; null before the first stage."""
+    """Completed share of the run, as core/jobs/run/progress.py estimates it; null before the first stage."""
     reward: Mapped[float | None] = mapped_column(Computed(_REWARD, persisted=True))
     """The last mean of `reward_line`."""
     kl: Mapped[float | None] = mapped_column(Computed(_KL, persisted=True))
@@ -249,7 +249,7 @@ class JobAttempt(Base):
     log_offset: Mapped[int] = mapped_column(default=0, server_default="0")
     """Bytes of the trainer's event log that are stored. Written with the events, so that no event is stored twice."""
     console_bytes: Mapped[int] = mapped_column(default=0, server_default="0")
-    """Size of the attempt's stored console output, as `core.jobs.logs` counts it."""
+    """Size of the attempt's stored console output, as `core.jobs.run.logs` counts it."""
 
 
 class JobEvent(Base):
@@ -288,7 +288,7 @@ class JobSeed(Base):
     latest_metrics: Mapped[dict[str, Any]] = mapped_column(default=dict, server_default=text("'{}'"))
     """The newest value of each metric of its stage."""
     reward_line: Mapped[dict[str, Any] | None]
-    """Its sparkline of the reward, as core/jobs/sparkline.py keeps it."""
+    """Its sparkline of the reward, as core/jobs/run/sparkline.py keeps it."""
     seconds: Mapped[float | None]
     """Duration of its run; null until it is done."""
     summary: Mapped[dict[str, Any] | None]
@@ -313,7 +313,7 @@ class JobMetrics(Base):
 
 
 class JobMetricChunk(Base):
-    """Buckets of one metric over a range of steps: core/jobs/rollups.py. The arrays have an element for each bucket with points.
+    """Buckets of one metric over a range of steps: core/jobs/run/rollups.py. The arrays have an element for each bucket with points.
 
     The rows follow from `job_metrics`, and are never changed: a rewind deletes them.
     """

@@ -34,7 +34,7 @@ class Validation(Base):
     id: Mapped[str] = mapped_column(primary_key=True)
     owner_id: Mapped[str] = mapped_column(ForeignKey("owners.id"))
     sha256: Mapped[str]
-    """The result of `core.jobs.validations.hash_of`."""
+    """The result of `core.jobs.submission.validations.hash_of`."""
     spec: Mapped[dict[str, Any]]
     """The spec with every default filled in."""
     task_id: Mapped[str]

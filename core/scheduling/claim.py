@@ -2,7 +2,7 @@
 
 The statement orders the lines by their rows in `queue_lines`, and reads the first job of the best line from an index. So its
 cost depends on the number of lines and not on the number of jobs. It locks the owner's row, so that quotas hold exactly, and skips owners that another claim has locked. It
-starts the attempt as `core.jobs.state.change_status` would: status, event and attempt are written together.
+starts the attempt as `core.jobs.lifecycle.state.change_status` would: status, event and attempt are written together.
 """
 
 import json

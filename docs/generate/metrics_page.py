@@ -2,7 +2,7 @@
 
 from schemas import one_line
 
-from core.jobs.telemetry import MEASUREMENTS
+from core.jobs.run.telemetry import MEASUREMENTS
 from trainer.metrics import METRICS, Metric
 from trainer.spec import STAGES
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from sqlalchemy.exc import OperationalError
 
 from core.blobs import NOT_MOUNTED, blob_store
-from core.jobs.blob_audit import audit
+from core.jobs.checkpoints.blob_audit import audit
 from core.settings import LocalSettings, Settings, get_settings
 from proximal.local.options import Options
 from proximal.local.services import postgres, redis

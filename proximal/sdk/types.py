@@ -1203,7 +1203,7 @@ class JobKnobs(TypedDict):
 JobStatus: TypeAlias = Literal[
     "queued", "starting", "running", "pausing", "paused", "cancelling", "succeeded", "failed", "cancelled"
 ]
-"""The state of a job. `core/jobs/state.py` has the table of transitions."""
+"""The state of a job."""
 
 
 class JobTag(TypedDict):

@@ -12,8 +12,8 @@ from sqlalchemy.orm import Session
 
 from core.blobs import LocalBlobs, blob_store
 from core.datasets import number_files, reports, row_store, rows, u64
-from core.jobs import attempts
-from core.jobs.checkpoints import CheckpointFile, record_checkpoint
+from core.jobs.checkpoints.checkpoints import CheckpointFile, record_checkpoint
+from core.jobs.lifecycle import attempts
 from core.models import ApiKey, Checkpoint, DatasetReport, DatasetVersion, Job
 from core.models.jobs import JobStatus
 from core.settings import Settings

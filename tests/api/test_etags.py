@@ -6,8 +6,8 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy.orm import Session
 
-from core.jobs.events import append_events
-from core.jobs.templates import create_template
+from core.jobs.run.events import append_events
+from core.jobs.submission.templates import create_template
 from core.models import ApiKey, Dataset
 from tests.api.problem_checks import problem
 from tests.core.annotation.tools import make_round

@@ -6,9 +6,9 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy.orm import Session
 
-from core.jobs import attempts
-from core.jobs.events import append_events
-from core.jobs.groups import release_held_jobs
+from core.jobs.groups.groups import release_held_jobs
+from core.jobs.lifecycle import attempts
+from core.jobs.run.events import append_events
 from core.models import ApiKey, Job
 from core.models.jobs import JobStatus
 from tests.api.problem_checks import problem

@@ -7,10 +7,10 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy.orm import Session
 
-from core.jobs import attempts
-from core.jobs.actors import PLATFORM
-from core.jobs.commands import settle_commands
-from core.jobs.state import request_cancel
+from core.jobs.actions.commands import settle_commands
+from core.jobs.lifecycle import attempts
+from core.jobs.lifecycle.actors import PLATFORM
+from core.jobs.lifecycle.state import request_cancel
 from core.models import ApiKey, Job
 from core.models.jobs import JobStatus
 from tests.api.problem_checks import problem

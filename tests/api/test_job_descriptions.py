@@ -6,8 +6,8 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy.orm import Session
 
-from core.jobs.actors import PLATFORM
-from core.jobs.state import request_cancel
+from core.jobs.lifecycle.actors import PLATFORM
+from core.jobs.lifecycle.state import request_cancel
 from core.models import ApiKey, Job
 from data.schema import DatasetKind
 from tests.api.problem_checks import problem
@@ -112,7 +112,7 @@ def test_list_filters_each_select_their_jobs(
     client: TestClient, session: Session, owner: Owner, monkeypatch: pytest.MonkeyPatch, most_rare: int
 ) -> None:
     """With 0, every word counts as frequent."""
-    monkeypatch.setattr("core.jobs.listing._MOST_RARE", most_rare)
+    monkeypatch.setattr("core.jobs.overview.listing._MOST_RARE", most_rare)
     one, two, three = (make_job(session, owner[0].id, name=name) for name in ("kl-sweep alpha", "beta", "gamma"))
     foreign = make_job(session, name="kl-sweep alpha")
     foreign.tags = ["x"]

@@ -13,8 +13,8 @@ from fastapi.testclient import TestClient
 from sqlalchemy.orm import Session
 
 from core.db import session_scope
-from core.jobs import attempts
-from core.jobs.logs import LogLines, LogOrigin, append_log
+from core.jobs.lifecycle import attempts
+from core.jobs.run.logs import LogLines, LogOrigin, append_log
 from core.models import ApiKey, Job
 from core.models.job_logs import LogSource
 from core.models.jobs import JobStatus

@@ -12,9 +12,9 @@ from sqlalchemy.orm import Session
 
 from core.access import keys
 from core.blobs import blob_store
-from core.jobs import attempts
-from core.jobs.checkpoints import CheckpointFile, record_checkpoint
-from core.jobs.state import TRANSITIONS
+from core.jobs.checkpoints.checkpoints import CheckpointFile, record_checkpoint
+from core.jobs.lifecycle import attempts
+from core.jobs.lifecycle.state import TRANSITIONS
 from core.models import ApiKey, Checkpoint, Job, JobEvent
 from core.models.jobs import JobStatus
 from core.settings import Settings

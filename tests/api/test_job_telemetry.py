@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 from fastapi.testclient import TestClient
 from sqlalchemy.orm import Session
 
-from core.jobs import attempts
-from core.jobs.telemetry import Sample, append_samples
+from core.jobs.lifecycle import attempts
+from core.jobs.run.telemetry import Sample, append_samples
 from core.models import ApiKey
 from tests.api.problem_checks import problem
 from tests.core.factories import make_job, make_key, running

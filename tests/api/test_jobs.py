@@ -7,12 +7,12 @@ from redis import Redis
 from sqlalchemy.orm import Session
 
 from core.db import session_scope
-from core.jobs import attempts
-from core.jobs.actors import PLATFORM
-from core.jobs.checkpoints import record_checkpoint
-from core.jobs.events import append_events
-from core.jobs.state import request_cancel
-from core.jobs.workers import report_worker
+from core.jobs.checkpoints.checkpoints import record_checkpoint
+from core.jobs.lifecycle import attempts
+from core.jobs.lifecycle.actors import PLATFORM
+from core.jobs.lifecycle.state import request_cancel
+from core.jobs.queue.workers import report_worker
+from core.jobs.run.events import append_events
 from core.models import ApiKey, Dataset, Job
 from core.models.jobs import JobStatus
 from core.settings import Settings

@@ -13,9 +13,9 @@ from sqlalchemy import text
 from sqlalchemy.orm import Session
 
 from core.blobs import blob_store
-from core.jobs import attempts
-from core.jobs.checkpoints import CheckpointFile, record_checkpoint
-from core.jobs.events import append_events
+from core.jobs.checkpoints.checkpoints import CheckpointFile, record_checkpoint
+from core.jobs.lifecycle import attempts
+from core.jobs.run.events import append_events
 from core.models import ApiKey, Checkpoint, Job
 from core.settings import Settings
 from tests.api.compatibility import committed

@@ -7,7 +7,7 @@ from fastapi.testclient import TestClient
 from sqlalchemy.orm import Session
 
 from core.access import keys
-from core.jobs import templates
+from core.jobs.submission import templates
 from core.models import Dataset
 from tests.api.problem_checks import problem
 

@@ -7,9 +7,9 @@ from sqlalchemy.orm import Session
 
 from core import tasks
 from core.access import keys
-from core.jobs import attempts
-from core.jobs.checkpoints import CheckpointFile, record_checkpoint
-from core.jobs.validation_result import ValidationResult
+from core.jobs.checkpoints.checkpoints import CheckpointFile, record_checkpoint
+from core.jobs.lifecycle import attempts
+from core.jobs.submission.validation_result import ValidationResult
 from core.models import ApiKey, DataTask, Validation
 from core.models.jobs import JobStatus
 from core.models.tasks import TaskStatus

@@ -5,7 +5,7 @@ from fastapi.testclient import TestClient
 from sqlalchemy import text
 from sqlalchemy.orm import Session
 
-from core.jobs.workers import (
+from core.jobs.queue.workers import (
     Gpu,
     MachineReport,
     online_workers,

@@ -12,9 +12,9 @@ from core.blobs import blob_store
 from core.datasets import importing, rows, search
 from core.datasets.importing import BadRows, Import, Reading, Source, limits_of
 from core.datasets.versions import Reference
-from core.jobs import attempts
-from core.jobs.events import append_events
-from core.jobs.submit import Queueing, submit_job
+from core.jobs.lifecycle import attempts
+from core.jobs.run.events import append_events
+from core.jobs.submission.submit import Queueing, submit_job
 from core.models import ApiKey, Dataset, DatasetVersion, Job
 from core.settings import get_settings
 from data.schema import DatasetKind

@@ -13,7 +13,7 @@ from core.datasets import retention, row_store
 from core.datasets.row_store import RowsDraft, drafting
 from core.db import session_scope
 from core.errors import DatasetInUse, NotFound
-from core.jobs.submit import submit_job
+from core.jobs.submission.submit import submit_job
 from core.models import Dataset, DatasetContent
 from core.settings import get_settings
 from tests.core.factories import make_dataset, make_key

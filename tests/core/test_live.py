@@ -11,9 +11,9 @@ from sqlalchemy.orm import Session
 
 from core import live
 from core.db import session_scope
-from core.jobs.actors import PLATFORM
-from core.jobs.events import append_events
-from core.jobs.state import request_cancel
+from core.jobs.lifecycle.actors import PLATFORM
+from core.jobs.lifecycle.state import request_cancel
+from core.jobs.run.events import append_events
 from core.models import Job
 from core.settings import Settings
 from tests.core.factories import make_job, running, step

@@ -22,7 +22,7 @@ from core.broker import celery_app, wake_worker
 from core.db import after_commit, alembic_config, at_head, engine_for, migrate, session_scope
 from core.embedded.redis import Redis
 from core.errors import NotSignedIn, SettingsError
-from core.jobs.workers import online_workers, remove_silent_workers, report_worker, sign_off
+from core.jobs.queue.workers import online_workers, remove_silent_workers, report_worker, sign_off
 from core.models import ApiKey, Base
 from core.settings import Settings, get_settings
 from tests.core.factories import make_job, running

@@ -12,8 +12,8 @@ from sqlalchemy.orm import Session
 
 from core.datasets import versions
 from core.db import at_head, engine_for, migrate
-from core.jobs.events import events_after
-from core.jobs.metrics import MetricQuery, series
+from core.jobs.run.events import events_after
+from core.jobs.run.metrics import MetricQuery, series
 from core.models import ApiKey, Job, Owner
 from tests.core.old_databases import database_at
 

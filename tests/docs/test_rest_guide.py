@@ -20,8 +20,8 @@ from sqlalchemy.orm import Session
 from core import child
 from core.access import keys
 from core.blobs import blob_store
-from core.jobs.checkpoints import checkpoint_prefix, record_checkpoint
-from core.jobs.events import append_events
+from core.jobs.checkpoints.checkpoints import checkpoint_prefix, record_checkpoint
+from core.jobs.run.events import append_events
 from core.models import DatasetVersion, Job
 from core.settings import Settings
 from tests.core.factories import make_index, running, step

@@ -13,7 +13,7 @@ from click.testing import Result
 from typer.testing import CliRunner
 
 from core.db import session_scope
-from core.jobs.workers import MachineReport, report_worker, sign_off
+from core.jobs.queue.workers import MachineReport, report_worker, sign_off
 from core.scheduling.matching import EVERYTHING
 from proximal import cli
 from proximal.commands import groups, jobs

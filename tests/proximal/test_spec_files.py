@@ -1,4 +1,4 @@
-"""What the client knows of a spec without the trainer, which is not installed with it."""
+"""Files of specs without the trainer, which is not installed with the client."""
 
 import re
 

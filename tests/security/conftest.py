@@ -13,7 +13,7 @@ from torch import Tensor
 from api.app import create_app
 from core.access import keys
 from core.blobs import LocalBlobs, blob_store
-from core.jobs.checkpoints import CheckpointFile, checkpoint_prefix, record_checkpoint
+from core.jobs.checkpoints.checkpoints import CheckpointFile, checkpoint_prefix, record_checkpoint
 from core.models import ApiKey
 from core.settings import Settings, get_settings
 from data.schema import DatasetKind

@@ -19,9 +19,9 @@ from api.app import create_app
 from core.access import keys
 from core.blobs import blob_store
 from core.datasets import reports, versions
-from core.jobs import attempts
-from core.jobs.checkpoints import record_checkpoint
-from core.jobs.workers import report_worker
+from core.jobs.checkpoints.checkpoints import record_checkpoint
+from core.jobs.lifecycle import attempts
+from core.jobs.queue.workers import report_worker
 from core.models import AnnotationItem, DatasetReport, Job
 from core.models.jobs import JobStatus
 from core.settings import Settings, get_settings

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from core.jobs.workers import Gpu
+from core.jobs.queue.workers import Gpu
 from core.scheduling.matching import Capacity
 from core.settings import Settings, get_settings
 from worker.capacity import cores, list_gpus, name_of, report_of

@@ -16,9 +16,9 @@ from core.blobs import BlobStore
 from core.child import Child, MemoryRules
 from core.db import session_scope
 from core.errors import CheckpointDamaged, DatasetDamaged, DiskFull, InvalidSpec, LeaseLost, NoGoodCheckpoint, NotFound
-from core.jobs import attempts
-from core.jobs.attempts import Claim
-from core.jobs.telemetry import Sample, append_samples
+from core.jobs.lifecycle import attempts
+from core.jobs.lifecycle.attempts import Claim
+from core.jobs.run.telemetry import Sample, append_samples
 from core.models.jobs import TERMINAL, JobStatus
 from core.settings import Settings
 from data.errors import is_disk_full

@@ -10,8 +10,8 @@ from typing import Any, Self
 
 from core.blobs import NOT_MOUNTED, BlobDamaged, BlobStore
 from core.errors import NotFound
-from core.jobs.checkpoints import CheckpointFile
-from core.jobs.damage import content_of
+from core.jobs.checkpoints.checkpoints import CheckpointFile
+from core.jobs.checkpoints.damage import content_of
 from core.models import Checkpoint
 
 BEST = "best.json"

@@ -4,7 +4,7 @@ import logging
 
 from core.blobs import blob_store
 from core.broker import JOB_QUEUE, job_queue
-from core.jobs import attempts
+from core.jobs.lifecycle import attempts
 from core.settings import Settings
 from worker.health import WorkerHeartbeat
 from worker.jobs.attempt import WorkerContext, run_attempt

@@ -5,8 +5,8 @@ import time
 from sqlalchemy.orm import Session
 
 from core.db import session_scope
-from core.jobs.attempts import Claim
-from core.jobs.commands import applied_commands, pending_commands
+from core.jobs.actions.commands import applied_commands, pending_commands
+from core.jobs.lifecycle.attempts import Claim
 from core.models import JobCommand
 from trainer.events.commands import Command, CommandRecord, append_commands, append_records
 from worker.jobs.workspace import Workspace

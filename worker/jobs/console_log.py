@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from core.db import session_scope
-from core.jobs.attempts import Claim
-from core.jobs.logs import LogLines, LogOrigin, append_log, next_line
+from core.jobs.lifecycle.attempts import Claim
+from core.jobs.run.logs import LogLines, LogOrigin, append_log, next_line
 from core.masking import Masker, PrivateKeyMasker
 from core.models.job_logs import LogSource
 from worker.jobs.console_lines import ConsoleFile, clean, shortened

@@ -6,10 +6,11 @@ from sqlalchemy.orm import Session
 from core.datasets import damage as row_damage
 from core.db import session_scope
 from core.errors import CheckpointDamaged, DatasetDamaged, NoGoodCheckpoint
-from core.jobs import attempts, damage
-from core.jobs.attempts import Claim
-from core.jobs.branch import BEST
-from core.jobs.checkpoints import stages_without_good_checkpoint
+from core.jobs.actions.branch import BEST
+from core.jobs.checkpoints import damage
+from core.jobs.checkpoints.checkpoints import stages_without_good_checkpoint
+from core.jobs.lifecycle import attempts
+from core.jobs.lifecycle.attempts import Claim
 from core.models import Checkpoint, CheckpointPin
 from worker.jobs.checkpoints import DamagedCheckpoint
 

@@ -5,10 +5,10 @@ import logging
 from core.blobs import BlobStore
 from core.db import session_scope
 from core.errors import LeaseLost
-from core.jobs.attempts import Claim
-from core.jobs.checkpoints import CheckpointFile, checkpoint_prefix, prune_checkpoints, record_checkpoint
-from core.jobs.commands import settle_commands
-from core.jobs.events import append_events, stored_offset
+from core.jobs.actions.commands import settle_commands
+from core.jobs.checkpoints.checkpoints import CheckpointFile, checkpoint_prefix, prune_checkpoints, record_checkpoint
+from core.jobs.lifecycle.attempts import Claim
+from core.jobs.run.events import append_events, stored_offset
 from core.masking import Masker
 from trainer.events import (
     CheckpointDamaged,

@@ -7,9 +7,9 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from core.jobs import actors, attempts
-from core.jobs.actors import Actor
-from core.jobs.attempts import Claim
+from core.jobs.lifecycle import actors, attempts
+from core.jobs.lifecycle.actors import Actor
+from core.jobs.lifecycle.attempts import Claim
 from core.models.jobs import JobStatus
 from trainer.errors import DiskFull, Paused, ProcessLost, Stopped, TrainerError
 from trainer.events import RunFailed, RunFinished, RunStopped

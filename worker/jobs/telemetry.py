@@ -11,7 +11,7 @@ from typing import Any
 
 import psutil  # type: ignore[import-untyped]
 
-from core.jobs.telemetry import Sample
+from core.jobs.run.telemetry import Sample
 
 log = logging.getLogger(__name__)
 

@@ -14,9 +14,9 @@ from sqlalchemy.orm import Session
 
 from core.blobs import NOT_MOUNTED, BlobDamaged, BlobStore, Content
 from core.errors import NotFound
-from core.jobs.attempts import Claim
-from core.jobs.checkpoints import checkpoints_to_resume, start_checkpoints
-from core.jobs.seeds import outcome_of
+from core.jobs.checkpoints.checkpoints import checkpoints_to_resume, start_checkpoints
+from core.jobs.lifecycle.attempts import Claim
+from core.jobs.run.seeds import outcome_of
 from core.models import Checkpoint, CheckpointPin, DatasetContent, DatasetVersion, Job, JobDataset, JobEvent, JobSeed
 from core.models.jobs import Relation
 from core.settings import Settings

@@ -15,7 +15,7 @@ from core.annotation.items import ItemDraft
 from core.datasets import rows, versions
 from core.db import session_scope
 from core.errors import NotFound
-from core.jobs import damage
+from core.jobs.checkpoints import damage
 from core.models import AnnotationRound, Checkpoint, Job
 from trainer.annotation.requests import CompletionRequest, JudgeRequest
 from worker.jobs import checkpoints

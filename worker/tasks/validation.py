@@ -9,11 +9,11 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from core.db import session_scope
-from core.jobs import largest_worker
-from core.jobs.stored_specs import validated
-from core.jobs.submit import needed_inputs
-from core.jobs.validation_result import ValidationResult
-from core.jobs.workers import online_workers
+from core.jobs.queue import largest_worker
+from core.jobs.queue.workers import online_workers
+from core.jobs.submission.stored_specs import validated
+from core.jobs.submission.submit import needed_inputs
+from core.jobs.submission.validation_result import ValidationResult
 from core.models import Validation
 from core.scheduling.matching import Requirement
 from trainer.preflight.report import Report

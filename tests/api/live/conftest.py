@@ -13,8 +13,8 @@ from sqlalchemy.orm import Session
 
 from api.server import Server
 from core.db import session_scope
-from core.jobs import attempts
-from core.jobs.events import append_events
+from core.jobs.lifecycle import attempts
+from core.jobs.run.events import append_events
 from core.models import ApiKey, Job
 from core.models.jobs import JobStatus
 from core.settings import Settings

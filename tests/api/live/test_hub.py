@@ -18,7 +18,7 @@ from api.deps import COOKIE
 from api.live.tail import read_news
 from core.access import keys
 from core.db import engine_for, session_scope
-from core.jobs.events import append_events
+from core.jobs.run.events import append_events
 from core.live import CHANNEL, announce_ended_access
 from core.models import ApiKey, BrowserSession, Job
 from core.settings import Settings

@@ -7,7 +7,7 @@ import httpx
 import pytest
 from sqlalchemy.orm import Session
 
-from core.jobs.events import append_event
+from core.jobs.run.events import append_event
 from core.models import ApiKey, Job
 from tests.api.live.conftest import Serve, finish, messages, report
 from tests.api.problem_checks import problem

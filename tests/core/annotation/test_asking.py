@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 from core.annotation import rounds
 from core.annotation.spec import NewRound
 from core.blobs import blob_store
-from core.jobs.checkpoints import CheckpointFile, record_checkpoint
+from core.jobs.checkpoints.checkpoints import CheckpointFile, record_checkpoint
 from core.models import AnnotationRound
 from core.settings import get_settings
 from data.schema import DatasetKind

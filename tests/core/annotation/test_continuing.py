@@ -9,8 +9,8 @@ from sqlalchemy.orm import Session
 from core.annotation import continuation
 from core.annotation.continuation import ContinuationBasis, NextJob, next_spec
 from core.errors import CannotContinue, InvalidSpec, NotFound, RoundOpen
-from core.jobs.checkpoints import record_checkpoint
-from core.jobs.lineage import parents
+from core.jobs.checkpoints.checkpoints import record_checkpoint
+from core.jobs.overview.lineage import parents
 from core.models import AnnotationItem, AnnotationRound, Checkpoint, Dataset, Job
 from core.settings import Settings
 from tests.core.annotation.tools import make_round

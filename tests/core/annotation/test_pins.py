@@ -5,7 +5,7 @@ from sqlalchemy.orm import Session
 
 from core.annotation import rounds, scores
 from core.annotation.spec import NewRound
-from core.jobs.checkpoints import prune_checkpoints, record_checkpoint
+from core.jobs.checkpoints.checkpoints import prune_checkpoints, record_checkpoint
 from core.models import AnnotationPin, Checkpoint, Job
 from data.schema import DatasetKind
 from tests.core.annotation.tools import make_round, work

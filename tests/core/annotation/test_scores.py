@@ -6,7 +6,7 @@ from sqlalchemy.orm import Session
 
 from core.annotation import scores
 from core.errors import RoundNotReady
-from core.jobs.checkpoints import record_checkpoint
+from core.jobs.checkpoints.checkpoints import record_checkpoint
 from core.models import AnnotationItem, AnnotationPin, AnnotationRound, Checkpoint, DataTask
 from tests.core.annotation.tools import make_round
 from tests.core.factories import make_job, running

@@ -11,8 +11,8 @@ from core.blobs import BlobStore, blob_store
 from core.datasets import reports, retention, search
 from core.db import session_scope
 from core.errors import DatasetInUse, InvalidRequest, NotFound
-from core.jobs.actors import PLATFORM
-from core.jobs.state import request_cancel
+from core.jobs.lifecycle.actors import PLATFORM
+from core.jobs.lifecycle.state import request_cancel
 from core.models import Dataset, DatasetContent, DatasetRow, DatasetVersion, DataTask, Job
 from core.settings import Settings, get_settings
 from data.schema import DatasetKind

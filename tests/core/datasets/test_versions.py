@@ -9,7 +9,7 @@ from core.datasets import publish, versions
 from core.datasets.importing import BadRows
 from core.datasets.versions import Reference, pin
 from core.errors import DatasetBlocked, DatasetFailed, DatasetNotReady, InvalidRequest, NotFound
-from core.jobs.submit import submit_job
+from core.jobs.submission.submit import submit_job
 from core.models import Dataset, DatasetVersion
 from core.models.tasks import TaskStatus
 from core.settings import get_settings

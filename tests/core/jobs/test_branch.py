@@ -7,13 +7,13 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from core.errors import InvalidRequest, InvalidSpec, NotFound
-from core.jobs import attempts
-from core.jobs.actors import PLATFORM
-from core.jobs.branch import BranchStart, branch_job
-from core.jobs.checkpoints import CheckpointFile, record_checkpoint, start_checkpoints
-from core.jobs.extend import extend_job
-from core.jobs.retry import retry_job
-from core.jobs.state import request_cancel
+from core.jobs.actions.branch import BranchStart, branch_job
+from core.jobs.actions.extend import extend_job
+from core.jobs.actions.retry import retry_job
+from core.jobs.checkpoints.checkpoints import CheckpointFile, record_checkpoint, start_checkpoints
+from core.jobs.lifecycle import attempts
+from core.jobs.lifecycle.actors import PLATFORM
+from core.jobs.lifecycle.state import request_cancel
 from core.models import Checkpoint, CheckpointPin, Job
 from core.models.jobs import JobStatus
 from core.settings import Settings

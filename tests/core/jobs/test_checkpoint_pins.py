@@ -9,11 +9,11 @@ from sqlalchemy.orm import Session
 
 from core.db import session_scope
 from core.errors import NotFound, WrongCheckpoint
-from core.jobs import attempts
-from core.jobs.actors import PLATFORM
-from core.jobs.checkpoints import checkpoints_to_resume, prune_checkpoints, record_checkpoint
-from core.jobs.state import request_cancel
-from core.jobs.submit import submit_job
+from core.jobs.checkpoints.checkpoints import checkpoints_to_resume, prune_checkpoints, record_checkpoint
+from core.jobs.lifecycle import attempts
+from core.jobs.lifecycle.actors import PLATFORM
+from core.jobs.lifecycle.state import request_cancel
+from core.jobs.submission.submit import submit_job
 from core.models import Checkpoint, CheckpointPin, Job
 from core.models.jobs import JobStatus
 from tests.core.factories import make_job, make_key, running

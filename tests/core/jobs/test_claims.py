@@ -7,12 +7,12 @@ from sqlalchemy.orm import Session
 
 from core.db import session_scope
 from core.errors import LeaseLost
-from core.jobs import attempts
-from core.jobs.actors import PLATFORM
-from core.jobs.attempts import Claim
-from core.jobs.checkpoints import prune_checkpoints, record_checkpoint
-from core.jobs.events import append_events
-from core.jobs.state import Request, request, request_cancel
+from core.jobs.checkpoints.checkpoints import prune_checkpoints, record_checkpoint
+from core.jobs.lifecycle import attempts
+from core.jobs.lifecycle.actors import PLATFORM
+from core.jobs.lifecycle.attempts import Claim
+from core.jobs.lifecycle.state import Request, request, request_cancel
+from core.jobs.run.events import append_events
 from core.models import Job, JobAttempt
 from core.models.jobs import JobStatus
 from core.scheduling.lines import repair_lines

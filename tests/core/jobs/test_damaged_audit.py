@@ -8,8 +8,8 @@ from sqlalchemy.orm import Session
 
 from core.blobs import LocalBlobs, blob_store
 from core.datasets import row_store, rows
-from core.jobs.blob_audit import audit
-from core.jobs.checkpoints import record_checkpoint
+from core.jobs.checkpoints.blob_audit import audit
+from core.jobs.checkpoints.checkpoints import record_checkpoint
 from core.models import Checkpoint, DatasetContent
 from core.settings import Settings, get_settings
 from proximal.local import blob_check

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from sqlalchemy.orm import Session
 
-from core.jobs import attempts
-from core.jobs.estimates import RunTime, estimate
-from core.jobs.events import append_events
+from core.jobs.lifecycle import attempts
+from core.jobs.run.events import append_events
+from core.jobs.submission.estimates import RunTime, estimate
 from core.models import Job
 from core.models.jobs import JobStatus
 from tests.core.factories import make_job, make_key

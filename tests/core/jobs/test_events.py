@@ -8,11 +8,12 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from core.db import session_scope
-from core.jobs import attempts, metrics, samples
-from core.jobs.checkpoints import checkpoints_to_resume, prune_checkpoints, record_checkpoint
-from core.jobs.events import append_events, events_after
-from core.jobs.metrics import MetricQuery
-from core.jobs.progress import progress
+from core.jobs.checkpoints.checkpoints import checkpoints_to_resume, prune_checkpoints, record_checkpoint
+from core.jobs.lifecycle import attempts
+from core.jobs.run import metrics, samples
+from core.jobs.run.events import append_events, events_after
+from core.jobs.run.metrics import MetricQuery
+from core.jobs.run.progress import progress
 from core.models import Checkpoint, JobMetrics
 from tests.core.factories import make_job, running, start_events, step
 from trainer.events import (

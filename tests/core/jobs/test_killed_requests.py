@@ -12,11 +12,11 @@ from sqlalchemy.orm import Session
 from core.blobs import blob_store
 from core.datasets.orphans import remove_orphans
 from core.db import session_scope
-from core.jobs import attempts
-from core.jobs.actors import PLATFORM
-from core.jobs.branch import BranchStart, branch_job
-from core.jobs.checkpoints import CheckpointFile, record_checkpoint
-from core.jobs.removal import delete_job
+from core.jobs.actions.branch import BranchStart, branch_job
+from core.jobs.checkpoints.checkpoints import CheckpointFile, record_checkpoint
+from core.jobs.lifecycle import attempts
+from core.jobs.lifecycle.actors import PLATFORM
+from core.jobs.lifecycle.removal import delete_job
 from core.models import CheckpointPin, Job, JobDataset, JobEvent
 from core.models.jobs import JobStatus
 from core.settings import Settings
@@ -31,8 +31,9 @@ CHILD = """
 import os, signal, sys
 from core import blobs
 from core.db import session_scope
-from core.jobs import branch, removal
-from core.jobs.actors import PLATFORM
+from core.jobs.actions import branch
+from core.jobs.lifecycle import removal
+from core.jobs.lifecycle.actors import PLATFORM
 from core.models import Job
 from core.settings import get_settings
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from core.jobs.largest_worker import unfit
+from core.jobs.queue.largest_worker import unfit
 from core.models import Worker
 from trainer.preflight.report import MemoryReport, PhaseMemory
 

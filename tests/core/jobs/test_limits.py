@@ -5,10 +5,10 @@ from pydantic import ValidationError
 from sqlalchemy.orm import Session
 
 from core.errors import LimitExceeded, QuotaExceeded
-from core.jobs.actors import PLATFORM
-from core.jobs.limits import LIMITS, check_limits
-from core.jobs.state import request_cancel
-from core.jobs.templates import create_template
+from core.jobs.lifecycle.actors import PLATFORM
+from core.jobs.lifecycle.state import request_cancel
+from core.jobs.submission.limits import LIMITS, check_limits
+from core.jobs.submission.templates import create_template
 from core.settings import Settings, get_settings
 from tests.core.factories import make_job, make_key
 from trainer.spec import JobSpec

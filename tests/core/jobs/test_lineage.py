@@ -7,15 +7,15 @@ from sqlalchemy import delete, update
 from sqlalchemy.orm import Session
 
 from core.blobs import LocalBlobs
-from core.jobs import attempts
-from core.jobs.actors import PLATFORM
-from core.jobs.branch import BranchStart, branch_job, clone_job
-from core.jobs.checkpoints import record_checkpoint
-from core.jobs.events import append_events
-from core.jobs.extend import extend_job
-from core.jobs.inputs import inputs, model_names
-from core.jobs.lineage import children_counts, lineage, parents
-from core.jobs.removal import delete_job
+from core.jobs.actions.branch import BranchStart, branch_job, clone_job
+from core.jobs.actions.extend import extend_job
+from core.jobs.checkpoints.checkpoints import record_checkpoint
+from core.jobs.lifecycle import attempts
+from core.jobs.lifecycle.actors import PLATFORM
+from core.jobs.lifecycle.removal import delete_job
+from core.jobs.overview.inputs import inputs, model_names
+from core.jobs.overview.lineage import children_counts, lineage, parents
+from core.jobs.run.events import append_events
 from core.models import Checkpoint, CheckpointPin, Job
 from core.models.jobs import JobStatus, Relation
 from core.settings import Settings

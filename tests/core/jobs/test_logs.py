@@ -7,8 +7,8 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from core.errors import LeaseLost
-from core.jobs import attempts
-from core.jobs.logs import LogLines, LogOrigin, LogQuery, append_log, read_log
+from core.jobs.lifecycle import attempts
+from core.jobs.run.logs import LogLines, LogOrigin, LogQuery, append_log, read_log
 from core.models import Job, JobAttempt, JobLogChunk
 from core.models.job_logs import LogSource
 from tests.core.factories import make_job, running

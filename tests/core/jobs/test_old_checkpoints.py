@@ -10,12 +10,12 @@ from core.blobs import blob_store
 from core.datasets.orphans import remove_orphans
 from core.db import session_scope
 from core.errors import JobNotEnded
-from core.jobs import attempts
-from core.jobs.actors import PLATFORM
-from core.jobs.branch import BranchStart, branch_job
-from core.jobs.checkpoints import CheckpointFile, checkpoint_prefix, record_checkpoint
-from core.jobs.old_checkpoints import delete_old_checkpoints
-from core.jobs.retry import retry_job
+from core.jobs.actions.branch import BranchStart, branch_job
+from core.jobs.actions.retry import retry_job
+from core.jobs.checkpoints.checkpoints import CheckpointFile, checkpoint_prefix, record_checkpoint
+from core.jobs.checkpoints.old_checkpoints import delete_old_checkpoints
+from core.jobs.lifecycle import attempts
+from core.jobs.lifecycle.actors import PLATFORM
 from core.models import Checkpoint, Job, JobEvent
 from core.models.jobs import JobStatus
 from core.settings import Settings

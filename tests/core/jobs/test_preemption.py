@@ -4,12 +4,12 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.orm import Session
 
-from core.jobs import attempts
-from core.jobs.actors import PLATFORM
-from core.jobs.preemption import preempt_jobs
-from core.jobs.state import request_cancel
-from core.jobs.submit import Queueing
-from core.jobs.workers import report_worker, set_worker_state
+from core.jobs.lifecycle import attempts
+from core.jobs.lifecycle.actors import PLATFORM
+from core.jobs.lifecycle.preemption import preempt_jobs
+from core.jobs.lifecycle.state import request_cancel
+from core.jobs.queue.workers import report_worker, set_worker_state
+from core.jobs.submission.submit import Queueing
 from core.models import Job
 from core.models.jobs import JobStatus
 from core.models.workers import WorkerState

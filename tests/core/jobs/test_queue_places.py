@@ -7,10 +7,10 @@ from sqlalchemy.orm import Session
 
 from core.broker import JOB_QUEUE
 from core.db import session_scope
-from core.jobs import attempts
-from core.jobs.queue_places import QueuePlace, describe, queue_places
-from core.jobs.waking import wake_for, wake_idle_workers
-from core.jobs.workers import MachineReport, online_workers, report_worker, set_worker_state, sign_off
+from core.jobs.lifecycle import attempts
+from core.jobs.queue.queue_places import QueuePlace, describe, queue_places
+from core.jobs.queue.waking import wake_for, wake_idle_workers
+from core.jobs.queue.workers import MachineReport, online_workers, report_worker, set_worker_state, sign_off
 from core.models import Job, Owner
 from core.models.workers import WorkerState
 from core.scheduling.lines import repair_lines
@@ -189,7 +189,7 @@ def test_position_counts_the_ageing_of_a_line(session: Session) -> None:
 
 
 def test_position_of_a_far_job_is_estimated(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("core.jobs.queue_places._FARTHEST", 2)
+    monkeypatch.setattr("core.jobs.queue.queue_places._FARTHEST", 2)
     owner = make_key(session).owner_id
     jobs = [make_job(session, owner) for _ in range(4)]
     places = queue_places(session, jobs)

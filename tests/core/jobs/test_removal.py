@@ -10,11 +10,11 @@ from core.blobs import blob_store
 from core.datasets.orphans import remove_orphans
 from core.db import session_scope
 from core.errors import JobInUse, JobNotEnded, NotFound
-from core.jobs import attempts
-from core.jobs.actors import PLATFORM
-from core.jobs.checkpoints import record_checkpoint
-from core.jobs.removal import archive_job, delete_job
-from core.jobs.state import request_cancel
+from core.jobs.checkpoints.checkpoints import record_checkpoint
+from core.jobs.lifecycle import attempts
+from core.jobs.lifecycle.actors import PLATFORM
+from core.jobs.lifecycle.removal import archive_job, delete_job
+from core.jobs.lifecycle.state import request_cancel
 from core.models import Checkpoint, Job, JobEvent
 from core.settings import Settings
 from tests.core.factories import make_job, running

@@ -7,12 +7,12 @@ from sqlalchemy import delete, func, select, update
 from sqlalchemy.orm import Session
 
 from core.errors import IllegalTransition, NotFound, QuotaExceeded
-from core.jobs import attempts
-from core.jobs.actors import PLATFORM
-from core.jobs.checkpoints import checkpoints_to_resume, record_checkpoint
-from core.jobs.removal import archive_job
-from core.jobs.retry import retry_job
-from core.jobs.state import request_cancel
+from core.jobs.actions.retry import retry_job
+from core.jobs.checkpoints.checkpoints import checkpoints_to_resume, record_checkpoint
+from core.jobs.lifecycle import attempts
+from core.jobs.lifecycle.actors import PLATFORM
+from core.jobs.lifecycle.removal import archive_job
+from core.jobs.lifecycle.state import request_cancel
 from core.models import Checkpoint, CheckpointPin, Dataset, Job, JobAttempt
 from core.models.jobs import JobStatus
 from core.settings import Settings

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
 
-from core.jobs.events import append_events
-from core.jobs.metrics import MetricQuery, Series, series
+from core.jobs.run.events import append_events
+from core.jobs.run.metrics import MetricQuery, Series, series
 from core.models import Job, JobMetricChunk, JobMetrics
 from tests.core.factories import make_job, running
 from trainer.events import Metrics

@@ -6,9 +6,9 @@ from sqlalchemy import select, text
 from sqlalchemy.orm import Session
 
 from core.db import engine_for
-from core.jobs import rollups
-from core.jobs.metrics import MetricQuery, series
-from core.jobs.sparkline import Sparkline, means
+from core.jobs.run import rollups
+from core.jobs.run.metrics import MetricQuery, series
+from core.jobs.run.sparkline import Sparkline, means
 from core.models import Job, JobMetricChunk
 from tests.core.old_databases import database_at
 

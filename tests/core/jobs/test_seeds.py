@@ -7,14 +7,16 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from core.errors import InvalidRequest
-from core.jobs import attempts, groups, metrics, samples, seeds
-from core.jobs.actors import PLATFORM
-from core.jobs.events import append_events, events_after
-from core.jobs.metrics import MetricQuery
-from core.jobs.progress import progress
-from core.jobs.retry import retry_job
-from core.jobs.samples import OneSeed, SampleQuery
-from core.jobs.sparkline import mean_of, means
+from core.jobs.actions.retry import retry_job
+from core.jobs.groups import groups
+from core.jobs.lifecycle import attempts
+from core.jobs.lifecycle.actors import PLATFORM
+from core.jobs.run import metrics, samples, seeds
+from core.jobs.run.events import append_events, events_after
+from core.jobs.run.metrics import MetricQuery
+from core.jobs.run.progress import progress
+from core.jobs.run.samples import OneSeed, SampleQuery
+from core.jobs.run.sparkline import mean_of, means
 from core.models import Job, JobMetrics, JobSeed
 from core.models.jobs import JobStatus
 from core.settings import Settings

@@ -5,8 +5,8 @@ from sqlalchemy import text
 from sqlalchemy.orm import Session
 
 from core.db import engine_for
-from core.jobs import seeds
-from core.jobs.metrics import MetricQuery, series
+from core.jobs.run import seeds
+from core.jobs.run.metrics import MetricQuery, series
 from core.models import Job
 from tests.core.old_databases import database_at
 

@@ -14,8 +14,8 @@ from sqlalchemy.orm import Session
 
 from core.db import engine_for
 from core.errors import InvalidRequest
-from core.jobs.listing import JobFilter, list_jobs
-from core.jobs.sorting import JobSort
+from core.jobs.overview.listing import JobFilter, list_jobs
+from core.jobs.overview.sorting import JobSort
 from core.models import Job, JobGroup, JobGroupMember, Owner
 from core.models.jobs import JobStatus
 from tests.core.old_databases import database_at

@@ -5,8 +5,8 @@ from statistics import fmean
 import pytest
 from sqlalchemy.orm import Session
 
-from core.jobs.events import append_events
-from core.jobs.sparkline import Sparkline, means
+from core.jobs.run.events import append_events
+from core.jobs.run.sparkline import Sparkline, means
 from core.models import Job
 from tests.core.factories import make_job, running, step
 

@@ -8,9 +8,9 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from core.errors import IllegalTransition
-from core.jobs.actors import PLATFORM, Actor
-from core.jobs.allowed_actions import allowed_actions
-from core.jobs.state import REQUESTS, TRANSITIONS, Request, allowed_requests, change_status, request
+from core.jobs.actions.allowed_actions import allowed_actions
+from core.jobs.lifecycle.actors import PLATFORM, Actor
+from core.jobs.lifecycle.state import REQUESTS, TRANSITIONS, Request, allowed_requests, change_status, request
 from core.models import Job, JobEvent
 from core.models.jobs import ACTIVE, TERMINAL, JobStatus
 from tests.core.factories import make_job

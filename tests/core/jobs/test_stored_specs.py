@@ -6,9 +6,9 @@ import pytest
 from sqlalchemy.orm import Session
 
 from core.errors import InvalidRequest, InvalidSpec
-from core.jobs.actors import PLATFORM
-from core.jobs.branch import clone_job
-from core.jobs.stored_specs import patched, spec_of
+from core.jobs.actions.branch import clone_job
+from core.jobs.lifecycle.actors import PLATFORM
+from core.jobs.submission.stored_specs import patched, spec_of
 from core.settings import Settings
 from tests.core.factories import make_job
 from trainer.spec.nulls import merge_patch

@@ -6,7 +6,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from core.errors import InvalidSpec, NotFound, WrongDatasetKind
-from core.jobs.submit import submit_job
+from core.jobs.submission.submit import submit_job
 from core.models import JobDataset
 from core.settings import get_settings
 from data.schema import DatasetKind

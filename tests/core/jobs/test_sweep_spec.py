@@ -4,7 +4,7 @@ import pytest
 from pydantic import ValidationError
 
 from core.errors import InvalidSpec, LimitExceeded
-from core.jobs.sweep_spec import SweepSpec
+from core.jobs.groups.sweep_spec import SweepSpec
 
 RANDOM = {
     "a": {"distribution": "uniform", "min": -1, "max": 2},

@@ -8,9 +8,9 @@ from sqlalchemy.orm import Session
 
 from core import tasks
 from core.errors import BlockedByValidation, NotFound, QuotaExceeded
-from core.jobs import validations
-from core.jobs.submit import submit_job
-from core.jobs.validation_result import JobFinding, ValidationResult
+from core.jobs.submission import validations
+from core.jobs.submission.submit import submit_job
+from core.jobs.submission.validation_result import JobFinding, ValidationResult
 from core.models import DataTask, Validation
 from core.models.tasks import TaskStatus
 from core.settings import Settings

@@ -10,8 +10,8 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.orm import Session
 
 from core.db import session_scope
-from core.jobs import attempts
-from core.jobs.listing import gpu_hours
+from core.jobs.lifecycle import attempts
+from core.jobs.overview.listing import gpu_hours
 from core.models import Job, JobAttempt, Owner, queue_lines
 from core.quotas import Quotas
 from core.scheduling import policy, shares

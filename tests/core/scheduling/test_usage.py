@@ -6,10 +6,10 @@ from sqlalchemy.orm import Session
 
 from core.__main__ import main
 from core.errors import QuotaExceeded
-from core.jobs import attempts
-from core.jobs.actors import PLATFORM
-from core.jobs.retry import retry_job
-from core.jobs.state import request_cancel
+from core.jobs.actions.retry import retry_job
+from core.jobs.lifecycle import attempts
+from core.jobs.lifecycle.actors import PLATFORM
+from core.jobs.lifecycle.state import request_cancel
 from core.models import Owner
 from core.quotas import quotas_of
 from core.scheduling.usage import usage_of

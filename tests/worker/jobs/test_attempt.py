@@ -12,9 +12,9 @@ from sqlalchemy import func, select, update
 
 from core.blobs import Content, LocalBlobs
 from core.db import session_scope
-from core.jobs import attempts
-from core.jobs.actors import PLATFORM
-from core.jobs.state import request_cancel
+from core.jobs.lifecycle import attempts
+from core.jobs.lifecycle.actors import PLATFORM
+from core.jobs.lifecycle.state import request_cancel
 from core.models import Checkpoint, Job, JobAttempt, Worker
 from core.models.jobs import JobStatus
 from core.settings import Settings, get_settings

@@ -4,8 +4,8 @@ import json
 from collections.abc import Callable
 
 from core.db import session_scope
-from core.jobs.actors import PLATFORM
-from core.jobs.commands import Wanted, request_commands
+from core.jobs.actions.commands import Wanted, request_commands
+from core.jobs.lifecycle.actors import PLATFORM
 from core.models import Job, JobCommand
 from core.models.jobs import JobStatus
 from tests.waiting import eventually

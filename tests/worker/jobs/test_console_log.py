@@ -7,8 +7,8 @@ import pytest
 from sqlalchemy.orm import Session
 
 from core.db import session_scope
-from core.jobs import attempts
-from core.jobs.logs import LogQuery, read_log
+from core.jobs.lifecycle import attempts
+from core.jobs.run.logs import LogQuery, read_log
 from core.masking import MASK, Masker
 from core.models.job_logs import LogSource
 from core.settings import Settings

@@ -10,10 +10,10 @@ from sqlalchemy import select
 
 from core.blobs import LocalBlobs, blob_store
 from core.db import session_scope
-from core.jobs.actors import PLATFORM
-from core.jobs.checkpoints import checkpoints_to_resume
-from core.jobs.damage import mark
-from core.jobs.retry import resume_job, retry_job
+from core.jobs.actions.retry import resume_job, retry_job
+from core.jobs.checkpoints.checkpoints import checkpoints_to_resume
+from core.jobs.checkpoints.damage import mark
+from core.jobs.lifecycle.actors import PLATFORM
 from core.models import Checkpoint, Job
 from core.settings import Settings
 from tests.worker.conftest import events, job, status

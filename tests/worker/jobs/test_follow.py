@@ -7,8 +7,8 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from core.blobs import blob_store
-from core.jobs import attempts
-from core.jobs.events import append_events
+from core.jobs.lifecycle import attempts
+from core.jobs.run.events import append_events
 from core.masking import Masker
 from core.models import JobEvent, JobMetrics
 from core.settings import Settings

@@ -6,10 +6,10 @@ from sqlalchemy.orm import Session
 
 from core.blobs import blob_store
 from core.db import session_scope
-from core.jobs.actors import PLATFORM
-from core.jobs.removal import delete_job
-from core.jobs.retry import retry_job
-from core.jobs.state import request_cancel
+from core.jobs.actions.retry import retry_job
+from core.jobs.lifecycle.actors import PLATFORM
+from core.jobs.lifecycle.removal import delete_job
+from core.jobs.lifecycle.state import request_cancel
 from core.models import Job
 from core.models.jobs import JobStatus
 from core.settings import Settings

@@ -11,10 +11,10 @@ import pytest
 
 from core.blobs import Content, LocalBlobs
 from core.db import session_scope
-from core.jobs import attempts
-from core.jobs.actors import Actor
-from core.jobs.state import Request, request
-from core.jobs.submit import Queueing
+from core.jobs.lifecycle import attempts
+from core.jobs.lifecycle.actors import Actor
+from core.jobs.lifecycle.state import Request, request
+from core.jobs.submission.submit import Queueing
 from core.models import Job
 from core.scheduling.policy import Priority
 from core.settings import Settings

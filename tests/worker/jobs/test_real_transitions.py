@@ -7,10 +7,10 @@ import pytest
 from sqlalchemy import select
 
 from core.db import session_scope
-from core.jobs.actors import PLATFORM
-from core.jobs.branch import BranchStart, branch_job
-from core.jobs.state import Request, request
-from core.jobs.submit import submit_job
+from core.jobs.actions.branch import BranchStart, branch_job
+from core.jobs.lifecycle.actors import PLATFORM
+from core.jobs.lifecycle.state import Request, request
+from core.jobs.submission.submit import submit_job
 from core.models import Checkpoint, Job
 from data.schema import DatasetKind
 from proximal.sdk.spec_files import read_spec

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from core.db import session_scope
-from core.jobs.actors import PLATFORM
-from core.jobs.logs import LogQuery, read_log
-from core.jobs.state import request_cancel
+from core.jobs.lifecycle.actors import PLATFORM
+from core.jobs.lifecycle.state import request_cancel
+from core.jobs.run.logs import LogQuery, read_log
 from core.models import Job
 from core.settings import MachineSettings, Settings, get_settings
 from tests.core.factories import make_job

@@ -14,8 +14,8 @@ from sqlalchemy.orm import Session
 from core import child
 from core.db import session_scope
 from core.errors import LeaseLost
-from core.jobs import telemetry as stored
-from core.jobs.telemetry import MEASUREMENTS, Sample, append_samples, read_telemetry
+from core.jobs.run import telemetry as stored
+from core.jobs.run.telemetry import MEASUREMENTS, Sample, append_samples, read_telemetry
 from tests.core.factories import make_job, running
 from tests.waiting import eventually
 from worker.health import WorkerHeartbeat

@@ -12,7 +12,7 @@ import pytest
 from core import child
 from core.broker import wake_worker
 from core.db import session_scope
-from core.jobs.workers import online_workers, set_worker_state
+from core.jobs.queue.workers import online_workers, set_worker_state
 from core.models.workers import WorkerState
 from core.settings import Settings, get_settings
 from tests.processes import alive

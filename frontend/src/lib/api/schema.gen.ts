@@ -7145,7 +7145,7 @@ export interface components {
         };
         /**
          * JobStatus
-         * @description The state of a job. `core/jobs/state.py` has the table of transitions.
+         * @description The state of a job.
          * @enum {string}
          */
         JobStatus: "queued" | "starting" | "running" | "pausing" | "paused" | "cancelling" | "succeeded" | "failed" | "cancelled";

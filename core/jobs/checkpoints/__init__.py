@@ -1,0 +1,1 @@
+"""The checkpoints of jobs: recorded, pruned, checked for damage."""

@@ -1,0 +1,1 @@
+"""The row of a job: its states, attempts, and what changes them."""

@@ -1,0 +1,1 @@
+"""Lists of jobs, and where a job comes from."""

@@ -1,0 +1,1 @@
+"""New jobs: specs, their limits and checks, templates."""
