@@ -61,7 +61,7 @@ def _operation(schema: Node, path: str, method: str, node: Node) -> Iterator[str
     ]
     for media, content in node.get("requestBody", {}).get("content", {}).items():
         rows.append((f"body, {escape(media)}", _type(content["schema"]), _fields(content["schema"])))
-    for status, response in node["responses"].items():
+    for status, response in sorted(node["responses"].items()):
         answer = followed(schema, response)
         answered: Node = next(iter(answer.get("content", {}).values()), {})
         rows.append((f"<b>{status}</b>", _type(answered.get("schema", {})), _prose(answer["description"])))

@@ -211,6 +211,14 @@ def test_the_reference_for_people_needs_nothing_from_elsewhere(settings: Setting
     assert "clip_range" in page.text
 
 
+def test_reference_shows_the_responses_by_status(client: TestClient) -> None:
+    """References to shared responses are followed."""
+    rows = client.get("/docs").text.partition('<h3 id="cancel_job">')[2].partition("</table>")[0].split("<tr>")
+    shown = {row[7:10]: row for row in rows if row.startswith("<td><b>")}
+    assert list(shown) == sorted(SCHEMA["paths"]["/v1/jobs/{job_id}/cancel"]["post"]["responses"])
+    assert "invalid_transition" in shown["409"] and 'href="#Problem"' in shown["409"] and 'href="#Job"' in shown["200"]
+
+
 def test_import_of_the_api_loads_no_torch_and_connects_nowhere() -> None:
     code = (
         "import api.app, sys; assert not {'torch', 'transformers', 'worker'} & set(sys.modules); api.app.create_app()"
