@@ -22,10 +22,8 @@ _FIELDS: dict[type[Any], tuple[str, ...]] = {
     JobTemplate: ("name", "description", "spec"),
     AnnotationRound: ("name", "instructions", "overlap", "status"),
 }
-ETAG: dict[int | str, dict[str, Any]] = {
-    200: {"headers": {"ETag": {"description": "For `If-Match`: `etag` in quotes.", "schema": {"type": "string"}}}}
-}
-"""`responses` of a route that returns an ETag."""
+ETAG: dict[int | str, dict[str, Any]] = {200: {"headers": {"ETag": {"$ref": "#/components/headers/ETag"}}}}
+"""`responses` of a route that returns an ETag. `api.openapi` describes the header."""
 
 
 def etag_of(row: Changeable) -> str:

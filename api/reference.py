@@ -7,12 +7,12 @@ import json
 from collections.abc import Iterator
 from functools import lru_cache
 from html import escape
-from typing import Any
 
 from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.responses import HTMLResponse
 
-Node = dict[str, Any]
+from api.openapi import Node, followed
+
 STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; color: #1c2024 }
 code { font: 13px ui-monospace, monospace; background: #f2f3f5; padding: .1em .3em; border-radius: 3px }
@@ -45,23 +45,24 @@ def _page(schema: Node) -> Iterator[str]:
         if node["tags"][0] != tag:
             tag = node["tags"][0]
             yield f"<h2>{escape(tag)}</h2>"
-        yield from _operation(path, method, node)
+        yield from _operation(schema, path, method, node)
     yield "<h2>Shapes</h2>"
     for name, shape in sorted(shapes.items()):
         yield from _shape(name, shape)
     yield "</html>"
 
 
-def _operation(path: str, method: str, node: Node) -> Iterator[str]:
+def _operation(schema: Node, path: str, method: str, node: Node) -> Iterator[str]:
     yield f'<h3 id="{escape(node["operationId"])}"><span class="method">{method.upper()}</span>{escape(path)}</h3>'
     yield _prose(node.get("description", ""))
     rows = [
         (f"<code>{escape(p['name'])}</code> in {p['in']}", _type(p["schema"]), _prose(p.get("description", "")))
-        for p in node.get("parameters", [])
+        for p in (followed(schema, one) for one in node.get("parameters", []))
     ]
     for media, content in node.get("requestBody", {}).get("content", {}).items():
         rows.append((f"body, {escape(media)}", _type(content["schema"]), _fields(content["schema"])))
-    for status, answer in node["responses"].items():
+    for status, response in sorted(node["responses"].items()):
+        answer = followed(schema, response)
         answered: Node = next(iter(answer.get("content", {}).values()), {})
         rows.append((f"<b>{status}</b>", _type(answered.get("schema", {})), _prose(answer["description"])))
     yield _table(rows)

@@ -125,9 +125,8 @@ def places(session: Session, task_ids: Sequence[str]) -> dict[str, Waiting]:
     queued = select(DataTask.id, DataTask.owner_id, DataTask.kind).where(DataTask.status == TaskStatus.QUEUED)
     queued = queued.order_by(DataTask.created_at, DataTask.id)
     waiting = [(task_id, owner, kind) for task_id, owner, kind in session.execute(queued)]
-    running = session.execute(
-        select(DataTask.owner_id, DataTask.kind).where(DataTask.status == TaskStatus.RUNNING)
-    ).all()
+    busy = select(DataTask.owner_id, DataTask.kind).where(DataTask.status == TaskStatus.RUNNING)
+    running = session.execute(busy.order_by(DataTask.started_at, DataTask.id)).all()
     used = session.execute(select(_shares())).all()
     found: dict[str, Waiting] = {}
     for interactive in (True, False):

@@ -6,6 +6,7 @@ from typing import Any
 from schemas import Schema, anchor, number, one_line, type_of
 
 from api.app import create_app
+from api.openapi import followed
 
 INTRODUCTION = """\
 # REST API
@@ -25,7 +26,7 @@ def rest_page() -> str:
     routes: dict[str, list[str]] = {}
     for path, methods in document["paths"].items():
         for method, route in methods.items():
-            routes.setdefault(route["tags"][0], []).append(_route(method, path, route))
+            routes.setdefault(route["tags"][0], []).append(_route(document, method, path, route))
     parts = [INTRODUCTION]
     for tag in sorted(routes):
         parts += [f"## {tag}\n", *routes[tag]]
@@ -45,7 +46,7 @@ def _used(document: Schema) -> set[str]:
     """The objects of requests and responses. The job spec's parts are left out: they have a page of their own."""
     schemas = document["components"]["schemas"]
     found: set[str] = set()
-    waiting = list(_references(document["paths"]))
+    waiting = list(_references([document["paths"], document["components"]["responses"]]))
     while waiting:
         name = waiting.pop()
         if name not in found and not _is_spec(name):
@@ -69,15 +70,15 @@ def _references(part: Any) -> Iterator[str]:
             yield from _references(inner)
 
 
-def _route(method: str, path: str, route: Schema) -> str:
+def _route(document: Schema, method: str, path: str, route: Schema) -> str:
     lines = [f"### `{method.upper()} {path}`", "", route.get("description", route["summary"]).strip(), ""]
     if parameters := route.get("parameters"):
         lines += ["| parameter | in | type | default | meaning |", "|---|---|---|---|---|"]
-        lines += [_parameter(one) for one in parameters]
+        lines += [_parameter(followed(document, one)) for one in parameters]
         lines.append("")
     for media, content in route.get("requestBody", {}).get("content", {}).items():
         lines += [f"Body (`{media}`): {_type(content.get('schema', {}))}", ""]
-    lines += [f"- {line}" for line in _responses(route["responses"])]
+    lines += [f"- {line}" for line in _responses(document, route["responses"])]
     return "\n".join([*lines, ""])
 
 
@@ -87,10 +88,11 @@ def _parameter(one: Schema) -> str:
     return f"| `{one['name']}` | {one['in']} | {_type(schema)} | {default} | {one_line(one.get('description', ''))} |"
 
 
-def _responses(responses: Schema) -> Iterator[str]:
-    for status, response in sorted(responses.items()):
+def _responses(document: Schema, responses: Schema) -> Iterator[str]:
+    for status, listed in sorted(responses.items()):
         if status in COMMON:
             continue
+        response = followed(document, listed)
         kinds = [_type(content.get("schema", {})) for content in response.get("content", {}).values()]
         if int(status) < 400:
             yield f"**{status}** {' or '.join(kind for kind in kinds if kind != 'any value') or 'no object'}"

@@ -84,8 +84,9 @@ def operations(document: Schema) -> Iterator[Operation]:
     """Every operation that takes and returns JSON."""
     components = document["components"]["schemas"]
     for path, methods in document["paths"].items():
-        for method, described in methods.items():
-            name = described["operationId"]
+        for method, listed in methods.items():
+            described = _without_references(listed, document)
+            name: str = described["operationId"]
             result = _result(described, components)
             if name not in FOR_BROWSERS | BY_HAND and result is not None:
                 shape, returns = result
@@ -96,6 +97,21 @@ def operations(document: Schema) -> Iterator[Operation]:
                     arguments = [one for one in arguments if one.name != "limit" and _is_position(one)]
                 about = described.get("description") or described["summary"]
                 yield Operation(RENAMED.get(name, name), method.upper(), path, about, returns, shape, arguments)
+
+
+def _without_references(listed: Schema, document: Schema) -> Schema:
+    """The operation with the shared responses and parameters that it refers to. References to schemas stay."""
+    responses = {status: _followed(one, document) for status, one in listed["responses"].items()}
+    parameters = [_followed(one, document) for one in listed.get("parameters", ())]
+    return {**listed, "responses": responses, "parameters": parameters}
+
+
+def _followed(node: Schema, document: Schema) -> Schema:
+    if "$ref" not in node:
+        return node
+    kind, name = node["$ref"].split("/")[2:]
+    found: Schema = document["components"][kind][name]
+    return found
 
 
 def _is_position(one: Argument) -> bool:

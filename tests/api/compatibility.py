@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-Node = dict[str, Any]
+from api.openapi import Node, followed
+
 RELEASED = Path(__file__).parent / "released" / "openapi.json"
 COMMITTED = Path(__file__).parents[2] / "frontend" / "openapi.json"
 """It equals the generated document, which takes a second to make; `test_openapi.py` compares them once."""
@@ -59,7 +60,7 @@ class _Comparison:
                 yield from self._responses(operation, now, where)
 
     def _parameters(self, old: Node, new: Node, where: str) -> Iterator[str]:
-        before, now = ({_place(one): one for one in side.get("parameters", [])} for side in (old, new))
+        before, now = (_parameters(*side) for side in ((self._old, old), (self._new, new)))
         for key, parameter in before.items():
             if key not in now:
                 yield f"{where}: parameter {key[1]} removed"
@@ -81,7 +82,8 @@ class _Comparison:
                 if status not in new["responses"]:
                     yield f"{where}: response {status} removed"
                     continue
-                yield from self._content(response, new["responses"][status], f"{where} {status}", request=False)
+                before, now = followed(self._old, response), followed(self._new, new["responses"][status])
+                yield from self._content(before, now, f"{where} {status}", request=False)
 
     def _content(self, old: Node, new: Node, where: str, request: bool) -> Iterator[str]:
         for media, content in old.get("content", {}).items():
@@ -97,7 +99,7 @@ class _Comparison:
             return
         self._seen.add(pair)
         before, now = self._resolved(self._old, old), self._resolved(self._new, new)
-        if not request and "discriminator" in self._followed(self._new, new) and len(now) >= len(before):
+        if not request and "discriminator" in followed(self._new, new) and len(now) >= len(before):
             return  # new kinds of events are allowed
         yield from self._options(before, now, where, request)
         if len(before) == len(now) == 1:
@@ -140,15 +142,9 @@ class _Comparison:
         if "items" in old and "items" in new:
             yield from self._schema(old["items"], new["items"], f"{where}[]", request)
 
-    @staticmethod
-    def _followed(document: Node, schema: Node) -> Node:
-        while "$ref" in schema:
-            schema = document["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
-        return schema
-
     def _resolved(self, document: Node, schema: Node) -> list[Node]:
         """The alternatives of a schema, with references followed."""
-        schema = self._followed(document, schema)
+        schema = followed(document, schema)
         options = schema.get("anyOf", schema.get("oneOf"))
         if options is None:
             return [schema]
@@ -179,6 +175,10 @@ def _short(option: Node) -> str:
 def _store() -> None:
     RELEASED.parent.mkdir(exist_ok=True)
     RELEASED.write_text(json.dumps(stripped(committed()), indent=1, sort_keys=True) + "\n")
+
+
+def _parameters(document: Node, operation: Node) -> dict[tuple[str, str], Node]:
+    return {_place(one): one for one in (followed(document, each) for each in operation.get("parameters", []))}
 
 
 def _place(parameter: Node) -> tuple[str, str]:

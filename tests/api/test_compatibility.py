@@ -108,5 +108,16 @@ def test_compatibility_reports_each_breaking_change(
     assert expected in found
 
 
+def test_compatibility_follows_references_to_components() -> None:
+    new = copy.deepcopy(OLD)
+    post = new["paths"]["/a"]["post"]
+    new["components"] |= {"parameters": {"q": post["parameters"][0]}, "responses": {"Out": post["responses"]["201"]}}
+    post["parameters"] = [{"$ref": "#/components/parameters/q"}]
+    post["responses"] = {"201": {"$ref": "#/components/responses/Out"}}
+    assert changes(OLD, new) == []
+    new["components"]["responses"]["Out"]["content"].clear()
+    assert changes(OLD, new) == ["POST /a 201: application/json removed"]
+
+
 def test_compatibility_reports_a_removed_route() -> None:
     assert changes(OLD, {"paths": {}, "components": {"schemas": {}}}) == ["POST /a: removed"]

@@ -220,6 +220,10 @@ def test_places_foresee_the_claims_of_busy_slots(session: Session, queue: Queue,
     ids = [one for n in range(12) for one in queue(owners[n * n % 3 if n < 8 else 2 - n % 3], "import")]
     running = [claimed(session) for _ in range(slots)]
     waiting = [one for one in ids if one not in running]
+    running.reverse()  # the task that was written last is the one that began first, and ends first
+    for seconds, task_id in enumerate(reversed(running)):
+        began = f"started_at - interval '{seconds} s'"
+        session.execute(text(f"UPDATE data_tasks SET started_at = {began} WHERE id = :id"), {"id": task_id})
     found = lanes.places(session, waiting)
     for place in range(len(waiting)):
         end(session, running.pop(0), ran_seconds=1000)

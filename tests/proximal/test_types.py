@@ -7,6 +7,7 @@ from typing import Any, get_args, get_type_hints
 
 import pytest
 
+from api.openapi import followed
 from proximal.sdk import AsyncClient, Client, types
 
 SCHEMA: dict[str, Any] = json.loads((Path(__file__).parents[2] / "frontend" / "openapi.json").read_text())
@@ -31,7 +32,9 @@ BLOCKING = {
 
 def returned(operation: dict[str, Any]) -> str | None:
     """Name of the schema of a successful response; None without a body."""
-    success = next(response for status, response in operation["responses"].items() if status.startswith("2"))
+    success = next(
+        followed(SCHEMA, response) for status, response in operation["responses"].items() if status.startswith("2")
+    )
     if "content" not in success:
         return None
     schema = success["content"]["application/json"]["schema"]

@@ -16,6 +16,7 @@ from sqlalchemy.orm import Session
 
 from api import examples
 from api.app import create_app
+from api.openapi import followed
 from core.access import keys
 from core.blobs import blob_store
 from core.datasets import reports, versions
@@ -167,7 +168,8 @@ def _objects(client: TestClient, session: Session, owner_id: str) -> dict[str, A
 
 def _queries(platform: Platform, operation: dict[str, Any]) -> Iterator[dict[str, str]]:
     """The required parameters, and these with each optional one that names an object."""
-    known = {one["name"]: one for one in operation.get("parameters", []) if one["in"] == "query"}
+    parameters = [followed(SCHEMA, one) for one in operation.get("parameters", [])]
+    known = {one["name"]: one for one in parameters if one["in"] == "query"}
     required = {name: platform.queries[name] for name, one in known.items() if one.get("required")}
     yield required
     for name in known.keys() & platform.queries.keys() - required.keys():
