@@ -1,1 +1,1 @@
-"""What a user asks of a job: commands, retry, extension, branch."""
+"""Actions of a user on a job: commands, retry, extension, branch."""
