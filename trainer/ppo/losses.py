@@ -76,7 +76,7 @@ class ClippedLoss(NamedTuple):
     """A loss, and where a clip decided it."""
 
     loss: Tensor
-    """Of each token (B, R), or what the responses add to the mean of the step."""
+    """The loss of each token (B, R), or what the responses add to the mean of the step."""
     clipped_BR: Tensor | None = None
     """True where a clip decided the loss of the token; None for a kind without a clip."""
 
