@@ -121,7 +121,7 @@ def why_not(stage: StageName, section: OptimizerSpec | None, name: Knob | Action
             return f'`ppo.policy_loss.kind` = "{kind}" has no KL coefficient: it is held by `ppo.policy_loss.beta`.'
         case "critic_learning_rate" if not section.uses_critic:
             return f'`ppo.advantage.estimator` = "{section.advantage.estimator}" has no critic.'
-        case "critic_learning_rate" if section.critic.kind == "value_head":
+        case "critic_learning_rate" if section.has_value_head:
             return '`ppo.critic.kind` = "value_head" learns with the policy: change `learning_rate`.'
     return None
 

@@ -158,6 +158,16 @@ class PPOSpec(OptimizerSpec):
     def uses_critic(self) -> bool:
         return self.advantage.estimator == "gae"
 
+    @property
+    def has_separate_critic(self) -> bool:
+        """Whether the critic is a model with its own optimizer."""
+        return self.uses_critic and self.critic.kind == "separate"
+
+    @property
+    def has_value_head(self) -> bool:
+        """Whether the critic is a head on the policy's trunk, which learns with the policy."""
+        return self.uses_critic and self.critic.kind == "value_head"
+
     def update_gives_old_logprobs(self, iteration: int) -> bool:
         """Whether iteration `iteration` (0-based) takes π_old from the forward pass of its one optimizer step.
 
