@@ -75,7 +75,7 @@ def permitted_file(path: str | Path) -> Path:
 def check_spec(spec: JobSpec) -> None:
     """Raise SpecError, naming the field, for a path in `spec` that this process may not read."""
     for named in named_paths(spec):
-        if named.kind != "file" and is_hub_id(named.value):
+        if named.is_model and is_hub_id(named.value):
             continue
         if _rules is not None and (why := _rules.why_not(named.value)) is not None:
             raise SpecError(f"{named.pointer}: {why}.")

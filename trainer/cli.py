@@ -132,7 +132,7 @@ def _resolved(spec: JobSpec, base: Path) -> JobSpec:
     places = {
         named.at: str(base / named.value)
         for named in named_paths(spec)
-        if named.kind == "file" or (base / named.value).is_dir()
+        if not named.is_model or (base / named.value).is_dir()
     }
     return with_paths(spec.model_copy(update={"data": spec.data.model_copy(update=data)}), places)
 

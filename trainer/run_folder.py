@@ -64,7 +64,7 @@ def _identity(spec: JobSpec) -> dict[str, Any]:
             identity["data"][name] = _sha256(Path(identity["data"][name]))
     for named in named_paths(spec):
         path = Path(named.value)
-        if path.is_dir() or named.kind == "file":
+        if path.is_dir() or not named.is_model:
             put(identity, named.pointer, _fingerprint(path) if path.is_dir() else _sha256(path))
     return identity
 

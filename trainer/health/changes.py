@@ -83,7 +83,7 @@ def _multiple(present: float, factor: float) -> float:
 
 def _has_no_effect(spec: JobSpec, field: str) -> bool:
     """A critic on the policy's backbone learns with the policy."""
-    return field == "ppo.critic.learning_rate" and (not spec.ppo.uses_critic or spec.ppo.critic.kind == "value_head")
+    return field == "ppo.critic.learning_rate" and not spec.ppo.has_separate_critic
 
 
 def _with(stored: Mapping[str, Any], path: list[str], value: JsonValue) -> dict[str, Any]:

@@ -64,7 +64,7 @@ class Monitor:
         findings = []
         for name in RULES:
             rule: HealthRule = getattr(self._spec, name)
-            if self._spec.enabled and rule.action != "off" and self._applies(name, step):
+            if self._spec.enabled and rule.action != "off" and RULES[name].applies(self._ppo, step):
                 reading = RULES[name].look(step, seen, rule.limit, self._memory)
                 if reading and self._count(name, reading, rule.patience):
                     findings.append(self._finding(name, step, rule, reading))
@@ -110,21 +110,6 @@ class Monitor:
             for name, streak in state["streaks"].items()
         }
         self._streaks = {name: stored.get(name, Streak()) for name in RULES}
-
-    def _applies(self, name: str, step: int) -> bool:
-        """Whether a rule has a meaning at a step.
-
-        Nothing is clipped with one optimizer step per iteration. The policy does not move in a warm-up of the critic, and
-        hardly in one of the learning rate.
-        """
-        ppo = self._ppo
-        warming_up = ppo.uses_critic and step <= ppo.critic.warmup_steps
-        match name:
-            case "clipfrac_zero":
-                return ppo.policy_loss.kind == "clipped" and not warming_up and ppo.epochs * ppo.minibatches > 1
-            case "policy_still":
-                return not warming_up and step > math.ceil(ppo.warmup_ratio * ppo.steps)
-        return True
 
     def _count(self, name: str, reading: Reading, patience: int) -> bool:
         """Record the reading, and return whether the rule fires now."""

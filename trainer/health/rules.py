@@ -4,6 +4,7 @@ A rule returns a reading, or None for a step without its metrics. Metrics that a
 events.
 """
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from statistics import median
@@ -11,6 +12,7 @@ from statistics import median
 from trainer.health.changes import Change
 from trainer.health.history import Memory, Point, wanted_figure
 from trainer.health.reward import BLOCK
+from trainer.spec import PPOSpec
 
 Values = Mapping[str, float]
 _ROUNDING = 1e-9
@@ -44,6 +46,23 @@ class Rule:
     look: Callable[[int, Values, float, Memory], Reading | None]
     meaning: str
     suggestion: str
+    applies: Callable[[PPOSpec, int], bool] = lambda ppo, step: True
+    """Whether the rule has a meaning at a step (1-based)."""
+
+
+def _critic_warms_up(ppo: PPOSpec, step: int) -> bool:
+    """The policy does not move then."""
+    return ppo.uses_critic and step <= ppo.critic.warmup_steps
+
+
+def _can_clip(ppo: PPOSpec, step: int) -> bool:
+    """Nothing is clipped with one optimizer step per iteration: every ratio is 1."""
+    return ppo.policy_loss.traits.clips and not _critic_warms_up(ppo, step) and ppo.epochs * ppo.minibatches > 1
+
+
+def _moves(ppo: PPOSpec, step: int) -> bool:
+    """The policy hardly moves while its learning rate warms up."""
+    return not _critic_warms_up(ppo, step) and step > math.ceil(ppo.warmup_ratio * ppo.steps)
 
 
 def _above(metric: str) -> Callable[[int, Values, float, Memory], Reading | None]:
@@ -239,11 +258,13 @@ RULES: dict[str, Rule] = {
         _clipfrac_zero,
         "the policy hardly moves",
         "Raise `ppo.learning_rate` or `ppo.epochs`; check that the rewards of different responses differ.",
+        _can_clip,
     ),
     "policy_still": Rule(
         _policy_still,
         "the policy is still the one that the stage began with",
         "Raise `ppo.learning_rate`; check that the rewards of different responses differ.",
+        _moves,
     ),
     "reward_collapse": Rule(
         _reward_collapse,

@@ -107,16 +107,23 @@ def _against_a_baseline(
 ) -> tuple[Tensor, Tensor]:
     """Advantages and returns without a critic: the return from each token on, or of the whole response, less a baseline."""
     to_go_BR = rewards_to_go(rewards_BR, mask_BR, spec.advantage.gamma)
-    whole_B = to_go_BR[:, 0]
-    if spec.advantage.estimator == "sequence":
-        returns_BR = whole_B[:, None].expand_as(to_go_BR)
-    else:
-        returns_BR = held_after_the_end(to_go_BR, mask_BR)
+    whole_B, returns_BR = to_go_BR[:, 0], _returns(to_go_BR, mask_BR, spec)
     advantages_BR = returns_BR - _baseline(returns_BR, spec, optimal_values)
     if spec.advantage.normalize == "group_std":
         advantages_BR = advantages_BR / (group_deviations(whole_B, spec.samples_per_prompt)[:, None] + _GROUP_STD_EPS)
     nothing_BR = torch.zeros_like(to_go_BR)
     return torch.where(mask_BR, advantages_BR, nothing_BR), torch.where(mask_BR, returns_BR, nothing_BR)
+
+
+def _returns(to_go_BR: Tensor, mask_BR: Tensor, spec: PPOSpec) -> Tensor:
+    """The return of each token for an estimator without a critic, (B, R), continued after the end of the response."""
+    match spec.advantage.estimator:
+        case "sequence":
+            return to_go_BR[:, :1].expand_as(to_go_BR)
+        case "reward_to_go":
+            return held_after_the_end(to_go_BR, mask_BR)
+        case "gae":
+            raise AssertionError("GAE has a critic")
 
 
 def _baseline(returns_BR: Tensor, spec: PPOSpec, optimal_values: Sequence[float] | None) -> Tensor:
@@ -129,5 +136,7 @@ def _baseline(returns_BR: Tensor, spec: PPOSpec, optimal_values: Sequence[float]
         case "optimal_value":
             assert optimal_values is not None  # computed before the first iteration
             return returns_BR.new_tensor(optimal_values)[:, None]
-        case name:
-            return group_means(returns_BR, spec.samples_per_prompt, leave_one_out=name == "leave_one_out")
+        case "leave_one_out":
+            return group_means(returns_BR, spec.samples_per_prompt, leave_one_out=True)
+        case "group_mean":
+            return group_means(returns_BR, spec.samples_per_prompt)

@@ -13,6 +13,7 @@ from trainer.ppo.advantages import explained_variance
 from trainer.ppo.experience import Experience
 from trainer.ppo.kl import KLCoefficients
 from trainer.ppo.learners import Learners
+from trainer.ppo.losses import LOSS_METRICS
 from trainer.ppo.state import PPOState
 from trainer.ppo.update import UpdateResult
 from trainer.rollout.batch import ScoredBatch, off_policy_metrics
@@ -24,7 +25,7 @@ _AVERAGED = {
     "approxkl": "policy/approxkl_avg",
     "clipfrac": "policy/clipfrac_avg",
     "entropy": "policy/entropy_avg",
-    "old_kl": "policy/old_kl_avg",
+    **LOSS_METRICS,
     "policy_loss": "loss/policy_avg",
     "kl_loss": "loss/kl_avg",
     "ptx_loss": "loss/ptx_avg",
@@ -161,7 +162,7 @@ def token_tables(result: UpdateResult, tokenizer: Tokenizer, spec: PPOSpec) -> l
     }
     if last is not None:
         columns |= {"entropy": last.entropy_BR, "ratio": (last.logprobs_BR - last.old_logprobs_BR).exp()}
-        columns["clipped"] = last.clipped_BR if spec.policy_loss.kind == "clipped" else None
+        columns["clipped"] = last.clipped_BR if spec.policy_loss.traits.clips else None
     tables, special = [], set(tokenizer.all_special_ids)
     for row, response in enumerate(_within(scored.responses[: spec.log_token_tables])):
         numbers = {name: values_BR[row].tolist() for name, values_BR in columns.items() if values_BR is not None}

@@ -83,7 +83,11 @@ def kl_loss(
     if not unbiased_gradient:
         return estimate
     ratio = (logprobs - old_logprobs).exp()
-    return (ratio.detach() if estimator == "k2" else ratio) * estimate
+    match estimator:
+        case "k1" | "k3":
+            return ratio * estimate
+        case "k2":
+            return ratio.detach() * estimate
 
 
 def old_policy_kl(log_ratio: Tensor) -> Tensor:
@@ -94,11 +98,13 @@ def old_policy_kl(log_ratio: Tensor) -> Tensor:
 def scheduled_coef(spec: KLSpec, iteration: int, iterations: int) -> float:
     """β of an iteration (0-based) for the controllers without a memory: `final_coef` is reached at the last iteration."""
     progress = iteration / max(1, iterations - 1)
-    if spec.controller == "linear":
-        return spec.coef + (spec.final_coef - spec.coef) * progress
-    if spec.controller == "cosine":
-        return spec.final_coef + (spec.coef - spec.final_coef) * 0.5 * (1 + math.cos(math.pi * progress))
-    return spec.coef
+    match spec.controller:
+        case "linear":
+            return spec.coef + (spec.final_coef - spec.coef) * progress
+        case "cosine":
+            return spec.final_coef + (spec.coef - spec.final_coef) * 0.5 * (1 + math.cos(math.pi * progress))
+        case "fixed" | "adaptive":
+            return spec.coef
 
 
 def adapted_coef(coef: float, kl: float, responses: int, spec: KLSpec) -> float:

@@ -19,9 +19,9 @@ from trainer.models.sequences import (
 from trainer.optim.learner import require_finite_number
 from trainer.optim.micro_batches import Limits
 from trainer.ppo.experience import Experience
-from trainer.ppo.kl import KLCoefficients, kl_loss, old_policy_kl
+from trainer.ppo.kl import KLCoefficients, kl_loss
 from trainer.ppo.learners import Learners
-from trainer.ppo.losses import StepMean, least_squares_loss, log_ratios, policy_loss, value_loss
+from trainer.ppo.losses import PolicyLoss, PolicyTokens, StepMean, policy_loss, value_loss
 from trainer.rollout.batch import importance_weights
 from trainer.spec import PPOSpec
 
@@ -186,17 +186,9 @@ class Minibatch:
         # in the only step of an iteration the policy is π_old itself, and every ratio is exactly 1
         old_BR = logprobs_BR.detach() if part.old_logprobs_BR is None else part.old_logprobs_BR
         weights_BR = self._importance(old_BR, part)
-        if spec.kind == "least_squares":
-            clipped_BR = torch.zeros_like(mask_BR)
-            losses_B = least_squares_loss(
-                logprobs_BR, part.reference_logprobs_BR, part.advantages_BR, mask_BR, spec.beta
-            )
-            loss = losses_B.sum() / len(self.rows_B)
-        else:
-            loss_BR, clipped_BR = policy_loss(
-                spec, logprobs_BR, old_BR, part.advantages_BR, mask_BR, self.coefficients.old_policy
-            )
-            loss = self.mean.share(loss_BR * weights_BR, mask_BR, where)
+        tokens = PolicyTokens(logprobs_BR, old_BR, part.reference_logprobs_BR, part.advantages_BR, mask_BR)
+        kind = policy_loss(spec, self.coefficients.old_policy)
+        loss, clipped_BR = kind.share(tokens, weights_BR, self.mean, where)
         metrics = {"policy_loss": loss.detach()}
         if self.spec.kl.placement == "loss" and self.coefficients.reference:
             kl_BR = kl_loss(
@@ -211,7 +203,8 @@ class Minibatch:
         if spec.entropy_coef:
             loss = loss - spec.entropy_coef * self.mean.share(entropy_BR, mask_BR, where)
         metrics[_MINIMISED] = loss.detach()
-        metrics |= self._policy_metrics(logprobs_BR, old_BR, entropy_BR, clipped_BR, part)
+        metrics |= self._policy_metrics(kind, tokens, entropy_BR, clipped_BR)
+        clipped_BR = torch.zeros_like(mask_BR) if clipped_BR is None else clipped_BR
         return loss, metrics, PerToken(clipped_BR, old_BR, logprobs_BR.detach(), entropy_BR.detach())
 
     def _importance(self, old_logprobs_BR: Tensor, part: MicroBatch) -> Tensor | float:
@@ -223,21 +216,16 @@ class Minibatch:
 
     @torch.no_grad()
     def _policy_metrics(
-        self, logprobs_BR: Tensor, old_BR: Tensor, entropy_BR: Tensor, clipped_BR: Tensor, part: MicroBatch
+        self, kind: PolicyLoss, tokens: PolicyTokens, entropy_BR: Tensor, clipped_BR: Tensor | None
     ) -> Sums:
         """Return means over the step's tokens. `approxkl` is ½(log ρ)² (k2, Schulman 2020)."""
-        mask_BR, tokens = part.mask_BR, self.token_mean.divisor
-        log_ratio_BR = log_ratios(logprobs_BR, old_BR, mask_BR)
-        metrics = {
-            "approxkl": masked_sum(0.5 * log_ratio_BR**2, mask_BR) / tokens,
-            "ratio": masked_sum(log_ratio_BR.exp(), mask_BR) / tokens,
-            "entropy": masked_sum(entropy_BR, mask_BR) / tokens,
-        }
-        if self.spec.policy_loss.kind == "clipped":
-            metrics["clipfrac"] = masked_sum(clipped_BR.float(), mask_BR) / tokens
-        if self.spec.policy_loss.kind == "kl_penalty":
-            metrics["old_kl"] = masked_sum(old_policy_kl(log_ratio_BR), mask_BR) / tokens
-        return metrics
+        log_ratio_BR = tokens.log_ratio_BR
+        values = {"approxkl": 0.5 * log_ratio_BR**2, "ratio": log_ratio_BR.exp(), "entropy": entropy_BR}
+        if clipped_BR is not None:
+            values["clipfrac"] = clipped_BR.float()
+        values |= kind.measure(tokens)
+        divisor = self.token_mean.divisor
+        return {name: masked_sum(values_BR, tokens.mask_BR) / divisor for name, values_BR in values.items()}
 
     def _value_terms(self, values_BR: Tensor, part: MicroBatch, where: Tensor) -> tuple[Tensor, Sums]:
         assert part.old_values_BR is not None  # there is a critic

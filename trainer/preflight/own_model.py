@@ -254,7 +254,7 @@ def _new_config(spec: ModelSpec, tokenizer: Tokenizer) -> Any:
 
 
 def _needs_scalar_head(spec: JobSpec) -> bool:
-    critic = "ppo" in spec.stages and spec.ppo.uses_critic and spec.ppo.critic.kind == "separate"
+    critic = "ppo" in spec.stages and spec.ppo.has_separate_critic
     return critic or "reward_model" in spec.stages
 
 

@@ -55,7 +55,7 @@ def check_scorers(spec: JobSpec, inputs: ScoringInputs) -> Iterator[Finding]:
     """Findings about every model that the spec names besides its own, every reward and every judge."""
     unusable = set()
     for named in named_paths(spec):
-        if named.kind != "file" and named.pointer != "#/model/path" and _is_used(spec, named.pointer):
+        if named.is_model and named.pointer != "#/model/path" and _is_used(spec, named.pointer):
             for found in _model(named, inputs):
                 unusable.add(named.pointer)
                 yield found
@@ -85,7 +85,7 @@ def _scorer_weights(spec: JobSpec) -> int:
     for named in named_paths(spec):
         labels = "ppo" in spec.stages and named.at[:3] == ("ppo", "online", "label_by")
         scores = named.at[0] == "rewards" or named.at[:2] == ("evaluation", "judge") or labels
-        if scores and named.kind in ("reward_model", "classifier") and (folder := local(named.value)) is not None:
+        if scores and named.is_model and (folder := local(named.value)) is not None:
             others = 4 if named.kind == "reward_model" else small
             total += sum(
                 math.prod(shape) * (small if is_linear(name, len(shape)) else others)

@@ -95,7 +95,7 @@ def _prepared(session: Session) -> Job:
 
 def _refuse_damaged_models(session: Session) -> None:
     """Raise ModelError for a model of the spec that is a checkpoint with damaged files."""
-    for name in sorted({named.value for named in named_paths(session.spec) if named.kind != "file"}):
+    for name in sorted({named.value for named in named_paths(session.spec) if named.is_model}):
         if (folder := Path(name)).is_dir() and allowed_paths.permits(name):
             refuse_damaged_model(folder)
 

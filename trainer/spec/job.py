@@ -131,7 +131,7 @@ class JobSpec(Section):
             "`model.lora`: one frozen backbone is small already": self.model.lora is not None,
             '`model.trained_weights` = "bfloat16"': self.model.trained_weights == "bfloat16",
             "`runtime.offload_frozen`": self.runtime.offload_frozen,
-            '`ppo.critic.kind` = "value_head"': ppo is not None and ppo.uses_critic and ppo.critic.kind == "value_head",
+            '`ppo.critic.kind` = "value_head"': ppo is not None and ppo.has_value_head,
             "`ppo.rollout.asynchronous`": ppo is not None and ppo.rollout.asynchronous,
             "`ppo.online`": ppo is not None and ppo.online is not None,
             '`ppo.rollout.engine` other than "built_in"': ppo is not None and ppo.rollout.engine != "built_in",

@@ -116,13 +116,12 @@ def why_not(stage: StageName, section: OptimizerSpec | None, name: Knob | Action
             return f'`ppo.kl.controller` = "{kl.controller}" has no target: only "adaptive" has one.'
         case "kl_coef" if kl.controller in ("linear", "cosine"):
             return f'`ppo.kl.controller` = "{kl.controller}" computes the coefficient from the step.'
-        case "kl_coef" if section.policy_loss.kind == "least_squares":
-            return (
-                '`ppo.policy_loss.kind` = "least_squares" has no KL coefficient: it is held by `ppo.policy_loss.beta`.'
-            )
+        case "kl_coef" if section.policy_loss.traits.holds_reference:
+            kind = section.policy_loss.kind
+            return f'`ppo.policy_loss.kind` = "{kind}" has no KL coefficient: it is held by `ppo.policy_loss.beta`.'
         case "critic_learning_rate" if not section.uses_critic:
             return f'`ppo.advantage.estimator` = "{section.advantage.estimator}" has no critic.'
-        case "critic_learning_rate" if section.critic.kind == "value_head":
+        case "critic_learning_rate" if section.has_value_head:
             return '`ppo.critic.kind` = "value_head" learns with the policy: change `learning_rate`.'
     return None
 

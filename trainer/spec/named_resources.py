@@ -36,6 +36,11 @@ class NamedPath(_NamedField):
     kind: PathKind
     value: str
 
+    @property
+    def is_model(self) -> bool:
+        """Whether the path is a folder with a model or a hub id. Otherwise it is a plain file."""
+        return self.kind != "file"
+
 
 @dataclass(frozen=True)
 class NamedUrl(_NamedField):

@@ -124,10 +124,7 @@ class PPOSpec(OptimizerSpec):
             )
         if self.online is not None and self.online.rounds > self.steps:
             raise ValueError(f"`online.rounds` ({self.online.rounds}) must not be more than `steps` ({self.steps})")
-        if self.policy_loss.kind == "least_squares":
-            self._least_squares_fits()
-            if self.rollout.importance_cap not in ("auto", None):
-                raise ValueError('`rollout.importance_cap` has no effect with `policy_loss.kind` = "least_squares"')
+        self._policy_loss_fits()
         return self
 
     def _optimal_value_fits(self) -> None:
@@ -144,20 +141,14 @@ class PPOSpec(OptimizerSpec):
                 '`advantage.baseline` = "optimal_value" needs `reference.update` = "fixed": V* is that of the first reference'
             )
 
-    def _least_squares_fits(self) -> None:
-        if self.advantage.baseline != "optimal_value":
-            raise ValueError(
-                '`policy_loss.kind` = "least_squares" needs `advantage.baseline` = "optimal_value": it fits '
-                "`beta`·log π/π_ref to the score less V*, which has no solution for another baseline"
-            )
-        if self.advantage.estimator != "sequence" or self.advantage.normalize != "none":
-            raise ValueError(
-                '`policy_loss.kind` = "least_squares" needs `advantage.estimator` = "sequence" and `normalize` = "none"'
-            )
-        if self.kl.coef:
-            raise ValueError(
-                '`policy_loss.kind` = "least_squares" holds the tie to the reference itself (`policy_loss.beta`): set `kl.coef` = 0'
-            )
+    def _policy_loss_fits(self) -> None:
+        named, traits = f'`policy_loss.kind` = "{self.policy_loss.kind}"', self.policy_loss.traits
+        if traits.check_advantage is not None:
+            traits.check_advantage(self.advantage)
+        if traits.holds_reference and self.kl.coef:
+            raise ValueError(f"{named} holds the tie to the reference itself (`policy_loss.beta`): set `kl.coef` = 0")
+        if not traits.per_token and self.rollout.importance_cap not in ("auto", None):
+            raise ValueError(f"`rollout.importance_cap` has no effect with {named}")
 
     @property
     def accumulates(self) -> bool:
@@ -166,6 +157,16 @@ class PPOSpec(OptimizerSpec):
     @property
     def uses_critic(self) -> bool:
         return self.advantage.estimator == "gae"
+
+    @property
+    def has_separate_critic(self) -> bool:
+        """Whether the critic is a model with its own optimizer."""
+        return self.uses_critic and self.critic.kind == "separate"
+
+    @property
+    def has_value_head(self) -> bool:
+        """Whether the critic is a head on the policy's trunk, which learns with the policy."""
+        return self.uses_critic and self.critic.kind == "value_head"
 
     def update_gives_old_logprobs(self, iteration: int) -> bool:
         """Whether iteration `iteration` (0-based) takes π_old from the forward pass of its one optimizer step.

@@ -1,17 +1,80 @@
 """PPO: the policy loss, the guards on its steps, and the pretraining loss beside it."""
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
+from trainer.spec.ppo_advantage import AdvantageSpec
 from trainer.spec.section import NonNegative, Positive, PositiveInt, Section
+
+LossName = Literal["clipped", "unclipped", "reinforce", "kl_penalty", "least_squares"]
+
+
+@dataclass(frozen=True)
+class LossKind:
+    """The properties of a kind of policy loss that other code asks for. Torch-free.
+
+    No code compares the name of a kind: it reads `PolicyLossSpec.traits`. The class in trainer/ppo/losses.py computes the loss.
+    """
+
+    formula: str
+    """The loss, as the description of `kind` prints it."""
+    options: tuple[str, ...] = ()
+    """The fields that this kind reads, of those that only some kinds read. The spec refuses a change of the others."""
+    clips: bool = False
+    """Whether a clip can decide the loss of a token. Then there is a clip fraction, a column `clipped` and the rule `clipfrac_zero`."""
+    per_token: bool = True
+    """Whether each token has a loss, which `aggregation` averages and `rollout.importance_cap` weights. False: a mean over responses."""
+    holds_reference: bool = False
+    """Whether `beta` holds the policy near the reference. Then `kl.coef` must be 0."""
+    check_advantage: Callable[[AdvantageSpec], None] | None = None
+    """Raises ValueError for an advantage that the loss cannot use. None: it can use any."""
+
+
+def _least_squares_fits(advantage: AdvantageSpec) -> None:
+    if advantage.baseline != "optimal_value":
+        raise ValueError(
+            '`policy_loss.kind` = "least_squares" needs `advantage.baseline` = "optimal_value": it fits '
+            "`beta`·log π/π_ref to the score less V*, which has no solution for another baseline"
+        )
+    if advantage.estimator != "sequence" or advantage.normalize != "none":
+        raise ValueError(
+            '`policy_loss.kind` = "least_squares" needs `advantage.estimator` = "sequence" and `normalize` = "none"'
+        )
+
+
+LOSS_KINDS: dict[LossName, LossKind] = {
+    "clipped": LossKind(
+        "max(−Aρ, −A·clip(ρ)) (Schulman et al. 2017, eq. 7)",
+        options=("clip_range", "clip_range_high", "dual_clip"),
+        clips=True,
+    ),
+    "unclipped": LossKind("−Aρ"),
+    "reinforce": LossKind("−A·log π"),
+    "kl_penalty": LossKind("−Aρ + β·KL(π_old ‖ π) (Schulman et al. 2017, §4)", options=("beta", "old_kl_target")),
+    "least_squares": LossKind(
+        "(`beta`·log π/π_ref − A)² per response (A*-PO)",
+        options=("beta",),
+        per_token=False,
+        holds_reference=True,
+        check_advantage=_least_squares_fits,
+    ),
+}
+"""Every kind of policy loss. `LOSSES` in trainer/ppo/losses.py names the implementation of each."""
+_OPTIONS = {name for kind in LOSS_KINDS.values() for name in kind.options}
 
 
 class PolicyLossSpec(Section):
     """The loss that the policy minimises, given advantages."""
 
-    kind: Literal["clipped", "unclipped", "reinforce", "kl_penalty", "least_squares"] = "clipped"
-    """ρ = π/π_old, A the advantage. `clipped`: max(−Aρ, −A·clip(ρ)) (Schulman et al. 2017, eq. 7); `unclipped`: −Aρ; `reinforce`: −A·log π; `kl_penalty`: −Aρ + β·KL(π_old ‖ π) (Schulman et al. 2017, §4); `least_squares`: (`beta`·log π/π_ref − A)² per response (A*-PO)."""
+    kind: LossName = Field(
+        default="clipped",
+        description="ρ = π/π_old, A the advantage. "
+        + "; ".join(f"`{name}`: {kind.formula}" for name, kind in LOSS_KINDS.items())
+        + ".",
+    )
     clip_range: Annotated[float, Field(gt=0, lt=1)] = 0.2
     """ε: the ratio is clipped to [1 − ε, 1 + ε]."""
     clip_range_high: Positive | None = None
@@ -30,15 +93,16 @@ class PolicyLossSpec(Section):
     @model_validator(mode="after")
     def _parts_fit(self) -> "PolicyLossSpec":
         without = f'with `kind` = "{self.kind}"'
-        if self.kind != "clipped":
-            self.refuse_idle(["clip_range", "clip_range_high", "dual_clip"], without)
-        if self.kind not in ("kl_penalty", "least_squares"):
-            self.refuse_idle(["beta"], without)
-        if self.kind != "kl_penalty":
-            self.refuse_idle(["old_kl_target"], without)
-        if self.kind == "least_squares":
+        idle = _OPTIONS.difference(self.traits.options)
+        self.refuse_idle([name for name in type(self).model_fields if name in idle], without)
+        if not self.traits.per_token:
             self.refuse_idle(["aggregation"], without + ": it is a mean over responses")
         return self
+
+    @property
+    def traits(self) -> LossKind:
+        """The properties of the kind."""
+        return LOSS_KINDS[self.kind]
 
 
 class GuardsSpec(Section):

@@ -75,14 +75,13 @@ class ModelFactory:
         The policy and a separate critic come from the newest checkpoint. The stage itself restores the other models that
         change: a moving reference and a refitted reward model.
         """
-        models, critic = self._models("ppo"), self.spec.ppo.critic
+        models = self._models("ppo")
         policy, initial, own = models["policy"], models["initial"], models.get("reward_model")
-        has_value_head = self.spec.ppo.uses_critic and critic.kind == "value_head"
         return PPOModels(
             policy,
             models.get("reference", initial),
             initial,
-            ValueHead(policy) if has_value_head else models.get("critic"),
+            ValueHead(policy) if self.spec.ppo.has_value_head else models.get("critic"),
             self._rewards(own),
             own,
             self.session.world,
@@ -131,7 +130,7 @@ class ModelFactory:
     def _critic_start(self) -> str | None:
         """The reward model of another run that the critic starts from. Raises ModelError if the spec demands one."""
         ppo = self.spec.ppo
-        if not ppo.uses_critic or ppo.critic.kind != "separate":
+        if not ppo.has_separate_critic:
             return None
         start = critic_start_path(self.spec, lambda path: same_vocabulary(load_tokenizer(path), self.codec.tokenizer))
         if start is None and ppo.critic.initial == "reward_model" and not self.spec.own_reward_model:

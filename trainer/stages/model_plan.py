@@ -104,7 +104,7 @@ def _ppo(spec: JobSpec, critic_start: str | None) -> Iterator[PlannedModel]:
     if scores_with_own_reward_model(spec, "ppo"):
         use: WeightUse = "frozen" if spec.ppo.online is None else "moving"
         yield _own_reward_model(spec, "reward_model", use, StageOutput("reward_model"))
-    if spec.ppo.uses_critic and spec.ppo.critic.kind == "separate":
+    if spec.ppo.has_separate_critic:
         yield _critic(spec, critic_start)
 
 

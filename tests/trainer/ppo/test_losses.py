@@ -4,20 +4,38 @@ import math
 
 import pytest
 import torch
+from torch import Tensor
 
-from trainer.ppo.losses import StepMean, least_squares_loss, policy_loss, value_loss
+from trainer.ppo.losses import (
+    ClippedLoss,
+    LeastSquares,
+    PolicyTokens,
+    StepMean,
+    TokenPolicyLoss,
+    policy_loss,
+    value_loss,
+)
 from trainer.spec import PolicyLossSpec
 
 ONE = torch.ones(1, 1, dtype=torch.bool)
+
+
+def token_losses(
+    spec: PolicyLossSpec, logprobs: Tensor, old: Tensor, advantages: Tensor, mask: Tensor, beta: float | None = None
+) -> ClippedLoss:
+    """The loss of each token; a loss of tokens does not read the reference."""
+    kind = policy_loss(spec, beta)
+    assert isinstance(kind, TokenPolicyLoss)
+    return kind.masked(PolicyTokens(logprobs, old, torch.full_like(old, math.nan), advantages, mask))
 
 
 def one_token(ratio: float, advantage: float, **options: object) -> tuple[float, float, bool]:
     """Loss, its gradient in log π, and whether a clip decided, where π_old(a) = ½."""
     logprobs = torch.tensor([[math.log(0.5 * ratio)]], requires_grad=True)
     spec = PolicyLossSpec.model_validate(options)
-    loss, clipped = policy_loss(spec, logprobs, torch.tensor([[math.log(0.5)]]), torch.tensor([[advantage]]), ONE)
+    loss, clipped = token_losses(spec, logprobs, torch.tensor([[math.log(0.5)]]), torch.tensor([[advantage]]), ONE)
     (gradient,) = torch.autograd.grad(loss.sum(), logprobs)
-    return float(loss.detach()), float(gradient), bool(clipped)
+    return float(loss.detach()), float(gradient), clipped is not None and bool(clipped)
 
 
 @pytest.mark.parametrize(
@@ -79,7 +97,9 @@ def test_least_squares_by_hand() -> None:
     # β = 2; Σ log π/π_ref = .1 + .2 and −.4; A = 1 and −1: (.6 − 1)² = .16 and (−.8 + 1)² = .04
     logprobs = torch.tensor([[-1.0, -2.0], [-3.0, 55.0]], requires_grad=True)
     reference, mask = torch.tensor([[-1.1, -2.2], [-2.6, -77.0]]), torch.tensor([[True, True], [True, False]])
-    loss = least_squares_loss(logprobs, reference, torch.tensor([[1.0, 1.0], [-1.0, 0.0]]), mask, beta=2.0)
+    advantages, old = torch.tensor([[1.0, 1.0], [-1.0, 0.0]]), torch.full_like(reference, math.nan)
+    kind = LeastSquares(PolicyLossSpec(kind="least_squares", beta=2.0), old_kl_beta=55.0)
+    loss = kind.of_responses(PolicyTokens(logprobs, old, reference, advantages, mask))
     torch.testing.assert_close(loss, torch.tensor([0.16, 0.04]))
     (gradient,) = torch.autograd.grad(loss.sum(), logprobs)
     torch.testing.assert_close(gradient, torch.tensor([[-1.6, -1.6], [0.8, 0.0]]))  # 2·β·(β·Σ − A) at every token
@@ -88,9 +108,9 @@ def test_least_squares_by_hand() -> None:
 def test_nothing_comes_from_outside_the_mask() -> None:
     mask = torch.tensor([[True, False]])
     logprobs, old = torch.tensor([[math.log(1.5), 50.0]]), torch.tensor([[0.0, -50.0]])
-    loss, clipped = policy_loss(PolicyLossSpec(), logprobs, old, torch.tensor([[2.0, 1e6]]), mask)
+    loss, clipped = token_losses(PolicyLossSpec(), logprobs, old, torch.tensor([[2.0, 1e6]]), mask)
     assert loss[0].tolist() == pytest.approx([-2.4, 0.0])
-    assert clipped[0].tolist() == [True, False]
+    assert clipped is not None and clipped[0].tolist() == [True, False]
 
 
 @pytest.mark.parametrize("kind", ["clipped", "unclipped", "kl_penalty"])
@@ -98,7 +118,7 @@ def test_a_pad_that_is_not_a_number_does_no_harm(kind: str) -> None:
     logprobs = torch.tensor([[0.1, math.nan]], requires_grad=True)
     mask = torch.tensor([[True, False]])
     spec = PolicyLossSpec.model_validate({"kind": kind})
-    loss, _ = policy_loss(spec, logprobs, torch.zeros(1, 2), torch.ones(1, 2), mask)
+    loss, _ = token_losses(spec, logprobs, torch.zeros(1, 2), torch.ones(1, 2), mask)
     (gradient,) = torch.autograd.grad(loss.sum(), logprobs)
     assert torch.isfinite(loss).all() and gradient[0, 1] == 0
 
@@ -155,5 +175,5 @@ def test_kl_penalty_uses_the_adapted_beta(adapted: float | None, loss: float) ->
     """ρ = 1.5, A = 2: −3 + β·(½ − log 1.5), where ½ − log 1.5 = .0945349."""
     spec = PolicyLossSpec(kind="kl_penalty", beta=1.0)
     logprobs, old = torch.tensor([[math.log(0.75)]]), torch.tensor([[math.log(0.5)]])
-    found, _ = policy_loss(spec, logprobs, old, torch.tensor([[2.0]]), ONE, adapted)
+    found, _ = token_losses(spec, logprobs, old, torch.tensor([[2.0]]), ONE, adapted)
     assert float(found) == pytest.approx(loss, rel=1e-6)

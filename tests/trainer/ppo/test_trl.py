@@ -11,7 +11,7 @@ from torch import Tensor
 from trainer.models.sequences import masked_whiten
 from trainer.ppo.advantages import gae
 from trainer.ppo.kl import kl_estimate
-from trainer.ppo.losses import policy_loss, value_loss
+from trainer.ppo.losses import Clipped, PolicyTokens, value_loss
 from trainer.rollout.shaping import scaled_to_unit_variance, token_rewards
 from trainer.spec import PolicyLossSpec
 
@@ -62,9 +62,9 @@ def test_losses() -> None:
     advantages, returns = gae(REWARDS, VALUES, MASK, 1.0, 0.95)
     ratio = torch.exp(NEW_LOGPROBS - LOGPROBS)
     expected = torch.max(-advantages * ratio, -advantages * torch.clamp(ratio, 0.8, 1.2)).mean()
-    found, clipped = policy_loss(PolicyLossSpec(), NEW_LOGPROBS, LOGPROBS, advantages, MASK)
+    found, clipped = Clipped(PolicyLossSpec()).masked(PolicyTokens(NEW_LOGPROBS, LOGPROBS, LOGPROBS, advantages, MASK))
     torch.testing.assert_close(found.mean(), expected)
-    assert clipped.any() and not clipped.all()
+    assert clipped is not None and clipped.any() and not clipped.all()
     bounded = torch.clamp(NEW_VALUES, VALUES - 0.2, VALUES + 0.2)
     expected = 0.5 * torch.max((NEW_VALUES - returns) ** 2, (bounded - returns) ** 2).mean()
     found, _ = value_loss(NEW_VALUES, VALUES, returns, MASK, 0.2)
