@@ -1,6 +1,7 @@
 """Health checks for load balancers and supervisors."""
 
 from collections.abc import Callable
+from importlib.metadata import version
 from typing import Literal
 
 import redis
@@ -19,6 +20,8 @@ class Health(Schema):
 
     status: Literal["ok"] = "ok"
     """Always `ok`."""
+    version: str
+    """The version of the platform."""
 
 
 class Readiness(Schema):
@@ -36,7 +39,7 @@ router = APIRouter(tags=["Health"])
 @router.get("/healthz")
 def is_alive() -> Health:
     """Return 200 while the process runs."""
-    return Health()
+    return Health(version=version("proximal-rlhf"))
 
 
 @router.get("/readyz", responses={503: {"model": Readiness, "description": "A check failed; `checks` names it."}})

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from benchmarks.places import ROOT
 
-_NAME = "proximal"
+_NAME = "proximal-rlhf"
 
 
 def are_installed() -> bool:
@@ -22,10 +22,10 @@ def are_installed() -> bool:
 
 
 def write_metadata(folder: Path) -> Path:
-    """Write `proximal`'s entry points into `folder`, as pyproject.toml declares them; return `folder`, which belongs on
+    """Write the entry points of the platform into `folder`, as pyproject.toml declares them; return `folder`, which belongs on
     `sys.path` or PYTHONPATH."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    metadata = folder / f"{_NAME}-{project['version']}.dist-info"
+    metadata = folder / f"{_NAME.replace('-', '_')}-{project['version']}.dist-info"
     metadata.mkdir(parents=True, exist_ok=True)
     (metadata / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {_NAME}\nVersion: {project['version']}\n")
     groups = (

@@ -34,7 +34,7 @@ def report_of(settings: Settings) -> MachineReport:
         labels=frozenset(settings.labels),
     )
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    return MachineReport(capacity, tuple(gpus), cores(), memory, version("proximal"), name_of(settings))
+    return MachineReport(capacity, tuple(gpus), cores(), memory, version("proximal-rlhf"), name_of(settings))
 
 
 def name_of(settings: Settings) -> str:

@@ -43,6 +43,7 @@ def checks(target: Platform) -> list[Check]:
         with target.client() as client:
             found.append(_passed("connection", client.is_alive, lambda _: f"{client.url} responds"))
             if found[-1]["ok"]:
+                found.append(_same_version(client))
                 found.append(_passed("key", client.who_am_i, lambda caller: f"signed in as {caller['key']['name']}"))
                 found.append(_ready(client))
             if all(one["ok"] for one in found[-2:]):
@@ -57,6 +58,13 @@ def _passed(name: str, call: Callable[[], object], describe: Callable[..., str])
         return {"check": name, "ok": True, "detail": describe(call())}
     except ClientError as error:
         return {"check": name, "ok": False, "detail": str(error)}
+
+
+def _same_version(client: Client) -> Check:
+    """A platform before 0.1.0 does not name its version."""
+    ours, theirs = metadata.version("proximal-rlhf-client"), client.is_alive().get("version", "an older version")
+    remedy = f"the client is {ours} and the platform {theirs}: install the client of the platform's version"
+    return {"check": "version", "ok": ours == theirs, "detail": f"{ours}, here and there" if ours == theirs else remedy}
 
 
 def _ready(client: Client) -> Check:

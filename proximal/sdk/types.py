@@ -893,6 +893,8 @@ class Health(TypedDict):
 
     status: Literal["ok"]
     """Always `ok`."""
+    version: str
+    """The version of the platform."""
 
 
 class HealthRule(TypedDict, closed=True):

@@ -8,7 +8,7 @@ from core.settings import Settings
 
 
 def test_health_live_is_200_while_the_process_runs(anonymous: TestClient) -> None:
-    assert anonymous.get("/healthz").json() == {"status": "ok"}
+    assert anonymous.get("/healthz").json() == {"status": "ok", "version": "0.1.0"}
 
 
 def test_health_ready_is_200_with_every_service(anonymous: TestClient) -> None:

@@ -159,6 +159,13 @@ def test_doctor_without_a_worker_fails_that_check_only(run: Run) -> None:
     assert {"connection", "key", "services"} <= {one["check"] for one in found}
 
 
+def test_doctor_names_the_version_of_another_platform(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("proximal.commands.doctor.metadata.version", lambda _: "0.0.9")
+    found = json.loads(run("doctor", "--output", "json", status=1).output)
+    (version,) = [one for one in found if one["check"] == "version"]
+    assert not version["ok"] and version["detail"].startswith("the client is 0.0.9 and the platform 0.1.0")
+
+
 def test_doctor_without_a_platform_fails_the_connection(run: Run) -> None:
     found = json.loads(run("--url", "http://127.0.0.1:9", "--key", "k", "doctor", "--output", "json", status=1).output)
     assert [one["check"] for one in found if not one["ok"]] == ["connection"]

@@ -5392,6 +5392,11 @@ export interface components {
              * @constant
              */
             status: "ok";
+            /**
+             * Version
+             * @description The version of the platform.
+             */
+            version: string;
         };
         /**
          * HealthData
