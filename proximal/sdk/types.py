@@ -671,6 +671,8 @@ class DPOSpec(TypedDict, closed=True):
     """Keep the optimizer's moments (and masters of bfloat16 weights) in host memory and take its steps on the CPU: the GPU holds weights and gradients alone. Changes memory and speed, the result by rounding only."""
     save_every: NotRequired[int]
     """Steps between checkpoints to resume from."""
+    eval_rows: NotRequired[int | None]
+    """Held-out rows in an evaluation before the end of the stage, at most, counted as in `batch_size`. It runs with every checkpoint and on request, always on the same rows, in every job on the same data. The evaluation at the end uses all held-out rows. `null`: all of them every time."""
     epochs: NotRequired[int]
     """Passes over the pairs."""
     batch_size: NotRequired[int]
@@ -1281,6 +1283,8 @@ class KTOSpec(TypedDict, closed=True):
     """Keep the optimizer's moments (and masters of bfloat16 weights) in host memory and take its steps on the CPU: the GPU holds weights and gradients alone. Changes memory and speed, the result by rounding only."""
     save_every: NotRequired[int]
     """Steps between checkpoints to resume from."""
+    eval_rows: NotRequired[int | None]
+    """Held-out rows in an evaluation before the end of the stage, at most, counted as in `batch_size`. It runs with every checkpoint and on request, always on the same rows, in every job on the same data. The evaluation at the end uses all held-out rows. `null`: all of them every time."""
     epochs: NotRequired[int]
     """Passes over the thumbs."""
     batch_size: NotRequired[int]
@@ -2184,6 +2188,8 @@ class RewardModelSpec(TypedDict, closed=True):
     """Keep the optimizer's moments (and masters of bfloat16 weights) in host memory and take its steps on the CPU: the GPU holds weights and gradients alone. Changes memory and speed, the result by rounding only."""
     save_every: NotRequired[int]
     """Steps between checkpoints to resume from."""
+    eval_rows: NotRequired[int | None]
+    """Held-out rows in an evaluation before the end of the stage, at most, counted as in `batch_size`. It runs with every checkpoint and on request, always on the same rows, in every job on the same data. The evaluation at the end uses all held-out rows. `null`: all of them every time."""
     loss: NotRequired[Literal["pairwise", "pointwise"]]
     """`pairwise`: −log σ(r(preferred) − r(other)) on the pairs of `data.preferences` (Bradley-Terry; Ouyang et al. 2022, eq. 1). `pointwise`: binary cross-entropy, −log σ(r) on a thumb up and −log σ(−r) on a thumb down, on the rows of `data.thumbs`. The loss selects the dataset that the reward model learns from. If a job names both, only the other stages use the other one."""
     path: NotRequired[str | None]
@@ -2467,6 +2473,8 @@ class SFTSpec(TypedDict, closed=True):
     """Keep the optimizer's moments (and masters of bfloat16 weights) in host memory and take its steps on the CPU: the GPU holds weights and gradients alone. Changes memory and speed, the result by rounding only."""
     save_every: NotRequired[int]
     """Steps between checkpoints to resume from."""
+    eval_rows: NotRequired[int | None]
+    """Held-out rows in an evaluation before the end of the stage, at most, counted as in `batch_size`. It runs with every checkpoint and on request, always on the same rows, in every job on the same data. The evaluation at the end uses all held-out rows. `null`: all of them every time."""
     epochs: NotRequired[int]
     """Passes over the data."""
     batch_size: NotRequired[int]

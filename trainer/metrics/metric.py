@@ -48,6 +48,14 @@ def held_out(training: Sequence[Metric], name: str, meaning: str, **changes: Any
     return replace(found, **{"meaning": meaning, "healthy": None, "advice": "", **changes})
 
 
+def held_out_rows(stage: StageName) -> Metric:
+    """The number of rows behind the held-out figures of a stage that learns from rows."""
+    meaning = f"Number of rows behind the held-out figures of this step. On the way these are at most `{stage}.eval_rows`, always the same ones. At the end of the stage all held-out rows are used."
+    if stage == "reward_model":
+        meaning += " All pairs of a ranking count as one."
+    return Metric(stage, "eval/rows", "Held-out rows", "rows evaluated", meaning, unit="rows")
+
+
 def optimizer_metrics(stage: StageName, charts: bool = True) -> list[Metric]:
     """The metrics of every stage with an optimizer. With `charts`, learning rate and gradient norm are its last charts."""
     return [

@@ -1,6 +1,6 @@
 """Metrics of SFT, DPO and KTO, which learn from a dataset."""
 
-from trainer.metrics.metric import Chart, Metric, held_out, optimizer_metrics
+from trainer.metrics.metric import Chart, Metric, held_out, held_out_rows, optimizer_metrics
 
 SFT = [
     Metric(
@@ -22,6 +22,7 @@ SFT = [
         unit="nats per token",
         chart=Chart("Loss", 11, "held out"),
     ),
+    held_out_rows("sft"),
     Metric(
         "sft",
         "time/tokens_per_second",
@@ -96,6 +97,7 @@ DPO = [
     held_out(_DPO, "margin", "The margin on pairs whose prompts were held out."),
     held_out(_DPO, "rewards/chosen", "The implied reward of preferred answers to held-out prompts.", chart=None),
     held_out(_DPO, "rewards/rejected", "The implied reward of the others to held-out prompts.", chart=None),
+    held_out_rows("dpo"),
     *optimizer_metrics("dpo"),
 ]
 
@@ -178,5 +180,6 @@ KTO = [
     ),
     held_out(_KTO, "rewards/chosen", "The implied reward of good completions of held-out prompts.", chart=None),
     held_out(_KTO, "rewards/rejected", "The implied reward of bad completions of held-out prompts.", chart=None),
+    held_out_rows("kto"),
     *optimizer_metrics("kto"),
 ]

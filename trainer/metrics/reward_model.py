@@ -1,6 +1,6 @@
 """The reward model, on pairs or on thumbs (`reward_model.loss`)."""
 
-from trainer.metrics.metric import Chart, Metric, optimizer_metrics
+from trainer.metrics.metric import Chart, Metric, held_out_rows, optimizer_metrics
 
 REWARD_MODEL = [
     Metric(
@@ -105,5 +105,6 @@ REWARD_MODEL = [
         advice="High: it is surer than it is right, mostly by too many epochs. Fewer epochs, or a lower learning rate.",
         unit="share",
     ),
+    held_out_rows("reward_model"),
     *optimizer_metrics("reward_model"),
 ]

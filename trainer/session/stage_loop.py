@@ -129,9 +129,13 @@ class StageLoop:
             self.save(done)
             self.session.stop_if_asked()
 
+    def is_last(self, done: int) -> bool:
+        """Whether no step remains after `done` steps."""
+        return done == self.total_steps
+
     def evaluates(self, done: int) -> bool:
         """Whether the stage is evaluated after `done` steps: with each checkpoint, after the last step, and on request."""
-        return done == self.total_steps or done % self.start.spec.save_every == 0 or self.knobs.evaluation_asked
+        return self.is_last(done) or done % self.start.spec.save_every == 0 or self.knobs.evaluation_asked
 
     def save(self, done: int) -> None:
         """Save a checkpoint of the stage after `done` steps."""

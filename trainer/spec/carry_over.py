@@ -22,6 +22,7 @@ _OPTIMIZER = (
     "micro_batch_tokens",
     "save_every",
 )
+_ROWS = (*_OPTIMIZER, "epochs", "eval_rows")
 _ANYTIME = ("name", "health", "evaluation", "checkpoints", "runtime", "resources", "rewards")
 _MODEL = ("dtype", "tf32", "gradient_checkpointing")
 _MID_PPO = (
@@ -58,10 +59,10 @@ _MID_PPO = (
     "log_held_out",
 )
 _MID_STAGE: dict[str, tuple[str, ...]] = {
-    "sft": (*_OPTIMIZER, "epochs"),
-    "reward_model": (*_OPTIMIZER, "epochs"),
-    "dpo": (*_OPTIMIZER, "epochs", "beta"),
-    "kto": (*_OPTIMIZER, "epochs", "beta"),
+    "sft": _ROWS,
+    "reward_model": _ROWS,
+    "dpo": (*_ROWS, "beta"),
+    "kto": (*_ROWS, "beta"),
     "ppo": _MID_PPO,
 }
 _MID_PPO_DATA = ("prompts", "evaluation_prompts", "pretraining")

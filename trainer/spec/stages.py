@@ -49,7 +49,14 @@ class OptimizerSpec(Section):
         return self.micro_batch_size is not None or self.micro_batch_tokens is not None
 
 
-class SFTSpec(OptimizerSpec):
+class RowsSpec(OptimizerSpec):
+    """The settings of every stage that learns from rows of a dataset: SFT, reward model, DPO and KTO."""
+
+    eval_rows: PositiveInt | None = 256
+    """Held-out rows in an evaluation before the end of the stage, at most, counted as in `batch_size`. It runs with every checkpoint and on request, always on the same rows, in every job on the same data. The evaluation at the end uses all held-out rows. `null`: all of them every time."""
+
+
+class SFTSpec(RowsSpec):
     """Supervised fine-tuning on completions (the loss ignores the prompt)."""
 
     epochs: PositiveInt = 1
@@ -63,7 +70,7 @@ class SFTSpec(OptimizerSpec):
 RewardModelLoss = Literal["pairwise", "pointwise"]
 
 
-class RewardModelSpec(OptimizerSpec):
+class RewardModelSpec(RowsSpec):
     """Reward model: a scalar head on the SFT model, score taken at the EOS token."""
 
     loss: RewardModelLoss = "pairwise"
@@ -89,7 +96,7 @@ class RewardModelSpec(OptimizerSpec):
         return self
 
 
-class DPOSpec(OptimizerSpec):
+class DPOSpec(RowsSpec):
     """Direct preference optimisation (Rafailov et al. 2023): the baseline without a reward model."""
 
     epochs: PositiveInt = 1
@@ -112,7 +119,7 @@ class DPOSpec(OptimizerSpec):
         return self
 
 
-class KTOSpec(OptimizerSpec):
+class KTOSpec(RowsSpec):
     """Kahneman-Tversky optimisation (Ethayarajh et al. 2024): the policy learns from single completions with a thumb up or down, without a reward model, pairs or sampling."""
 
     epochs: PositiveInt = 1

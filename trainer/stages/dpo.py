@@ -77,7 +77,8 @@ def train(
     return OfflinePolicyStage(session, "dpo", start, policy, codec).train(
         len(pairs),
         lambda rows: accumulate(passes, [pairs[row] for row in rows]),
-        (lambda: evaluate(passes, held_out)) if held_out else None,
+        held_out,
+        lambda rows: evaluate(passes, rows),
     )
 
 

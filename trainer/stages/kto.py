@@ -86,7 +86,8 @@ def train(
     return OfflinePolicyStage(session, "kto", start, policy, codec).train(
         len(verdicts),
         lambda rows: accumulate(passes, [verdicts[row] for row in rows], spec),
-        (lambda: evaluate(passes, held_out, spec)) if held_out else None,
+        held_out,
+        lambda rows: evaluate(passes, rows, spec),
     )
 
 

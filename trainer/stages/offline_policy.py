@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeVar
 
 from trainer.models import Model
 from trainer.optim.learner import Learner
@@ -12,12 +12,12 @@ from trainer.session.session import Session
 from trainer.session.stage_loop import ResumePoint, StageLoop
 from trainer.spec import DPOSpec, KTOSpec
 from trainer.spec.stages import total_steps
+from trainer.stages.held_out_rows import evaluated
 from trainer.text.codec import Codec
 
 Accumulate = Callable[[Sequence[int]], dict[str, float]]
 """Adds the gradient of the loss on these rows, and returns their metrics."""
-Evaluate = Callable[[], dict[str, float]]
-"""Returns the figures of the held-out rows."""
+Row = TypeVar("Row")
 
 
 @dataclass(frozen=True)
@@ -30,8 +30,14 @@ class OfflinePolicyStage:
     policy: Model
     codec: Codec
 
-    def train(self, count: int, accumulate: Accumulate, evaluate: Evaluate | None) -> StageResult:
-        """Train on `count` rows, and evaluate at each checkpoint. `evaluate` is None without held-out rows."""
+    def train(
+        self,
+        count: int,
+        accumulate: Accumulate,
+        held_out: Sequence[Row],
+        evaluate: Callable[[Sequence[Row]], dict[str, float]],
+    ) -> StageResult:
+        """Train on `count` rows, and evaluate on the held-out ones at each checkpoint, if there are any."""
         session, stage, spec = self.session, self.stage, self.start.spec
         steps = total_steps(count, spec)
         learner = Learner(self.policy, spec, steps, world=session.world)
@@ -45,15 +51,18 @@ class OfflinePolicyStage:
             rows = batch_indices(count, spec.batch_size, index, session.seed(stage), "order", spec.epochs)
             values = accumulate(rows)
             values |= {"grad_norm": learner.update(index), "lr": learner.lr(index)}
-            if evaluate is not None and loop.evaluates(index + 1):
-                summary.update({f"eval/{name}": value for name, value in evaluate().items()})
-                values |= summary
+            if held_out and loop.evaluates(index + 1):
+                rows_now = evaluated(held_out, spec.eval_rows, loop.is_last(index + 1))
+                summary.update({f"eval/{name}": value for name, value in evaluate(rows_now).items()})
+                values |= summary | {"eval/rows": len(rows_now)}
             return values
 
         session.begin(stage, steps, self.start.step)
         state = lambda: TrainerState({"optimizer": learner.state()}, {}, {})  # noqa: E731
-        tokenizer, held_out = self.codec.tokenizer, evaluate is not None
-        loop = StageLoop(session, stage, steps, self.start, self.policy, tokenizer, state, learner.retune, held_out)
+        tokenizer = self.codec.tokenizer
+        loop = StageLoop(
+            session, stage, steps, self.start, self.policy, tokenizer, state, learner.retune, bool(held_out)
+        )
         result = StageResult(steps, loop.run(step), summary)
         session.finish(stage, self.policy, tokenizer, result)
         return result

@@ -23,6 +23,7 @@ from trainer.session.session import Session
 from trainer.session.stage_loop import ResumePoint, StageLoop
 from trainer.spec import SFTSpec
 from trainer.spec.stages import total_steps
+from trainer.stages.held_out_rows import evaluated
 from trainer.stages.tokenized_rows import TokenizedDemonstration
 from trainer.text.codec import Codec
 
@@ -57,8 +58,9 @@ def train(
         speed = tokens / (time.perf_counter() - began)
         values = {"loss": loss, "lr": learner.lr(index), "grad_norm": norm, "time/tokens_per_second": speed}
         if held_out and loop.evaluates(index + 1):
-            summary["eval/loss"] = evaluate(model, held_out, codec, at_once, session.device, session.world)
-            values |= summary
+            rows_now = evaluated(held_out, spec.eval_rows, loop.is_last(index + 1))
+            summary["eval/loss"] = evaluate(model, rows_now, codec, at_once, session.device, session.world)
+            values |= summary | {"eval/rows": len(rows_now)}
         return values
 
     session.begin("sft", steps, point.step)
@@ -94,7 +96,7 @@ def accumulate(
 @torch.no_grad()
 def evaluate(
     model: Model,
-    examples: list[TokenizedDemonstration],
+    examples: Sequence[TokenizedDemonstration],
     codec: Codec,
     at_once: AtOnce,
     device: torch.device,

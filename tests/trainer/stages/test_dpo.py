@@ -110,4 +110,4 @@ def test_stage_stopped_half_way_resumes_to_the_same_bits(tmp_path: Path) -> None
 
 
 def spec() -> DPOSpec:
-    return DPOSpec(batch_size=2, micro_batch_size=2, epochs=4, learning_rate=3e-3, beta=0.5, save_every=2)
+    return DPOSpec(batch_size=2, micro_batch_size=2, epochs=4, learning_rate=3e-3, beta=0.5, save_every=2, eval_rows=1)

@@ -6,6 +6,7 @@ Only differences of scores are trained, so their level is arbitrary. The SFT ref
 
 import time
 from collections.abc import Sequence
+from itertools import chain
 from typing import Protocol
 
 import torch
@@ -24,6 +25,7 @@ from trainer.session.session import Session
 from trainer.session.stage_loop import ResumePoint, StageLoop
 from trainer.spec import RewardModelSpec
 from trainer.spec.stages import total_steps
+from trainer.stages.held_out_rows import evaluated
 from trainer.stages.reward_model import pointwise, report_card
 from trainer.stages.reward_model.pairwise import accumulate_rankings, figures, score_pairs
 from trainer.stages.tokenized_rows import TokenizedDemonstration, TokenizedPair, TokenizedThumb, rankings
@@ -115,8 +117,8 @@ class Objective(Protocol):
     def accumulate(self, rows: Sequence[int]) -> dict[str, float]:
         """Add the gradient of the mean loss of these items; return its figures."""
 
-    def evaluate(self) -> dict[str, float]:
-        """The held-out figures; empty where no rows are held out."""
+    def evaluate(self, last: bool) -> dict[str, float]:
+        """The held-out figures, before the end (`last`: at the end) of the stage; empty where no rows are held out."""
 
     def card(self, scale: dict[str, float], references: int) -> Card | PointwiseCard | None:
         """The report card of the latest evaluation; None without held-out rows."""
@@ -135,7 +137,7 @@ class PairObjective:
         held_out: Sequence[TokenizedPair],
     ) -> None:
         self._session, self._spec, self._model, self._codec = session, spec, model, codec
-        self._rankings, self._held_out = rankings(pairs), held_out
+        self._rankings, self._held_out = rankings(pairs), rankings(held_out)
         self._judged: list[report_card.ScoredPair] = []
 
     @property
@@ -150,13 +152,14 @@ class PairObjective:
         batch, device, world = [self._rankings[row] for row in rows], self._session.device, self._session.world
         return accumulate_rankings(self._model, batch, self._codec, pair_limits(self._spec), device, self._spec, world)
 
-    def evaluate(self) -> dict[str, float]:
+    def evaluate(self, last: bool) -> dict[str, float]:
         if not self._held_out:
             return {}
         device, world = self._session.device, self._session.world
-        scored = score_pairs(self._model, self._held_out, self._codec, pair_limits(self._spec), device, world)
+        kept = evaluated(self._held_out, self._spec.eval_rows, last)
+        scored = score_pairs(self._model, [*chain(*kept)], self._codec, pair_limits(self._spec), device, world)
         self._judged = [*map(report_card.ScoredPair, scored.pairs, scored.a_P.tolist(), scored.b_P.tolist())]
-        return figures(scored) | report_card.headline(self._judged)
+        return figures(scored) | report_card.headline(self._judged) | {"rows": len(kept)}
 
     def card(self, scale: dict[str, float], references: int) -> Card | None:
         return report_card.report_card(self._judged, scale, references)
@@ -176,6 +179,7 @@ class ThumbObjective:
     ) -> None:
         self._session, self._model, self._codec = session, model, codec
         self._verdicts, self._held_out, self._limits = verdicts, held_out, Limits.from_spec(spec, spec.batch_size)
+        self._eval_rows = spec.eval_rows
         self._judged: list[pointwise.ScoredThumb] = []
 
     @property
@@ -190,12 +194,13 @@ class ThumbObjective:
         batch, device, world = [self._verdicts[row] for row in rows], self._session.device, self._session.world
         return pointwise.accumulate(self._model, batch, self._codec, self._limits, device, world)
 
-    def evaluate(self) -> dict[str, float]:
+    def evaluate(self, last: bool) -> dict[str, float]:
         if not self._held_out:
             return {}
         device, world = self._session.device, self._session.world
-        self._judged = pointwise.score_thumbs(self._model, self._held_out, self._codec, self._limits, device, world)
-        return pointwise.figures(self._judged) | pointwise.headline(self._judged)
+        rows = evaluated(self._held_out, self._eval_rows, last)
+        self._judged = pointwise.score_thumbs(self._model, rows, self._codec, self._limits, device, world)
+        return pointwise.figures(self._judged) | pointwise.headline(self._judged) | {"rows": len(rows)}
 
     def card(self, scale: dict[str, float], references: int) -> PointwiseCard | None:
         return pointwise.report_card(self._judged, scale, references)
@@ -257,8 +262,9 @@ def train(
         values = objective.accumulate(batch_indices(objective.rows, spec.batch_size, index, seed, "order", spec.epochs))
         values |= {"grad_norm": learner.update(index), "lr": learner.lr(index)}
         if loop.evaluates(index + 1):
-            summary.update({f"eval/{name}": value for name, value in objective.evaluate().items()})
-            values |= summary
+            found = objective.evaluate(loop.is_last(index + 1))
+            summary.update({f"eval/{name}": value for name, value in found.items() if name != "rows"})
+            values |= {f"eval/{name}": value for name, value in found.items()}
         return values
 
     session.begin("reward_model", steps, point.step)

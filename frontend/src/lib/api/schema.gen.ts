@@ -4183,6 +4183,12 @@ export interface components {
              */
             save_every: number;
             /**
+             * Eval Rows
+             * @description Held-out rows in an evaluation before the end of the stage, at most, counted as in `batch_size`. It runs with every checkpoint and on request, always on the same rows, in every job on the same data. The evaluation at the end uses all held-out rows. `null`: all of them every time.
+             * @default 256
+             */
+            eval_rows: number | null;
+            /**
              * Epochs
              * @description Passes over the pairs.
              * @default 1
@@ -6844,6 +6850,7 @@ export interface components {
              *       "optimizer": "adamw",
              *       "offload_optimizer": false,
              *       "save_every": 100,
+             *       "eval_rows": 256,
              *       "epochs": 1,
              *       "batch_size": 32,
              *       "turns": "last"
@@ -6861,6 +6868,7 @@ export interface components {
              *       "optimizer": "adamw",
              *       "offload_optimizer": false,
              *       "save_every": 100,
+             *       "eval_rows": 256,
              *       "loss": "pairwise",
              *       "epochs": 1,
              *       "batch_size": 64,
@@ -6881,6 +6889,7 @@ export interface components {
              *       "optimizer": "adamw",
              *       "offload_optimizer": false,
              *       "save_every": 100,
+             *       "eval_rows": 256,
              *       "epochs": 1,
              *       "batch_size": 64,
              *       "beta": 0.1,
@@ -6900,6 +6909,7 @@ export interface components {
              *       "optimizer": "adamw",
              *       "offload_optimizer": false,
              *       "save_every": 100,
+             *       "eval_rows": 256,
              *       "epochs": 1,
              *       "batch_size": 64,
              *       "beta": 0.1,
@@ -7516,6 +7526,12 @@ export interface components {
              * @default 100
              */
             save_every: number;
+            /**
+             * Eval Rows
+             * @description Held-out rows in an evaluation before the end of the stage, at most, counted as in `batch_size`. It runs with every checkpoint and on request, always on the same rows, in every job on the same data. The evaluation at the end uses all held-out rows. `null`: all of them every time.
+             * @default 256
+             */
+            eval_rows: number | null;
             /**
              * Epochs
              * @description Passes over the thumbs.
@@ -10204,6 +10220,12 @@ export interface components {
              */
             save_every: number;
             /**
+             * Eval Rows
+             * @description Held-out rows in an evaluation before the end of the stage, at most, counted as in `batch_size`. It runs with every checkpoint and on request, always on the same rows, in every job on the same data. The evaluation at the end uses all held-out rows. `null`: all of them every time.
+             * @default 256
+             */
+            eval_rows: number | null;
+            /**
              * Loss
              * @description `pairwise`: −log σ(r(preferred) − r(other)) on the pairs of `data.preferences` (Bradley-Terry; Ouyang et al. 2022, eq. 1). `pointwise`: binary cross-entropy, −log σ(r) on a thumb up and −log σ(−r) on a thumb down, on the rows of `data.thumbs`. The loss selects the dataset that the reward model learns from. If a job names both, only the other stages use the other one.
              * @default pairwise
@@ -10981,6 +11003,12 @@ export interface components {
              * @default 100
              */
             save_every: number;
+            /**
+             * Eval Rows
+             * @description Held-out rows in an evaluation before the end of the stage, at most, counted as in `batch_size`. It runs with every checkpoint and on request, always on the same rows, in every job on the same data. The evaluation at the end uses all held-out rows. `null`: all of them every time.
+             * @default 256
+             */
+            eval_rows: number | null;
             /**
              * Epochs
              * @description Passes over the data.

@@ -33,7 +33,7 @@ VERDICTS = [
 ]
 ANSWERS = [TokenizedDemonstration([3, 4], [5, 6, 1]), TokenizedDemonstration([7], [8, 1])]
 SPEC = RewardModelSpec(
-    loss="pointwise", batch_size=2, epochs=4, learning_rate=1e-2, save_every=2, micro_batch_size=1
+    loss="pointwise", batch_size=2, epochs=4, learning_rate=1e-2, save_every=2, eval_rows=2, micro_batch_size=1
 )  # fmt: skip
 
 

@@ -92,9 +92,15 @@ def test_report_card_is_an_event_and_a_file_with_the_weights(tmp_path: Path) -> 
     assert last["eval/length_baseline"] == event.card.length_baseline.accuracy == pytest.approx(1 / 6)
 
 
+def test_report_card_covers_all_rows_with_bounded_evaluation(tmp_path: Path) -> None:
+    trained(tmp_path, RewardModelSpec(batch_size=2, epochs=2, save_every=1, eval_rows=1))
+    card = next(event for event in events_of(tmp_path) if isinstance(event, ReportCard)).card
+    assert (card.overall.pairs, card.ties) == (3, 2)
+
+
 def test_stage_stopped_half_way_resumes_to_the_same_bits(tmp_path: Path) -> None:
     spec = RewardModelSpec(
-        batch_size=2, epochs=4, learning_rate=1e-2, margin=True, center_coef=0.01, save_every=2,
+        batch_size=2, epochs=4, learning_rate=1e-2, margin=True, center_coef=0.01, save_every=2, eval_rows=2,
         normalize="mean_and_std", micro_batch_size=4,
     )  # fmt: skip
     for name in ("whole", "stopped"):
