@@ -88,7 +88,9 @@ def test_guide_of_a_panel_applied_to_a_copy_has_valid_types(tmp_path: Path) -> N
     assert len(edits) == 4 and len({edit.path for edit in edits}) == 2
     folder = tmp_path / "frontend"
     shutil.copytree(ROOT / "frontend" / "src", folder / "src")
-    shutil.copy(ROOT / "frontend" / "tsconfig.json", folder)
+    for file in ("frontend/tsconfig.json", "frontend/openapi.json", "tests/frontend/spec_texts.json"):
+        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / file, tmp_path / file)
     (folder / "node_modules").symlink_to(ROOT / "frontend" / "node_modules")
     for edit in edits:
         edit.apply(tmp_path)
@@ -102,7 +104,7 @@ def test_guide_of_a_panel_applied_to_a_copy_has_valid_types(tmp_path: Path) -> N
 def test_file_names_in_guides_exist() -> None:
     for page in GUIDES.glob("add-*.md"):
         created = {step.path for step in steps(page.read_text()) if step.action == "create"}
-        names = re.findall(r"`((?:data|trainer|core|api|client|tests|frontend)/[\w./-]+)`", page.read_text())
+        names = re.findall(r"`((?:data|trainer|core|api|proximal|tests|frontend)/[\w./-]+)`", page.read_text())
         assert [name for name in names if name not in created and not (ROOT / name).exists()] == [], page.name
 
 
