@@ -9,7 +9,7 @@ from rich.console import Console
 from proximal.demo import submit_job
 from proximal.sdk import Client
 from tests.e2e.axe import unseen, violations
-from tests.e2e.conftest import NewPage
+from tests.e2e.conftest import TINY, NewPage
 
 JOBS = re.compile(r"/v1/jobs\?(?!.*text=)")
 ROWS = {"preferences": 16000, "sft": 7000, "prompts": 720}
@@ -43,6 +43,31 @@ def test_dashboard_without_sample_data_offers_none(new_page: NewPage) -> None:
     page.goto("/")
     expect(page.get_by_role("link", name="upload preference data")).to_be_visible()
     expect(page.get_by_role("button", name="Run the demo")).to_have_count(0)
+
+
+def test_imported_spec_with_files_offers_to_upload_them(new_page: NewPage, client: Client, tmp_path: Path) -> None:
+    """A file that cannot be imported is named with the reason, and another one may be chosen."""
+    (tmp_path / "bad.jsonl").write_text('{"prompt": ')
+    page = new_page(width=390)
+    page.goto("/jobs/new")
+    page.get_by_role("button", name="Import…").click()
+    page.get_by_label("File with a spec").set_input_files(TINY.parent / "tiny.toml")
+    page.get_by_role("button", name="Import", exact=True).click()
+    upload = page.get_by_role("button", name="Upload and import")
+    expect(upload).to_be_disabled()
+    assert _violations(page) == []
+    page.get_by_label("Preferences: preferences.jsonl").set_input_files(TINY / "preferences.jsonl")
+    page.get_by_label("SFT: sft.jsonl").set_input_files(tmp_path / "bad.jsonl")
+    upload.click()
+    expect(page.get_by_role("alert")).to_contain_text("SFT was not uploaded: ")
+    page.get_by_label("SFT: sft.jsonl").set_input_files(TINY / "sft.jsonl")
+    upload.click()
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    for label in ("Preferences", "SFT"):
+        field = page.get_by_role("combobox", name=label, exact=True)
+        expect(field).to_have_value(re.compile(rf"^{label.lower()}\.jsonl \(\d+ rows"))
+    names = [one["name"] for one in client.list_datasets()]
+    assert names.count("preferences.jsonl") == 1  # the second try uploaded the rest alone
 
 
 def _violations(page: Page) -> list[object]:
