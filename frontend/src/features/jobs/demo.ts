@@ -7,7 +7,7 @@ import type { JobSpec } from "@/lib/api/types";
 const ROLES = ["preferences", "sft", "prompts"] as const;
 type Role = (typeof ROLES)[number];
 const FOLDER = "/samples";
-/** As `proximal demo` names them, so that the command and the page find each other's datasets and job. */
+/** The names that `proximal demo` uses, so that the command and the page find each other's datasets and job. */
 const named = (what: string): string => `${what}, seed 0`;
 
 /** The spec of the demo; null where the dashboard was built without sample data. */

@@ -6,7 +6,7 @@ export interface LocalFile {
   readonly role: string;
   /** The kind of dataset that the role takes. */
   readonly kind: DatasetKind;
-  /** As the spec names it. */
+  /** The name in the spec. */
   readonly file: string;
 }
 

@@ -19,7 +19,7 @@ export function UploadFiles({ spec, onSpec }: UploadFilesProps) {
   const named = localFiles(spec);
   const [chosen, setChosen] = useState<Readonly<Record<string, File>>>({});
   const [progress, setProgress] = useState("");
-  /** What has become a dataset, so that another try after an error uploads the rest alone. */
+  /** The datasets made so far: another try after an error uploads the rest alone. */
   const done = useRef<Record<string, { file: File; id: string }>>({});
   const leaving = useRef<AbortController>(null);
   useEffect(() => () => leaving.current?.abort(), []);
