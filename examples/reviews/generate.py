@@ -6,10 +6,13 @@ all labels is flipped: noisy, as people are.
 """
 
 import argparse
+import gzip
 import json
 import math
 import random
+import shutil
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from examples.reviews.language import Question, questions, review
@@ -41,6 +44,16 @@ def write(folder: Path, seed: int, reviews: int = 7000, pairs: int = 16000, thum
     for name, path in paths.items():
         path.write_text("".join(json.dumps(row) + "\n" for row in rows[name]), encoding="utf-8")
     return paths
+
+
+def write_samples(folder: Path) -> None:
+    """Write the sample data that the dashboard offers: the demo's datasets for seed 0, by gzip, and its spec."""
+    with TemporaryDirectory() as temporary:
+        files = write(Path(temporary), seed=0)
+        folder.mkdir(parents=True, exist_ok=True)
+        for path in files.values():
+            (folder / f"{path.name}.gz").write_bytes(gzip.compress(path.read_bytes(), mtime=0))
+    shutil.copyfile(Path(__file__).with_name("demo.toml"), folder / "demo.toml")
 
 
 def _cycle(asked: list[Question], count: int, rng: random.Random) -> list[Question]:
@@ -82,7 +95,11 @@ def main() -> None:
     parser.add_argument("--reviews", type=int, default=7000, help="rows of sft.jsonl")
     parser.add_argument("--pairs", type=int, default=16000, help="rows of preferences.jsonl")
     parser.add_argument("--thumbs", type=int, default=0, help="rows of thumbs.jsonl; 0: no such file")
+    parser.add_argument("--samples", action="store_true", help="write the sample data of the dashboard instead")
     arguments = parser.parse_args()
+    if arguments.samples:
+        write_samples(arguments.folder)
+        return
     write(arguments.folder, arguments.seed, arguments.reviews, arguments.pairs, arguments.thumbs)
 
 

@@ -5,6 +5,7 @@ The platform, with `proximal.local` and `proximal.demo`, is a distribution of it
 
 import importlib.util
 import operator
+import typing
 from pathlib import Path
 from typing import Annotated
 
@@ -12,6 +13,9 @@ import typer
 
 from proximal.commands.group import CommandGroup
 from proximal.errors import ClientError
+
+if typing.TYPE_CHECKING:
+    from proximal.sdk import Client
 
 keys = CommandGroup(help="API keys of the local platform.", no_args_is_help=True)
 DataDir = Annotated[Path | None, typer.Option(help="Folder for the platform's data. Default: .proximal")]
@@ -59,17 +63,32 @@ def open_(
     context: typer.Context,
     path: Annotated[str, typer.Argument(help="Page of the dashboard, such as jobs/job_….")] = "",
     browser: Annotated[bool, typer.Option(help="Open the link in a browser, not only print it.")] = True,
+    data_dir: Annotated[
+        Path | None, typer.Option(help="Data folder of the local platform to open, whatever --url and --key are.")
+    ] = None,
 ) -> None:
     """Print a link that signs in to the dashboard, and open it in a browser. The link works once, for a few minutes."""
     import webbrowser
 
     from proximal.sdk import sign_in_link
 
-    with context.obj.client() as client:
+    with context.obj.client() if data_dir is None else _running_on(data_dir) as client:
         link = sign_in_link(client, path)
     print(link, flush=True)
     if browser:
         webbrowser.open(link)
+
+
+def _running_on(data_dir: Path) -> "Client":
+    """A connection to the platform that runs on a data folder. Raises ClientError without one."""
+    from proximal.data_folder import DataFolder
+    from proximal.sdk import Client
+
+    folder = DataFolder(data_dir)
+    running, key = folder.running(), folder.key()
+    if running is None or key is None:
+        raise ClientError(f"No platform runs on {folder.path}. Start one with `proximal up --data-dir {folder.path}`.")
+    return Client(running.url, key)
 
 
 def demo(

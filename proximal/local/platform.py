@@ -132,20 +132,16 @@ def _sign_in_link(options: Options, key: str) -> str:
 
 
 def _command(options: Options) -> str:
-    """The command that connects to this platform from another terminal in this folder."""
-    from core.settings import LocalSettings
-
+    """The command that opens the dashboard of this platform, from any folder of another terminal and with any variables."""
     installed = Path(sys.executable).with_name("proximal")
-    if shutil.which("proximal") is not None:
+    is_environment = sys.prefix != sys.base_prefix  # another terminal may not have activated it
+    if shutil.which("proximal") is not None and not is_environment:
         program = "proximal"
     elif installed.is_file():
         program = shlex.quote(str(installed))
     else:
         program = f"{shlex.quote(sys.executable)} -m proximal.cli"
-    # Another terminal has none of the variables of this one.
-    if options.folder.path == DataFolder(LocalSettings.model_fields["data_dir"].default).path:
-        return program
-    return f"PROXIMAL_DATA_DIR={shlex.quote(str(options.folder.path))} {program}"
+    return f"{program} open --data-dir {shlex.quote(str(options.folder.path))}"
 
 
 def _welcome(options: Options, link: str | None) -> str:
@@ -156,7 +152,7 @@ def _welcome(options: Options, link: str | None) -> str:
 Proximal is running.
 
   Dashboard   {link or f"{options.url}/"}
-  Sign in     {_command(options)} open
+  Sign in     {_command(options)}
   REST        {options.url}/v1   (reference: {options.url}/docs)
   API key     {folder.key_file}
   Models      {models}   (jobs may read local models from here)

@@ -63,7 +63,7 @@ def test_httpx_reads_a_compressed_response(client: TestClient) -> None:
 
 def test_small_responses_are_not_compressed(client: TestClient) -> None:
     response, sent = _raw(client, "/healthz", "gzip")
-    assert "content-encoding" not in response.headers and json.loads(sent) == {"status": "ok"}
+    assert "content-encoding" not in response.headers and json.loads(sent) == {"status": "ok", "version": "0.1.0"}
 
 
 def test_event_streams_are_sent_as_they_are(serve: Serve, job: Job) -> None:

@@ -46,6 +46,19 @@ def test_key_is_created_shown_once_and_revoked(new_page: NewPage, client: Client
     assert violations(page) == []
 
 
+def test_navigation_leads_to_every_list_on_a_phone(new_page: NewPage) -> None:
+    """Its row scrolls, and shows the present page."""
+    page = new_page(width=390)
+    page.goto("/")
+    navigation = page.get_by_role("navigation", name="Main")
+    for name, heading in (("Templates", "Templates"), ("Groups", "Groups"), ("Compare", "Compare runs")):
+        navigation.get_by_role("link", name=name).click()
+        expect(page.get_by_role("heading", name=heading, exact=True)).to_be_visible()
+        expect(navigation.locator("[aria-current]")).to_have_text(name)
+        expect(navigation.locator("[aria-current]")).to_be_in_viewport(ratio=1)
+        assert violations(page) == []
+
+
 def test_search_opens_a_job_by_the_keyboard_alone(new_page: NewPage, finished_job: str) -> None:
     page = new_page()
     page.goto("/")

@@ -1,3 +1,4 @@
+import gzip
 import json
 import math
 import tomllib
@@ -5,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from examples.reviews.generate import write
+from examples.reviews.generate import write, write_samples
 from examples.reviews.rule import judge
 from trainer.cli import load_spec
 
@@ -34,6 +35,13 @@ def test_the_same_seed_writes_the_same_files(tmp_path: Path) -> None:
     first, again, other = (write(tmp_path / name, seed, 50, 50) for name, seed in (("a", 3), ("b", 3), ("c", 4)))
     for name in ("sft", "preferences"):
         assert first[name].read_bytes() == again[name].read_bytes() != other[name].read_bytes()
+
+
+def test_sample_data_has_the_rows_and_spec_of_the_demo(tmp_path: Path) -> None:
+    write_samples(tmp_path / "samples")
+    for name, path in write(tmp_path, seed=0).items():
+        assert gzip.decompress((tmp_path / "samples" / f"{name}.jsonl.gz").read_bytes()) == path.read_bytes()
+    assert (tmp_path / "samples" / "demo.toml").read_text() == (EXAMPLES / "reviews" / "demo.toml").read_text()
 
 
 def test_preferences_follow_the_rule_as_noisily_as_they_should(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """`proximal up` restarts processes that die, stops all of them, and reports why it cannot start."""
 
 import os
+import shlex
 import signal
 import socket
 import subprocess
@@ -130,19 +131,41 @@ def test_up_shows_a_link_on_a_terminal_and_no_key_in_logs(up: Up, tmp_path: Path
     output = up.output.read_text()
     assert key not in output and "?code=" not in output
     assert f"{up.url}/\n" in output and "proximal open" in output
-    options = Options(tmp_path)
-    assert "Dashboard   http://a/?code=b\n" in _welcome(options, "http://a/?code=b")
-    assert f"PROXIMAL_DATA_DIR={options.folder.path} " in _welcome(options, None)
+    assert "Dashboard   http://a/?code=b\n" in _welcome(Options(tmp_path), "http://a/?code=b")
 
 
-def test_printed_command_needs_nothing_of_this_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("path", ["", os.environ["PATH"]])
+def test_printed_command_has_absolute_paths(path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another terminal has neither the data folder of the environment nor the programs of an active virtual environment."""
-    monkeypatch.setenv("PROXIMAL_DATA_DIR", str(tmp_path))
-    monkeypatch.setenv("PATH", "")
-    (line,) = [one for one in _welcome(Options(port=8123), None).splitlines() if "Sign in" in one]
-    assert f"PROXIMAL_DATA_DIR={tmp_path} " in line
-    program = line.split()[3]
-    assert Path(program).is_absolute() and Path(program).exists()
+    monkeypatch.setenv("PROXIMAL_DATA_DIR", str(tmp_path / "my data"))
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{path}" if path else "")
+    command = _printed_command(_welcome(Options(port=8123), None))
+    assert command[-3:] == ["open", "--data-dir", str(tmp_path / "my data")]
+    assert Path(command[0]).is_absolute() and Path(command[0]).exists()
+
+
+def test_printed_command_signs_in_from_another_terminal(up: Up, tmp_path: Path) -> None:
+    """It is in another folder, and has the variables of another platform."""
+    others = {"PROXIMAL_URL": "http://127.0.0.1:1", "PROXIMAL_API_KEY": "px_other", "PROXIMAL_DATA_DIR": str(tmp_path)}
+    command = [*_printed_command(up.output.read_text()), "--no-browser"]
+    done = subprocess.run(
+        command, env=os.environ | others, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=True
+    )
+    address, _, code = done.stdout.strip().partition("?code=")
+    assert address == f"{up.url}/"
+    assert httpx.post(f"{up.url}/v1/session", json={"code": code}).status_code == 200
+
+
+def test_open_names_the_folder_without_a_platform(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "proximal.cli", "open", "--no-browser", "--data-dir", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 1 and f"No platform runs on {tmp_path}. " in done.stderr
+
+
+def _printed_command(output: str) -> list[str]:
+    """The words of the command that signs in."""
+    (line,) = (one for one in output.splitlines() if one.startswith("  Sign in "))
+    return shlex.split(line.removeprefix("  Sign in "))
 
 
 def test_open_prints_a_link_that_signs_in_once(up: Up) -> None:

@@ -84,6 +84,9 @@ function Pages() {
   return (
     <nav ref={row} className={`${styles.nav} fading`} aria-label="Main">
       <JobsLink />
+      <NavLink to={paths.compare()}>Compare</NavLink>
+      <NavLink to={paths.groups}>Groups</NavLink>
+      <NavLink to={paths.templates}>Templates</NavLink>
       <NavLink to={paths.datasets}>Datasets</NavLink>
       <NavLink to={paths.rounds}>Annotate</NavLink>
       <a href={paths.docs}>API</a>
@@ -93,7 +96,7 @@ function Pages() {
 
 /** The list of jobs is at the root, so the address alone does not mark the pages below it. */
 function JobsLink() {
-  const isHere = /^\/(jobs|groups|compare|templates)?(\/|$)/.test(useLocation().pathname);
+  const isHere = /^\/(jobs)?(\/|$)/.test(useLocation().pathname);
   return (
     <Link to={paths.jobs} className={isHere ? "active" : undefined} aria-current={isHere ? "page" : undefined}>
       Jobs

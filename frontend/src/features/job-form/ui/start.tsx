@@ -8,6 +8,8 @@ import { presetsQuery, templatesQuery } from "@/features/job-form/api";
 import type { Problem } from "@/features/job-form/model/problems";
 import { Blocked } from "@/features/job-form/ui/problem-list";
 import { TemplateForm } from "@/features/job-form/ui/template-form";
+import { UploadFiles } from "@/features/job-form/ui/upload-files";
+import { localFiles } from "@/features/job-form/model/local-files";
 import { readSpec } from "@/features/job-form/model/exchange";
 import { type JsonObject, withValue } from "@/features/job-form/model/spec";
 import { paths } from "@/lib/address";
@@ -78,9 +80,13 @@ function ImportForm({ onSpec }: { onSpec: (spec: JsonObject, from: string) => vo
   const [text, setText] = useState("");
   const [name, setName] = useState("the text");
   const [fault, setFault] = useState("");
+  /** A spec that names files, which may be uploaded first. */
+  const [withFiles, setWithFiles] = useState<JsonObject | null>(null);
   const take = async () => {
     try {
-      onSpec(await readSpec(text), name);
+      const spec = await readSpec(text);
+      if (localFiles(spec).length) setWithFiles(spec);
+      else onSpec(spec, name);
     } catch (error) {
       setFault(error instanceof Error ? error.message : String(error));
     }
@@ -91,6 +97,7 @@ function ImportForm({ onSpec }: { onSpec: (spec: JsonObject, from: string) => vo
     setText(await file.text());
     setFault("");
   };
+  if (withFiles) return <UploadFiles spec={withFiles} onSpec={(spec) => onSpec(spec, name)} />;
   return (
     <form
       className={styles.dialog}

@@ -1,11 +1,11 @@
 import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
-import { useMemo, useState } from "react";
+import { Suspense, useMemo, useState } from "react";
 import { Link } from "react-router";
 import { Button, buttonClass } from "@/components/button";
+import { loadable } from "@/components/loadable";
 import { ErrorNotice, Notice, StaleBanner } from "@/components/notice";
 import { PageHeader } from "@/components/page-header";
 import { Skeleton } from "@/components/status";
-import { CodeBlock } from "@/components/text";
 import { filteredJobsQuery } from "@/features/jobs/api";
 import { type Choice, filterOf, isFiltered, readChoice, UNFILTERED, writeChoice } from "@/features/jobs/model/choice";
 import { useRefreshedJobs } from "@/features/jobs/refreshed";
@@ -17,6 +17,8 @@ import { paths, useAddress } from "@/lib/address";
 import type { JobSummary } from "@/lib/api/types";
 import { useLink } from "@/lib/live/use-live";
 import styles from "./jobs.module.css";
+
+const FirstJob = loadable(async () => (await import("@/features/jobs/ui/first-job")).FirstJob);
 
 /** Without a connection. */
 const POLL_MS = 5000;
@@ -45,14 +47,9 @@ export function JobsPage() {
       <PageHeader
         title="Jobs"
         actions={
-          <>
-            <Link className={buttonClass()} to={paths.groups}>
-              Groups
-            </Link>
-            <Link className={buttonClass("primary")} to={paths.newJob()}>
-              New job
-            </Link>
-          </>
+          <Link className={buttonClass("primary")} to={paths.newJob()}>
+            New job
+          </Link>
         }
       />
       {query.isError && jobs && <StaleBanner since={query.dataUpdatedAt} />}
@@ -67,7 +64,11 @@ export function JobsPage() {
       {query.isError && !jobs && (
         <ErrorNotice error={query.error} doing="load the jobs" onRetry={() => void query.refetch()} />
       )}
-      {isFirst && <FirstJob />}
+      {isFirst && (
+        <Suspense fallback={<Skeleton rows={5} height="2.75rem" label="Loading the start" />}>
+          <FirstJob />
+        </Suspense>
+      )}
       {jobs?.length === 0 && !isFirst && (
         <Notice title="No job matches the filters">
           <Button onClick={() => change(UNFILTERED)}>Clear the filters</Button>
@@ -96,30 +97,3 @@ export function JobsPage() {
 
 /** Each job once: a job whose value changes between two pages may be on both. */
 const distinct = (jobs: readonly JobSummary[]): JobSummary[] => [...new Map(jobs.map((job) => [job.id, job])).values()];
-
-const submit = (origin: string) => `curl ${origin}/v1/jobs \\
-  -H "Authorization: Bearer $PROXIMAL_API_KEY" \\
-  -H "Content-Type: application/json" \\
-  -d '{"name": "first run", "model": "sshleifer/tiny-gpt2",
-       "data": {"preferences": "ds_…"}}'`;
-
-/** The jobs page before there is a job. */
-function FirstJob() {
-  return (
-    <Notice title="No jobs yet">
-      <p>
-        A job takes a language model through supervised fine-tuning, a reward model and PPO, or any of these, DPO and
-        KTO alone, and ends with a comparison on held-out prompts. You watch it here while it runs.
-      </p>
-      <p>
-        To see one at once, run <code>make demo</code> in a terminal: a small model, a CPU, about three minutes.
-      </p>
-      <p>
-        For one of your own, <Link to={paths.datasets}>upload preference data</Link> and{" "}
-        <Link to={paths.newJob()}>fill in the form of a new job</Link>, or submit one that names it over REST. The model
-        is a Hugging Face id, a checkpoint of an earlier job or a folder on the worker. All other fields have defaults.
-      </p>
-      <CodeBlock label="Submit a job" code={submit(window.location.origin)} />
-    </Notice>
-  );
-}
