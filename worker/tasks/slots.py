@@ -52,11 +52,15 @@ def _start(command: Sequence[str]) -> child.Child:
 
 
 def _ended(running: Sequence[child.Child], stop: StopRequest) -> int:
-    """Stop all slots: each gives its task back to the queue. A second request is passed on, and ends them at once."""
+    """Stop all slots: each gives its task back to the queue. A second request is passed on, and ends them at once.
+
+    Returns the worst exit status. A slot that is still being started has no task, and ends by the signal itself.
+    """
     for _ in range(2):
         for process in running:
             if process.poll() is None:
                 process.send(signal.SIGTERM)
         while any(process.poll() is None for process in running) and not stop.urgent:
             time.sleep(_POLL_SECONDS)
-    return max(abs(process.wait()) for process in running)
+    statuses = [process.wait() for process in running]
+    return max(0 if status == -signal.SIGTERM else abs(status) for status in statuses)

@@ -18,7 +18,9 @@ from tests.waiting import eventually
 from tests.worker.suspension import suspend_outside_of_transactions
 from tests.worker.tasks.tools import task
 from worker.__main__ import main
+from worker.process import StopRequest
 from worker.sweeper import sweep_data
+from worker.tasks.slots import _ended
 
 Start = Callable[[], AbstractContextManager[child.Child]]
 
@@ -107,6 +109,16 @@ def test_data_worker_suspended_and_continued_writes_nothing(start: Start, settin
             os.kill(sleeper.pid, signal.SIGCONT)
             eventually(lambda: "The attempt ends here" in (tmp_path / "log").read_text())
     assert (status(task_id), task(task_id).attempt) == ("succeeded", 2)
+
+
+def test_stop_of_a_slot_that_is_being_started_is_no_failure(tmp_path: Path) -> None:
+    """Python has no handler yet. A slot that fails while it stops is one."""
+    ready = tmp_path / "ready"
+    starting = child.start(["sleep", "60"])
+    assert _ended([starting], StopRequest()) == 0
+    failing = child.start(["sh", "-c", f"trap 'exit 3' TERM; touch {ready}; sleep 60 & wait"])
+    eventually(ready.exists)
+    assert _ended([child.start(["sleep", "60"]), failing], StopRequest()) == 3
 
 
 def test_slots_work_side_by_side_and_end_with_their_supervisor(
