@@ -95,11 +95,11 @@ def _sorts_and_moves_columns(page: Page, client: Client) -> None:
 
 def _keeps_views(page: Page, client: Client) -> None:
     page.goto("/?tag=first")
-    page.get_by_role("button", name="Views").click()
+    page.get_by_role("button", name="Views", exact=True).click()
     page.get_by_label("Name of the view").fill("Firsts")
     page.get_by_role("button", name="Save").click()
     page.goto("/")
-    views = page.get_by_role("button", name="Views")
+    views = page.get_by_role("button", name="Views", exact=True)
     views.click()
     page.get_by_role("button", name="Firsts", exact=True).click()
     expect(page).to_have_url(f"{client.url}/?tag=first")
