@@ -82,7 +82,7 @@ def show(found: Figures, samples: list[JobSample], console: Console) -> None:
 
 
 def _verdict(found: Figures) -> str:
-    wanted = f"a win rate of {WIN_RATE_WANTED:.0%} and a healthy KL"
+    wanted = f"a win rate of at least {WIN_RATE_WANTED:.0%} and a healthy KL"
     return (
         f"[green]The run reached {wanted}.[/green]" if found.learnt else f"[red]The run did not reach {wanted}.[/red]"
     )

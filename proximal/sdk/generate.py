@@ -20,7 +20,7 @@ from proximal.sdk import types
 ROOT = Path(__file__).parents[2]
 HERE = Path(__file__).parent
 NULLS = ROOT / "trainer" / "spec" / "nulls.py"
-COPIED = "# `make openapi` copies this file from trainer/spec/nulls.py; do not edit it.\n\n"
+COPIED = "# `make openapi` generates this file from trainer/spec/nulls.py; do not edit it.\n\n"
 FOR_BROWSERS = {"sign_in", "sign_out"}
 """A program sends its key with every request, so it needs no session."""
 BY_HAND = {"put_upload_part"}

@@ -1,4 +1,4 @@
-# `make openapi` copies this file from trainer/spec/nulls.py; do not edit it.
+# `make openapi` generates this file from trainer/spec/nulls.py; do not edit it.
 
 """Null where it cannot be written: in TOML, and in a merge patch, where null restores a default (RFC 7396).
 
