@@ -23,7 +23,7 @@ from trainer.models.sequences import Batch, completion_logprobs, completion_valu
 from trainer.optim.learner import Learner
 from trainer.preflight.memory.fake_models import Blueprint, tensors_of
 from trainer.preflight.memory.live_bytes import LiveBytes
-from trainer.preflight.memory.passes import Passes
+from trainer.preflight.memory.passes import Pass, Passes
 from trainer.preflight.memory.shapes import Shape
 from trainer.sampling import SamplingOptions, sample
 from trainer.spec import ModelSpec, SFTSpec
@@ -220,3 +220,22 @@ def test_passes_mixture_of_experts_uses_formula_and_is_flagged(caplog: pytest.Lo
     assert passes.uncounted
     kept = 3 * (6 * 32 + 2 * 16 + 3 * 32 + 4 * 160) * 360 * 4 + 2 * 240 * 300 * 4
     assert found.later == kept + passes.blueprint.trained_bytes("policy")
+
+
+@pytest.mark.parametrize("config", CONFIGS)
+@pytest.mark.parametrize("what", ["logprobs", "scores"])
+def test_a_frozen_copy_in_float32_needs_what_the_trained_does(config: str, what: Pass) -> None:
+    passes = Passes(blueprint(config))
+
+    assert passes.blueprint.frozen_as_trained
+    assert passes._count_forward(what, False, SHAPE) == passes._count_forward(what, True, SHAPE)
+    assert passes.forward(what, False, SHAPE) == passes._count_forward(what, False, SHAPE)
+
+
+@pytest.mark.parametrize(
+    "changes", [{"dtype": "bfloat16"}, {"lora": {"rank": 2}}, {"gradient_checkpointing": True}], ids=str
+)
+def test_a_frozen_copy_that_differs_is_counted_itself(changes: dict[str, Any]) -> None:
+    passes = Passes(blueprint("llama", **changes))
+
+    assert passes.forward("logprobs", False, SHAPE) == passes._count_forward("logprobs", False, SHAPE)

@@ -124,6 +124,12 @@ class Blueprint:
     def layers(self) -> int:
         return int(self.config.get_text_config().num_hidden_layers)
 
+    @property
+    def frozen_as_trained(self) -> bool:
+        """Whether a frozen copy runs the same operations on the same types as the trained model, without gradients."""
+        spec = self.spec
+        return spec.lora is None and not spec.gradient_checkpointing and self.dtype == torch.float32
+
     @cached_property
     def shortened(self) -> "Blueprint":
         """The same architecture with one layer of each kind; itself if that is all it has."""

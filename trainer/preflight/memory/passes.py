@@ -170,7 +170,7 @@ class Passes:
         self.uncounted: str | None = None
         """The reason why passes are estimated by formula; None while they are counted."""
         self.training = lru_cache(maxsize=None)(self._training)
-        self.forward = lru_cache(maxsize=None)(self._forward)
+        self._forward_once = lru_cache(maxsize=None)(self._forward)
         self.sampling = lru_cache(maxsize=None)(self._sampling)
 
     def _training(self, what: Pass, shape: Shape) -> Training:
@@ -182,8 +182,11 @@ class Passes:
 
         return self._counted(lambda: self._count_training(what, shape), by_formula, lambda p: p.training(what, shape))
 
+    def forward(self, what: Pass, trained: bool, shape: Shape) -> int:
+        """Peak of a forward pass without gradients. A frozen copy that equals the trained model is not counted again."""
+        return self._forward_once(what, trained or self.blueprint.frozen_as_trained, shape)
+
     def _forward(self, what: Pass, trained: bool, shape: Shape) -> int:
-        """Peak of a forward pass without gradients."""
 
         def by_formula(widths: Widths) -> Forward:
             logits = widths.logits(shape.counted) if head_of(what) == "policy" else 0
