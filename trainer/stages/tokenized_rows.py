@@ -20,9 +20,9 @@ def tokenize_demonstrations(
 ) -> tuple[list[TokenizedDemonstration], int, int]:
     """Demonstrations as token ids, the number left out because the prompt is too long, and the number of cut completions."""
     examples, cut = [], 0
-    for item in demonstrations:
-        prompt = codec.prompt(item.prompt)
-        completion, whole = codec.completion(item.completion)
+    prompts = codec.prompts([item.prompt for item in demonstrations])
+    completions = codec.completions([item.completion for item in demonstrations])
+    for prompt, (completion, whole) in zip(prompts, completions, strict=True):
         cut += not whole
         if prompt is not None:
             examples.append(TokenizedDemonstration(prompt, completion))
@@ -46,8 +46,9 @@ class TokenizedThumb:
 def tokenize_thumbs(thumbs: Sequence[Thumb], codec: Codec) -> tuple[list[TokenizedThumb], int]:
     """Thumbs as token ids, and the number left out because the prompt or the completion is too long."""
     verdicts = []
-    for thumb in thumbs:
-        prompt, (completion, whole) = codec.prompt(thumb.prompt), codec.completion(thumb.completion)
+    prompts = codec.prompts([thumb.prompt for thumb in thumbs])
+    completions = codec.completions([thumb.completion for thumb in thumbs])
+    for thumb, prompt, (completion, whole) in zip(thumbs, prompts, completions, strict=True):
         if prompt is not None and whole:
             verdicts.append(TokenizedThumb(prompt, completion, thumb.up, thumb.source))
     return verdicts, len(thumbs) - len(verdicts)
@@ -79,12 +80,9 @@ class TokenizedPair:
 def tokenize_pairs(comparisons: Sequence[Comparison], codec: Codec) -> tuple[list[TokenizedPair], int]:
     """Pairs as token ids, and the number left out: too long to keep the EOS, or the same tokens on both sides."""
     pairs = []
-    for item in comparisons:
-        prompt, (a, a_whole), (b, b_whole) = (
-            codec.prompt(item.prompt),
-            codec.completion(item.a),
-            codec.completion(item.b),
-        )
+    prompts = codec.prompts([item.prompt for item in comparisons])
+    sides = (codec.completions([item.a for item in comparisons]), codec.completions([item.b for item in comparisons]))
+    for item, prompt, (a, a_whole), (b, b_whole) in zip(comparisons, prompts, *sides, strict=True):
         if prompt is not None and a_whole and b_whole and a != b:
             margin = 0.0 if item.label == "tie" else item.margin or 0.0
             target = _TARGETS[item.label]

@@ -39,6 +39,16 @@ def test_a_prompt_that_is_too_long_is_refused_not_cut() -> None:
     assert codec.prompt("a" * 17) is None
 
 
+def test_many_prompts_and_texts_keep_their_order_and_limits() -> None:
+    """More than one block of 1,024, with repetitions, too long ones and an empty one."""
+    codec = Codec.for_tokenizer(train_tokenizer(["x"], 260), SPEC)
+    texts = [*(f"{row % 1500}" for row in range(3000)), "a" * 17, "", "b" * 16, "cccccccc"]
+    assert list(codec.prompts(texts)) == [codec.prompt(text) for text in texts]
+    assert list(codec.completions(texts)) == [codec.completion(text) for text in texts]
+    assert list(codec.prompts(texts))[-4:-2] == [None, None]
+    assert list(codec.prompts([])) == list(codec.completions([])) == []
+
+
 def test_a_chat_template_is_applied_unless_switched_off() -> None:
     tokenizer = train_tokenizer(["x"], 260)
     tokenizer.chat_template = TEMPLATE
