@@ -5,6 +5,7 @@ number that it began with.
 """
 
 import os
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -16,6 +17,7 @@ import torch
 from trainer.distributed.rendezvous import processes_here
 from trainer.errors import StorageError
 
+_TRIALS, _CALLS_BETWEEN_TRIALS = 3, 50
 A = TypeVar("A")
 B = TypeVar("B")
 
@@ -85,6 +87,46 @@ class PairedExecutor:
 SEQUENTIAL = PairedExecutor()
 
 
+class Pace:
+    """Which of two ways to make a call is faster of late: at once or in turn. Each is tried at regular intervals."""
+
+    def __init__(self) -> None:
+        self._calls = 0
+        self._least: dict[bool, float] = {}
+
+    def at_once(self) -> bool:
+        """The way of the next call: three times at once, three times in turn, then the way of the shortest call."""
+        turn = self._calls % _CALLS_BETWEEN_TRIALS
+        if turn < 2 * _TRIALS:
+            return turn < _TRIALS
+        return self._least[True] <= self._least[False]
+
+    def took(self, seconds: float) -> None:
+        """Note the time of the call whose way `at_once` has returned."""
+        way = self.at_once()
+        if self._calls % _CALLS_BETWEEN_TRIALS == 0:
+            self._least = {}
+        self._least[way] = min(seconds, self._least.get(way, seconds))
+        self._calls += 1
+
+
+class PacedExecutor(PairedExecutor):
+    """Calls two functions at the same time while that is faster than one after the other, as on a quiet machine.
+
+    Their results do not depend on the way.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(threads=1)
+        self._pace = Pace()
+
+    def __call__(self, first: Callable[[], A], second: Callable[[], B]) -> tuple[A, B]:
+        began = time.perf_counter()
+        both = super().__call__(first, second) if self._pace.at_once() else SEQUENTIAL(first, second)
+        self._pace.took(time.perf_counter() - began)
+        return both
+
+
 def choose_pairing(
     setting: bool | Literal["auto"], *, separate: bool, parameters: int, threads: int, cores: int, record: Path
 ) -> PairedExecutor:
@@ -98,6 +140,20 @@ def choose_pairing(
         return PairedExecutor()
     pays = setting is True or (cores > 1 and parameters < PAIRED_BELOW)
     return PairedExecutor(_recorded(record, lambda: max(1, threads // 2) if pays else 0) or None)
+
+
+def choose_halves(
+    setting: int | Literal["auto"], *, alone: bool, parameters: int, cores: int, record: Path
+) -> PairedExecutor:
+    """How SFT and reward model compute a batch in this run: whole, or where it may pay as two halves, each on one thread.
+
+    The choice is written to the file `record`, which a resumed run reads. `alone`: the run is one process on a CPU. A number
+    of threads as `setting` is a wish for threads in each operation.
+    """
+    if not alone or setting != "auto":
+        return PairedExecutor()
+    pays = cores > 1 and parameters < ONE_THREAD_BELOW
+    return PacedExecutor() if _recorded(record, lambda: int(pays)) else PairedExecutor()
 
 
 def _recorded(record: Path, decide: Callable[[], int]) -> int:

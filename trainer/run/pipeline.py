@@ -102,7 +102,9 @@ def _refuse_damaged_models(session: Session) -> None:
 
 def _sft(job: Job) -> None:
     encoded, policy = job.encoded, job.models.policy("sft")
-    sft.train(job.session, job.session.spec.sft, policy, job.codec, encoded.examples, encoded.held_out_examples)
+    rows = (encoded.examples, encoded.held_out_examples)
+    with _halves(job) as pair:
+        sft.train(job.session, job.session.spec.sft, policy, job.codec, *rows, pair)
 
 
 def _reward_model(job: Job) -> None:
@@ -111,7 +113,20 @@ def _reward_model(job: Job) -> None:
     if spec.loss == "pointwise":
         train_on_thumbs(*shared, encoded.verdicts, encoded.held_out_verdicts, encoded.references)
     else:
-        train_on_pairs(*shared, encoded.pairs, encoded.held_out_pairs, encoded.references)
+        with _halves(job) as pair:
+            train_on_pairs(*shared, encoded.pairs, encoded.held_out_pairs, encoded.references, pair)
+
+
+def _halves(job: Job) -> PairedExecutor:
+    """The executor that computes the two halves of a batch of SFT or pairs, in turn or at the same time."""
+    session = job.session
+    return cpu_threads.choose_halves(
+        session.spec.runtime.threads,
+        alone=session.device.type == "cpu" and session.world.size == 1,
+        parameters=job.parameters,
+        cores=cpu_threads.available_cores(),
+        record=session.run_dir / "halves",
+    )
 
 
 def _dpo(job: Job) -> None:

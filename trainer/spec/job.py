@@ -51,7 +51,7 @@ class RuntimeSpec(Section):
     threads: Annotated[
         PositiveInt | Literal["auto"], BeforeValidator(lambda value: "auto" if value is None else value)
     ] = "auto"
-    """CPU threads. `auto` takes one per core, but a single one for models below a million parameters, which more threads slow down on a busy machine. A resumed run keeps the number it began with."""
+    """CPU threads. `auto` takes one per core, but a single one for models below a million parameters, which more threads slow down on a busy machine. On several cores, SFT and a reward model on pairs then compute the two halves of a batch at once while that is faster. A resumed run keeps the number it began with."""
     packing: bool | Literal["auto"] = "auto"
     """Lay the sequences of a forward pass end to end in one row, each seeing only itself: no work on padding. `auto` does so where the architecture is found to compute the same that way and more than a fiftieth would be padding. Changes speed, not the result."""
     critic_thread: bool | Literal["auto"] = "auto"

@@ -12,9 +12,11 @@ from collections.abc import Sequence
 import torch
 
 from trainer.distributed import SINGLE, World
+from trainer.distributed.cpu_threads import SEQUENTIAL, PairedExecutor
 from trainer.distributed.sharding import in_step
 from trainer.models import Model, present
 from trainer.models.sequences import Batch, completion_logprobs, masked_sum
+from trainer.optim.halves import accumulate_halves, divides, halves
 from trainer.optim.learner import Learner, require_finite
 from trainer.optim.micro_batches import AtOnce, Limits, limits
 from trainer.randomness import batch_indices
@@ -35,8 +37,12 @@ def train(
     codec: Codec,
     examples: list[TokenizedDemonstration],
     held_out: list[TokenizedDemonstration],
+    pair: PairedExecutor = SEQUENTIAL,
 ) -> StageResult:
-    """Train `model` in place from the newest checkpoint on, and save it as the stage's result."""
+    """Train `model` in place from the newest checkpoint on, and save it as the stage's result.
+
+    `pair` computes the two halves of a batch.
+    """
     point = ResumePoint.newest(session, "sft", spec)
     spec = point.spec
     steps = total_steps(len(examples), spec)
@@ -52,7 +58,7 @@ def train(
         began = time.perf_counter()
         rows = batch_indices(len(examples), spec.batch_size, index, session.seed("sft"), "order", spec.epochs)
         batch = [examples[row] for row in rows]
-        loss = accumulate(model, batch, codec, at_once, session.device, session.world)
+        loss = accumulate(model, batch, codec, at_once, session.device, session.world, pair)
         norm = learner.update(index)
         tokens = sum(len(e.prompt) + len(e.completion) for e in batch)
         speed = tokens / (time.perf_counter() - began)
@@ -79,17 +85,27 @@ def accumulate(
     micro_batch: AtOnce,
     device: torch.device,
     world: World = SINGLE,
+    pair: PairedExecutor = SEQUENTIAL,
 ) -> float:
     """Add the gradient of the batch's mean loss per completion token, which does not depend on its division; return the loss."""
     tokens = sum(len(example.completion) for example in batch)
     total = 0.0
     mine = [batch[row] for row in world.balanced_rows(_lengths(batch))]
+    parts = limits(micro_batch).split(_lengths(mine))
+
+    def loss_of(rows: Sequence[int]) -> tuple[torch.Tensor, float]:
+        loss = _negative_logprob(model, [mine[row] for row in rows], codec, device) / tokens
+        require_finite(loss, "SFT loss")
+        return loss, float(loss.detach())
+
+    if divides(pair, parts, len(mine)):
+        one, other = halves(_lengths(mine))
+        return sum(accumulate_halves(pair, model, lambda: loss_of(one), lambda: loss_of(other)))
     with world.fail_together():
-        for rows in in_step(limits(micro_batch).split(_lengths(mine)), world, model):
-            loss = _negative_logprob(model, [mine[row] for row in rows], codec, device) / tokens
-            require_finite(loss, "SFT loss")
+        for rows in in_step(parts, world, model):
+            loss, value = loss_of(rows)
             loss.backward()
-            total += float(loss.detach())
+            total += value
     return world.sum_number(total)
 
 

@@ -70,7 +70,7 @@ class Codec:
         return next(self.prompts([prompt]))
 
     def prompts(self, prompts: Sequence[Prompt]) -> Iterator[list[int] | None]:
-        """What `prompt` returns for each of many, in less time. Equal prompts share one list."""
+        """Like `prompt` for many at once, in less time. Equal prompts share one list."""
         rendered = [self.rendered(prompt) for prompt in prompts]
         found: dict[str, list[int]] = {}
         for block in _blocks(list(dict.fromkeys(rendered))):
@@ -101,7 +101,7 @@ class Codec:
         return next(self.completions([text]))
 
     def completions(self, texts: Sequence[str]) -> Iterator[tuple[list[int], bool]]:
-        """What `completion` returns for each of many, in less time."""
+        """Like `completion` for many at once, in less time."""
         for block in _blocks(texts):
             yield from map(self.closed, self.completion_ids(block))
 

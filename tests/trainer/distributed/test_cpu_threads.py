@@ -1,16 +1,28 @@
 """The number of CPU threads, and two models that learn at once."""
 
 import threading
+from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 import torch
+from torch import Tensor
 
 from tests.trainer.stage_tools import context_of, four_models, new_codec, respond_and_learn
 from trainer.distributed import cpu_threads
-from trainer.distributed.cpu_threads import SEQUENTIAL, PairedExecutor, choose_pairing, choose_threads
+from trainer.distributed.cpu_threads import (
+    SEQUENTIAL,
+    Pace,
+    PacedExecutor,
+    PairedExecutor,
+    choose_halves,
+    choose_pairing,
+    choose_threads,
+)
 from trainer.errors import Diverged
+from trainer.models import Model
+from trainer.optim.halves import accumulate_halves
 from trainer.ppo.kl import KLCoefficients
 from trainer.ppo.learners import Learners
 from trainer.ppo.update import update
@@ -94,6 +106,60 @@ def test_choose_pairing_by_size_and_cores(
 def test_choose_pairing_keeps_the_recorded_choice(tmp_path: Path) -> None:
     assert choose_pairing("auto", **SEPARATE, record=tmp_path / "r").threads == 1
     assert choose_pairing("auto", **(SEPARATE | {"cores": 1}), record=tmp_path / "r").threads == 1
+
+
+@pytest.mark.parametrize(
+    ("setting", "changes", "threads"),
+    [
+        ("auto", {}, 1),
+        ("auto", {"cores": 1}, None),
+        ("auto", {"parameters": 10**6}, None),
+        ("auto", {"alone": False}, None),
+        (2, {}, None),
+    ],
+)
+def test_choose_halves_by_size_and_cores(
+    tmp_path: Path, setting: int | Literal["auto"], changes: dict[str, int], threads: int | None
+) -> None:
+    small: dict[str, Any] = {"alone": True, "parameters": 10**6 - 1, "cores": 2}
+    assert choose_halves(setting, **(small | changes), record=tmp_path / "r").threads == threads
+
+
+def test_choose_halves_keeps_the_recorded_choice(tmp_path: Path) -> None:
+    chosen = [choose_halves("auto", alone=True, parameters=9, cores=n, record=tmp_path / "r") for n in (1, 2)]
+    assert [pair.threads for pair in chosen] == [None, None]
+
+
+def test_pace_tries_both_ways_and_keeps_the_faster_one() -> None:
+    pace, ways = Pace(), []
+    for _ in range(100):
+        ways.append(pace.at_once())
+        # at once 2 s on the quiet machine of the first fifty calls and 4 s after; in turn 3 s
+        pace.took((2.0 if len(ways) <= 50 else 4.0) if ways[-1] else 3.0)
+    trial = [True] * 3 + [False] * 3
+    assert ways == trial + [True] * 44 + trial + [False] * 44
+
+
+def test_pace_is_not_led_by_one_slow_call() -> None:
+    pace = Pace()
+    for seconds in (9.0, 2.0, 9.0, 3.0, 3.0, 3.0):
+        pace.took(seconds)
+    assert pace.at_once()
+
+
+def _sines(model: Model, factor: float) -> tuple[Tensor, int]:
+    return torch.stack([(weight * factor).sin().sum() for weight in model.parameters()]).sum(), 0
+
+
+def test_paced_halves_have_the_same_bits_either_way() -> None:
+    """The first six steps try both ways."""
+    found = []
+    with PacedExecutor() as pair:
+        for _ in range(6):
+            model = four_models().policy
+            accumulate_halves(pair, model, partial(_sines, model, 2.0), partial(_sines, model, 3.0))
+            found.append(torch.cat([w.grad.flatten() for w in model.parameters() if w.grad is not None]))
+    assert all(torch.equal(found[0], other) for other in found)
 
 
 @pytest.fixture

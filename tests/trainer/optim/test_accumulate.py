@@ -9,12 +9,14 @@ from torch import Tensor
 from tests import tolerance
 from tests.trainer.stage_tools import CPU, logprobs_alone, new_codec, scores_alone, session_in
 from tests.trainer.tiny_models import llama, scorer
+from trainer.distributed.cpu_threads import PairedExecutor
 from trainer.models import Model, load_reward_model
+from trainer.optim.halves import accumulate_halves, divides, halves
 from trainer.spec import RewardModelSpec
 from trainer.stages import sft
-from trainer.stages.reward_model.pairwise import accumulate_pairs
+from trainer.stages.reward_model.pairwise import accumulate_pairs, accumulate_rankings
 from trainer.stages.reward_model.train import train_on_pairs
-from trainer.stages.tokenized_rows import TokenizedDemonstration, TokenizedPair
+from trainer.stages.tokenized_rows import TokenizedDemonstration, TokenizedPair, rankings
 
 EXAMPLES = [
     TokenizedDemonstration([3, 4], [5, 1]),
@@ -40,6 +42,53 @@ def test_sft_weights_every_completion_token_equally(micro_batch: int) -> None:
     loss = sft.accumulate(model, EXAMPLES, new_codec(), micro_batch, CPU)
     assert loss == pytest.approx(float(total.detach().mean()), rel=tolerance.largest())
     torch.testing.assert_close(gradient(model), gradient(expected), **tolerance.gradients())
+
+
+def test_sft_halves_at_once_add_up_to_the_whole_batch() -> None:
+    whole, divided = llama(), llama()
+    expected = sft.accumulate(whole, EXAMPLES, new_codec(), None, CPU)
+    with PairedExecutor(1) as pair:
+        loss = sft.accumulate(divided, EXAMPLES, new_codec(), None, CPU, pair=pair)
+    assert loss == pytest.approx(expected, rel=tolerance.largest())
+    torch.testing.assert_close(gradient(divided), gradient(whole), **tolerance.gradients())
+
+
+def test_reward_model_halves_at_once_add_up_to_the_whole_batch() -> None:
+    whole, divided, spec = scorer(), scorer(), RewardModelSpec()
+    together = rankings(PAIRS)
+    expected = accumulate_rankings(whole, together, new_codec(), None, CPU, spec)
+    with PairedExecutor(1) as pair:
+        figures = accumulate_rankings(divided, together, new_codec(), None, CPU, spec, pair=pair)
+    assert figures == pytest.approx(expected, rel=tolerance.largest())
+    torch.testing.assert_close(gradient(divided), gradient(whole), **tolerance.gradients())
+
+
+def test_halves_at_once_have_the_same_bits_each_time() -> None:
+    first, again = llama(), llama()
+    for model in (first, again):
+        with PairedExecutor(1) as pair:
+            sft.accumulate(model, EXAMPLES, new_codec(), None, CPU, pair=pair)
+    assert torch.equal(gradient(first), gradient(again))
+
+
+def test_halves_add_to_the_gradient_that_is_there() -> None:
+    """5 + d(2w)/dw + d(3w)/dw = 10 for each weight."""
+    model = llama()
+    for weight in model.parameters():
+        weight.grad = torch.full_like(weight, 5.0)
+    both = [lambda factor=factor: (sum(factor * w.sum() for w in model.parameters()), factor) for factor in (2, 3)]
+    with PairedExecutor(1) as pair:
+        assert accumulate_halves(pair, model, *both) == (2, 3)
+    assert gradient(model).unique().tolist() == [10.0]
+
+
+def test_halves_have_like_numbers_of_tokens() -> None:
+    assert halves([9, 1, 2, 8, 3]) == ([0, 1, 4], [2, 3])  # by length: rows 1, 2, 4, 3, 0
+
+
+def test_batch_in_micro_batches_is_not_divided_further() -> None:
+    pair = PairedExecutor(1)
+    assert [divides(pair, [[0, 1]], 2), divides(pair, [[0], [1]], 2), divides(pair, [[0]], 1)] == [True, False, False]
 
 
 @pytest.mark.parametrize("at_once", [1, 3])

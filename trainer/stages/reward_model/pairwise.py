@@ -12,9 +12,11 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from trainer.distributed import SINGLE, World
+from trainer.distributed.cpu_threads import SEQUENTIAL, PairedExecutor
 from trainer.distributed.sharding import in_step
 from trainer.models import Model, present
 from trainer.models.sequences import Batch, sequence_scores
+from trainer.optim.halves import accumulate_halves, divides, halves
 from trainer.optim.learner import require_finite
 from trainer.optim.micro_batches import AtOnce, Limits, limits
 from trainer.spec import RewardModelSpec
@@ -98,17 +100,32 @@ def accumulate_rankings(
     device: torch.device,
     spec: RewardModelSpec,
     world: World = SINGLE,
+    pair: PairedExecutor = SEQUENTIAL,
 ) -> dict[str, float]:
-    """The same for rankings. One ranking may occur twice in a batch, where an epoch ends and the next begins."""
+    """The same for rankings. One ranking may occur twice in a batch, where an epoch ends and the next begins.
+
+    `pair` computes the two halves of a batch that is one micro-batch.
+    """
     parts: list[PairScores] = []
     mine = _local_rankings(batch, world)
+    micro_batches = [*_in_parts([batch[row] for row in mine], limits(micro_batch))]
+
+    def loss_of(some: Sequence[Ranking]) -> tuple[Tensor, PairScores]:
+        scored = _score(model, some, codec, device)
+        loss = scored.loss(spec) / len(batch)
+        require_finite(loss, "reward-model loss")
+        return loss, scored.detached()
+
+    if divides(pair, micro_batches, len(mine)):
+        one, other = ([batch[mine[at]] for at in half] for half in halves([_tokens(batch[row]) for row in mine]))
+        return figures(
+            _concatenated(accumulate_halves(pair, model, lambda: loss_of(one), lambda: loss_of(other))), spec
+        )
     with world.fail_together():
-        for some in in_step([*_in_parts([batch[row] for row in mine], limits(micro_batch))], world, model):
-            scored = _score(model, some, codec, device)
-            loss = scored.loss(spec) / len(batch)
-            require_finite(loss, "reward-model loss")
+        for some in in_step(micro_batches, world, model):
+            loss, scored = loss_of(some)
             loss.backward()
-            parts.append(scored.detached())
+            parts.append(scored)
     return figures(_gathered(parts, mine, batch, device, world), spec)
 
 
@@ -176,7 +193,11 @@ def _scored(together: Sequence[Ranking], a_P: Tensor, b_P: Tensor) -> PairScores
 
 def _local_rankings(together: Sequence[Ranking], world: World) -> list[int]:
     """This process' rankings, balanced by the tokens of their pairs."""
-    return world.balanced_rows([sum(2 * len(p.prompt) + len(p.a) + len(p.b) for p in ranking) for ranking in together])
+    return world.balanced_rows([_tokens(ranking) for ranking in together])
+
+
+def _tokens(ranking: Ranking) -> int:
+    return sum(2 * len(p.prompt) + len(p.a) + len(p.b) for p in ranking)
 
 
 def _gathered(

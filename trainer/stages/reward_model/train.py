@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from trainer.distributed import SINGLE, World
+from trainer.distributed.cpu_threads import SEQUENTIAL, PairedExecutor
 from trainer.events import ReportCard
 from trainer.events.report_card import Card, PointwiseCard
 from trainer.models import Model, present
@@ -135,7 +136,9 @@ class PairObjective:
         codec: Codec,
         pairs: Sequence[TokenizedPair],
         held_out: Sequence[TokenizedPair],
+        pair: PairedExecutor = SEQUENTIAL,
     ) -> None:
+        self._pair = pair
         self._session, self._spec, self._model, self._codec = session, spec, model, codec
         self._rankings, self._held_out = rankings(pairs), rankings(held_out)
         self._judged: list[report_card.ScoredPair] = []
@@ -150,7 +153,8 @@ class PairObjective:
 
     def accumulate(self, rows: Sequence[int]) -> dict[str, float]:
         batch, device, world = [self._rankings[row] for row in rows], self._session.device, self._session.world
-        return accumulate_rankings(self._model, batch, self._codec, pair_limits(self._spec), device, self._spec, world)
+        at_once = pair_limits(self._spec)
+        return accumulate_rankings(self._model, batch, self._codec, at_once, device, self._spec, world, self._pair)
 
     def evaluate(self, last: bool) -> dict[str, float]:
         if not self._held_out:
@@ -214,9 +218,11 @@ def train_on_pairs(
     pairs: Sequence[TokenizedPair],
     held_out: Sequence[TokenizedPair],
     references: Sequence[TokenizedDemonstration],
+    pair: PairedExecutor = SEQUENTIAL,
 ) -> StageResult:
-    """Train `model` in place on pairs; see `train`."""
-    return train(PairObjective(session, spec, model, codec, pairs, held_out), session, spec, model, codec, references)
+    """Train `model` in place on pairs; see `train`. `pair` computes the two halves of a batch."""
+    objective = PairObjective(session, spec, model, codec, pairs, held_out, pair)
+    return train(objective, session, spec, model, codec, references)
 
 
 def train_on_thumbs(

@@ -10908,7 +10908,7 @@ export interface components {
             device: "auto" | "cpu" | "cuda";
             /**
              * Threads
-             * @description CPU threads. `auto` takes one per core, but a single one for models below a million parameters, which more threads slow down on a busy machine. A resumed run keeps the number it began with.
+             * @description CPU threads. `auto` takes one per core, but a single one for models below a million parameters, which more threads slow down on a busy machine. On several cores, SFT and a reward model on pairs then compute the two halves of a batch at once while that is faster. A resumed run keeps the number it began with.
              * @default auto
              */
             threads: number | "auto";
