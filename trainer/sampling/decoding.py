@@ -164,7 +164,7 @@ def sample_in_place(
     progress = Progress.begin(model, prompts, draws_BR, options, decoding)
     window = progress.cache.window
     with autocast(model):  # around all steps, so that weights of a larger type are cast once
-        drawn_B = _read(model, progress, prompts, options.pad_id)
+        drawn_B = read_prompts(model, progress, prompts, options.pad_id)
         step = decoding.step(model, progress)
         for position in range(1, draws_BR.shape[1]):
             drawn_B = progress.drop_finished(drawn_B, position - 1)
@@ -176,7 +176,7 @@ def sample_in_place(
     return progress.responses()
 
 
-def _read(model: Model, progress: Progress, prompts: Sequence[list[int]], pad_id: int) -> Tensor:
+def read_prompts(model: Model, progress: Progress, prompts: Sequence[list[int]], pad_id: int) -> Tensor:
     """Read the prompts into the cache. Return each row's first response token, (B,)."""
     window, longest, device, drawn = progress.cache.window, len(prompts[-1]), progress.draws_BR.device, []
     for part in prompt_groups(prompts):

@@ -22,6 +22,7 @@ from trainer.models import Model
 from trainer.models.heads import underlying
 from trainer.sampling.cache import InPlaceCache, InPlaceLayer
 from trainer.sampling.decoding import Progress, Step, eager, takes_ready_masks
+from trainer.sampling.direct import steps as direct_steps
 
 _COLUMNS = 256
 """Columns per bucket. A capture takes as long as about twenty steps; unused columns cost a few percent of a step."""
@@ -314,7 +315,8 @@ class GraphDecoding:
         return kept.cache
 
     def step(self, model: Model, progress: Progress) -> Step:
-        device, plain = progress.draws_BR.device, eager(model, progress)
+        device = progress.draws_BR.device
+        plain = eager(model, progress) if self._decode == "eager" else direct_steps(model, progress)
         if not self._captures(model, device) or not takes_ready_masks(model, progress.cache):
             _KEPT.pop(model, None)
             return plain

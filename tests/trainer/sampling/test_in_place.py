@@ -15,8 +15,7 @@ from trainer.models import Model, autocast, compute_in
 from trainer.sampling import SamplingOptions, sample_with, uniforms
 from trainer.sampling.built_in import sample_growing
 from trainer.sampling.cache import InPlaceCache, keeps_in_place
-from trainer.sampling.decoding import Progress, sample_in_place
-from trainer.sampling.decoding import _read as read
+from trainer.sampling.decoding import Progress, read_prompts, sample_in_place
 from trainer.sampling.prefill import prompt_groups
 from trainer.text.stops import Stops
 
@@ -161,6 +160,6 @@ def test_in_place_cache_under_autocast_has_the_compute_dtype() -> None:
     model, draws = compute_in(llama(), torch.bfloat16), torch.zeros(1, 4)
     progress = Progress.begin(model, [[5, 6, 7]], draws, SamplingOptions(Stops((1,)), 0, 1.0, CPU))
     with autocast(model):
-        read(model, progress, [[5, 6, 7]], 0)
+        read_prompts(model, progress, [[5, 6, 7]], 0)
     layer = progress.cache.layers[0]
     assert layer.keys.dtype == layer.values.dtype == torch.bfloat16
