@@ -1,6 +1,6 @@
 """Columns of numbers for all rows: about 120 bytes of memory for a pair, and the bands of its signatures on disk."""
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -108,9 +108,6 @@ class Columns:
 
     def has_tokens(self) -> bool:
         return "answer_tokens" in self.arrays
-
-    def language_counts(self) -> Counter[str]:
-        return Counter(language for _, language in self.languages)
 
 
 class Collector:
