@@ -18,7 +18,7 @@ from typing import Any
 import httpx
 import psutil  # type: ignore[import-untyped]
 
-from benchmarks.gpu_suite.schedule import Place
+from benchmarks.measuring.schedule import Place
 from benchmarks.platform_suite.local_platform import LocalPlatform, local_platform, wait_until_ready
 from benchmarks.platform_suite.stored_runs import metric_names, running_job, steps
 from benchmarks.platform_suite.stream_ends import SENT

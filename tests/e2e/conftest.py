@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, expect, sync_playwright
 from sqlalchemy import select
 
-from benchmarks.browser import chromium
+from benchmarks.measuring.browser import chromium
 from benchmarks.platform_suite.stored_runs import compared_run
 from core.db import session_scope
 from core.models import ApiKey
