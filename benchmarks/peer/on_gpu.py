@@ -1,6 +1,6 @@
 """Runs the peer's script, unchanged, on a GPU: `python on_gpu.py SCRIPT ARG ...` in the peer's virtual environment.
 
-The script asks TRL for the CPU; here that one wish is taken back.
+The script asks TRL for the CPU; this wrapper overrides that one argument.
 """
 
 import inspect

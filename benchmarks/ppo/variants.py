@@ -116,7 +116,7 @@ def _save(model: nn.Module, folder: Path) -> None:
 def _never_ending(natural: Path, full: Path) -> None:
     """The same weights with another EOS: a token that the policy never draws, so that every response is as long as allowed.
 
-    Both systems read it from the tokenizer, and neither has to be told anything.
+    Both systems read it from the tokenizer, and neither needs an option for it.
     """
     shutil.copytree(natural, full, copy_function=os.link)
     tokenizer = AutoTokenizer.from_pretrained(natural)

@@ -243,7 +243,7 @@ def _waits(record: Source, flat: Source, questions: dict[str, list[Voice]]) -> f
 FORMAT = Format(
     id="argilla_records",
     title="Argilla, records with answers",
-    about="A prompt, two or more numbered responses, and what each annotator said: a choice, a ranking, or a rating of each. Each annotator becomes a row.",
+    about="A prompt, two or more numbered responses, and the answer of each annotator: a choice, a ranking, or a rating of each. Each annotator becomes a row.",
     source="https://docs.argilla.io/latest/how_to_guides/import_export/",
     kinds=(PREFERENCES,),
     example=(

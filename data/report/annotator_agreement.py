@@ -185,7 +185,7 @@ def _several(cast: Sequence[Vote], drawn: bool, found: Judgements) -> None:
     # Which of the two is "the one" must not follow from who won. Where sides were drawn, they serve; else the hashes do.
     one, other = (-1, 1) if drawn and not cast[0].straight else (1, -1)
     found.units.append((counts[one], counts[other], counts[0]))
-    if len(first) > 2:  # of two who differ, none can be told to be the odd one
+    if len(first) > 2:  # of two who differ, neither is the odd one
         _compare(first, counts, found)
     common = majority(counts)
     found.disagreeing |= {vote.row for vote in cast if vote.annotator != _NOBODY and vote.verdict != common}

@@ -1,4 +1,4 @@
-"""Both systems are told the same, each in its own words."""
+"""Both systems get the same settings, each under its own names."""
 
 from pathlib import Path
 

@@ -175,7 +175,7 @@ const subscribe = (listener: () => void): (() => void) => {
   return stop;
 };
 
-/** Closing the tab cuts an upload off. It can be gone on with, but that is a nuisance. */
+/** Asks before the tab is closed: it interrupts an upload, which the user then has to resume by hand. */
 function warn(event: BeforeUnloadEvent): void {
   if (transfers.busy) event.preventDefault();
 }

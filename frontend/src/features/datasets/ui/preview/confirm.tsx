@@ -38,7 +38,7 @@ export function Confirm({ upload }: { upload: Upload }) {
   });
   if (detected.isPending) return <Skeleton rows={5} height="4rem" label="Loading the first rows" />;
   const decode = (name: string | null) => {
-    // The names of columns may be others: what was said of them does not hold.
+    // The names of columns may be others, so the earlier choices do not apply.
     setChosen(DETECTED);
     setDraft(null);
     setIgnore([]);
@@ -62,7 +62,7 @@ export function Confirm({ upload }: { upload: Upload }) {
     );
   }
   const first = detected.data;
-  // Under a mapping the user has said which columns count.
+  // Under a mapping the user has chosen the columns.
   const current = isOpen ? first : shown.isPlaceholderData ? undefined : shown.data;
   const questions = draft ? [] : (current?.questions ?? []);
   const plan = current?.plan ?? null;
