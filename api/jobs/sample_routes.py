@@ -6,7 +6,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query
 
 from api.deps import JobDep, SessionDep
-from api.jobs.metrics import OneStage, Seed
+from api.jobs.metric_routes import OneStage, Seed
 from api.jobs.schemas import FigureHistogram, JobSample, JobSampleList, SampleSearch, SampleStep, SampleStepList
 from api.problems import documented
 from core.errors import InvalidRequest, NotFound, NotSignedIn
