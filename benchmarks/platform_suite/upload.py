@@ -37,12 +37,12 @@ GOAL, GOAL_MEMORY_MIB = 1.3, 50.0
 
 
 def main(argv: list[str] | None = None) -> dict[str, Any]:
-    """Measure, print, write the JSON; return what it holds."""
+    """Measure, print the figures, write them as JSON, and return them."""
     arguments = _parser().parse_args(argv)
     folder = arguments.cache / f"upload-{os.getpid()}"
     folder.mkdir(parents=True)
     try:
-        _refuse_little_room(folder, 3 * MIB * max(arguments.mib, *arguments.memory))
+        _require_free_space(folder, 3 * MIB * max(arguments.mib, *arguments.memory))
         with _platform(folder / "platform") as (client, api):
             figures = _times(client, folder, arguments.mib, arguments.rounds)
             figures["memory"] = _memory(client, api, folder, arguments.memory)
@@ -60,7 +60,7 @@ def _times(client: Client, folder: Path, mib: int, rounds: int) -> dict[str, Any
     _write(file, mib)
     cats, synced, ours = [], [], []
     for number in range(rounds + 1):
-        written, on_disk = _cat(file, folder / "copy.bin")
+        written, on_disk = _copy_by_cat(file, folder / "copy.bin")
         seconds = _upload(client, file)
         if number:  # the first round warms up
             cats.append(written)
@@ -82,7 +82,7 @@ def _times(client: Client, folder: Path, mib: int, rounds: int) -> dict[str, Any
     }
 
 
-def _cat(file: Path, target: Path) -> tuple[float, float]:
+def _copy_by_cat(file: Path, target: Path) -> tuple[float, float]:
     """Seconds until the copy is whole, and until it is on the disk."""
     _settle()
     with socket.create_server(("127.0.0.1", 0)) as listener, target.open("wb") as out:
@@ -103,7 +103,7 @@ def _cat(file: Path, target: Path) -> tuple[float, float]:
 
 
 def _upload(client: Client, file: Path) -> float:
-    """Seconds from the first request to the checked whole."""
+    """Seconds from the first request until the platform has checked the whole file."""
     _settle()
     began = time.perf_counter()
     upload = client.upload_file(file)
@@ -157,29 +157,30 @@ def _platform(folder: Path) -> Iterator[tuple[Client, int]]:
     up = services.start_in_background(options)
     try:
         with _client(options) as client:
-            yield client, _api(up.pid)
+            yield client, _api_pid(up.pid)
     finally:
         up.stop(grace=60)
 
 
-def _api(up: int) -> int:
-    found = [part.pid for part in psutil.Process(up).children(recursive=True) if "api" in part.cmdline()]
-    assert len(found) == 1, found
-    return int(found[0])
+def _api_pid(platform_pid: int) -> int:
+    """The process id of the API among the processes of the platform."""
+    (process,) = [child for child in psutil.Process(platform_pid).children(recursive=True) if "api" in child.cmdline()]
+    return int(process.pid)
 
 
 def _client(options: Options) -> Client:
-    """Once the platform answers."""
+    """A client, as soon as the platform answers. Ends the program after two minutes."""
     deadline = time.monotonic() + 120
     while time.monotonic() < deadline:
         key = DataFolder(options.folder.path).key()
-        if key is not None and _answers(client := Client(options.url, key)):
+        if key is not None and _is_ready(client := Client(options.url, key)):
             return client
         time.sleep(0.2)
     sys.exit(f"The platform did not start; see {options.folder.logs}.")
 
 
-def _answers(client: Client) -> bool:
+def _is_ready(client: Client) -> bool:
+    """Whether the platform answers. Closes the client if it does not."""
     try:
         client.is_ready()
     except (Unreachable, ApiError):
@@ -193,7 +194,7 @@ def _free_port() -> int:
         return int(listener.getsockname()[1])
 
 
-def _refuse_little_room(folder: Path, needed: int) -> None:
+def _require_free_space(folder: Path, needed: int) -> None:
     if (free := shutil.disk_usage(folder).free) < needed:
         sys.exit(f"{needed // MIB} MiB must be free at {folder}; there are {free // MIB}.")
 
