@@ -29,7 +29,8 @@ from core.jobs.run.events import append_events
 from core.settings import get_settings
 from proximal.local import services
 from proximal.local.options import Options
-from worker.jobs.attempt import WorkerContext, run_attempt
+from worker.jobs.attempt import run_attempt
+from worker.jobs.context import WorkerContext
 from worker.jobs.launch import Launcher
 from worker.process import StopRequest
 

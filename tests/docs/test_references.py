@@ -43,7 +43,7 @@ LABEL = re.compile(r"\[`(?P<label>[^`]+)`\]\((?!https?:)(?P<path>[^)#\s]+)")
 # "The function `lease`", and "`Lease` (`lease.py`)".
 KINDS = "function|class|method|table|constant|dictionary|fixture|hook|helper|component|interface|reducer"
 INTRODUCED = re.compile(rf"\b(?:{KINDS})s? `(?P<name>[A-Za-z_]\w*)`")
-PLACED = re.compile(r"`(?P<name>[A-Za-z_]\w*)`\s+\((?:in )?\[?`(?P<path>[\w./-]+\.(?:py|tsx?))`")
+PLACED = re.compile(r"`(?P<name>[A-Za-z_]\w*)`\s+(?:\(|in |\(in )\[?`(?P<path>[\w./-]+\.(?:py|tsx?))`")
 DEFINITION = (
     r"(?:^\s*(?:async )?(?:def|class) |\b(?:function|class|const|let|type|interface|enum) ){0}\b|^\s*{0}\s*[:=(?]"
 )

@@ -11,8 +11,8 @@ from core.models.jobs import JobStatus
 from tests.waiting import eventually
 from tests.worker.conftest import events, job, meanwhile, status
 from worker.health import WorkerHeartbeat
-from worker.jobs.attempt import WorkerContext
 from worker.jobs.claim import run_queued_jobs
+from worker.jobs.context import WorkerContext
 
 
 def set_coef(job_id: str, value: float) -> str:
