@@ -61,7 +61,7 @@ check: setup ## lint, formats, types, import contracts, prose, the documentation
 	@$(NPM) run --silent typecheck
 
 bench: setup ## measure PPO on this machine's CPU, against TRL too (up to 15 minutes)
-	@$(BIN)/python benchmarks/suite.py $(ARGS)
+	@$(BIN)/python -m benchmarks.ppo.suite $(ARGS)
 
 bench-platform: JSON = out/platform.json
 bench-platform: setup ## measure reading, ingest, queue and streams of the platform, figures into JSON=FILE

@@ -75,7 +75,7 @@ def _with_pips_settings(python: str) -> dict[str, str]:
 def _small_torch_is_available(env: dict[str, str]) -> bool:
     """On Linux the package index has PyTorch with gigabytes of CUDA; without a GPU the CPU build will do.
 
-    Where the installer was told of other places for packages, those decide.
+    Where the installer has other places for packages, those decide.
     """
     if sys.platform != "linux" or shutil.which("nvidia-smi"):
         return False

@@ -17,7 +17,7 @@ ADVICE = (
     ("Connection", "There is no network, or the package index refused. Try again online."),
     ("ENOTFOUND", "There is no network, or the npm registry cannot be reached. Try again online."),
     ("EAI_AGAIN", "There is no network, or the npm registry cannot be reached. Try again online."),
-    ("network was disabled", "A package could not be downloaded: the installer was told to stay offline. Try again online."),
+    ("network was disabled", "A package could not be downloaded: the installer is set to stay offline. Try again online."),
     ("Failed to build", "A package has no wheel for this machine and could not be compiled. Use Python 3.11 to 3.13 on "
      "Linux or macOS (x86-64 or arm64), or install a C compiler and try again."),
     ("Permission denied", "A file or folder may not be written. Was an earlier set-up run as another user?"),
@@ -36,7 +36,7 @@ def run(
     env: Mapping[str, str] | None = None,
     cwd: Path | None = None,
 ) -> None:
-    """Run a command with its output in a log, saying what is being done, for how long, and what to do when it fails."""
+    """Run a command with its output in a log. Prints the step, its duration, and the advice for a failure."""
     say(f"{what} …")
     start = time.monotonic()
     log.parent.mkdir(parents=True, exist_ok=True)
@@ -94,7 +94,7 @@ def _wait(process: "subprocess.Popen[bytes]", start: float) -> int:
                 if sys.stdout.isatty():
                     say(f"  still at it, {time.monotonic() - start:.0f} s")
     except KeyboardInterrupt:
-        process.wait()  # the terminal has told it as well
+        process.wait()  # the terminal has sent it the signal as well
         raise
 
 
@@ -104,4 +104,4 @@ def _explain(what: str, status: int, log: Path) -> str:
     shown = lines if len(lines) <= 20 else [*lines[:6], "…", *lines[-12:]]
     said = "\n".join(f"    {line}" for line in shown)
     advice = next((advice for sign, advice in ADVICE if sign in text), f"The whole output is in {log}.")
-    return f"{what} failed with status {status}. It said:\n{said}\n\n{advice}"
+    return f"{what} failed with status {status}. Its output:\n{said}\n\n{advice}"

@@ -1,1 +1,1 @@
-"""How fast a run is, against a peer and against the machine. Each file with a `main` is a command: `python benchmarks/ppo.py`."""
+"""Programs that measure speed, memory and learning. README.md lists them, each with its command."""

@@ -89,8 +89,8 @@ def at_head(database_url: str) -> bool:
     with engine_for(database_url).connect() as connection:
         if not inspect(connection).has_table("alembic_version"):
             return False
-        found = connection.scalars(text("SELECT version_num FROM alembic_version")).all()
-    return set(found) == _newest_revisions()
+        revisions = connection.scalars(text("SELECT version_num FROM alembic_version")).all()
+    return set(revisions) == _newest_revisions()
 
 
 @lru_cache
@@ -124,8 +124,8 @@ def storable_numbers(values: dict[str, float]) -> dict[str, float]:
 
 def check_storable(value: Any, kind: type[InvalidRequest] = InvalidRequest) -> None:
     """Raises `kind` with the pointer of the first text or integer in a JSON value that PostgreSQL cannot store."""
-    if found := unstorable_part(value):
-        raise unstorable(*found, kind)
+    if part := unstorable_part(value):
+        raise unstorable(*part, kind)
 
 
 def unstorable(pointer: str, detail: str, kind: type[InvalidRequest] = InvalidRequest) -> InvalidRequest:
@@ -147,7 +147,7 @@ def _too_large(value: Any, pointer: str) -> str | None:
     if isinstance(value, int):
         return pointer if abs(value) > _LARGEST else None
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    return next((found for key, item in items if (found := _too_large(item, f"{pointer}/{key}"))), None)
+    return next((large for key, item in items if (large := _too_large(item, f"{pointer}/{key}"))), None)
 
 
 @lru_cache(maxsize=4096)

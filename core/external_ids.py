@@ -14,9 +14,11 @@ def refuse_taken(session: Session, kind: Kind, owner_id: str, external_id: str |
     """Raise ExternalIdTaken if the owner has such a row. Called before the work of a creation."""
     if external_id is None:
         return
-    found = session.scalars(select(kind.id).filter_by(owner_id=owner_id, external_id=external_id)).one_or_none()
-    if found is not None:
-        raise ExternalIdTaken(f"{found} has the external id {external_id!r}.", param="external_id", existing=found)
+    existing = session.scalars(select(kind.id).filter_by(owner_id=owner_id, external_id=external_id)).one_or_none()
+    if existing is not None:
+        raise ExternalIdTaken(
+            f"{existing} has the external id {external_id!r}.", param="external_id", existing=existing
+        )
 
 
 def set_external_id(session: Session, row: Job | Dataset, external_id: str | None) -> None:

@@ -130,7 +130,7 @@ def places(session: Session, task_ids: Sequence[str]) -> dict[str, Waiting]:
     used = session.execute(select(_shares())).all()
     found: dict[str, Waiting] = {}
     for interactive in (True, False):
-        line = _Line([owner for owner, kind in running if (kind in INTERACTIVE) is interactive])
+        line = _LaneQueue([owner for owner, kind in running if (kind in INTERACTIVE) is interactive])
         for share in used:
             if share.interactive is interactive:
                 line.add_ended(share.owner_id, share.ended, float(share.ended_seconds or 0))
@@ -143,7 +143,7 @@ def places(session: Session, task_ids: Sequence[str]) -> dict[str, Waiting]:
 
 
 @dataclass
-class _Line:
+class _LaneQueue:
     """The tasks of a lane that wait, as they are claimed when running ones end."""
 
     busy: list[str]
@@ -173,7 +173,7 @@ class _Line:
                 ended = busy.popleft()
                 running[ended] -= 1
                 self.seconds[ended] += typical
-            owner = min(queues, key=lambda one: (running[one], self.seconds[one], queues[one][0]))
+            owner = min(queues, key=lambda name: (running[name], self.seconds[name], queues[name][0]))
             _, task_id, kind = queues[owner].popleft()
             if not queues[owner]:
                 del queues[owner]

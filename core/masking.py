@@ -159,8 +159,8 @@ def _secret_values(environment: Mapping[str, str]) -> Iterator[str]:
 
 def _passwords(value: str) -> Iterator[str]:
     """The passwords of the URLs in a value, as in DATABASE_URL."""
-    for found in re.finditer(r"://[^\s/?#@:'\"]*:([^\s/'\"]+)@", value):
-        yield found.group(1)
+    for match in re.finditer(r"://[^\s/?#@:'\"]*:([^\s/'\"]+)@", value):
+        yield match.group(1)
 
 
 def _is_path(value: str) -> bool:

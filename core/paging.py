@@ -108,8 +108,8 @@ def sorted_page(
         query = query.where(_follows(keys.c, descending, *seen))
     order = (keys.c.value.desc() if descending else keys.c.value.asc()).nulls_last()
     ids = session.scalars(query.order_by(order, keys.c.created_at.desc(), keys.c.id.desc()).limit(limit + 1)).all()
-    found = {row.id: row for row in session.scalars(select(model).where(model.id.in_(ids[:limit])))}
-    return Page([found[one] for one in ids if one in found], len(ids) > limit)
+    rows_by_id = {row.id: row for row in session.scalars(select(model).where(model.id.in_(ids[:limit])))}
+    return Page([rows_by_id[one] for one in ids if one in rows_by_id], len(ids) > limit)
 
 
 def _follows(key: Any, descending: bool, value: Any, created_at: datetime, id_: str) -> ColumnElement[bool]:

@@ -12,7 +12,7 @@ from data.formats import chat
 from data.formats.base import PROMPTS, SFT, Rated
 from data.formats.guess import guess
 from data.formats.labels import label_text, suggested
-from data.leftovers import Column, Sample
+from data.leftovers import PathColumn, Sample
 from data.schema import DatasetKind
 
 _FURTHER = frozenset({Meaning.ANSWER, Meaning.TEXT})
@@ -31,7 +31,7 @@ class Choice:
     ignore: list[str] = field(default_factory=list)
 
 
-def choices(column: Column, meaning: Meaning, kind: DatasetKind, sample: Sample) -> list[Choice]:
+def choices(column: PathColumn, meaning: Meaning, kind: DatasetKind, sample: Sample) -> list[Choice]:
     """Ways to use a column that no format uses, and the kind that the records have without it."""
     fields = fields_of(sample)
     found = (
@@ -47,7 +47,7 @@ def choices(column: Column, meaning: Meaning, kind: DatasetKind, sample: Sample)
     return [*found, Choice(f"Ignore `{column.name}`", ignore=[column.name])]
 
 
-def _as_named(column: Column, sample: Sample) -> Iterator[Choice]:
+def _as_named(column: PathColumn, sample: Sample) -> Iterator[Choice]:
     """The mapping that the names of the columns suggest, if it compares answers and uses this column."""
     mapping = guess(columns_of([record for record, _ in sample.rows], None))
     fields = mapping["fields"] if mapping is not None else {}
@@ -57,13 +57,13 @@ def _as_named(column: Column, sample: Sample) -> Iterator[Choice]:
         yield Choice(f"Map the columns as their names suggest: {listed}", mapping=mapping)
 
 
-def _others(column: Column, sample: Sample) -> list[str]:
+def _others(column: PathColumn, sample: Sample) -> list[str]:
     """The other texts that no format uses."""
     return [one.name for one in sample.unused() if one is not column and one.meaning(sides=True) in _FURTHER]
 
 
 def _uses(
-    column: Column, meaning: Meaning, kind: DatasetKind, fields: dict[str, str], others: Sequence[str]
+    column: PathColumn, meaning: Meaning, kind: DatasetKind, fields: dict[str, str], others: Sequence[str]
 ) -> list[Choice]:
     if meaning in _VERDICTS and "completions" in fields:
         return _of_several(column, fields)
@@ -81,7 +81,7 @@ def _uses(
     return [Choice(label, mapping={"fields": fields | {name: column.name}})]
 
 
-def _of_several(column: Column, fields: dict[str, str]) -> list[Choice]:
+def _of_several(column: PathColumn, fields: dict[str, str]) -> list[Choice]:
     """A list of ranks, scores or places beside a list of answers."""
     if "prompt" not in fields or not all(isinstance(value, list) for value in column.values):
         return []
@@ -94,7 +94,9 @@ def _of_several(column: Column, fields: dict[str, str]) -> list[Choice]:
     return [Choice(label, mapping={"fields": several | {name: path}}) for name, label in ways.items()]
 
 
-def _of_answer(column: Column, kind: DatasetKind, fields: dict[str, str], others: Sequence[str]) -> Iterator[Choice]:
+def _of_answer(
+    column: PathColumn, kind: DatasetKind, fields: dict[str, str], others: Sequence[str]
+) -> Iterator[Choice]:
     """A further answer as a side of a pair, or the only answer to a prompt as the one to imitate."""
     path, prompt = column.name, {"prompt": fields["prompt"]} if "prompt" in fields else {}
     if kind is SFT:
@@ -111,7 +113,7 @@ def _pairs(path: str, other: str | None, prompt: dict[str, str]) -> Iterator[Cho
         yield Choice(f"A pair: `{better}` is better than `{worse}`", mapping=mapping)
 
 
-def _of_one(column: Column, meaning: Meaning, fields: dict[str, str]) -> list[Choice]:
+def _of_one(column: PathColumn, meaning: Meaning, fields: dict[str, str]) -> list[Choice]:
     """A thumb, score or rank for the one answer of each record. Nothing for a list of several verdicts."""
     wanted = {"messages"} if "messages" in fields else {"prompt", "completion"}
     path, given = _only(column)
@@ -136,7 +138,7 @@ def _of_one(column: Column, meaning: Meaning, fields: dict[str, str]) -> list[Ch
     return [*thumbs, lower if names_bad(column.path[-1]) else _scored(path, fields, {})]
 
 
-def _only(column: Column) -> tuple[str, Sequence[Any]]:
+def _only(column: PathColumn) -> tuple[str, Sequence[Any]]:
     """The path to the values, which may be the only items of lists. No values for objects and for lists of several."""
     if all(isinstance(value, list) and len(value) == 1 for value in column.values):
         return f"{column.name}.0", [value[0] for value in column.values]
@@ -149,7 +151,7 @@ def _scored(path: str, fields: dict[str, str], labels: dict[str, str]) -> Choice
     return Choice(f"Answers with scores: a higher `{path}` is better", mapping=mapping)
 
 
-def _thumbs(column: Column, path: str, fields: dict[str, str], values: Collection[str]) -> Iterator[Choice]:
+def _thumbs(column: PathColumn, path: str, fields: dict[str, str], values: Collection[str]) -> Iterator[Choice]:
     """The choice of thumbs, and its opposite where the column's name does not decide. In a column named like a defect
     (`toxic`), yes means a bad answer."""
     name = column.path[-1]
@@ -179,16 +181,16 @@ def _thumb_labels(values: Collection[str], *, inverted: bool) -> dict[str, str |
     """
     if {verdicts.number_of(value) for value in values} <= {-1, 0, 1} and "-1" in values:
         return {value: {"-1": "down", "1": "up"}.get(value) for value in values}
-    found = {value: verdicts.polarity(value) for value in values}
-    if None in found.values():
-        found |= {value: None for value in values if len(value) == 1 and value.isalpha()}
-    if not inverted and None not in found.values():
+    polarities = {value: verdicts.polarity(value) for value in values}
+    if None in polarities.values():
+        polarities |= {value: None for value in values if len(value) == 1 and value.isalpha()}
+    if not inverted and None not in polarities.values():
         return {}
     names = {True: "down" if inverted else "up", False: "up" if inverted else "down", None: None}
-    return {value: names[good] for value, good in found.items()}
+    return {value: names[good] for value, good in polarities.items()}
 
 
-def _of_pair(column: Column, fields: dict[str, str]) -> list[Choice]:
+def _of_pair(column: PathColumn, fields: dict[str, str]) -> list[Choice]:
     """The label of a pair. Values whose meaning is not clear are not usable until the user gives one."""
     if any(isinstance(value, list | dict) for value in column.values):
         return []

@@ -208,21 +208,21 @@ def _holds_media(values: Sequence[Any]) -> bool:
 
 def _judge(values: Sequence[Any], *, sides: bool) -> bool:
     """Whether all values look like verdicts. Those that name one of several answers count only beside several."""
-    found = [value for value in values if value is not None]
-    return verdicts.judge(found) and (sides or 2 * sum(map(_names_side, found)) < len(found))
+    present = [value for value in values if value is not None]
+    return verdicts.judge(present) and (sides or 2 * sum(map(_names_side, present)) < len(present))
 
 
 def _says_verdict(named: Sequence[str], values: Sequence[Any], *, sides: bool) -> bool:
     """Whether words state a verdict although the name is one of metadata: `feedback_type` with like and dislike, `status` with
     accepted and rejected."""
-    found = [value for value in values if value is not None]
-    if not all(isinstance(value, str) and verdicts.number_of(value) is None for value in found):
+    present = [value for value in values if value is not None]
+    if not all(isinstance(value, str) and verdicts.number_of(value) is None for value in present):
         return False
-    if not _judge(found, sides=sides):
+    if not _judge(present, sides=sides):
         return False
-    if not VERDICT_NAMES.isdisjoint(named) or verdicts.states_both(found):
+    if not VERDICT_NAMES.isdisjoint(named) or verdicts.states_both(present):
         return True
-    return sides and len(set(map(str.lower, found))) > 1 and all(map(_names_side, found))
+    return sides and len(set(map(str.lower, present))) > 1 and all(map(_names_side, present))
 
 
 def _names_place(named: Sequence[str], values: Sequence[Any]) -> bool:

@@ -36,14 +36,14 @@ def columns_of(records: list[dict[str, Any]], names: list[str] | None) -> list[C
 
 
 def _paths(record: Mapping[str, Any], before: str, levels: int) -> list[tuple[str, Any]]:
-    found: list[tuple[str, Any]] = []
+    paths: list[tuple[str, Any]] = []
     for name, value in record.items():
         path = f"{before}{name}"
         if isinstance(value, dict) and value and levels > 1:
-            found += _paths(value, f"{path}.", levels - 1)
+            paths += _paths(value, f"{path}.", levels - 1)
         else:
-            found.append((path, value))
-    return found
+            paths.append((path, value))
+    return paths
 
 
 def _column(name: str, values: list[Any], records: int) -> Column:

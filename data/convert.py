@@ -13,7 +13,7 @@ from data.files.records import Record
 from data.files.streams import Limits
 from data.findings import LISTED, Findings, unusable
 from data.formats import custom
-from data.leftovers import Column
+from data.leftovers import PathColumn
 from data.plan import Plan
 from data.questions import Question, unread
 from data.record_to_rows import records_to_rows
@@ -67,10 +67,10 @@ def convert(
     looks meaningful, is not used, and is empty in the first records.
     """
     findings, signal = Findings(), _TrainingSignal()
-    with opened(open_, filename, limits, progress, scratch, plan.encoding) as found:
+    with opened(open_, filename, limits, progress, scratch, plan.encoding) as file:
         watched = _Watched(plan)
-        records = found.records(lambda name: plan.columns.passes(name) or watched.watches(name))
-        counted = _Counted(records, plan, found, watched)
+        records = file.records(lambda name: plan.columns.passes(name) or watched.watches(name))
+        counted = _CountedRecords(records, plan, file, watched)
         for unit in records_to_rows(counted.records(), plan, findings, scratch):
             if isinstance(unit.row, RowError):
                 findings.refuse(unit.line, unit.row, unit.text)
@@ -78,7 +78,7 @@ def convert(
                 counted.watch()
                 signal.see(unit.row)
                 out.add(unit.line, unit.row, unit.answer_lines)
-        notes, missing = found.notes, found.missing
+        notes, missing = file.notes, file.missing
     advice = _note_missing(findings, missing, plan)
     _require(signal, findings, plan, advice)
     for note in notes:
@@ -90,22 +90,22 @@ def convert(
     )
 
 
-class _Counted:
+class _CountedRecords:
     """Counts records while they are read, and collects columns that the format does not use."""
 
-    def __init__(self, records: Iterator[Record], plan: Plan, found: Opened, watched: "_Watched") -> None:
+    def __init__(self, records: Iterator[Record], plan: Plan, file: Opened, watched: "_Watched") -> None:
         self._records, self._plan, self._used = records, plan, plan.columns
         self.count = 0
         self._seen: set[str] = set()
         self._watched = watched
         self._current: tuple[dict[str, Any], int] = ({}, 0)
-        self._named = {plain(name) for name in found.names or []}
+        self._named = {plain(name) for name in file.names or []}
         """The columns of all records, in the form of `plain`."""
         self._unused: dict[str, int] = {}
         """The line of the first record that has the column."""
-        if found.names is not None:
-            self._seen = set(found.names) & set(plan.ignore)
-            self._unused = {name[:_NAME]: 1 for name in found.names if name and not self._used.declares(name)}
+        if file.names is not None:
+            self._seen = set(file.names) & set(plan.ignore)
+            self._unused = {name[:_NAME]: 1 for name in file.names if name and not self._used.declares(name)}
 
     def records(self) -> Iterator[Record]:
         for record in self._records:
@@ -200,7 +200,7 @@ class _Watched:
         """The questions about them, each with the line of the first value."""
         kind = DatasetKind(self._plan.kind)
         found = [
-            (unread(Column((name,), values, False, False), self._plan.reads_as, kind), name)
+            (unread(PathColumn((name,), values, False, False), self._plan.reads_as, kind), name)
             for name, values in self._values.items()
         ]
         return [(question, self._lines[name]) for question, name in found if question is not None]

@@ -76,18 +76,18 @@ def detect(
     Raises UnusableFile for a file without records or in another encoding than UTF-8, and InvalidOption for an unknown encoding.
     """
     encoding = encodings.checked(encoding)
-    with opened(open_, filename, limits, scratch=scratch, encoding=encoding) as found:
-        sample = first_records(found, None, RECORDS)
+    with opened(open_, filename, limits, scratch=scratch, encoding=encoding) as file:
+        sample = first_records(file, None, RECORDS)
     if encoding is None:
-        _refuse_other_encoding(sample, found)
+        _refuse_other_encoding(sample, file)
     good = [value for _, value, _ in sample if not isinstance(value, RowError)]
     problems = [{"line": line, "detail": bad.detail} for line, bad, _ in sample if isinstance(bad, RowError)]
-    columns, candidates = columns_of(good, found.names), _candidates(good)
-    notes = [*found.notes, *_separated(found)]
+    columns, candidates = columns_of(good, file.names), _candidates(good)
+    notes = [*file.notes, *_separated(file)]
     return Detection(
-        found.container,
-        found.compression,
-        found.encoding,
+        file.container,
+        file.compression,
+        file.encoding,
         notes,
         columns,
         candidates,
@@ -97,7 +97,7 @@ def detect(
         None if stands_out(candidates) else guess(columns),
         encoding,
         good,
-        found.names,
+        file.names,
     )
 
 
@@ -120,11 +120,11 @@ def _without(record: dict[str, Any], ignored: Sequence[str]) -> dict[str, Any]:
     return {name: value for name, value in record.items() if name not in ignored}
 
 
-def first_records(found: Opened, columns: Callable[[str], bool] | None, count: int) -> list[Record]:
+def first_records(file: Opened, columns: Callable[[str], bool] | None, count: int) -> list[Record]:
     """Up to `count` records, fewer where they are long."""
     sample: list[Record] = []
     size = 0
-    for record in islice(found.records(columns), count):
+    for record in islice(file.records(columns), count):
         sample.append(record)
         size += len(record[2] or shown(record, _BYTES))
         if size > _BYTES:
@@ -132,28 +132,28 @@ def first_records(found: Opened, columns: Callable[[str], bool] | None, count: i
     return sample
 
 
-def _refuse_other_encoding(sample: list[Record], found: Opened) -> None:
+def _refuse_other_encoding(sample: list[Record], file: Opened) -> None:
     """Raise UnusableFile if no record has a character of UTF-8 beyond ASCII, a record is not UTF-8, and an encoding is likely.
 
     A file that has both is UTF-8 with damaged records, which an import reports one by one.
     """
     bad = [record for record in sample if isinstance(record[1], RowError) and record[1].code == "not_utf8"]
     good = (value for _, value, _ in sample if not isinstance(value, RowError))
-    if not bad or found.hint is None or not all(compact(value).isascii() for value in good):
+    if not bad or file.hint is None or not all(compact(value).isascii() for value in good):
         return
     line, _, raw = bad[0]
-    if names := found.hint.names(raw):
+    if names := file.hint.names(raw):
         guess = f"it looks like {' or '.join(names)}: set encoding to the right one"
         detail = f"The file is not UTF-8, first in line {line}; {guess}. If single lines are damaged, set it to utf-8."
         raise unusable("not_utf8", detail, line, encodings=names)
 
 
-def _separated(found: Opened) -> list[str]:
+def _separated(file: Opened) -> list[str]:
     """A note on the delimiter, unless it is a comma."""
-    if found.delimiter in (None, ","):
+    if file.delimiter in (None, ","):
         return []
     names = {"\t": "tabs", ";": "semicolons", "|": "vertical bars"}
-    name = names.get(found.delimiter or "", f"the sign {found.delimiter}")
+    name = names.get(file.delimiter or "", f"the sign {file.delimiter}")
     return [f"Its columns are separated by {name}."]
 
 
@@ -192,14 +192,14 @@ def stands_out(candidates: list[Candidate], least: float = LIKELY) -> bool:
     """Whether the first candidate scores `least` or more, and is more specific than every other candidate of equal score."""
     if not candidates or candidates[0].score < least:
         return False
-    rest = [one for one in candidates[1:] if one.score >= AS_WELL * candidates[0].score]
+    rest = [candidate for candidate in candidates[1:] if candidate.score >= AS_WELL * candidates[0].score]
     return all(one.specific < candidates[0].specific for one in rest)
 
 
 def ordered(candidates: list[Candidate]) -> list[Candidate]:
     """Candidates in order of score. Those that score about as well as the best come first, the most specific first, because
     a few different records do not decide the format."""
-    best = max((one.score for one in candidates), default=0)
+    best = max((candidate.score for candidate in candidates), default=0)
     return sorted(
         candidates, key=lambda one: (-1, -one.specific) if one.score >= AS_WELL * best else (-one.score, -one.specific)
     )

@@ -11,7 +11,7 @@ import orjson
 from data import export_layouts as layouts
 from data.errors import InvalidOption
 from data.schema import NOTES, DatasetKind
-from data.stored_rows import Row, Shape, shape_of
+from data.stored_rows import ExportShape, Row, shape_of
 
 _CHUNK = 256 * 1024
 _KINDS = {
@@ -66,7 +66,7 @@ class _Layout:
     """The layout of a trainer's file."""
 
     title: str
-    rows: Callable[[Row, Shape], Iterator[Row]]
+    rows: Callable[[Row, ExportShape], Iterator[Row]]
     kinds: frozenset[DatasetKind] = frozenset(DatasetKind)
     carries: frozenset[str] = frozenset()
     """The notes that the file keeps, and `answer`."""
@@ -119,7 +119,7 @@ def export(open_rows: Callable[[], BinaryIO], kind: DatasetKind, format: ExportF
 
 
 def _not_carried(
-    open_rows: Callable[[], BinaryIO], shape: Shape, layout: _Layout, carries: frozenset[str]
+    open_rows: Callable[[], BinaryIO], shape: ExportShape, layout: _Layout, carries: frozenset[str]
 ) -> Counter[str]:
     lost = Counter({name: count for name, count in shape.counts.items() if name not in carries})
     if layout.loses is not None:
@@ -128,7 +128,7 @@ def _not_carried(
     return lost
 
 
-def _laid_out(open_rows: Callable[[], BinaryIO], shape: Shape, layout: _Layout) -> Iterator[Row]:
+def _laid_out(open_rows: Callable[[], BinaryIO], shape: ExportShape, layout: _Layout) -> Iterator[Row]:
     with open_rows() as file:
         for line in file:
             row = orjson.loads(line)

@@ -10,7 +10,7 @@ from typing import Any
 
 from data import rows
 from data.schema import NOTES, THUMBS, DatasetKind
-from data.stored_rows import Row, Shape, messages
+from data.stored_rows import ExportShape, Row, messages
 
 _SPEAKERS = {"system": "system", "user": "human", "assistant": "gpt"}
 _NO_SOURCE = "unknown"
@@ -28,7 +28,7 @@ def pairs(row: Row) -> Iterator[tuple[str, str]]:
         yield (row["a"], row["b"]) if row["label"] == "a" else (row["b"], row["a"])
 
 
-def trl(row: Row, shape: Shape) -> Iterator[Row]:
+def trl(row: Row, shape: ExportShape) -> Iterator[Row]:
     """Messages in every row if any row has messages, because a column has one type."""
     notes = {name: row[name] for name in NOTES if name in row}
     if "prompt" not in row:  # whole conversations and texts are the same there
@@ -45,7 +45,7 @@ def trl(row: Row, shape: Shape) -> Iterator[Row]:
         yield row | {"prompt": prompt}
 
 
-def openai(row: Row, _: Shape) -> Iterator[Row]:
+def openai(row: Row, _: ExportShape) -> Iterator[Row]:
     if "messages" in row:
         yield {"messages": row["messages"]}
         return
@@ -63,7 +63,7 @@ def openai(row: Row, _: Shape) -> Iterator[Row]:
         yield {"messages": prompt} | ({"answer": row["answer"]} if "answer" in row else {})
 
 
-def openrlhf(row: Row, shape: Shape) -> Iterator[Row]:
+def openrlhf(row: Row, shape: ExportShape) -> Iterator[Row]:
     """Messages in every row if any row has messages. OpenRLHF joins the lists of a row and applies the chat template.
 
     Every row of prompts has the columns `label` and `datasource` if one has, because OpenRLHF reads them from each.
@@ -92,7 +92,7 @@ def openrlhf_loses(row: Row) -> str | None:
     return "later_turns" if _goes_on(row) else None
 
 
-def verl(row: Row, _: Shape) -> Iterator[Row]:
+def verl(row: Row, _: ExportShape) -> Iterator[Row]:
     if "messages" in row:
         yield {"messages": row["messages"]}
     elif _has_pairs(row):
@@ -127,7 +127,7 @@ def verl_columns(kind: DatasetKind) -> dict[str, Any]:
     return {"data_source": "text", "prompt": "messages", "reward_model": {"style": "text", "ground_truth": "text"}}
 
 
-def llama_factory(row: Row, _: Shape) -> Iterator[Row]:
+def llama_factory(row: Row, _: ExportShape) -> Iterator[Row]:
     """Sharegpt conversations; for prompts alpaca, because a sharegpt conversation must end with an answer."""
     if "text" in row:
         yield {"text": row["text"]}
@@ -156,7 +156,7 @@ def llama_factory_loses(row: Row) -> str | None:
         return None
     talk = rows.demonstration(row).prompt if "messages" in row else row["prompt"]
     roles = [message["role"] for message in _apart(messages(talk))[1]]
-    if roles != [("user", "assistant")[at % 2] for at in range(len(roles))] or len(roles) % 2 == 0:
+    if roles != [("user", "assistant")[index % 2] for index in range(len(roles))] or len(roles) % 2 == 0:
         return "turns"
     return "later_turns" if _goes_on(row) else None
 

@@ -8,7 +8,7 @@ import orjson
 import pyarrow as arrow
 import pyarrow.parquet as parquet_files
 
-from data.stored_rows import Row, Shape, messages
+from data.stored_rows import ExportShape, Row, messages
 
 _GROUP_BYTES = 16 * 1024**2
 """Approximate bytes of rows in a row group. A row group is held in memory."""
@@ -22,7 +22,7 @@ _TYPES = {
 _ORDER = ("prompt", "a", "b", "label", "completions", "ranks", "completion", "thumb", "messages", "text", "answer", "annotator", "margin", "source", "time")  # fmt: skip
 
 
-def parquet(open_rows: Callable[[], BinaryIO], shape: Shape) -> Iterator[bytes]:
+def parquet(open_rows: Callable[[], BinaryIO], shape: ExportShape) -> Iterator[bytes]:
     """The file, in pieces of one row group. The column of reference answers is numeric if all answers are numbers, otherwise text."""
     types = dict(_TYPES)
     if shape.conversational:

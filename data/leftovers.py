@@ -35,7 +35,7 @@ Path = tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class Column:
+class PathColumn:
     """A column at a path, used or not, with the filled values of the first records."""
 
     path: Path
@@ -70,11 +70,11 @@ def examples(values: Sequence[Any]) -> list[str]:
 class Sample:
     """The first records, as a format reads them."""
 
-    columns: list[Column]
+    columns: list[PathColumn]
     rows: list[tuple[Source, Any]]
     """Records that give rows, each with its first row."""
 
-    def unused(self) -> list[Column]:
+    def unused(self) -> list[PathColumn]:
         """Filled columns whose content is lost."""
         return [column for column in self.columns if not (column.used or column.kept)]
 
@@ -85,7 +85,7 @@ def examine(
     """The columns of the records, with those that the rows use."""
     reader = _Reader(known, kind, mapping, names)
     read_as = [(record, outcome) for record in records if (outcome := reader.outcome(record)) is not None]
-    paths: dict[Path, list[tuple[Source, _Outcome, Any]]] = {}
+    paths: dict[Path, list[tuple[Source, _ConvertedRecord, Any]]] = {}
     for record, outcome in read_as:
         for path, value in _paths(record, (), _LEVELS, ()):
             if path in paths or len(paths) < _MOST_PATHS:
@@ -95,7 +95,7 @@ def examine(
 
 
 @dataclass(frozen=True)
-class _Outcome:
+class _ConvertedRecord:
     """The rows of a record, and the codes of what was noted."""
 
     rows: list[Any]
@@ -106,7 +106,7 @@ class _Reader:
     def __init__(self, known: Format, kind: DatasetKind, mapping: Mapping[str, Any] | None, names: Names) -> None:
         self._known, self._kind, self._mapping, self._names = known, kind, mapping or {}, names
 
-    def outcome(self, record: Source) -> _Outcome | None:
+    def outcome(self, record: Source) -> _ConvertedRecord | None:
         """The outcome of reading a record; None for an error."""
         reading = Reading(self._kind, Findings(), self._mapping, named=True)
         try:
@@ -116,17 +116,17 @@ class _Reader:
                     canonical(self._kind, row)
         except RowError:
             return None  # the import reports the error
-        return _Outcome(rows, reading.findings.codes())
+        return _ConvertedRecord(rows, reading.findings.codes())
 
-    def uses(self, path: Path, record: Source, outcome: _Outcome) -> bool:
+    def uses(self, path: Path, record: Source, outcome: _ConvertedRecord) -> bool:
         return self._names.passes(path[0]) and self.outcome(_without(record, path)) != outcome
 
 
-def _column(path: Path, found: list[tuple[Source, _Outcome, Any]], reader: _Reader) -> Column:
+def _column(path: Path, found: list[tuple[Source, _ConvertedRecord, Any]], reader: _Reader) -> PathColumn:
     step = max(1, len(found) // _TRIED)
     used = any(reader.uses(path, record, outcome) for record, outcome, _ in found[::step][:_TRIED])
     kept = not used and all(_is_kept(value, outcome.rows) for _, outcome, value in found)
-    return Column(path, [value for _, _, value in found], used, kept)
+    return PathColumn(path, [value for _, _, value in found], used, kept)
 
 
 def _paths(

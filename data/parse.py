@@ -79,12 +79,12 @@ def _value(text: str, nan: Callable[[], None] | None) -> Any:
 
 
 def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    record = dict(pairs)
+    if len(record) != len(pairs):
         names = [name for name, _ in pairs]
-        twice = next(name for at, name in enumerate(names) if name in names[:at])[:100]
+        twice = next(name for index, name in enumerate(names) if name in names[:index])[:100]
         raise RowError(f"the key {twice!r} is there twice", pointer=f"/{twice}", code="duplicate_key")
-    return found
+    return record
 
 
 def _constant(nan: Callable[[], None] | None, name: str) -> None:
@@ -122,6 +122,6 @@ def bad_text(value: Any, pointer: str = "#") -> str | None:
     for key, item in items:
         if isinstance(key, str) and _BAD_TEXT.search(key):
             return pointer
-        if found := bad_text(item, f"{pointer}/{key}"):
-            return found
+        if problem := bad_text(item, f"{pointer}/{key}"):
+            return problem
     return None

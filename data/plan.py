@@ -143,7 +143,7 @@ def _checked_columns(ignore: Collection[str]) -> list[str]:
 def _asking(detection: Detection, asked: list[Question]) -> UnclearFormat:
     """The error that asks about columns."""
     more = f" {len(asked) - 1} more." if len(asked) > 1 else ""
-    shown = [_shown(one) for one in detection.candidates[:_LISTED]]
+    shown = [_shown(candidate) for candidate in detection.candidates[:_LISTED]]
     errors = [{"pointer": f"/{one.column.replace('.', '/')}", "detail": one.detail} for one in asked]
     found = [one.as_json() for one in asked]
     return UnclearFormat(
@@ -160,7 +160,7 @@ def _detected(detection: Detection, kind: str | None) -> tuple[str, str] | None:
 
     Raises UnclearFormat if several are equally likely, or if none is likely and no kind was named.
     """
-    candidates = ordered([one for one in detection.candidates if kind in (None, one.kind)])
+    candidates = ordered([candidate for candidate in detection.candidates if kind in (None, candidate.kind)])
     # The user named the kind, so a low score is enough. Records that differ are reported.
     if stands_out(candidates, LIKELY if kind is None else _POSSIBLE):
         return candidates[0].format, candidates[0].kind
@@ -177,7 +177,7 @@ def _own(kind: str | None) -> str:
 
 
 def _unclear(detection: Detection, candidates: list[Candidate]) -> UnclearFormat:
-    shown = [_shown(one) for one in candidates]
+    shown = [_shown(candidate) for candidate in candidates]
     suggested = guess(detection.columns)
     names = ", ".join(column.name for column in detection.columns[:12]) or "none"
     if shown and candidates[0].score >= LIKELY:
@@ -209,7 +209,7 @@ def _named(candidate: Candidate) -> str:
 
 def _kind_of(known: Format, detection: Detection) -> str:
     """The kind if the user named none: the detected one, or the format's only one. Raises UnclearFormat."""
-    found = [one.kind for one in detection.candidates if one.format == known.id]
+    found = [candidate.kind for candidate in detection.candidates if candidate.format == known.id]
     if known.one_of_many or (not found and len(known.kinds) > 1):
         kinds, why = ", ".join(known.kinds), "The format was named."
         ways = [{"format": known.id, "kind": kind.value, "score": 1.0, "why": why} for kind in known.kinds]

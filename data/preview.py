@@ -52,8 +52,8 @@ def preview_rows(
     scratch: Path | None = None,
 ) -> list[PreviewRow]:
     """The first rows as they would be stored. Formats that group answers give the rows of the first records alone."""
-    with opened(open_, filename, limits, scratch=scratch, encoding=plan.encoding) as found:
-        sample = first_records(found, plan.columns.passes, RECORDS if plan.grouped else rows)
+    with opened(open_, filename, limits, scratch=scratch, encoding=plan.encoding) as file:
+        sample = first_records(file, plan.columns.passes, RECORDS if plan.grouped else rows)
     raw: dict[int, str] = {}
     for record in sample:  # a line may hold several
         raw[record[0]] = f"{raw.get(record[0], '')}{shown(record, _RAW)}"[:_RAW]

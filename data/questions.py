@@ -9,7 +9,7 @@ from data.choices import Choice, choices
 from data.column_meaning import Meaning, is_filled, meaning, names_verdict, words
 from data.formats import order
 from data.formats.base import PREFERENCES, PRETRAINING, PROMPTS, SFT, THUMBS, Format, Rated
-from data.leftovers import Column, Sample
+from data.leftovers import PathColumn, Sample
 from data.names import ANSWER_LISTS, RANKING_PROMPTS, REVERSALS
 from data.schema import DatasetKind
 from data.spelling import Names
@@ -77,7 +77,7 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Found:
+class LostColumns:
     """Columns whose content would be lost."""
 
     asked: list[Question]
@@ -87,7 +87,7 @@ class Found:
 
 
 @dataclass(frozen=True)
-class Shape:
+class RowFacts:
     """The rows of a file, as far as questions depend on them."""
 
     kind: DatasetKind
@@ -106,7 +106,7 @@ class Shape:
         """Whether the records have two answers or more."""
         return self.kind is PREFERENCES and not self.known.grouped
 
-    def asks(self, column: Column, *, declared: bool = False) -> Meaning | None:
+    def asks(self, column: PathColumn, *, declared: bool = False) -> Meaning | None:
         """The meaning of an unused column, if it stops the import. `declared`: the format reads columns of this name."""
         found = column.meaning(sides=self.sides)
         if found in (Meaning.VERDICT, Meaning.RANKING):
@@ -118,7 +118,7 @@ class Shape:
             return None
         return found if found in _ASKED[self.kind] else None
 
-    def notes(self, column: Column) -> bool:
+    def notes(self, column: PathColumn) -> bool:
         """Whether an unused column gets a warning, if it does not stop the import."""
         found = column.meaning(sides=self.sides)
         obeyed = self.known.sides_named and column.name.lower() in order.COLUMNS
@@ -126,7 +126,7 @@ class Shape:
         further = self.kind in (PREFERENCES, THUMBS) and rated and not obeyed and "*" not in column.path
         return further or (found in _NOTED and self.kind is not PRETRAINING)
 
-    def _asks_verdict(self, column: Column) -> bool:
+    def _asks_verdict(self, column: PathColumn) -> bool:
         if self.kind is PREFERENCES and self.known.sides_named:
             return self._contradicts(column)
         if self.kind is PRETRAINING:
@@ -136,7 +136,7 @@ class Shape:
         return not self.judged and (self.kind in (SFT, THUMBS) or self.unlabelled)
 
     @staticmethod
-    def _contradicts(column: Column) -> bool:
+    def _contradicts(column: PathColumn) -> bool:
         """Whether some value may not mean that the chosen answer is better."""
         if column.path[-1].lower() in order.COLUMNS:
             accepted = ("a", "b", "tie") if len(column.path) == 1 else ("a",)  # one inside an object is not obeyed
@@ -147,7 +147,7 @@ class Shape:
         return bool(said) and said <= _NAMED_SIDES and not said <= {"chosen"}
 
 
-def questions(sample: Sample, known: Format, kind: DatasetKind, names: Names, ignore: Collection[str]) -> Found:
+def questions(sample: Sample, known: Format, kind: DatasetKind, names: Names, ignore: Collection[str]) -> LostColumns:
     """The questions about the unused columns of the first records, without those in `ignore`.
 
     A column that one of nearly the same name hides, such as `Prompt` beside `prompt`, gets a warning.
@@ -163,15 +163,15 @@ def questions(sample: Sample, known: Format, kind: DatasetKind, names: Names, ig
             asked.append(question(column, meant, shape, sample))
         elif meant is not None or shape.notes(column):
             noted.append(column.name)
-    return Found([*_about_order(sample, known), *asked], noted)
+    return LostColumns([*_about_order(sample, known), *asked], noted)
 
 
-def _is_hidden(column: Column, sample: Sample, names: Names) -> bool:
+def _is_hidden(column: PathColumn, sample: Sample, names: Names) -> bool:
     name = column.path[0]
     return any(name in record and names.is_hidden(name, record) for record, _ in sample.rows)
 
 
-def shape_of(sample: Sample, known: Format, kind: DatasetKind) -> Shape:
+def shape_of(sample: Sample, known: Format, kind: DatasetKind) -> RowFacts:
     """The shape of the rows that the records give."""
     rows = [row for _, row in sample.rows]
     plain = [row for row in rows if not isinstance(row, Rated)]
@@ -183,14 +183,14 @@ def shape_of(sample: Sample, known: Format, kind: DatasetKind) -> Shape:
     flat = not any(
         isinstance(prompt, list) and any(turn["role"] == "assistant" for turn in prompt[:-1]) for prompt in prompts
     )
-    return Shape(kind, known, judged, unlabelled, flat, any(_is_marked(record) for record, _ in sample.rows))
+    return RowFacts(kind, known, judged, unlabelled, flat, any(_is_marked(record) for record, _ in sample.rows))
 
 
 def _is_marked(record: Mapping[str, Any]) -> bool:
     return any(mark in str(record) for mark in ("<image>", "<audio>", "<video>", "<img>"))
 
 
-def question(column: Column, meaning: Meaning, shape: Shape, sample: Sample | None = None) -> Question:
+def question(column: PathColumn, meaning: Meaning, shape: RowFacts, sample: Sample | None = None) -> Question:
     """The question about an unused column."""
     path = column.name
     named = " and ".join(f"`{name}`" for name in [path, *_speakers(sample, path)])
@@ -210,10 +210,12 @@ def question(column: Column, meaning: Meaning, shape: Shape, sample: Sample | No
 
 def _speakers(sample: Sample | None, path: str) -> list[str]:
     columns = sample.columns if sample is not None else []
-    return [one.name for one in columns if one.name != path and one.meaning() in (Meaning.ROLE, Meaning.TREE)][:2]
+    return [
+        column.name for column in columns if column.name != path and column.meaning() in (Meaning.ROLE, Meaning.TREE)
+    ][:2]
 
 
-def _consequence(meaning: Meaning, shape: Shape) -> str:
+def _consequence(meaning: Meaning, shape: RowFacts) -> str:
     if meaning in (Meaning.VERDICT, Meaning.RANKING):
         if shape.known.sides_named:
             return "it may contradict which answer is better."
@@ -273,7 +275,7 @@ def advice(records: Sequence[Mapping[str, Any]]) -> str | None:
 
 
 def _of_label_studio(records: Sequence[Mapping[str, Any]]) -> str | None:
-    if any(isinstance(one.get("data"), dict) and isinstance(one.get("annotations"), list) for one in records):
+    if any(isinstance(record.get("data"), dict) and isinstance(record.get("annotations"), list) for record in records):
         return (
             "This is an export of Label Studio with its tasks. Export it as CSV or JSON-MIN, which have one column for each "
             "answer and for the verdict, and map those."
@@ -305,8 +307,8 @@ def of_messages(records: Sequence[Mapping[str, Any]]) -> str | None:
     return cure[:1].upper() + cure[1:]
 
 
-def unread(column: Column, known: Format, kind: DatasetKind) -> Question | None:
+def unread(column: PathColumn, known: Format, kind: DatasetKind) -> Question | None:
     """The question about a column that only later records have; None if it is harmless."""
-    shape = Shape(kind, known, judged=known.sided or bool(known.grouped) or known.labelled)
+    shape = RowFacts(kind, known, judged=known.sided or bool(known.grouped) or known.labelled)
     meant = shape.asks(column)
     return None if meant is None else question(column, meant, shape)

@@ -20,9 +20,9 @@ class Demonstration:
     def turns(self) -> Iterator["Demonstration"]:
         """One demonstration for each assistant turn, its prompt being all messages before it. This one comes last."""
         if not isinstance(self.prompt, str):
-            for at, message in enumerate(self.prompt):
-                if message["role"] == "assistant" and message["content"] and at > 0:
-                    yield Demonstration(self.prompt[:at], message["content"])
+            for index, message in enumerate(self.prompt):
+                if message["role"] == "assistant" and message["content"] and index > 0:
+                    yield Demonstration(self.prompt[:index], message["content"])
         yield self
 
 
@@ -93,7 +93,7 @@ def demonstration(row: Row) -> Demonstration:
     if "messages" not in found:
         return Demonstration(found["prompt"], found["completion"])
     messages = found["messages"]
-    last = max(at for at, message in enumerate(messages) if message["role"] == "assistant")
+    last = max(index for index, message in enumerate(messages) if message["role"] == "assistant")
     return Demonstration(messages[:last], messages[last]["content"])
 
 

@@ -88,10 +88,10 @@ def respelt(record: dict[str, Any], known: Mapping[str, str]) -> dict[str, Any]:
     return found
 
 
-def _put(found: dict[str, Any], name: str, value: Any, *, exact: bool) -> None:
+def _put(row: dict[str, Any], name: str, value: Any, *, exact: bool) -> None:
     """Put a column under the name that readers use. An empty column does not hide a filled one: a table has all columns in each record."""
-    if found.get(name) is None or (exact and value is not None):
-        found[name] = value
+    if row.get(name) is None or (exact and value is not None):
+        row[name] = value
 
 
 def refuse_misspelt(record: Mapping[str, Any], known: frozenset[str]) -> None:
@@ -115,7 +115,7 @@ def _slipped(name: str, known: str) -> bool:
     is a name of its own (`sources`)."""
     if name.startswith(known) or abs(len(name) - len(known)) > 1:
         return False
-    at = next((at for at, pair in enumerate(zip(name, known, strict=False)) if pair[0] != pair[1]), len(name))
+    at = next((index for index, pair in enumerate(zip(name, known, strict=False)) if pair[0] != pair[1]), len(name))
     rest, other = name[at:], known[at:]
     exchanged = rest[:2] == other[1::-1] and rest[2:] == other[2:]
     return exchanged or rest[1:] == other[1:] or rest[1:] == other or rest == other[1:]

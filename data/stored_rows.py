@@ -17,7 +17,7 @@ Row = dict[str, Any]
 
 
 @dataclass
-class Shape:
+class ExportShape:
     """Properties that all rows of an export share."""
 
     conversational: bool = False
@@ -47,9 +47,9 @@ _KEYS = {name: f'"{name}":'.encode() for name in _COLUMNS}
 _COUNTED = {name: _KEYS[name] for name in (*NOTES, "answer")}
 
 
-def shape_of(open_rows: Callable[[], BinaryIO]) -> Shape:
+def shape_of(open_rows: Callable[[], BinaryIO]) -> ExportShape:
     """The shape of the rows, from one pass over the opened file."""
-    shape, missing = Shape(), dict(_KEYS)
+    shape, missing = ExportShape(), dict(_KEYS)
     with open_rows() as file:
         for line in file:
             shape.conversational = shape.conversational or b'"prompt":[' in line

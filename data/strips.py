@@ -67,8 +67,8 @@ def _answers(row: Row, change: Change) -> Row:
     if "messages" in row:
         last = _answer_at(row["messages"])
         changed["messages"] = [
-            message | {"content": change(message["content"])} if at == last else message
-            for at, message in enumerate(row["messages"])
+            message | {"content": change(message["content"])} if index == last else message
+            for index, message in enumerate(row["messages"])
         ]
     return row | changed
 
@@ -91,4 +91,4 @@ def _without_prompt(row: Row) -> Row:
 
 def _answer_at(messages: Sequence[dict[str, str]]) -> int:
     """The index of the last assistant turn, which SFT learns."""
-    return max(at for at, message in enumerate(messages) if message["role"] == "assistant")
+    return max(index for index, message in enumerate(messages) if message["role"] == "assistant")

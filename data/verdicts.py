@@ -106,10 +106,10 @@ def states_both(values: Collection[Any]) -> bool:
 
 def measure(value: str) -> float | None:
     """The number in a text such as 4/5, 97 % or ★★★; None without one."""
-    found = _OUT_OF.fullmatch(value.strip())
-    if found is None:
+    match = _OUT_OF.fullmatch(value.strip())
+    if match is None:
         return None
-    return float(found[1]) if found[1] is not None else float(value.count("★") + value.count("⭐"))
+    return float(match[1]) if match[1] is not None else float(value.count("★") + value.count("⭐"))
 
 
 def number_of(value: Any) -> float | None:

@@ -54,6 +54,8 @@ LONG = "The worker " + "and the worker " * 10 + "run."  # 33 words
         ("The job is claimed by somebody.", "person"),
         ("The message is a knock.", "metaphor"),
         ("The row says how it ended.", "verb"),
+        ("The worker is told the reason.", "verb"),
+        ("The outbox holds one wish.", "metaphor"),
         ("It runs " + "here and there " * 4 + "today; it waits " + "here and there " * 3 + "again.", "semicolon"),
     ],
 )
@@ -122,7 +124,13 @@ export function Page() {
 }
 """
     expected = [(1, "opening"), (2, "opening"), (4, "opening"), (7, "opening")]
-    assert broken(rules, "a.tsx", source) == [*expected, (8, "opening")]
+    assert broken(rules, "a.tsx", source) == [*expected, (8, "markup"), (8, "opening")]
+
+
+def test_markup_with_expressions_is_one_sentence(rules: ModuleType) -> None:
+    words = "steps and more " * 5
+    source = f"export const A = () => <p>The job has {{count}} {words}of {{total(rows)}} {words}here.</p>;\n"
+    assert broken(rules, "a.tsx", source) == [(1, "long")]
 
 
 def test_pages_have_code_and_generated_parts_left_out(rules: ModuleType) -> None:

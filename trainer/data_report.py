@@ -74,7 +74,7 @@ def make(
     where a library is not installed.
     """
     try:
-        from data.report.build import Job, make
+        from data.report.build import TrainerPart, make
     except ImportError as error:
         raise SpecError(f"A report needs {error.name}: pip install rensa py3langid krippendorff.") from error
     if settings.model is not None and Path(settings.model).is_absolute() and not Path(settings.model).is_dir():
@@ -82,7 +82,7 @@ def make(
     load = None if settings.model is None else partial(load_tokenizer, settings, allowed_paths.current())
     with data_errors():
         try:
-            return make(path, settings, rows_dir, report_progress, Job(_steps, load), processes)
+            return make(path, settings, rows_dir, report_progress, TrainerPart(_steps, load), processes)
         except TokenizerFailed as failed:
             raise failed.error from failed
 

@@ -114,18 +114,18 @@ def _counted(items: Mapping[str, Sequence[Any]], keys: Collection[str]) -> Count
 
 def _preferred(comparisons: list[Comparison]) -> list[Demonstration]:
     """The preferred side of each pair, and the best answers of each ranking. A tie gives none."""
-    found: list[Demonstration] = []
+    demonstrations: list[Demonstration] = []
     rankings: dict[int, list[Comparison]] = defaultdict(list)
     for pair in comparisons:
         if pair.group is not None:
             rankings[pair.group].append(pair)
         elif pair.preferred is not None:
-            found.append(Demonstration(pair.prompt, pair.preferred))
+            demonstrations.append(Demonstration(pair.prompt, pair.preferred))
     for pairs in rankings.values():
         everything = dict.fromkeys(side for pair in pairs for side in (pair.a, pair.b))
         beaten = {pair.b if pair.label == "a" else pair.a for pair in pairs if pair.preferred is not None}
-        found += [Demonstration(pairs[0].prompt, side) for side in everything if beaten and side not in beaten]
-    return found
+        demonstrations += [Demonstration(pairs[0].prompt, side) for side in everything if beaten and side not in beaten]
+    return demonstrations
 
 
 def _require(data: Data, stages: Collection[StageName], spec: DataSpec, loss: RewardModelLoss) -> None:

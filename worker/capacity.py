@@ -16,7 +16,7 @@ _QUERY = ("nvidia-smi", "--query-gpu=index,uuid,name,memory.total", "--format=cs
 
 
 @dataclass(frozen=True)
-class _Found:
+class _ListedGpu:
     index: str
     uuid: str
     gpu: Gpu
@@ -49,12 +49,12 @@ def list_gpus(chosen: str | None) -> list[Gpu]:
         listing = subprocess.run(_QUERY, capture_output=True, text=True, check=True, timeout=60).stdout
     except (OSError, subprocess.SubprocessError):
         return []
-    found = [_found(row) for row in csv.reader(listing.splitlines(), skipinitialspace=True) if len(row) == 4]
+    gpus = [_found(row) for row in csv.reader(listing.splitlines(), skipinitialspace=True) if len(row) == 4]
     if chosen is None:
-        return [one.gpu for one in found]
+        return [one.gpu for one in gpus]
     wanted = [name.strip() for name in chosen.split(",")]
-    parts = [Gpu("MIG", 0) for name in wanted if found and name.startswith("MIG-")]  # slices of a GPU have no row
-    return [one.gpu for one in found if any(_names(name, one) for name in wanted)] + parts
+    parts = [Gpu("MIG", 0) for name in wanted if gpus and name.startswith("MIG-")]  # slices of a GPU have no row
+    return [one.gpu for one in gpus if any(_names(name, one) for name in wanted)] + parts
 
 
 def cores() -> int:
@@ -67,12 +67,12 @@ def data_slots(settings: Settings) -> int:
     return settings.data_slots or default_slots(cores())
 
 
-def _found(row: list[str]) -> _Found:
+def _found(row: list[str]) -> _ListedGpu:
     """The driver reports MiB, a little less than the nominal memory, so the GiB are rounded."""
     index, uuid, name, mebibytes = row
     memory = round(int(mebibytes) / 1024) if mebibytes.isdigit() else 0
-    return _Found(index, uuid, Gpu(name, memory))
+    return _ListedGpu(index, uuid, Gpu(name, memory))
 
 
-def _names(name: str, one: _Found) -> bool:
+def _names(name: str, one: _ListedGpu) -> bool:
     return name == one.index or (len(name) > 4 and one.uuid.startswith(name))

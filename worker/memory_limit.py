@@ -130,8 +130,8 @@ def _all_kills() -> int:
 
 
 def _kills(file: Path) -> int:
-    found = _COUNT.search(_read(file))
-    return int(found.group(1)) if found else 0
+    match = _COUNT.search(_read(file))
+    return int(match.group(1)) if match else 0
 
 
 def _own_groups() -> Iterator[Path]:

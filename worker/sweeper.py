@@ -154,8 +154,8 @@ def sweep_old_checkpoints(settings: Settings) -> None:
     blobs, days = blob_store(settings), settings.checkpoint_days
     while True:
         with session_scope() as session:
-            found = jobs_with_old_checkpoints(session, days)
-        counts = {job_id: _delete_old_checkpoints(blobs, job_id, days) for job_id in found}
+            job_ids = jobs_with_old_checkpoints(session, days)
+        counts = {job_id: _delete_old_checkpoints(blobs, job_id, days) for job_id in job_ids}
         _log_ids(old_checkpoints_deleted=[job_id for job_id, count in counts.items() if count])
         if not any(counts.values()):
             return

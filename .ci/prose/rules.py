@@ -12,8 +12,10 @@ MOST_WORDS_WITH_SEMICOLON = 25
 OPENINGS = ("Of", "What", "Whoever", "Nobody", "As")
 # prose: the rules hold the words that they look for
 PERSON = re.compile(r"\b(?:nobody|whoever|somebody)\b", re.IGNORECASE)
-METAPHOR = re.compile(r"\b(?:knock(?:s|ed|ing)?|dials?|fates?|doors?)\b", re.IGNORECASE)  # prose: the rule's words
-VERB = re.compile(r"\b(?:says|tells|knows)\b")
+METAPHOR = re.compile(  # prose: the rule's words
+    r"\b(?:knock(?:s|ed|ing)?|dials?|fates?|doors?|wish(?:es)?|nuisance)\b", re.IGNORECASE
+)
+VERB = re.compile(r"\b(?:says|said|saying|tells|told|knows|hears)\b")  # prose: the words
 DASH = re.compile(r"[\u2010-\u2015]")
 FILLER = {"a", "an", "the", "of", "to", "for", "in", "this", "and", "it"}
 

@@ -32,7 +32,8 @@ TYPESCRIPT = re.compile(
     r"(?P<block>/\*.*?\*/)|(?P<comment>(?<!:)//[^\n]*)"
     r"|(?<=[(,=:\[!&|?{;])\s*/(?![/*])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n\[])+/"  # a regular expression
     r"|\"(?P<string>(?:\\.|[^\"\\\n])*)\"|`(?P<template>(?:\\.|[^`\\])*)`"
-    r"|(?<=[\w\"'})/])>(?P<markup>[^<>{}=;]*[a-z]{2}[^<>{}=;]*)(?=[<{])",
+    # the text between two tags, with the expressions in it
+    r"|(?<=[\w\"'})/])>(?P<markup>(?:[^<>{}=;]|\{[^{}<>;]*\})*[a-z]{2}(?:[^<>{}=;]|\{[^{}<>;]*\})*)(?=[<{])",
     re.DOTALL,
 )
 HASH = re.compile(r"(?:^|(?<=\s))(?P<comment>#[^\n]*)", re.MULTILINE)

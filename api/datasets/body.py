@@ -18,7 +18,7 @@ from api.idempotency import KeyDep, take_effect_once
 from api.schema import IgnoredColumns
 from api.validation import invalid_body, without_duplicates
 from core.datasets import versions
-from core.datasets.importing import BadRows, Import, Reading, Source
+from core.datasets.importing import BadRows, Import, ReadingOptions, Source
 from core.errors import InvalidRequest, WrongMediaType
 from core.uploads.parts import checked_filename
 from data.schema import DatasetKind
@@ -132,7 +132,7 @@ def _wanted(form: FormData) -> Import:
         raise _invalid("#/kind", f"must be one of {', '.join(KINDS)}")
     filename = checked_filename(file.filename or "upload")
     source = Source(_opener(file.file), filename)
-    reading = Reading(
+    reading = ReadingOptions(
         _text(form, "kind"), _text(form, "format"), _mapping(form), _text(form, "encoding"), _ignored(form)
     )
     return Import(source, _text(form, "name") or versions.default_name(filename), reading, _bad_rows(form))

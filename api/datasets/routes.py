@@ -31,7 +31,7 @@ from core import models, tasks
 from core.access.keys import Principal
 from core.blobs import BlobStore
 from core.datasets import importing, listing, retention, versions
-from core.datasets.importing import Import, Reading, Source
+from core.datasets.importing import Import, ReadingOptions, Source
 from core.datasets.listing import DatasetFilter, DatasetSort
 from core.errors import (
     CrossOrigin,
@@ -229,7 +229,7 @@ def _wanted(session: Session, blobs: BlobStore, principal: Principal, body: Impo
     """The import of an upload, which is pinned until the import has ended."""
     upload = store.take(session, principal.owner_id, body.upload)
     source = Source(opener(blobs, upload), upload.filename, upload.id, upload.url)
-    reading = Reading(body.kind and body.kind.value, body.format, body.mapping, body.encoding, body.ignore)
+    reading = ReadingOptions(body.kind and body.kind.value, body.format, body.mapping, body.encoding, body.ignore)
     return Import(source, body.name or versions.default_name(upload.filename), reading, body.bad_rows)
 
 

@@ -8,7 +8,7 @@ from fastapi.responses import StreamingResponse
 from sqlalchemy import select
 
 from api.deps import JobDep, PrincipalDep, SessionDep, SettingsDep
-from api.jobs.events import Seq
+from api.jobs.event_routes import Seq
 from api.live.hub import Hub
 from api.live.stream import DONE, EventStreamResponse, Stream
 from api.problems import documented

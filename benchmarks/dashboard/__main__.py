@@ -17,10 +17,10 @@ from typing import Any
 import httpx
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from benchmarks.browser import OPTIONS, chromium
 from benchmarks.dashboard.heap import page_heap
 from benchmarks.dashboard.hour import STEPS, an_hour
-from benchmarks.places import cores, path, processor, say, write_json
+from benchmarks.measuring.browser import OPTIONS, chromium
+from benchmarks.measuring.places import cores, path, processor, say, write_json
 from benchmarks.platform_suite.local_platform import LocalPlatform, local_platform
 from benchmarks.platform_suite.reading import store_steps
 from benchmarks.platform_suite.stored_runs import running_job, steps

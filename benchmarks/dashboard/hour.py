@@ -7,7 +7,7 @@ from typing import Any
 from playwright.sync_api import Browser, Page
 
 from benchmarks.dashboard.heap import SharedWorkerHeap, page_heap
-from benchmarks.places import say
+from benchmarks.measuring.places import say
 from benchmarks.platform_suite.stored_runs import steps
 from core.db import session_scope
 from core.jobs.lifecycle.attempts import Claim

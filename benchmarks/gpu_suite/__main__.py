@@ -12,11 +12,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from benchmarks import plug_ins
-from benchmarks.gpu_suite import work
+from benchmarks.gpu_suite import plug_ins, work
 from benchmarks.gpu_suite.options import OPTIONS
-from benchmarks.gpu_suite.schedule import Outcome, Part, Schedule
-from benchmarks.places import path, say, write_json
+from benchmarks.measuring.places import path, say, write_json
+from benchmarks.measuring.schedule import Outcome, Part, Schedule
 
 MINUTES = 9.0
 _AT_ONCE = {"cuda": 5, "cpu": 2}
@@ -69,7 +68,7 @@ def main(argv: list[str] | None = None) -> dict[str, Any]:
         time.monotonic() + arguments.minutes * 60,
         1,
         record.take,
-        preload=("benchmarks.gpu_suite.work", "trainer.run.process", "benchmarks.variants"),
+        preload=("benchmarks.gpu_suite.work", "trainer.run.process", "benchmarks.ppo.variants"),
     )
     try:
         schedule.run([_ENVIRONMENT], "cpu", arguments.rehearse)

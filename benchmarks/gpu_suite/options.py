@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from benchmarks.places import ROOT
+from benchmarks.measuring.places import ROOT
 
 Changes = dict[str, dict[str, Any]]
 

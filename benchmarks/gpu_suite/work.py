@@ -19,13 +19,14 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from benchmarks import compare, floors, machine, models, ours, peer, runs
-from benchmarks.gpu import DeviceWatch
 from benchmarks.gpu_suite.options import Option, option_spec, start_spec
-from benchmarks.gpu_suite.schedule import Broken, Place, Skipped
-from benchmarks.places import PEER_SCRIPT, ROOT, cores, processor
-from benchmarks.settings import Settings
-from benchmarks.sizes import SIZES, Shape, Size
+from benchmarks.measuring.device_memory import DeviceWatch
+from benchmarks.measuring.places import PEER_SCRIPT, ROOT, cores, processor
+from benchmarks.measuring.schedule import Broken, Place, Skipped
+from benchmarks.peer import trl_ppo
+from benchmarks.ppo import compare, floors, machine, models, ours, runs
+from benchmarks.ppo.settings import Settings
+from benchmarks.ppo.sizes import SIZES, Shape, Size
 
 REQUIRED = ("torch", "transformers", "accelerate", "peft", "pydantic", "safetensors")
 """The packages that the trainer needs."""
@@ -157,7 +158,7 @@ def trl(place: Place) -> dict[str, Any]:
         raise Skipped(f"the peer's script is not at {PEER_SCRIPT.name} in the shared folder")
     size, found = _size("0.5b", place)
     settings = Settings(size, size.iterations, cores())
-    return compare.system([peer.run(settings, found, place.folder / "peer", Path(sys.executable), PEER_SCRIPT)])
+    return compare.system([trl_ppo.run(settings, found, place.folder / "peer", Path(sys.executable), PEER_SCRIPT)])
 
 
 def pytest_part(paths: tuple[str, ...], place: Place) -> dict[str, Any]:
@@ -264,7 +265,7 @@ def _require(option: Option, place: Place) -> None:
 
 def _size(name: str, place: Place) -> tuple[Size, models.Models]:
     """The size and its models, of random weights. Few iterations: each takes seconds."""
-    from benchmarks import variants
+    from benchmarks.ppo import variants
 
     size = REHEARSED[name] if place.rehearsal else replace(SIZES[name], reward_steps=4, device=place.device)
     size = replace(size, iterations=1 if place.rehearsal else 3, device=place.device)
@@ -294,7 +295,7 @@ def _speed(size: Size, found: models.Models, run: runs.Run, measured: list[dict[
 
 def _memory(report: Path, events: Path, device: str, peak_mib: float | None) -> dict[str, Any]:
     """The preflight's estimates beside what was measured: phase by phase, and of the whole process by the driver."""
-    from benchmarks import memory
+    from benchmarks.ppo import memory
     from trainer.preflight.report import MemoryReport
 
     estimate = MemoryReport.model_validate(json.loads(report.read_text(encoding="utf-8"))["memory"])
@@ -311,7 +312,7 @@ def _memory(report: Path, events: Path, device: str, peak_mib: float | None) -> 
 def _ceilings(device: str) -> dict[str, Any]:
     import torch
 
-    from benchmarks.ceilings import bandwidth, matrix_rate
+    from benchmarks.ppo.ceilings import bandwidth, matrix_rate
 
     where, square = torch.device(device), _SQUARE[device]
     dtype = torch.bfloat16 if device == "cuda" else torch.float32

@@ -20,8 +20,8 @@ from typing import Any
 import httpx
 from playwright.sync_api import sync_playwright
 
-from benchmarks.browser import OPTIONS, chromium
-from benchmarks.places import ROOT, cores, path, processor, say, write_json
+from benchmarks.measuring.browser import OPTIONS, chromium
+from benchmarks.measuring.places import ROOT, cores, path, processor, say, write_json
 from benchmarks.platform_suite.local_platform import LocalPlatform, local_platform
 from benchmarks.platform_suite.reading import store_steps
 from benchmarks.platform_suite.stored_runs import running_job

@@ -15,9 +15,9 @@ from pathlib import Path
 
 from PIL import Image, ImageChops
 
+from benchmarks.measuring.places import ROOT, path, say
 from benchmarks.pictures.stored import stored_platform
 from benchmarks.pictures.views import photograph, views
-from benchmarks.places import ROOT, path, say
 
 IMAGES = ROOT / "docs" / "images"
 FOLDER = ROOT / "out" / "pictures"

@@ -15,7 +15,7 @@ from typing import Any
 
 from rich.console import Console
 
-from benchmarks.places import ROOT, say
+from benchmarks.measuring.places import ROOT, say
 from proximal import demo
 from proximal.demo.platform import platform
 from proximal.local.options import Options

@@ -9,7 +9,7 @@ from typing import Literal
 
 from playwright.sync_api import BrowserContext, Page, Route, sync_playwright
 
-from benchmarks.browser import OPTIONS, chromium
+from benchmarks.measuring.browser import OPTIONS, chromium
 from benchmarks.pictures.stored import ANNOTATOR, Stored
 
 Theme = Literal["light", "dark"]

@@ -9,8 +9,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from benchmarks.gpu_suite.schedule import Outcome, Part, Schedule
-from benchmarks.places import cores, path, processor, say, write_json
+from benchmarks.measuring.places import cores, path, processor, say, write_json
+from benchmarks.measuring.schedule import Outcome, Part, Schedule
 from benchmarks.platform_suite.claims import claims, many_claims
 from benchmarks.platform_suite.ingest import ingest, sustained_ingest
 from benchmarks.platform_suite.reading import read_long_run

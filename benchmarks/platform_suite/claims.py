@@ -12,7 +12,7 @@ import psycopg
 from psycopg.errors import DeadlockDetected
 from sqlalchemy.exc import OperationalError
 
-from benchmarks.gpu_suite.schedule import Place
+from benchmarks.measuring.schedule import Place
 from benchmarks.platform_suite.local_platform import LocalPlatform, local_platform
 from core import db, live
 from core.db import session_scope

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import select
 
-from benchmarks.gpu_suite.schedule import Place
+from benchmarks.measuring.schedule import Place
 from benchmarks.platform_suite.local_platform import LocalPlatform, local_platform
 from benchmarks.platform_suite.stored_runs import metric_names, running_job, steps
 from core.blobs import blob_store

@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import text
 
-from benchmarks.gpu_suite.schedule import Place
+from benchmarks.measuring.schedule import Place
 from benchmarks.platform_suite.local_platform import local_platform
 from benchmarks.platform_suite.stored_runs import CHART_NAMES, metric_names, running_job, steps
 from core.db import session_scope

@@ -18,7 +18,7 @@ from typing import Any
 import httpx
 import psutil  # type: ignore[import-untyped]
 
-from benchmarks.gpu_suite.schedule import Place
+from benchmarks.measuring.schedule import Place
 from benchmarks.platform_suite.local_platform import LocalPlatform, local_platform, wait_until_ready
 from benchmarks.platform_suite.stored_runs import metric_names, running_job, steps
 from benchmarks.platform_suite.stream_ends import SENT
@@ -29,7 +29,8 @@ from core.jobs.run.events import append_events
 from core.settings import get_settings
 from proximal.local import services
 from proximal.local.options import Options
-from worker.jobs.attempt import WorkerContext, run_attempt
+from worker.jobs.attempt import run_attempt
+from worker.jobs.context import WorkerContext
 from worker.jobs.launch import Launcher
 from worker.process import StopRequest
 

@@ -171,10 +171,10 @@ def authenticate_session(session: Session, token: str) -> Principal:
     """The principal of a browser session. Raises NotSignedIn for an unknown or expired token."""
     query = select(BrowserSession, ApiKey).join(ApiKey, ApiKey.id == BrowserSession.key_id)
     alive = (BrowserSession.expires_at > datetime.now(UTC), ApiKey.revoked_at.is_(None))
-    found = session.execute(query.where(BrowserSession.sha256 == _sha256(token), *alive)).one_or_none()
-    if found is None:
+    row = session.execute(query.where(BrowserSession.sha256 == _sha256(token), *alive)).one_or_none()
+    if row is None:
         raise NotSignedIn("The session has ended. Sign in again.")
-    browser, key = found
+    browser, key = row
     return Principal(
         key.id,
         key.name,

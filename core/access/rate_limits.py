@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Window:
+class RateWindow:
     """The state of one limit for one key."""
 
     remaining: int
@@ -56,10 +56,10 @@ class RateLimiter:
         """Count a hit. Returns False, without counting it, if the limit is reached."""
         return self._with(lambda limiter: limiter.hit(limit, *key))
 
-    def window(self, limit: RateLimitItem, *key: str) -> Window:
+    def window(self, limit: RateLimitItem, *key: str) -> RateWindow:
         """The state of the limit. Counts nothing."""
         stats: WindowStats = self._with(lambda limiter: limiter.get_window_stats(limit, *key))
-        return Window(max(stats.remaining, 0), max(1, math.ceil(stats.reset_time - time.time())))
+        return RateWindow(max(stats.remaining, 0), max(1, math.ceil(stats.reset_time - time.time())))
 
     def _with(self, act: Callable[[Strategy], T]) -> T:
         if time.monotonic() >= self._shared_from:
@@ -85,7 +85,7 @@ class RequestLimit:
         self.quota, self.seconds = quota, seconds
         self._limit = RateLimitItemPerSecond(quota, seconds, namespace="requests")
 
-    def count(self, *sender: str) -> tuple[bool, Window]:
+    def count(self, *sender: str) -> tuple[bool, RateWindow]:
         """Count a request. Returns whether it is allowed, and the state of the limit after it."""
         allowed = self._limiter.hit(self._limit, *sender)
         return allowed, self._limiter.window(self._limit, *sender)

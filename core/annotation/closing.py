@@ -120,10 +120,10 @@ def _dataset_of_failed_close(session: Session, round_: AnnotationRound, name: st
         .order_by(Dataset.created_at, Dataset.id)
         .limit(1)
     )
-    found = session.scalars(query.with_for_update(of=Dataset, key_share=True)).first()
-    if found is not None and name is not None:
-        found.name = versions.checked_name(name)
-    return found
+    row = session.scalars(query.with_for_update(of=Dataset, key_share=True)).first()
+    if row is not None and name is not None:
+        row.name = versions.checked_name(name)
+    return row
 
 
 def _origin(round_: AnnotationRound) -> dict[str, Any]:

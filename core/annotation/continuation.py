@@ -224,19 +224,19 @@ def summary_sentences(session: Session, round_: AnnotationRound, spec: JobSpec, 
 
 
 def _warnings(session: Session, round_: AnnotationRound, spec: JobSpec) -> list[str]:
-    found = []
+    warnings = []
     counts = results.counts(session, [round_])[round_.id]
     if counts.cut_off:
-        found.append(
+        warnings.append(
             f"In {counts.cut_off:,} of the {counts.items:,} items a completion was cut off at the longest length. The reward "
             "model learns it as if it had ended there."
         )
     if spec.model.lora is not None and spec.model.lora.share_backbone:
-        found.append(
+        warnings.append(
             "Policy, reward model and reference start from different weights, so each needs a backbone of its own. "
             "The run takes more memory than the job before."
         )
-    return found
+    return warnings
 
 
 def _model_name(session: Session, part: str, path: str) -> str:

@@ -75,7 +75,7 @@ class Figures:
 
 def figures(answers: Sequence[AnnotatorAnswer], items: Mapping[str, ItemFacts], policies: int) -> Figures:
     """The figures of all answers and skips of a round. Answers to gold questions count in the gold figures only."""
-    plain = [one for one in answers if items[one.item_id].gold is None and not one.is_skip]
+    plain = [answer for answer in answers if items[answer.item_id].gold is None and not answer.is_skip]
     gold = [one for one in answers if items[one.item_id].gold is not None and not one.is_skip]
     units = by_unit(plain)
     chosen = [one.shown.index("ab".index(one.choice)) for one in plain if one.choice in ("a", "b")]
@@ -101,7 +101,7 @@ def figures(answers: Sequence[AnnotatorAnswer], items: Mapping[str, ItemFacts], 
 def _annotator(
     name: str, answers: Sequence[AnnotatorAnswer], items: Mapping[str, ItemFacts], units: Units
 ) -> AnnotatorFigures:
-    theirs = [one for one in answers if one.annotator == name]
+    theirs = [answer for answer in answers if answer.annotator == name]
     answered = [one for one in theirs if not one.is_skip]
     plain = [one for one in answered if items[one.item_id].gold is None]
     right, total = gold_points([one for one in answered if items[one.item_id].gold is not None], items)

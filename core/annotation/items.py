@@ -87,7 +87,7 @@ def prompt_of(row: Row) -> Any:
     if "messages" not in row:
         return row["prompt"]
     messages = row["messages"]
-    last = max(at for at, message in enumerate(messages) if message["role"] == "assistant")
+    last = max(index for index, message in enumerate(messages) if message["role"] == "assistant")
     return messages[:last] if last and messages[last - 1]["role"] == "user" else None
 
 
@@ -104,7 +104,9 @@ def item_from_completions(
 
     Completions that are empty, or that PostgreSQL cannot store, are left out, and so are repeated ones.
     """
-    kept = [at for at, text in enumerate(texts) if text.strip() and not bad_text(text) and text not in texts[:at]]
+    kept = [
+        index for index, text in enumerate(texts) if text.strip() and not bad_text(text) and text not in texts[:index]
+    ]
     if len(kept) < 2:
         return None
     own = [texts[at] for at in kept]

@@ -53,10 +53,10 @@ def hand_out(session: Session, round_: AnnotationRound, annotator: str, limit: i
         items = _renewed_assignments(session, round_, annotator, lapsed, limit)
         while len(items) < limit:
             # A request that holds the lock of an item never waits for another one. So requests cannot deadlock.
-            found = _new_assignment(session, round_, annotator, wait=not items and lapsed is None)
-            if found is None:
+            assignment = _new_assignment(session, round_, annotator, wait=not items and lapsed is None)
+            if assignment is None:
                 break
-            items.append(found)
+            items.append(assignment)
     return Queue(round_.status, items, queue_progress(session, round_, annotator))
 
 
@@ -119,8 +119,8 @@ def _lock_lapsed_items(session: Session, round_: AnnotationRound, annotator: str
     query = select(AnnotationItem).where(AnnotationItem.id.in_(lapsed)).order_by(AnnotationItem.id)
     query = query.with_for_update(skip_locked=True, key_share=True).execution_options(populate_existing=True)
     before = session.begin_nested()
-    found = session.scalars(query).all()
-    free = {item.id for item in found if item.gold is not None or reservations.free(session, round_, item, annotator)}
+    rows = session.scalars(query).all()
+    free = {item.id for item in rows if item.gold is not None or reservations.free(session, round_, item, annotator)}
     if not free:
         before.rollback()
         return None

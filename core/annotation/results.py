@@ -40,11 +40,11 @@ def counts(session: Session, rounds: Sequence[AnnotationRound]) -> dict[str, Rou
         func.count().filter(false() == func.any(AnnotationItem.finished)),
         func.coalesce(func.sum(AnnotationItem.answers).filter(plain), 0),
     ).join(AnnotationRound, AnnotationRound.id == AnnotationItem.round_id)
-    found = session.execute(query.where(AnnotationItem.round_id.in_(ids)).group_by(AnnotationItem.round_id)).all()
+    rows = session.execute(query.where(AnnotationItem.round_id.in_(ids)).group_by(AnnotationItem.round_id)).all()
     people = select(Annotation.round_id, func.count(Annotation.annotator.distinct()))
     people = people.where(Annotation.round_id.in_(ids), Annotation.status != AnnotationStatus.OPEN)
     names = dict(session.execute(people.group_by(Annotation.round_id)).all())
-    by_id = {row[0]: RoundCounts(*row[1:5], int(row[5]), names.get(row[0], 0)) for row in found}
+    by_id = {row[0]: RoundCounts(*row[1:5], int(row[5]), names.get(row[0], 0)) for row in rows}
     return dict.fromkeys(ids, RoundCounts()) | by_id
 
 

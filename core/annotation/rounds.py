@@ -47,20 +47,20 @@ def create(session: Session, owner_id: str, spec: NewRound, settings: Settings |
 
 def get(session: Session, owner_id: str, round_id: str) -> AnnotationRound:
     """The owner's round. Raises NotFound, for the round of another owner as well."""
-    found = session.scalars(select(AnnotationRound).filter_by(id=round_id, owner_id=owner_id)).one_or_none()
-    if found is None:
+    row = session.scalars(select(AnnotationRound).filter_by(id=round_id, owner_id=owner_id)).one_or_none()
+    if row is None:
         raise NotFound(f"There is no round {round_id!r}.")
-    settle(session, found)
-    return found
+    settle(session, row)
+    return row
 
 
 def locked(session: Session, round_id: str, *, share: bool = False) -> AnnotationRound:
     """The round, locked against changes until the commit. `share`: many transactions may hold the lock. Raises NotFound."""
     query = select(AnnotationRound).filter_by(id=round_id).with_for_update(read=share, key_share=not share)
-    found = session.scalars(query.execution_options(populate_existing=True)).one_or_none()
-    if found is None:
+    row = session.scalars(query.execution_options(populate_existing=True)).one_or_none()
+    if row is None:
         raise NotFound(f"There is no round {round_id!r}.")
-    return found
+    return row
 
 
 def settle(session: Session, round_: AnnotationRound) -> None:
@@ -157,7 +157,9 @@ def refuse_unless_ready(round_: AnnotationRound) -> None:
 
 def pin(session: Session, round_id: str, purpose: str, checkpoints: Iterable[str]) -> None:
     """Keep checkpoints from being pruned until `unpin` is called with the same purpose, `items` or `scores`."""
-    session.add_all(AnnotationPin(round_id=round_id, checkpoint_id=one, purpose=purpose) for one in set(checkpoints))
+    session.add_all(
+        AnnotationPin(round_id=round_id, checkpoint_id=checkpoint, purpose=purpose) for checkpoint in set(checkpoints)
+    )
     session.flush()
 
 

@@ -59,8 +59,8 @@ def apply(
 
 def fix_of(result: dict[str, Any] | None, code: str) -> str | None:
     """`drop` or `strip`; None if the report has no such finding, or the finding has no fix."""
-    found = next((finding for finding in (result or {}).get("findings", ()) if finding["code"] == code), None)
-    return None if found is None or found["fix"] is None else str(found["fix"]["id"])
+    matching = next((finding for finding in (result or {}).get("findings", ()) if finding["code"] == code), None)
+    return None if matching is None or matching["fix"] is None else str(matching["fix"]["id"])
 
 
 def _requested_fixes(version: DatasetVersion, codes: Sequence[str], report: DatasetReport | None) -> _RequestedFixes:

@@ -80,7 +80,7 @@ class Source:
 
 
 @dataclass(frozen=True)
-class Reading:
+class ReadingOptions:
     """The options for reading a file. None: the value is detected."""
 
     kind: str | None = None
@@ -103,7 +103,7 @@ class Import:
 
     source: Source
     name: str
-    reading: Reading
+    reading: ReadingOptions
     bad_rows: BadRows
 
 

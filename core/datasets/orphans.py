@@ -33,16 +33,16 @@ def remove_orphans(blobs: BlobStore, suspects: set[str]) -> set[str]:
     Two calls are needed because the row of a blob is committed after the blob is written. Unfinished blobs are removed too.
     """
     blobs.clear_abandoned()
-    found = set()
+    orphans = set()
     with session_scope() as session:
         for folder, column in _OWNERS.items():
             names = sorted({key.split("/")[1] for key in blobs.list(folder)})
-            found |= {f"{folder}/{name}" for name in _unknown(session, names, column)}
-        found |= set(_unknown(session, list(blobs.list(_OLD)), DatasetContent.blob_key))
-        found |= _unknown_checkpoints(session, list(blobs.list("jobs")))
-    for place in sorted(found & suspects):
+            orphans |= {f"{folder}/{name}" for name in _unknown(session, names, column)}
+        orphans |= set(_unknown(session, list(blobs.list(_OLD)), DatasetContent.blob_key))
+        orphans |= _unknown_checkpoints(session, list(blobs.list("jobs")))
+    for place in sorted(orphans & suspects):
         _remove(blobs, place)
-    return found - suspects
+    return orphans - suspects
 
 
 def _unknown(session: Session, names: Sequence[str], column: Any) -> Iterator[str]:

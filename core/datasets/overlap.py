@@ -185,8 +185,8 @@ First = tuple[int, int]
 def _first_rows(session: Session, content: DatasetContent, hashes: set[int]) -> dict[int, First]:
     columns = DatasetRow.prompt_hash, func.min(DatasetRow.row), func.count()
     query = select(*columns).where(DatasetRow.sha256 == content.sha256, DatasetRow.prompt_hash.in_(hashes))
-    found = session.execute(query.group_by(DatasetRow.prompt_hash))
-    return {key: (first, count) for key, first, count in found if key is not None}
+    rows = session.execute(query.group_by(DatasetRow.prompt_hash))
+    return {key: (first, count) for key, first, count in rows if key is not None}
 
 
 def _texts(blobs: BlobStore, version: DatasetVersion, numbers: Sequence[int]) -> dict[int, str]:

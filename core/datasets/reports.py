@@ -51,12 +51,10 @@ def request(session: Session, version: DatasetVersion, settings: dict[str, Any] 
     # This lock serialises concurrent requests, so that the second one finds the report of the first.
     session.execute(select(DatasetVersion.id).filter_by(id=version.id).with_for_update(key_share=True))
     sha256 = hashlib.sha256(orjson.dumps(wanted, option=orjson.OPT_SORT_KEYS)).hexdigest()
-    found = session.scalars(
-        select(DatasetReport).filter_by(version_id=version.id, settings_sha256=sha256)
-    ).one_or_none()
-    if found is not None and session.get_one(DataTask, found.task_id).status not in _OVER:
-        return found
-    report = found or DatasetReport(id=new_id("rep"), version_id=version.id, settings=wanted, settings_sha256=sha256)
+    row = session.scalars(select(DatasetReport).filter_by(version_id=version.id, settings_sha256=sha256)).one_or_none()
+    if row is not None and session.get_one(DataTask, row.task_id).status not in _OVER:
+        return row
+    report = row or DatasetReport(id=new_id("rep"), version_id=version.id, settings=wanted, settings_sha256=sha256)
     task = tasks.enqueue(session, owner_id, REPORT, {"dataset": version.dataset_id, "report": report.id})
     report.task_id = task.id
     session.add(report)
@@ -87,10 +85,10 @@ def check_model(session: Session, owner_id: str, model: str, settings: Settings)
 def checkpoint_of(session: Session, owner_id: str, checkpoint_id: str) -> Checkpoint:
     """The owner's checkpoint. Raises NotFound."""
     query = select(Checkpoint).join(Job, Job.id == Checkpoint.job_id)
-    found = session.scalars(query.where(Checkpoint.id == checkpoint_id, Job.owner_id == owner_id)).one_or_none()
-    if found is None:
+    row = session.scalars(query.where(Checkpoint.id == checkpoint_id, Job.owner_id == owner_id)).one_or_none()
+    if row is None:
         raise NotFound(f"There is no checkpoint {checkpoint_id!r}.", param="model")
-    return found
+    return row
 
 
 def get(session: Session, dataset_id: str, report_id: str) -> ReportDetails:

@@ -75,7 +75,7 @@ def sample(
     return RowPage(_read_rows(session, blobs, version, filters, numbers), False, total)
 
 
-class _Numbers:
+class _KnownNumbers:
     """Matching row numbers that are known without the search index."""
 
     def __init__(self, numbers: Sequence[int]) -> None:
@@ -115,7 +115,7 @@ class _Query:
 @contextmanager
 def _matches(
     session: Session, blobs: BlobStore, version: DatasetVersion, filters: Filters
-) -> Iterator[_Numbers | _Query]:
+) -> Iterator[_KnownNumbers | _Query]:
     if filters.finding is None:
         yield _among(session, version, filters, range(1, content_of(version).rows + 1))
         return
@@ -123,12 +123,14 @@ def _matches(
         yield _among(session, version, filters, u64.Stored(file))
 
 
-def _among(session: Session, version: DatasetVersion, filters: Filters, numbers: Sequence[int]) -> _Numbers | _Query:
+def _among(
+    session: Session, version: DatasetVersion, filters: Filters, numbers: Sequence[int]
+) -> _KnownNumbers | _Query:
     """The matches among the rows with these numbers. Raises SearchNotReady."""
     content = content_of(version)
     words = (filters.search or "").strip() or None
     if words is None and filters.split is None:
-        return _Numbers(numbers)
+        return _KnownNumbers(numbers)
     try:
         query = search.matching(content, words)
     except SearchNotReady:
@@ -137,7 +139,7 @@ def _among(session: Session, version: DatasetVersion, filters: Filters, numbers:
     if filters.split is not None:
         rule = splits.split(session, content, filters.eval_fraction)
         if rule is None:
-            return _Numbers([])
+            return _KnownNumbers([])
         query = query.where(rule.where(filters.split))
     if filters.finding is not None:
         query = query.where(DatasetRow.row == any_(cast(list(numbers[:]), ARRAY(BigInteger))))

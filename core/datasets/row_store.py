@@ -24,7 +24,7 @@ from sqlalchemy.orm import Session
 
 from core.blobs import BlobStore
 from core.datasets import number_files
-from core.datasets.u64 import Numbers
+from core.datasets.u64 import NumberWriter
 from core.db import after_commit, session_scope
 from core.errors import DiskFull, NotFound
 from core.models import DatasetContent, DatasetVersion
@@ -82,7 +82,7 @@ class RowWriter:
         names = ("rows.jsonl", "rows.u64", "lines.u64", "answer_lines.u64")
         self._files = [(folder / name).open("wb") for name in names]
         self._out = self._files[0]
-        self._index, self._lines, self._answer_lines = map(Numbers, self._files[1:])
+        self._index, self._lines, self._answer_lines = map(NumberWriter, self._files[1:])
 
     def add(self, line: int, row: dict[str, Any], answer_lines: Sequence[int] = ()) -> None:
         """Write a canonical row. `line` and `answer_lines` are its lines in the source.
@@ -134,12 +134,12 @@ def put(session: Session, blobs: BlobStore, draft: RowsDraft) -> DatasetContent:
     """
     lock(session, draft.sha256)
     query = select(DatasetContent).filter_by(sha256=draft.sha256).execution_options(populate_existing=True)
-    if (found := session.scalars(query).one_or_none()) is not None:
-        if found.damage is not None or found.number_files is None or not _has_size(blobs, found):
-            found.number_files = _put(blobs, draft, found.blob_key)
-            found.damage = found.damaged_at = None
+    if (row := session.scalars(query).one_or_none()) is not None:
+        if row.damage is not None or row.number_files is None or not _has_size(blobs, row):
+            row.number_files = _put(blobs, draft, row.blob_key)
+            row.damage = row.damaged_at = None
             session.flush()
-        return found
+        return row
     key = rows_key(draft.sha256)
     content = DatasetContent(sha256=draft.sha256, rows=draft.rows, bytes=draft.bytes, blob_key=key)
     content.number_files = _put(blobs, draft, key)

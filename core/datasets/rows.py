@@ -79,9 +79,9 @@ def stream_with_answers(blobs: BlobStore, version: DatasetVersion) -> Iterator[t
     with file:
         first = 0
         for stored in stream(blobs, version):
-            found = u64.read(file, first, len(stored.row["completions"]))
-            first += len(found)
-            yield stored, found
+            offsets = u64.read(file, first, len(stored.row["completions"]))
+            first += len(offsets)
+            yield stored, offsets
 
 
 def lines(blobs: BlobStore, version: DatasetVersion, numbers: Sequence[int]) -> list[int]:

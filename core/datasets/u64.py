@@ -10,7 +10,7 @@ SIZE = 8
 _FLUSH = 8192
 
 
-class Numbers:
+class NumberWriter:
     """Writes numbers to a file in blocks."""
 
     def __init__(self, file: BinaryIO) -> None:
@@ -42,10 +42,10 @@ class Stored(Sequence[int]):
     @overload
     def __getitem__(self, place: slice) -> list[int]: ...
     def __getitem__(self, place: int | slice) -> int | list[int]:
-        found = range(self._count)[place]
-        if isinstance(found, int):
-            return read(self._file, found, 1)[0]
-        return read(self._file, found.start, len(found))
+        index = range(self._count)[place]
+        if isinstance(index, int):
+            return read(self._file, index, 1)[0]
+        return read(self._file, index.start, len(index))
 
 
 def packed(numbers: Iterable[int]) -> bytes:
@@ -55,9 +55,9 @@ def packed(numbers: Iterable[int]) -> bytes:
 
 def unpacked(data: bytes) -> list[int]:
     """The reverse of `packed`."""
-    found = array("Q")
-    found.frombytes(data)
-    return _swapped(found).tolist()
+    numbers = array("Q")
+    numbers.frombytes(data)
+    return _swapped(numbers).tolist()
 
 
 def read(file: BinaryIO, first: int, count: int) -> list[int]:

@@ -88,10 +88,10 @@ def usable(session: Session, owner_id: str, reference: str, *, keep: bool = Fals
 
     Raises DatasetNotReady, DatasetBlocked or DatasetFailed if none is ready, and DatasetDamaged.
     """
-    found = _matching_versions(session, owner_id, reference, keep)
-    ready = next((version for version in found if version.status == VersionStatus.READY), None)
+    versions = _matching_versions(session, owner_id, reference, keep)
+    ready = next((version for version in versions if version.status == VersionStatus.READY), None)
     if ready is None:
-        raise not_ready_error(found[0])
+        raise not_ready_error(versions[0])
     refuse_marked(ready)
     return ready
 
@@ -140,13 +140,13 @@ def _matching_versions(session: Session, owner_id: str, text: str, keep: bool) -
         query = query.filter_by(number=reference.number)
     if reference.sum_prefix is not None:
         query = query.where(DatasetVersion.sha256.startswith(reference.sum_prefix))
-    found = session.scalars(query).all()
-    if not found:
+    rows = session.scalars(query).all()
+    if not rows:
         raise NotFound(f"There is no version {text!r}.")
-    if reference.sum_prefix is not None and len({version.sha256 for version in found}) > 1:
+    if reference.sum_prefix is not None and len({version.sha256 for version in rows}) > 1:
         detail = f"{text!r} fits several versions. Give more digits"
         raise InvalidRequest(f"{detail}.", errors=[{"detail": detail}])
-    return found
+    return rows
 
 
 def _no_dataset(dataset_id: str) -> NotFound:
@@ -173,8 +173,8 @@ class Reference:
             return cls(dataset_id)
         if _NUMBER.fullmatch(at):
             return cls(dataset_id, number=int(at))
-        if found := _SUM.fullmatch(at):
-            return cls(dataset_id, sum_prefix=found[1])
+        if match := _SUM.fullmatch(at):
+            return cls(dataset_id, sum_prefix=match[1])
         detail = f"{text!r} names no version. Write {dataset_id}@2, or {dataset_id}@sha256: and at least 8 digits"
         raise InvalidRequest(f"{detail}.", errors=[{"detail": detail}])
 

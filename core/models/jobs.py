@@ -149,7 +149,7 @@ class Job(LeasedRow, Base):
     """When it was queued last."""
 
     status: Mapped[str]
-    """Written by `core.jobs.lifecycle.state.change_status` only."""
+    """Written by `core.jobs.lifecycle.state.change_status`, and by the SQL of a claim."""
     status_reason: Mapped[str]
     finished_at: Mapped[datetime | None]
     archived_at: Mapped[datetime | None]

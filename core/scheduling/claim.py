@@ -165,12 +165,12 @@ def start_next_job(
     }
     wait = holds = False
     for _ in range(_TRIES):
-        found: Row[Any] = session.execute(_CLAIM_WAITING if wait else _CLAIM_SKIPPING, parameters).one()
-        if found.id is not None:
-            return StartedJob(**{name: getattr(found, name) for name in StartedJob.__dataclass_fields__})
-        if not found.lines:
+        row: Row[Any] = session.execute(_CLAIM_WAITING if wait else _CLAIM_SKIPPING, parameters).one()
+        if row.id is not None:
+            return StartedJob(**{name: getattr(row, name) for name in StartedJob.__dataclass_fields__})
+        if not row.lines:
             return None
-        holds = holds or bool(found.chosen)  # another claim has taken the line's last job
+        holds = holds or bool(row.chosen)  # another claim has taken the line's last job
         wait = not holds
         if holds:
             time.sleep(_PAUSE_SECONDS)

@@ -97,7 +97,7 @@ class _Simulation:
         self._horizon = now + _TEN_YEARS
         self._use = {owner: policy.use(share, now) for owner, share in shares.items()}
         """The use as if all starts and ends happened now, so that the keys of different times can be compared."""
-        self._quotas = {owner: one for owner, one in quotas.items() if one.limits_running}
+        self._quotas = {owner: quota for owner, quota in quotas.items() if quota.limits_running}
         self._running = {owner: (share.running, share.slots) for owner, share in shares.items()}
         self._shares = {owner: shares[owner] for owner, one in quotas.items() if one.gpu_hours is not None}
         self._held_by: dict[str, QuotaName] = {}
@@ -111,9 +111,9 @@ class _Simulation:
         self._heaps: defaultdict[Requirement, list[tuple[OrderKey, int]]] = defaultdict(list)
         self._keys: dict[int, OrderKey] = {}
         """The key of each line in a heap. An entry with another key is obsolete. Lines that a quota holds have none."""
-        for at, (line, _) in enumerate(self._lines):
-            self._of_owner[line.owner_id].append(at)
-            self._push(at)
+        for index, (line, _) in enumerate(self._lines):
+            self._of_owner[line.owner_id].append(index)
+            self._push(index)
         for job in cluster.running:
             self._add_end(job.owner_id, job.slots, job.seconds, job.worker)
         kinds = {*cluster.idle, *(job.worker for job in cluster.running if job.worker is not None)}

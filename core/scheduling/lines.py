@@ -102,9 +102,9 @@ def read_lines(session: Session) -> list[Line]:
 
 def read_jobs_of_lines(session: Session, most: int) -> list[tuple[Line, list[tuple[str, float]]]]:
     """All lines with a queued job, and the id and submission time of each job that follows the first. At most `most` jobs a line."""
-    found = []
+    lines = []
     for row in session.execute(_READ, {"most": most}):
         need = Requirement.from_stored(row.requirement)
         line = Line(row.ids[0], row.owner_id, row.oldest, row.waits_since, row.priority, need)
-        found.append((line, list(zip(row.ids[1:], row.times[1:], strict=True))))
-    return found
+        lines.append((line, list(zip(row.ids[1:], row.times[1:], strict=True))))
+    return lines

@@ -89,9 +89,9 @@ def preemptions(
 
 def _victims(places: Iterable[Place], now: float, policy: Policy) -> list[tuple[Capacity, RunningJob]]:
     """The jobs that may be preempted, the first victim first, and the capacity that each gives up."""
-    jobs = [(one.capacity, one.running) for one in places if one.running is not None]
-    found = [one for one in jobs if one[1].preemptible and not one[1].ending and _has_run(one[1], now, policy)]
-    return sorted(found, key=lambda one: (one[1].priority, -one[1].started_at, one[1].job_id))
+    jobs = [(place.capacity, place.running) for place in places if place.running is not None]
+    victims = [job for job in jobs if job[1].preemptible and not job[1].ending and _has_run(job[1], now, policy)]
+    return sorted(victims, key=lambda one: (one[1].priority, -one[1].started_at, one[1].job_id))
 
 
 def _has_run(job: RunningJob, now: float, policy: Policy) -> bool:

@@ -40,8 +40,8 @@ def verify(blobs: BlobStore, upload: Upload) -> None:
     except NotFound as error:
         raise UploadDamaged(f"{upload.id} ({upload.filename}) is damaged: a part is missing. {advice}") from error
     if (size, digest.hexdigest()) != (upload.bytes, upload.sha256):
-        found = f"{size} bytes with the SHA-256 {digest.hexdigest()} instead of {upload.bytes} with {upload.sha256}"
-        raise UploadDamaged(f"{upload.id} ({upload.filename}) is damaged: it has {found}. {advice}")
+        actual = f"{size} bytes with the SHA-256 {digest.hexdigest()} instead of {upload.bytes} with {upload.sha256}"
+        raise UploadDamaged(f"{upload.id} ({upload.filename}) is damaged: it has {actual}. {advice}")
 
 
 class _Parts(io.RawIOBase):

@@ -58,10 +58,10 @@ def keep_part(session: Session, blobs: BlobStore, upload: Upload, number: int, d
 def received_parts(session: Session, upload_ids: Sequence[str]) -> dict[str, list[int]]:
     """For each upload, the numbers of its received parts, in order."""
     query = select(UploadPart.upload_id, UploadPart.number).where(UploadPart.upload_id.in_(upload_ids))
-    found: defaultdict[str, list[int]] = defaultdict(list)
+    parts: defaultdict[str, list[int]] = defaultdict(list)
     for upload_id, number in session.execute(query.order_by(UploadPart.upload_id, UploadPart.number)):
-        found[upload_id].append(number)
-    return found
+        parts[upload_id].append(number)
+    return parts
 
 
 def refuse_missing(session: Session, upload: Upload) -> int:

@@ -169,7 +169,7 @@ def _refuse_unread(value: Row) -> None:
         and all(map(_is_labelled, columns))
         and len({tuple(column) for column in columns}) == 1
     ):
-        detail = "The JSON is a table with names for its rows, by column or by row, which cannot be told apart."
+        detail = "The JSON is a table with names for its rows, by column or by row, which cannot be distinguished."
         raise unusable("column_oriented", f"{detail} {_CURE}")
 
 

@@ -87,8 +87,8 @@ def likely(sample: bytes) -> list[str]:
         return []
     begin = max(sample.rfind(b"\n", 0, start) + 1, start - _SAMPLE // 4)
     part = sample[begin : begin + _SAMPLE]
-    found = list(charset_normalizer.from_bytes(part, cp_isolation=list(_LIKELY))) if _foreign(part) >= _LEAST else []
-    best = [one for one in found if (one.chaos, one.coherence) == (found[0].chaos, found[0].coherence)]
+    guesses = list(charset_normalizer.from_bytes(part, cp_isolation=list(_LIKELY))) if _foreign(part) >= _LEAST else []
+    best = [one for one in guesses if (one.chaos, one.coherence) == (guesses[0].chaos, guesses[0].coherence)]
     # Those that read the text alike count once.
     named = [next(name for name in _LIKELY if name in one.could_be_from_charset) for one in best]
     return [codecs.lookup(name).name for name in _LIKELY if name in named]

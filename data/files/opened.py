@@ -57,7 +57,7 @@ def opened(
     """
     with ExitStack() as stack:
         file = stack.enter_context(open_())
-        counted = streams.Counted(file, progress)
+        counted = streams.CountedBytes(file, progress)
         plain: BinaryIO = io.BufferedReader(counted, streams.BUFFER)
         compression = _compression(plain.peek(4))  # type: ignore[attr-defined]  # it is the buffered one
         if compression != "none":
@@ -113,19 +113,19 @@ def _text(head: bytes, rest: BinaryIO, compression: str, filename: str, limits: 
         text, head = _buffered(streams.LineFeeds(text)), head.replace(b"\r", b"\n")
     document, text = _document(head, text, limits)
     container = "json" if document is not None else sniff.container(head, filename)
-    found = Opened(container, compression, encoding, _notes(container, compression, filename))
+    file = Opened(container, compression, encoding, _notes(container, compression, filename))
     if encoding != "utf-8":
-        found.notes.append(f"The text is {encoding.upper()}; it was read as that and is stored as UTF-8.")
+        file.notes.append(f"The text is {encoding.upper()}; it was read as that and is stored as UTF-8.")
     elif mark:
-        found.notes.append("The byte-order mark at the beginning was skipped.")
+        file.notes.append("The byte-order mark at the beginning was skipped.")
     if returns:
-        found.notes.append("Its lines end with carriage returns alone.")
-    found.hint = encodings.Hint(head)
+        file.notes.append("Its lines end with carriage returns alone.")
+    file.hint = encodings.Hint(head)
     if document is not None:
-        _set_document(found, text, document, found.hint, limits)
+        _set_document(file, text, document, file.hint, limits)
     else:
-        _set_records(found, text, head, found.hint, limits)
-    return found
+        _set_records(file, text, head, file.hint, limits)
+    return file
 
 
 def _document(
@@ -140,30 +140,30 @@ def _document(
 
 
 def _set_document(
-    found: Opened, text: BinaryIO, document: documents.Listed | documents.Table, hint: encodings.Hint, limits: Limits
+    file: Opened, text: BinaryIO, document: documents.Listed | documents.Table, hint: encodings.Hint, limits: Limits
 ) -> None:
     if isinstance(document, documents.Table):
-        found.names = document.names
-        found.notes += document.notes
-        found.records = lambda _: document.read(limits)
+        file.names = document.names
+        file.notes += document.notes
+        file.records = lambda _: document.read(limits)
         return
     text.read(len(document.before))
-    line, after = 1 + document.before.count(b"\n"), partial(document.check, limits=limits, notes=found.notes)
-    found.records = lambda _: documents.unwrapped(
-        hint.added(values.read(text, limits, found.notes, line=line, after=after)), document.key, found.notes
+    line, after = 1 + document.before.count(b"\n"), partial(document.check, limits=limits, notes=file.notes)
+    file.records = lambda _: documents.unwrapped(
+        hint.added(values.read(text, limits, file.notes, line=line, after=after)), document.key, file.notes
     )
 
 
-def _set_records(found: Opened, text: BinaryIO, head: bytes, hint: encodings.Hint, limits: Limits) -> None:
-    match found.container:
+def _set_records(file: Opened, text: BinaryIO, head: bytes, hint: encodings.Hint, limits: Limits) -> None:
+    match file.container:
         case "jsonl":
-            found.records = lambda _: hint.added(read_lines(text, limits, found.notes))
+            file.records = lambda _: hint.added(read_lines(text, limits, file.notes))
         case "json":
-            found.records = lambda _: hint.added(values.read(text, limits, found.notes, sniff.opens_talk(head)))
+            file.records = lambda _: hint.added(values.read(text, limits, file.notes, sniff.opens_talk(head)))
         case _:
-            found.delimiter = table.delimiter(head)
-            separator, header = found.delimiter, partial(setattr, found, "names")
-            found.records = lambda _: table.read(text, separator, limits, found.notes, hint, header, found.missing)
+            file.delimiter = table.delimiter(head)
+            separator, header = file.delimiter, partial(setattr, file, "names")
+            file.records = lambda _: table.read(text, separator, limits, file.notes, hint, header, file.missing)
 
 
 def _buffered(raw: io.RawIOBase) -> BinaryIO:

@@ -70,7 +70,7 @@ def read_lines(file: BinaryIO, limits: Limits, notes: list[str]) -> Iterator[Rec
 
 def _objects(line: bytes) -> list[tuple[int, int]]:
     """Begin and end of each object on a line that holds two or more objects and nothing else, otherwise nothing."""
-    found: list[tuple[int, int]] = []
+    spans: list[tuple[int, int]] = []
     end = 0
     while rest := line[end:].lstrip():
         begin = len(line) - len(rest)
@@ -78,8 +78,8 @@ def _objects(line: bytes) -> list[tuple[int, int]]:
         if length is None:
             return []
         end = begin + length
-        found.append((begin, end))
-    return found if len(found) > 1 else []
+        spans.append((begin, end))
+    return spans if len(spans) > 1 else []
 
 
 def _in_line(number: int, line: bytes, objects: list[tuple[int, int]], parser: "Parser") -> Iterator[Record]:

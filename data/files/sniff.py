@@ -62,8 +62,8 @@ def container(head: bytes, filename: str) -> str:
     if len(text.translate(None, _CONTROLS)) < 0.9 * len(text):
         raise unusable("unknown_container", "The file is none of JSON Lines, JSON, CSV and Parquet: it is not text.")
     lines = [line for line in text.splitlines() if line.strip()][:50]
-    if (found := _lines_or_table(lines, named)) is not None:
-        return found
+    if (container := _lines_or_table(lines, named)) is not None:
+        return container
     if named and named[0] != "parquet":
         return named[0]
     raise unusable(

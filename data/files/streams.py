@@ -64,7 +64,7 @@ class _Raw(io.RawIOBase):
         return size
 
 
-class Counted(_Raw):
+class CountedBytes(_Raw):
     """The source. `count` is the number of bytes that were read; `progress` receives it from time to time."""
 
     def __init__(self, file: BinaryIO, progress: Callable[[int], None]) -> None:
@@ -131,7 +131,7 @@ class Utf8(_Raw):
 class Expanded(_Raw):
     """The contents of a gzip or zstd file. Raises UnusableFile for one that is cut off, broken, or expands beyond the limits."""
 
-    def __init__(self, file: BinaryIO, source: Counted, compression: str, limits: Limits) -> None:
+    def __init__(self, file: BinaryIO, source: CountedBytes, compression: str, limits: Limits) -> None:
         """`file` reads from `source`, which counts the bytes that were read."""
         self._file, self._source, self._compression, self._limits = file, source, compression, limits
         super().__init__()

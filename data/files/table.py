@@ -35,7 +35,7 @@ def read(  # three of them receive what is found
     """
     # The library's own limit is one for the whole process. Ours, which is looked at line by line, is never above it.
     csv.field_size_limit(max(csv.field_size_limit(), limits.line_bytes + 2))
-    lines = _Lines(file, limits.line_bytes, hint)
+    lines = _RecordLines(file, limits.line_bytes, hint)
     rows = csv.reader(lines, delimiter=separator, strict=True)
     names: list[str] | None = None
     cells = Cells((), notes, missing)
@@ -90,7 +90,7 @@ def delimiter(head: bytes) -> str:
         return ","
 
 
-class _Lines:
+class _RecordLines:
     """The lines of a file as text, record by record. `first` is the number of the current record's first line."""
 
     def __init__(self, file: BinaryIO, limit: int, hint: Hint) -> None:
@@ -133,7 +133,7 @@ class _Lines:
         self._waiting += reversed(back)
         self._number -= len(back)
 
-    def __iter__(self) -> "_Lines":
+    def __iter__(self) -> "_RecordLines":
         return self
 
     def __next__(self) -> str:
@@ -179,7 +179,7 @@ def _header(row: list[str], limits: Limits) -> list[str]:
     return names
 
 
-def _record(names: list[str], row: list[str], lines: _Lines, cells: Cells) -> dict[str, Any] | RowError:
+def _record(names: list[str], row: list[str], lines: _RecordLines, cells: Cells) -> dict[str, Any] | RowError:
     if lines.bad is not None:
         return lines.bad
     if len(row) != len(names):

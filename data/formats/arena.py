@@ -89,15 +89,15 @@ def _vote(record: Source, name: str) -> Any:
 
 
 def _dialogue(prompts: list[Any], answers: list[Any], name: str) -> list[chat.Message]:
-    found: list[chat.Message] = []
+    messages: list[chat.Message] = []
     for index, (asked, answer) in enumerate(zip(prompts, answers, strict=True)):
         for value, role, place in ((asked, "user", "prompt"), (answer, "assistant", name)):
             if not isinstance(value, str):
                 raise RowError("is empty", pointer=f"/{place}/{index}", code="empty_text")
-            found.append({"role": role, "content": value})
-    if not found:
+            messages.append({"role": role, "content": value})
+    if not messages:
         raise RowError("is empty", pointer="/prompt", code="empty_text")
-    return found
+    return messages
 
 
 def _said(role: str, content: str) -> dict[str, str]:

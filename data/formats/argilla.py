@@ -127,8 +127,8 @@ def _choice(value: str, names: list[str]) -> list[int] | None:
 
 def _mark(name: str) -> str:
     """The number or the letter of an answer."""
-    found = _ANSWER.fullmatch(name)
-    return (found[1] or found[2]).lower() if found else ""
+    match = _ANSWER.fullmatch(name)
+    return (match[1] or match[2]).lower() if match else ""
 
 
 def _by_ratings(questions: dict[str, list[Voice]], names: list[str]) -> list[Verdict]:
@@ -167,27 +167,27 @@ def _flat(record: Source) -> Source:
 
 
 def _by_question(people: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
-    found: dict[str, list[dict[str, Any]]] = {}
+    fields: dict[str, list[dict[str, Any]]] = {}
     for person in people:
         values = person.get("values")
         for name, answer in values.items() if isinstance(values, dict) else ():
             value = answer.get("value") if isinstance(answer, dict) else answer
             voice = {"user_id": person.get("user_id"), "value": value, "status": person.get("status", _UNSAID)}
-            found.setdefault(name, []).append(voice)
-    return found
+            fields.setdefault(name, []).append(voice)
+    return fields
 
 
 def _questions(record: Source) -> dict[str, list[Voice]]:
     """Submitted answers by question; empty for questions without an answer."""
-    found: dict[str, list[Voice]] = {}
+    questions: dict[str, list[Voice]] = {}
     for name, value in record.items():
         if (voices := _voices(record, name, value)) is not None:
-            found[name.removesuffix(".responses")] = [
+            questions[name.removesuffix(".responses")] = [
                 (None if user is None else str(user), answer)
                 for user, answer, state in voices
                 if state == _UNSAID and answer is not None
             ]
-    return found
+    return questions
 
 
 def _voices(record: Source, name: str, value: Any) -> list[tuple[Any, Any, str]] | None:
@@ -243,7 +243,7 @@ def _waits(record: Source, flat: Source, questions: dict[str, list[Voice]]) -> f
 FORMAT = Format(
     id="argilla_records",
     title="Argilla, records with answers",
-    about="A prompt, two or more numbered responses, and what each annotator said: a choice, a ranking, or a rating of each. Each annotator becomes a row.",
+    about="A prompt, two or more numbered responses, and the answer of each annotator: a choice, a ranking, or a rating of each. Each annotator becomes a row.",
     source="https://docs.argilla.io/latest/how_to_guides/import_export/",
     kinds=(PREFERENCES,),
     example=(

@@ -156,9 +156,9 @@ def note_reasoning(record: Source, reading: Reading) -> None:
     for value in record.values():
         for turn in _turns(value if isinstance(value, list) else [value]):
             if isinstance(turn, dict) and ("role" in turn or "from" in turn):
-                found = next((name for name in _BESIDE if _filled(turn.get(name))), None)
-                if found is not None:
-                    detail = f"`{found}` stands beside `content` and was left out; write it into the text if it is to be learnt"
+                field = next((name for name in _BESIDE if _filled(turn.get(name))), None)
+                if field is not None:
+                    detail = f"`{field}` stands beside `content` and was left out; write it into the text if it is to be learnt"
                     reading.note("reasoning_dropped", detail)
                     return
 

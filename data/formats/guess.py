@@ -78,18 +78,18 @@ def _listed(fields: dict[str, str], columns: Sequence[Column]) -> dict[str, str]
     """The items of a list with a score or rank of each side. A text that ranks, such as A>B, is the label."""
     if "a" not in fields or fields.keys() & {"label", "score_a", "rank_a"}:
         return {}
-    found = next((column for column in columns if plain(column.name) in (*RANK_LISTS, *SCORE_LISTS)), None)
-    if found is None or not found.examples:
+    listing = next((column for column in columns if plain(column.name) in (*RANK_LISTS, *SCORE_LISTS)), None)
+    if listing is None or not listing.examples:
         return {}
-    measure = "rank" if plain(found.name) in RANK_LISTS else "score"
-    if found.type.startswith("list"):
-        return {f"{measure}_a": f"{found.name}.0", f"{measure}_b": f"{found.name}.1"}
-    return {"label": found.name} if measure == "rank" else {}
+    measure = "rank" if plain(listing.name) in RANK_LISTS else "score"
+    if listing.type.startswith("list"):
+        return {f"{measure}_a": f"{listing.name}.0", f"{measure}_b": f"{listing.name}.1"}
+    return {"label": listing.name} if measure == "rank" else {}
 
 
 def _siblings(columns: Sequence[Column]) -> dict[str, str]:
     """Two texts whose names differ in one word: `chosen_answer` and `rejected_answer`, `option_a` and `option_b`. Empty if several do."""
-    texts = [one for one in columns if "text" in one.type.split(" or ") and not names_metadata(one.name)]
+    texts = [column for column in columns if "text" in column.type.split(" or ") and not names_metadata(column.name)]
     found = [sides for pair in combinations(texts, 2) if (sides := _sides(pair[0].name, pair[1].name))]
     return found[0] if len(found) == 1 else {}
 
@@ -118,7 +118,7 @@ def _measured(fields: dict[str, str], columns: Sequence[Column]) -> dict[str, st
     if "a" not in fields or fields.keys() & {"label", "score_a", "rank_a"}:
         return {}
     sides = _difference(fields["a"], fields["b"])
-    numbers = [one for one in columns if one.type == "number" and not names_metadata(one.name)]
+    numbers = [column for column in columns if column.type == "number" and not names_metadata(column.name)]
     found = [pair for pair in combinations(numbers, 2) if _difference(pair[0].name, pair[1].name) == sides is not None]
     if len(found) != 1:
         return {}
@@ -131,7 +131,7 @@ def _label(fields: dict[str, str], columns: Sequence[Column]) -> dict[str, str]:
     """The only column that names one of the answers, whatever its own name."""
     if "a" not in fields or fields.keys() & {"label", "score_a", "rank_a"}:
         return {}
-    names = [one.name for one in columns if one.examples and all(map(_names_side, one.examples))]
+    names = [column.name for column in columns if column.examples and all(map(_names_side, column.examples))]
     return {"label": names[0]} if len(names) == 1 else {}
 
 

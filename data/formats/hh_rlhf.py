@@ -34,14 +34,14 @@ def _marked(dialogue: str, pointer: str) -> list[Message]:
 
 
 def _joined(marked: list[Message]) -> list[Message]:
-    found: list[Message] = []
+    messages: list[Message] = []
     for turn in marked:
-        if found and found[-1]["role"] == turn["role"]:
-            content = f"{found[-1]['content']}\n\n{turn['content']}".strip()
-            found[-1] = {"role": turn["role"], "content": content}
+        if messages and messages[-1]["role"] == turn["role"]:
+            content = f"{messages[-1]['content']}\n\n{turn['content']}".strip()
+            messages[-1] = {"role": turn["role"], "content": content}
         else:
-            found.append(turn)
-    return found
+            messages.append(turn)
+    return messages
 
 
 def prompt_of(dialogue: str, pointer: str) -> list[Message]:

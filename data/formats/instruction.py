@@ -50,10 +50,10 @@ def _has_text(record: Source, name: str) -> bool:
 
 def _history(value: Any) -> list[chat.Message]:
     """Earlier rounds: pairs of a question and its answer."""
-    found: list[chat.Message] = []
+    messages: list[chat.Message] = []
     for index, pair in enumerate(value if isinstance(value, list) else []):
         if not isinstance(pair, list | tuple) or len(pair) != 2 or not all(isinstance(one, str) for one in pair):
             detail = "must be a question and its answer"
             raise RowError(detail, pointer=f"/history/{index}", code="wrong_type")
-        found += [{"role": "user", "content": pair[0]}, {"role": "assistant", "content": pair[1]}]
-    return found
+        messages += [{"role": "user", "content": pair[0]}, {"role": "assistant", "content": pair[1]}]
+    return messages

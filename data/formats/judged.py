@@ -41,7 +41,7 @@ def _bar(record: Source, reading: Reading) -> Rows:
 PANDA = Format(
     id="pandalm",
     title="PandaLM",
-    about="An instruction, two responses, and what each annotator said: 1, 2, or 0 for a tie. Each annotator becomes a row.",
+    about="An instruction, two responses, and the verdict of each annotator: 1, 2, or 0 for a tie. Each annotator becomes a row.",
     source="https://github.com/WeOpenML/PandaLM",
     kinds=(PREFERENCES,),
     example=(

@@ -142,7 +142,9 @@ class Values:
 
     def _ordered(self, texts: list[str]) -> Row:
         """The ranking of answers by a list of their numbers, from the best to the worst. The numbers count from 0 or from 1."""
-        places = [number(value, f"order/{at}", self._reading) for at, value in enumerate(listed(self._values, "order"))]
+        places = [
+            number(value, f"order/{index}", self._reading) for index, value in enumerate(listed(self._values, "order"))
+        ]
         first = min(places, default=0)
         if first not in (0, 1) or sorted(places) != [first + at for at in range(len(texts))]:
             detail = f"must name each of the {len(texts)} answers once, counted from 0 or from 1"

@@ -12,7 +12,7 @@ def _summaries(record: Source, reading: Reading) -> Rows:
     info, summaries = field(record, "info"), listed(record, "summaries")
     if not isinstance(info, dict) or len(summaries) != 2 or not all(isinstance(one, dict) for one in summaries):
         raise RowError("must be two summaries of what `info` holds", pointer="/summaries", code="wrong_type")
-    first, second = (text(one, "text") for one in summaries)
+    first, second = (text(summary, "text") for summary in summaries)
     label = numbered_label(field(record, "choice"), "choice", {0: "a", 1: "b"}, reading)
     yield {"prompt": _post(info), "a": first, "b": second, "label": label} | notes(record)
 

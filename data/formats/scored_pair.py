@@ -11,7 +11,7 @@ from data.formats.values import field, first_named, notes, number
 from data.names import ASKED_COLUMNS, INPUTS, NOTED, SIDE_RANKS, SIDE_SCORES, UNLABELLED_PAIRS
 
 
-class _Columns(NamedTuple):
+class _PairColumns(NamedTuple):
     """The columns of two answers and of their measure."""
 
     answers: tuple[str, str]
@@ -29,19 +29,19 @@ def _measures(answer: str) -> Iterator[tuple[str, int]]:
                 yield column, sign
 
 
-def _all() -> Iterator[_Columns]:
+def _all() -> Iterator[_PairColumns]:
     for answers in UNLABELLED_PAIRS:
         for (first, sign), (second, _) in zip(*map(_measures, answers), strict=True):
-            yield _Columns(answers, (first, second), sign)
+            yield _PairColumns(answers, (first, second), sign)
         for names, sign in ((SIDE_SCORES, 1), (SIDE_RANKS, -1)):
-            yield from (_Columns(answers, (f"{name}_a", f"{name}_b"), sign) for name in names)
+            yield from (_PairColumns(answers, (f"{name}_a", f"{name}_b"), sign) for name in names)
 
 
 _KNOWN = tuple(_all())
 _PAIRS = {pair: [one for one in _KNOWN if one.answers == pair] for pair in UNLABELLED_PAIRS}
 
 
-def measured(record: Source) -> _Columns | None:
+def measured(record: Source) -> _PairColumns | None:
     """The columns of two answers with a measure each; None without them."""
     pairs = (found for pair, found in _PAIRS.items() if has(record, *pair))
     return next((one for found in pairs for one in found if has(record, *one.measures)), None)

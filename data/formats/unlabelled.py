@@ -14,7 +14,7 @@ def _rows(record: Source, reading: Reading) -> Rows:
     row = {"prompt": _prompt(record)} | given(record, reading, "source")
     pair = _pair(record)
     if name := next((name for name in UNLABELLED_LISTS if record.get(name) is not None and pair is None), None):
-        answers = [chat.answer(answer, f"/{name}/{at}") for at, answer in enumerate(listed(record, name))]
+        answers = [chat.answer(answer, f"/{name}/{index}") for index, answer in enumerate(listed(record, name))]
         yield row | {"completions": answers, "ranks": None}
         return
     a, b = pair or UNLABELLED_PAIRS[0]

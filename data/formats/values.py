@@ -78,7 +78,7 @@ def numbered_label(value: Any, name: str, labels: Mapping[float, str], reading: 
     """The label that a number in the column `name` stands for. Raises RowError for any other value."""
     found = labels.get(number(value, name, reading))
     if found is None:
-        known = " or ".join(f"{one:g}" for one in labels)
+        known = " or ".join(f"{label:g}" for label in labels)
         raise RowError(f"must be {known}", pointer=f"/{name}", code="bad_label")
     return found
 
@@ -132,10 +132,10 @@ def time(value: Any) -> str | None:
 
 def notes(record: Source, **own: Any) -> Row:
     """Annotator, time and source from their usual columns. Values in `own` replace them; None is left out."""
-    found: Row = {"annotator": _first(record, ANNOTATORS), "source": _first(record, SOURCES)}
-    found["time"] = next((at for name in TIMES if (at := time(record.get(name))) is not None), None)
-    found |= own
-    return {name: value for name, value in found.items() if value is not None}
+    row: Row = {"annotator": _first(record, ANNOTATORS), "source": _first(record, SOURCES)}
+    row["time"] = next((at for name in TIMES if (at := time(record.get(name))) is not None), None)
+    row |= own
+    return {name: value for name, value in row.items() if value is not None}
 
 
 def _first(record: Source, names: tuple[str, ...]) -> str | None:

@@ -52,7 +52,7 @@ def votes_by_prompt(columns: Columns) -> Iterator[Votes]:
 
 
 def _votes(columns: Columns, rows: list[int], starts: Rows) -> Votes:
-    found: Votes = defaultdict(list)
+    votes: Votes = defaultdict(list)
     for row in rows:
         if not columns.arrays["judged"][row]:
             continue
@@ -65,8 +65,8 @@ def _votes(columns: Columns, rows: list[int], starts: Rows) -> Votes:
             verdict = (rank < other_rank) - (rank > other_rank)
             straight = one < other
             pair = (one, other) if straight else (other, one)
-            found[pair].append(Vote(row, verdict if straight else -verdict, annotator, straight))
-    return found
+            votes[pair].append(Vote(row, verdict if straight else -verdict, annotator, straight))
+    return votes
 
 
 Graph = dict[int, list[int]]
@@ -120,10 +120,10 @@ def components(graph: Graph) -> dict[int, int]:
     return found
 
 
-def _close(node: int, stack: list[int], found: dict[int, int]) -> None:
+def _close(node: int, stack: list[int], numbers: dict[int, int]) -> None:
     while True:
         member = stack.pop()
-        found[member] = node
+        numbers[member] = node
         if member == node:
             return
 
@@ -153,18 +153,18 @@ class Judgements:
 
 def gather_judgements(columns: Columns, drawn: npt.NDArray[np.bool_]) -> Judgements:
     """Compare the verdicts on every prompt that several rows share. `drawn` is True for rows whose sides do not follow from the verdict."""
-    found = Judgements()
+    judgements = Judgements()
     for votes in votes_by_prompt(columns):
         for cast in votes.values():
             if len(cast) > 1:
-                _contradictions(cast, found)
-                _several(cast, bool(drawn[cast[0].row]), found)
+                _contradictions(cast, judgements)
+                _several(cast, bool(drawn[cast[0].row]), judgements)
         if len(votes) > 2:
-            found.in_circles |= rows_in_cycles(votes)
-    return found
+            judgements.in_circles |= rows_in_cycles(votes)
+    return judgements
 
 
-def _contradictions(cast: Sequence[Vote], found: Judgements) -> None:
+def _contradictions(cast: Sequence[Vote], judgements: Judgements) -> None:
     """Record contradicting votes. Two named annotators may differ; an unknown annotator may be either of them."""
     cast_by = {(vote.annotator, vote.verdict) for vote in cast}
     verdicts = {vote.verdict for vote in cast}
@@ -172,10 +172,10 @@ def _contradictions(cast: Sequence[Vote], found: Judgements) -> None:
         against = -vote.verdict
         alike = (vote.annotator, against) in cast_by or (_NOBODY, against) in cast_by
         if vote.verdict and (alike or (vote.annotator == _NOBODY and against in verdicts)):
-            found.contradicting.add(vote.row)
+            judgements.contradicting.add(vote.row)
 
 
-def _several(cast: Sequence[Vote], drawn: bool, found: Judgements) -> None:
+def _several(cast: Sequence[Vote], drawn: bool, judgements: Judgements) -> None:
     """Record the votes of several annotators on two answers. The first vote of each annotator counts; later ones are only
     compared with the majority."""
     first = {vote.annotator: vote.verdict for vote in reversed(cast) if vote.annotator != _NOBODY}
@@ -184,19 +184,19 @@ def _several(cast: Sequence[Vote], drawn: bool, found: Judgements) -> None:
     counts = Counter(first.values())
     # Which of the two is "the one" must not follow from who won. Where sides were drawn, they serve; else the hashes do.
     one, other = (-1, 1) if drawn and not cast[0].straight else (1, -1)
-    found.units.append((counts[one], counts[other], counts[0]))
-    if len(first) > 2:  # of two who differ, none can be told to be the odd one
-        _compare(first, counts, found)
+    judgements.units.append((counts[one], counts[other], counts[0]))
+    if len(first) > 2:  # of two who differ, neither is the odd one
+        _compare(first, counts, judgements)
     common = majority(counts)
-    found.disagreeing |= {vote.row for vote in cast if vote.annotator != _NOBODY and vote.verdict != common}
+    judgements.disagreeing |= {vote.row for vote in cast if vote.annotator != _NOBODY and vote.verdict != common}
 
 
-def _compare(first: Mapping[int, int], counts: Counter[int], found: Judgements) -> None:
+def _compare(first: Mapping[int, int], counts: Counter[int], judgements: Judgements) -> None:
     """Compare each annotator with the majority of the others."""
     others = {verdict: majority(counts - Counter([verdict])) for verdict in counts}
     for annotator, verdict in first.items():
         if others[verdict] is not None:
-            found.judged[annotator][verdict == others[verdict]] += 1
+            judgements.judged[annotator][verdict == others[verdict]] += 1
 
 
 def majority(counts: Counter[int]) -> int | None:
@@ -220,13 +220,13 @@ def krippendorff_alpha(units: Sequence[tuple[int, int, int]]) -> float | None:
 def annotator_figures(columns: Columns, opinions: Judgements) -> list[AnnotatorAgreement]:
     """The figures of every named annotator, most rows first."""
     rows = Counter(columns.arrays["annotator"].tolist())
-    found = []
+    figures = []
     for number, name in enumerate(columns.annotators, 1):
         judged = opinions.judged.get(number, Counter())
         compared = judged.total()
         share = judged[True] / compared if compared else None
         interval = wilson_interval(share, compared) if share is not None else (None, None)
-        found.append(
+        figures.append(
             AnnotatorAgreement(
                 annotator=name,
                 rows=rows[number],
@@ -236,12 +236,12 @@ def annotator_figures(columns: Columns, opinions: Judgements) -> list[AnnotatorA
                 high=interval[1],
             )
         )
-    return sorted(found, key=lambda one: (-one.rows, one.annotator))
+    return sorted(figures, key=lambda one: (-one.rows, one.annotator))
 
 
 def outliers(people: Sequence[AnnotatorAgreement]) -> list[AnnotatorAgreement]:
     """Annotators who agree with the majority of the others in less than half of the units, beyond chance."""
-    return [one for one in people if one.compared >= ENOUGH and one.high is not None and one.high < 0.5]
+    return [person for person in people if person.compared >= ENOUGH and person.high is not None and person.high < 0.5]
 
 
 def listed_annotators(people: Sequence[AnnotatorAgreement]) -> list[AnnotatorAgreement]:

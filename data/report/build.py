@@ -14,11 +14,11 @@ from data.report import (
 from data.report.annotator_agreement import annotator_figures, gather_judgements, krippendorff_alpha, listed_annotators
 from data.report.columns import Chunk, Collector, Columns, Flags
 from data.report.duplicates import duplicate_findings, find_duplicates, find_leaks, held_out_rows, leak_findings
-from data.report.findings import KINDS, Found, Writer, mark_findings
+from data.report.findings import KINDS, FindingRows, Writer, mark_findings
 from data.report.languages import sample_rows
 from data.report.pool import Pool, cores
 from data.report.result import Agreement, LengthBias, Positions, ReportResult, SplitSizes
-from data.report.rows_file import Lines, Texts, cut_into_chunks
+from data.report.rows_file import LineNumbers, Texts, cut_into_chunks
 from data.report.settings import LoadTokenizer, ReportSettings, TokenizerFacts
 from data.report.summary import Steps, all_histograms, language_shares, summary_figures, ties
 from data.report.tokens import fit_rows, token_findings
@@ -37,7 +37,7 @@ OnProgress = Callable[[float, str], None]
 
 
 @dataclass(frozen=True)
-class Job:
+class TrainerPart:
     """The trainer's part in a report."""
 
     steps: Steps
@@ -56,7 +56,7 @@ def make(
     settings: ReportSettings,
     rows_dir: Path,
     on_progress: OnProgress,
-    job: Job,
+    job: TrainerPart,
     processes: int | None = None,
 ) -> dict[str, Any]:
     """The report on the rows at `path`, as JSON. The row numbers of each finding are written to `rows_dir`/<code>.u64.
@@ -112,7 +112,7 @@ class _Maker:
             scratch,
             on_progress,
         )
-        self._lines = Lines.read(settings, columns)
+        self._lines = LineNumbers.read(settings, columns)
         self._texts = Texts(path, settings.kind, columns.arrays["offset"], self._lines)
         self._preferences = settings.kind == "preferences"
         self._unit = "tokens" if columns.has_tokens() else "characters"
@@ -120,23 +120,23 @@ class _Maker:
     def report(self, rows_dir: Path) -> ReportResult:
         settings, columns = self._settings, self._columns
         writer = Writer(rows_dir, columns.rows, self._lines)
-        found: list[Found] = list(mark_findings(columns))
+        finding_rows: list[FindingRows] = list(mark_findings(columns))
         facts = next(iter(self._pool.map("tokenizer_facts", [None]))) or TokenizerFacts()
         fits, kept = fit_rows(columns, settings), self._held_out()
         if settings.model is not None:
-            found += token_findings(columns, facts, settings, fits, kept, self._texts)
+            finding_rows += token_findings(columns, facts, settings, fits, kept, self._texts)
         self._on_progress(_SCANNING, "comparing rows")
         copies = find_duplicates(columns, self._pool, self._scratch)
-        found += duplicate_findings(copies, columns.arrays, self._texts)
-        split = None if kept is None else self._split(kept, found)
+        finding_rows += duplicate_findings(copies, columns.arrays, self._texts)
+        split = None if kept is None else self._split(kept, finding_rows)
         self._on_progress(_COMPARING, "comparing verdicts")
-        bias, position, agreement = self._verdicts(found) if self._preferences else (None, None, None)
+        bias, position, agreement = self._verdicts(finding_rows) if self._preferences else (None, None, None)
         self._on_progress(_JUDGING, "writing")
         limits = {"prompt": settings.max_prompt_tokens, "answer": settings.max_completion_tokens}
         units = ["tokens", "characters", "words"] if columns.has_tokens() else ["characters", "words"]
         return ReportResult(
             summary=summary_figures(columns, settings, fits, kept, copies, self._steps),
-            findings=writer.write(found),
+            findings=writer.write(finding_rows),
             histograms=all_histograms(columns, settings.kind, units, limits),
             languages=language_shares(columns),
             length_bias=bias,
@@ -152,13 +152,13 @@ class _Maker:
             return None
         return held_out_rows(self._columns.arrays["prompt"], self._settings.eval_fraction)
 
-    def _split(self, kept: Flags, found: list[Found]) -> SplitSizes:
+    def _split(self, kept: Flags, found: list[FindingRows]) -> SplitSizes:
         """Sizes of the two sides of the split, and the number of leaking prompts."""
         prompts = self._columns.arrays["prompt"]
         rows, twins = find_leaks(self._columns, kept, self._pool, self._scratch)
         found += leak_findings(rows, twins, self._texts)
         if prompts.min() == prompts.max():
-            found.append(Found("one_prompt", "None can be held out: a run needs two different prompts at least."))
+            found.append(FindingRows("one_prompt", "None can be held out: a run needs two different prompts at least."))
         held_out, of_prompts = int(kept.sum()), len(np.unique(prompts[kept]))
         return SplitSizes(
             eval_fraction=self._settings.eval_fraction,
@@ -170,7 +170,7 @@ class _Maker:
             near_prompts=len(np.unique(prompts[rows])),
         )
 
-    def _verdicts(self, found: list[Found]) -> tuple[LengthBias | None, Positions | None, Agreement | None]:
+    def _verdicts(self, found: list[FindingRows]) -> tuple[LengthBias | None, Positions | None, Agreement | None]:
         """The length bias, the positions and the agreement. Adds their findings to `found`."""
         columns = self._columns
         drawn = drawn_sides(columns)

@@ -1,6 +1,6 @@
 """Columns of numbers for all rows: about 120 bytes of memory for a pair, and the bands of its signatures on disk."""
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -109,9 +109,6 @@ class Columns:
     def has_tokens(self) -> bool:
         return "answer_tokens" in self.arrays
 
-    def language_counts(self) -> Counter[str]:
-        return Counter(language for _, language in self.languages)
-
 
 class Collector:
     """Puts chunks together, in the order of the file. `with Collector(folder) as collector: …`"""
@@ -133,23 +130,23 @@ class Collector:
     def __exit__(self, *_: object) -> None:
         self._open.close()
 
-    def add(self, found: Scanned) -> None:
-        names = np.array([0, *(self._names.setdefault(n, len(self._names) + 1) for n in found.annotators)], np.int32)
-        found.arrays["annotator"] = names[found.arrays["annotator"]]
+    def add(self, scanned: Scanned) -> None:
+        names = np.array([0, *(self._names.setdefault(n, len(self._names) + 1) for n in scanned.annotators)], np.int32)
+        scanned.arrays["annotator"] = names[scanned.arrays["annotator"]]
         for name in _ON_DISK:
-            if name in found.arrays:
-                self._write(name, found.arrays.pop(name))
-        for name, values in found.arrays.items():
+            if name in scanned.arrays:
+                self._write(name, scanned.arrays.pop(name))
+        for name, values in scanned.arrays.items():
             self._parts[name].append(values)
-        for code, mark in found.marks.items():
+        for code, mark in scanned.marks.items():
             self._marks[code].append(np.array(mark.rows, np.int64) + self._rows)
             self._answers[code].append(np.array(mark.answers, np.int64))
             for row, text in mark.samples:
                 add_excerpt(self._columns.samples.setdefault(code, []), row + self._rows, text)
-        self._columns.tokens |= found.tokens
-        self._columns.languages += [(row + self._rows, language) for row, language in found.languages]
-        self._columns.conversations += found.conversations
-        self._rows += len(found.arrays["offset"])
+        self._columns.tokens |= scanned.tokens
+        self._columns.languages += [(row + self._rows, language) for row, language in scanned.languages]
+        self._columns.conversations += scanned.conversations
+        self._rows += len(scanned.arrays["offset"])
 
     def columns(self) -> Columns:
         """The columns of the file. Call it after the last chunk was added."""

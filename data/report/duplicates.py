@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from data.report.columns import Columns, Flags, RowExcerpt, Rows, band_file
-from data.report.findings import Found
+from data.report.findings import FindingRows
 from data.report.near_duplicates import BATCH, MeasurePairs, RowPairs, candidate_pairs, with_twins
 from data.report.pool import Method, Pool
 from data.report.rows_file import Texts
@@ -86,27 +86,29 @@ def find_leaks(columns: Columns, kept: Flags, pool: Pool, folder: Path) -> tuple
     return np.flatnonzero(leaking[of_row]), twins
 
 
-def duplicate_findings(found: Duplicates, columns: dict[str, npt.NDArray[np.uint64]], texts: Texts) -> Iterator[Found]:
+def duplicate_findings(
+    duplicates: Duplicates, columns: dict[str, npt.NDArray[np.uint64]], texts: Texts
+) -> Iterator[FindingRows]:
     """Findings of repeated rows. `columns` are the arrays in which exact and normalised copies have equal values."""
     detail = "Prompt, answers, verdict and annotator are those of an earlier row, so it counts twice in training."
-    yield Found("duplicate_rows", detail, found.exact, _copies(found.exact, columns["verdict"], texts))
+    yield FindingRows("duplicate_rows", detail, duplicates.exact, _copies(duplicates.exact, columns["verdict"], texts))
     detail = "An earlier row differs only in case and white space."
-    shown = _copies(found.normalised, columns["verdict_normalised"], texts)
-    yield Found("normalised_duplicates", detail, found.normalised, shown)
-    later = np.sort(found.near[:, 1])
+    shown = _copies(duplicates.normalised, columns["verdict_normalised"], texts)
+    yield FindingRows("normalised_duplicates", detail, duplicates.normalised, shown)
+    later = np.sort(duplicates.near[:, 1])
     detail = (
         "Prompt and answers share at least four fifths of their word triples (Jaccard) with those of an earlier row, whatever "
         "was preferred. Check them first: in sums and code a small difference may matter."
     )
-    yield Found("near_duplicates", detail, later, _twins(found.near, texts))
+    yield FindingRows("near_duplicates", detail, later, _twins(duplicates.near, texts))
 
 
-def leak_findings(rows: Rows, twins: RowPairs, texts: Texts) -> Iterator[Found]:
+def leak_findings(rows: Rows, twins: RowPairs, texts: Texts) -> Iterator[FindingRows]:
     detail = (
         "Equal prompts are always on the same side of the split. These are held out, but a prompt with four fifths of the "
         "same word triples is trained on, so the held-out figures are too good."
     )
-    yield Found("leaking_prompts", detail, rows, _twins(twins, texts))
+    yield FindingRows("leaking_prompts", detail, rows, _twins(twins, texts))
 
 
 def _copies(rows: Rows, values: npt.NDArray[np.uint64], texts: Texts) -> list[RowExcerpt]:

@@ -14,7 +14,7 @@ import numpy as np
 from data.findings import LISTED, SAMPLE_CHARACTERS, Finding, FindingFix, FindingSample, Severity
 from data.report.columns import SHOWN, Columns, RowExcerpt, Rows
 from data.report.languages import UNKNOWN
-from data.report.rows_file import Lines
+from data.report.rows_file import LineNumbers
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ KINDS: dict[str, FindingKind] = {
 
 
 @dataclass
-class Found:
+class FindingRows:
     """The rows (from 0) of one finding; None for a finding about the whole dataset."""
 
     code: str
@@ -96,16 +96,16 @@ class Found:
 class Writer:
     """Builds the findings, and writes the numbers of their rows into files."""
 
-    def __init__(self, folder: Path, total: int, lines: Lines) -> None:
+    def __init__(self, folder: Path, total: int, lines: LineNumbers) -> None:
         self._folder, self._total, self._lines = folder, total, lines
 
-    def write(self, found: Iterable[Found]) -> list[Finding]:
+    def write(self, found: Iterable[FindingRows]) -> list[Finding]:
         """Findings in the order of KINDS. A finding with an empty list of rows is left out."""
         order = list(KINDS)
         kept = [one for one in found if one.rows is None or len(one.rows)]
         return [self._finding(one) for one in sorted(kept, key=lambda one: order.index(one.code))]
 
-    def _finding(self, found: Found) -> Finding:
+    def _finding(self, found: FindingRows) -> Finding:
         kind, rows = KINDS[found.code], found.rows
         finding = Finding(
             code=found.code,
@@ -158,7 +158,7 @@ _DETAILS = {
 }
 
 
-def mark_findings(columns: Columns) -> Iterator[Found]:
+def mark_findings(columns: Columns) -> Iterator[FindingRows]:
     for code, detail in _DETAILS.items():
         if code in columns.marks:
             yield mark_finding(columns, code, detail)
@@ -167,12 +167,12 @@ def mark_findings(columns: Columns) -> Iterator[Found]:
     yield from _languages(columns)
 
 
-def mark_finding(columns: Columns, code: str, detail: str) -> Found:
+def mark_finding(columns: Columns, code: str, detail: str) -> FindingRows:
     """A finding of the rows that the scan marked with `code`."""
-    return Found(code, detail, columns.marks[code], columns.samples[code], columns.answers[code])
+    return FindingRows(code, detail, columns.marks[code], columns.samples[code], columns.answers[code])
 
 
-def _special_tokens(columns: Columns) -> Found:
+def _special_tokens(columns: Columns) -> FindingRows:
     named = ", ".join(sorted(columns.tokens)[:10])
     detail = (
         f"{named}. In an answer they are plain text, and the model learns to spell them. In a prompt with a chat "
@@ -181,7 +181,7 @@ def _special_tokens(columns: Columns) -> Found:
     return mark_finding(columns, "special_tokens", detail)
 
 
-def _languages(columns: Columns) -> Iterator[Found]:
+def _languages(columns: Columns) -> Iterator[FindingRows]:
     known = [(row, language) for row, language in columns.languages if language != UNKNOWN]
     if not known:
         return
@@ -195,7 +195,7 @@ def _languages(columns: Columns) -> Iterator[Found]:
             f"{main}, others {shares}. Only rows of the sample are listed."
         )
         shown = [(row, language) for row, language in known if language != main][:SHOWN]
-        yield Found("language_mix", detail, rows, shown)
+        yield FindingRows("language_mix", detail, rows, shown)
     if "language_differs" in columns.marks:
         detail = f"{len(columns.languages)} rows were examined. Correct for translations, and wrong elsewhere."
         yield mark_finding(columns, "language_differs", detail)

@@ -35,9 +35,9 @@ def signatures(sets: Sequence[Sequence[str]]) -> Signatures:
     return np.array(RMinHash.digest_matrix_from_token_sets(sets, VALUES, _SEED).to_rows(), np.uint32)
 
 
-def bands(found: Signatures) -> Bands:
+def bands(signatures: Signatures) -> Bands:
     """(N, BANDS): one number for each band of each signature; equal bands have equal numbers."""
-    cut = found[:, : BANDS * BAND].reshape(len(found), BANDS, BAND).astype(np.uint64)
+    cut = signatures[:, : BANDS * BAND].reshape(len(signatures), BANDS, BAND).astype(np.uint64)
     mixed = np.zeros(cut.shape[:2], np.uint64)
     for value in range(BAND):
         mixed = (mixed ^ cut[:, :, value]) * _FACTOR

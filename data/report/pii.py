@@ -24,7 +24,7 @@ _IBAN = re.compile(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?\b
 _IP = re.compile(r"(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?![\w]|\.\d)")
 
 
-def found(text: str) -> Iterator[tuple[str, int, int]]:
+def matches(text: str) -> Iterator[tuple[str, int, int]]:
     """(finding's code, begin, end) of the first match of each kind."""
     if "@" in text and (match := _EMAIL.search(text)):
         yield "pii_email", *match.span()

@@ -101,7 +101,7 @@ class Pool:
 def _give(end: Connection, method: Method, tasks: Iterator[tuple[int, Any]], busy: dict[Connection, int]) -> None:
     for number, argument in tasks:
         busy[end] = number
-        with suppress(BrokenPipeError):  # it has ended, and said why: that is read next
+        with suppress(BrokenPipeError):  # it has ended, and sent the reason, which is read next
             end.send((method, argument))
         return
 

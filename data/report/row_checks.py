@@ -35,14 +35,14 @@ def token_pattern(of_model: Iterable[str] = ()) -> re.Pattern[str]:
 
 def spelt_tokens(text: str, special: re.Pattern[str]) -> set[str]:
     """Special tokens in the text, and those that form when these are removed."""
-    found: set[str] = set()
+    tokens: set[str] = set()
     for _ in range(NESTED):
-        seen = set(special.findall(text))
-        if not seen:
+        level = set(special.findall(text))
+        if not level:
             break
-        found |= seen
+        tokens |= level
         text = special.sub("", text)
-    return found
+    return tokens
 
 
 class Hit(NamedTuple):
@@ -56,9 +56,9 @@ class Hit(NamedTuple):
     """The number of the answer, from 0."""
 
 
-Seen = Iterator[Hit]
+Hits = Iterator[Hit]
 """The matches in a row, at most one for each code."""
-Look = Callable[[Item], Seen]
+RowCheck = Callable[[Item], Hits]
 
 _EXCERPT = 80
 """Characters shown on each side of a match."""
@@ -82,7 +82,7 @@ def excerpt(text: str, begin: int = 0, end: int | None = None) -> str:
     return f"{'…' if first else ''}{shown}{'…' if last < len(text) else ''}"
 
 
-def white_space(item: Item) -> Seen:
+def white_space(item: Item) -> Hits:
     """White space around answers and messages. White space before an answer to a plain text joins the two, and is not reported."""
     for answer, text in enumerate(item.answers):
         if text and text[-1].isspace():
@@ -99,7 +99,7 @@ def white_space(item: Item) -> Seen:
         yield Hit("prompt_whitespace", f"▏{excerpt(around)}")
 
 
-def emptiness(item: Item) -> Seen:
+def empty_answers(item: Item) -> Hits:
     """Answers of white space and invisible characters (zero-width spaces, control characters), and answers without a word."""
     for answer, text in enumerate(item.answers):
         if all(sign in _BLANK_LETTERS or unicodedata.category(sign) in _INVISIBLE for sign in text):
@@ -111,7 +111,7 @@ def emptiness(item: Item) -> Seen:
             return
 
 
-def sameness(item: Item) -> Seen:
+def duplicate_answers(item: Item) -> Hits:
     """Two answers that differ only in the white space around them. The later one is reported."""
     known: set[str] = set()
     for answer, text in enumerate(map(str.strip, item.answers)):
@@ -121,7 +121,7 @@ def sameness(item: Item) -> Seen:
         known.add(text)
 
 
-def prompt_left_in(item: Item) -> Seen:
+def repeated_prompt(item: Item) -> Hits:
     """Answers that begin with the prompt, or with a common text that looks like a part of it."""
     if item.prompt is None or not item.answers:
         return
@@ -136,7 +136,7 @@ def prompt_left_in(item: Item) -> Seen:
         yield Hit("shared_beginning", f"{excerpt(item.answers[0][:shared])}▏")
 
 
-def roles(item: Item) -> Seen:
+def role_markers(item: Item) -> Hits:
     """Answers with further turns of a conversation, from the file's splitting or made up by a model."""
     for answer, text in enumerate(item.answers):
         if match := _ROLE.search(text):
@@ -144,7 +144,7 @@ def roles(item: Item) -> Seen:
             return
 
 
-def turns(item: Item) -> Seen:
+def turn_order(item: Item) -> Hits:
     """Conversations that the assistant begins, or with two turns of one role in sequence."""
     if item.prompt is None or isinstance(item.prompt, str):
         return
@@ -156,22 +156,25 @@ def turns(item: Item) -> Seen:
             return
 
 
-def special_tokens(pattern: re.Pattern[str]) -> Look:
-    def look(item: Item) -> Seen:
+def special_tokens(pattern: re.Pattern[str]) -> RowCheck:
+    """A check for special tokens that are spelt out in a text of the row."""
+
+    def check(item: Item) -> Hits:
         for answer, text in _placed(item):
             if match := pattern.search(text):
                 yield Hit("special_tokens", excerpt(text, *match.span()), answer)
                 return
 
-    return look
+    return check
 
 
-def personal(item: Item) -> Seen:
-    seen: dict[str, Hit] = {}
+def personal_data(item: Item) -> Hits:
+    """Strings that look like personal data, the first of each kind."""
+    hits: dict[str, Hit] = {}
     for answer, text in _placed(item):
-        for code, begin, end in pii.found(text):
-            seen.setdefault(code, Hit(code, excerpt(text, begin, end), answer))
-    yield from seen.values()
+        for code, begin, end in pii.matches(text):
+            hits.setdefault(code, Hit(code, excerpt(text, begin, end), answer))
+    yield from hits.values()
 
 
 def item_texts(item: Item) -> Iterator[str]:
@@ -188,5 +191,15 @@ def _placed(item: Item) -> Iterator[tuple[int, str]]:
     yield from enumerate(item.answers)
 
 
-def row_checks(special: re.Pattern[str]) -> list[Look]:
-    return [white_space, emptiness, sameness, prompt_left_in, roles, turns, special_tokens(special), personal]
+def row_checks(special: re.Pattern[str]) -> list[RowCheck]:
+    """Every check, in the order of their findings. `special` matches the special tokens that are searched."""
+    return [
+        white_space,
+        empty_answers,
+        duplicate_answers,
+        repeated_prompt,
+        role_markers,
+        turn_order,
+        special_tokens(special),
+        personal_data,
+    ]

@@ -19,14 +19,14 @@ from data.schema import DatasetKind
 Numbers = npt.NDArray[np.uint64]
 
 
-class Lines:
+class LineNumbers:
     """Line numbers of the source file. `of_rows` is None if a row's number is its line. `of_answers` is None if answers are in their row's line."""
 
     def __init__(self, of_rows: Numbers | None, of_answers: Numbers | None, starts: Rows) -> None:
         self._of_rows, self._of_answers, self._starts = of_rows, of_answers, starts
 
     @classmethod
-    def read(cls, settings: ReportSettings, columns: Columns) -> "Lines":
+    def read(cls, settings: ReportSettings, columns: Columns) -> "LineNumbers":
         """The line numbers from the files that the settings name. Raises UnreadableRows for files that cannot be read, or that
         belong to other rows."""
         starts = columns.starts
@@ -72,19 +72,19 @@ CHUNK = 4 * 2**20
 
 def cut_into_chunks(path: Path) -> list[Chunk]:
     """Chunks of about CHUNK bytes. Raises UnreadableRows for a file that cannot be read, or has no row."""
-    found: list[Chunk] = []
+    chunks: list[Chunk] = []
     try:
         with path.open("rb") as file:
             offset, line, blank = 0, 1, True
             while block := file.read(CHUNK) + file.readline():
-                found.append(Chunk(offset, len(block), line))
+                chunks.append(Chunk(offset, len(block), line))
                 offset, line = offset + len(block), line + block.count(b"\n")
                 blank = blank and not block.strip(b"\xef\xbb\xbf \t\r\n")
     except OSError as error:
         raise UnreadableRows(f"{path}: {error.strerror}.") from error
     if blank:
         raise UnreadableRows(f"{path}: the file is empty: it has no row.")
-    return found
+    return chunks
 
 
 def lines_in(path: Path, cut: Sequence[Chunk]) -> int:
@@ -107,7 +107,7 @@ def with_samples(cut: Sequence[Chunk], sampled: Sequence[int]) -> Iterator[Chunk
 class Texts:
     """Reads rows by number (from 0)."""
 
-    def __init__(self, path: Path, kind: DatasetKind, offsets: npt.NDArray[np.uint64], lines: Lines) -> None:
+    def __init__(self, path: Path, kind: DatasetKind, offsets: npt.NDArray[np.uint64], lines: LineNumbers) -> None:
         self._path, self._parse, self._offsets = path, parser(kind), offsets
         self.lines = lines
 

@@ -93,75 +93,79 @@ class Scanner:
                 f"{self.path}, line {number}: not UTF-8 text (byte {error.start} of the line)."
             ) from error
 
-    def _look(self, items: Sequence[Item], found: Scanned) -> None:
+    def _look(self, items: Sequence[Item], scanned: Scanned) -> None:
         for row, item in enumerate(items):
             for look in self._looks:
                 for hit in look(item):
-                    found.mark(hit.code, row, hit.text, hit.answer)
-        if "special_tokens" in found.marks:
-            for row in found.marks["special_tokens"].rows:
-                found.tokens.update(*(spelt_tokens(text, self._special) for text in item_texts(items[row])))
+                    scanned.mark(hit.code, row, hit.text, hit.answer)
+        if "special_tokens" in scanned.marks:
+            for row in scanned.marks["special_tokens"].rows:
+                scanned.tokens.update(*(spelt_tokens(text, self._special) for text in item_texts(items[row])))
 
-    def _identities(self, items: Sequence[Item], found: Scanned) -> None:
+    def _identities(self, items: Sequence[Item], scanned: Scanned) -> None:
         """Columns with equal numbers for equal prompts, rows and verdicts."""
-        names = {name: at for at, name in enumerate(dict.fromkeys(i.annotator for i in items if i.annotator), 1)}
+        names = {
+            name: number for number, name in enumerate(dict.fromkeys(i.annotator for i in items if i.annotator), 1)
+        }
         numbers = np.array([identities(item) for item in items], np.uint64).reshape(len(items), len(IDENTITIES))
-        found.annotators = list(names)
-        found.arrays |= {name: numbers[:, at].copy() for at, name in enumerate(IDENTITIES)}
-        found.arrays["annotator"] = np.array([names.get(i.annotator or "", 0) for i in items], np.int32)
-        found.arrays["source"] = np.array([text_hash(i.source) if i.source else 0 for i in items], np.uint64)
-        found.arrays["answers"] = np.array([len(item.answers) for item in items], np.uint16)
-        found.arrays["answer"] = np.array([text_hash(text) for item in items for text in item.answers], np.uint64)
+        scanned.annotators = list(names)
+        scanned.arrays |= {name: numbers[:, index].copy() for index, name in enumerate(IDENTITIES)}
+        scanned.arrays["annotator"] = np.array([names.get(i.annotator or "", 0) for i in items], np.int32)
+        scanned.arrays["source"] = np.array([text_hash(i.source) if i.source else 0 for i in items], np.uint64)
+        scanned.arrays["answers"] = np.array([len(item.answers) for item in items], np.uint16)
+        scanned.arrays["answer"] = np.array([text_hash(text) for item in items for text in item.answers], np.uint64)
         ranks = [rank for item in items for rank in item.ranks or (0,) * len(item.answers)]
-        found.arrays["rank"] = np.array(ranks, np.uint8)
-        found.arrays["judged"] = np.array([bool(item.ranks) for item in items], bool)
+        scanned.arrays["rank"] = np.array(ranks, np.uint8)
+        scanned.arrays["judged"] = np.array([bool(item.ranks) for item in items], bool)
 
-    def _lengths(self, items: Sequence[Item], found: Scanned) -> None:
+    def _lengths(self, items: Sequence[Item], scanned: Scanned) -> None:
         asked = [item.prompt_text for item in items]
         answered = [text for item in items for text in item.answers]
         for name, texts in (("prompt", asked), ("answer", answered)):
-            found.arrays[f"{name}_characters"] = np.array([len(text) for text in texts], np.uint32)
-            found.arrays[f"{name}_words"] = np.array([len(text.split()) for text in texts], np.uint32)
+            scanned.arrays[f"{name}_characters"] = np.array([len(text) for text in texts], np.uint32)
+            scanned.arrays[f"{name}_words"] = np.array([len(text.split()) for text in texts], np.uint32)
 
-    def _signatures(self, items: Sequence[Item], found: Scanned) -> None:
+    def _signatures(self, items: Sequence[Item], scanned: Scanned) -> None:
         """Signatures of each prompt and of each row. A row's shingles are its prompt's and its answers', with different separators."""
         if self._kind == "pretraining":
-            found.arrays["row_bands"] = minhash.bands(minhash.signatures([shingles(i.answers[0]) for i in items]))
+            scanned.arrays["row_bands"] = minhash.bands(minhash.signatures([shingles(i.answers[0]) for i in items]))
             return
-        unique = {item.prompt_text: at for at, item in enumerate({item.prompt_text: item for item in items}.values())}
+        unique = {
+            item.prompt_text: index for index, item in enumerate({item.prompt_text: item for item in items}.values())
+        }
         known = minhash.signatures([shingles(text) for text in unique])
         prompts = known[[unique[item.prompt_text] for item in items]]
-        found.arrays["prompt_bands"] = minhash.bands(prompts)
+        scanned.arrays["prompt_bands"] = minhash.bands(prompts)
         if self._kind == "prompts":
             return
         answers = minhash.signatures([[s for text in i.answers for s in shingles(text, "\x1f")] for i in items])
-        found.arrays["row_bands"] = minhash.bands(np.minimum(prompts, answers))
+        scanned.arrays["row_bands"] = minhash.bands(np.minimum(prompts, answers))
 
-    def _languages(self, items: Sequence[Item], sampled: Sequence[int], found: Scanned) -> None:
+    def _languages(self, items: Sequence[Item], sampled: Sequence[int], scanned: Scanned) -> None:
         for row in sampled:
             language, differs = language_of(items[row], self._identify)
-            found.languages.append((row, language))
+            scanned.languages.append((row, language))
             if differs:
-                found.mark("language_differs", row, excerpt(items[row].best))
+                scanned.mark("language_differs", row, excerpt(items[row].best))
 
-    def _encode(self, items: Sequence[Item], found: Scanned) -> None:
+    def _encode(self, items: Sequence[Item], scanned: Scanned) -> None:
         assert self._tokenizer is not None
         encoded = encode_rows(items, self._tokenizer)
-        found.arrays["prompt_tokens"] = np.array(encoded.prompts, np.uint32)
-        found.arrays["answer_tokens"] = np.array(encoded.answers, np.uint32)
-        found.arrays["first_alike"] = np.array(encoded.firsts, np.uint8)
+        scanned.arrays["prompt_tokens"] = np.array(encoded.prompts, np.uint32)
+        scanned.arrays["answer_tokens"] = np.array(encoded.answers, np.uint32)
+        scanned.arrays["first_alike"] = np.array(encoded.firsts, np.uint8)
         for row, message in encoded.refused.items():
-            found.mark("template_refuses", row, message)
-        known = set(found.marks["same_after_trim"].rows) if "same_after_trim" in found.marks else set()
+            scanned.mark("template_refuses", row, message)
+        known = set(scanned.marks["same_after_trim"].rows) if "same_after_trim" in scanned.marks else set()
         for row, answer in enumerate(encoded.same):
             if answer != NO_ANSWER and row not in known:
-                found.mark("same_after_truncation", row, excerpt(items[row].answers[answer]), answer)
-        for row in [row for row, _ in found.languages]:  # a sample of the rows, as good as any
+                scanned.mark("same_after_truncation", row, excerpt(items[row].answers[answer]), answer)
+        for row in [row for row, _ in scanned.languages]:  # a sample of the rows, as good as any
             item = items[row]
             if item.prompt is None or not item.answers or row in encoded.refused:
                 continue
             if rewrites(self._tokenizer, item.prompt, item.best):
-                found.mark("template_rewrites", row, excerpt(item.prompt_text))
+                scanned.mark("template_rewrites", row, excerpt(item.prompt_text))
 
     def _read_sets(self, offset: int) -> Sets:
         with self.path.open("rb") as file:

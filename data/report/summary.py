@@ -23,25 +23,25 @@ def summary_figures(
     columns: Columns, settings: ReportSettings, fits: Fitting, kept: Flags | None, copies: Duplicates, steps: Steps
 ) -> dict[str, float]:
     """Figures by name. Each is a count of rows unless its name is another unit."""
-    found: dict[str, float] = {"rows": columns.rows}
+    figures: dict[str, float] = {"rows": columns.rows}
     if settings.kind != "pretraining":
-        found["prompts"] = len(np.unique(columns.arrays["prompt"]))
+        figures["prompts"] = len(np.unique(columns.arrays["prompt"]))
     if settings.kind == "preferences":
         tied, judged = ties(columns)
         counts = columns.arrays["answers"].astype(np.int64)
-        found |= {"pairs": int((counts * (counts - 1) // 2).sum()), "rankings": int((counts > 2).sum())}
-        found |= {"ties": tied, "unlabelled": columns.rows - judged, "annotators": len(columns.annotators)}
+        figures |= {"pairs": int((counts * (counts - 1) // 2).sum()), "rankings": int((counts > 2).sum())}
+        figures |= {"ties": tied, "unlabelled": columns.rows - judged, "annotators": len(columns.annotators)}
     if settings.kind == "thumbs":
         down = int((columns.arrays["rank"] == 1).sum())
-        found |= {"thumbs_up": columns.rows - down, "thumbs_down": down, "annotators": len(columns.annotators)}
-    found["duplicates"] = len(copies.exact) + len(copies.normalised) + len(copies.near)
+        figures |= {"thumbs_up": columns.rows - down, "thumbs_down": down, "annotators": len(columns.annotators)}
+    figures["duplicates"] = len(copies.exact) + len(copies.normalised) + len(copies.near)
     if columns.has_tokens():
-        found["truncated"] = int((fits.long_answer | fits.eos_alone_missing).sum())
-        found["prompts_too_long"] = int(fits.long_prompt.sum())
-        found["tokens"] = int(columns.arrays["prompt_tokens"].sum()) + int(columns.arrays["answer_tokens"].sum())
+        figures["truncated"] = int((fits.long_answer | fits.eos_alone_missing).sum())
+        figures["prompts_too_long"] = int(fits.long_prompt.sum())
+        figures["tokens"] = int(columns.arrays["prompt_tokens"].sum()) + int(columns.arrays["answer_tokens"].sum())
     if kept is not None:
-        found |= _steps(columns, settings, fits, ~kept, steps)
-    return found
+        figures |= _steps(columns, settings, fits, ~kept, steps)
+    return figures
 
 
 def _steps(columns: Columns, settings: ReportSettings, fits: Fitting, trained: Flags, steps: Steps) -> dict[str, float]:
@@ -138,7 +138,7 @@ def all_histograms(columns: Columns, kind: DatasetKind, units: list[str], limits
 
     `limits` are the job's limits in tokens, by `prompt` and `answer`.
     """
-    found = []
+    histograms = []
     for unit in units:
         asked, answered = columns.arrays[f"prompt_{unit}"], columns.arrays[f"answer_{unit}"]
         sets = {"prompt": asked[columns.arrays["prompt"] != 0], "answer": answered}
@@ -150,5 +150,5 @@ def all_histograms(columns: Columns, kind: DatasetKind, units: list[str], limits
         for name, lengths in sets.items():
             if len(lengths):
                 limit = limits.get("prompt" if name == "prompt" else "answer") if unit == "tokens" else None
-                found.append(build_histogram(name, _TITLES[name], unit, lengths, limit))
-    return found
+                histograms.append(build_histogram(name, _TITLES[name], unit, lengths, limit))
+    return histograms

@@ -7,7 +7,7 @@ import numpy as np
 
 from data.errors import RowError
 from data.report.columns import NO_ANSWER, Columns, Flags, RowExcerpt, Rows
-from data.report.findings import Found, mark_finding
+from data.report.findings import FindingRows, mark_finding
 from data.report.items import Item
 from data.report.rows_file import Texts
 from data.report.settings import ReportSettings, RowTokenizer, TokenizerFacts
@@ -92,19 +92,19 @@ class EncodedRows:
 
 def encode_rows(items: Sequence[Item], tokenizer: RowTokenizer) -> EncodedRows:
     """Count the tokens of a chunk. Equal prompts are encoded once."""
-    found = EncodedRows()
-    texts = _rendered(items, tokenizer, found.refused)
+    rows = EncodedRows()
+    texts = _rendered(items, tokenizer, rows.refused)
     unique = list(dict.fromkeys(text for text in texts if text is not None))
     lengths = {text: len(ids) for text, ids in zip(unique, tokenizer.prompt_ids(unique), strict=True)}
-    found.prompts = [0 if text is None else lengths[text] for text in texts]
+    rows.prompts = [0 if text is None else lengths[text] for text in texts]
     answers = iter(tokenizer.completion_ids([text for item in items for text in item.answers]))
     for item in items:
         own = [next(answers) for _ in item.answers]
-        found.answers += map(len, own)
+        rows.answers += map(len, own)
         firsts = _firsts([tuple(tokenizer.closed(ids)[0]) for ids in own])
-        found.firsts += firsts
-        found.same.append(next((at for at, first in enumerate(firsts) if first != at), NO_ANSWER))
-    return found
+        rows.firsts += firsts
+        rows.same.append(next((index for index, first in enumerate(firsts) if first != index), NO_ANSWER))
+    return rows
 
 
 def _rendered(items: Sequence[Item], tokenizer: RowTokenizer, refused: dict[int, str]) -> list[str | None]:
@@ -127,7 +127,7 @@ def _rendered(items: Sequence[Item], tokenizer: RowTokenizer, refused: dict[int,
 
 def _firsts(answers: Sequence[tuple[int, ...]]) -> list[int]:
     known: dict[tuple[int, ...], int] = {}
-    return [known.setdefault(answer, at) for at, answer in enumerate(answers)]
+    return [known.setdefault(answer, index) for index, answer in enumerate(answers)]
 
 
 def rewrites(tokenizer: RowTokenizer, prompt: Prompt, answer: str) -> bool:
@@ -144,11 +144,11 @@ def rewrites(tokenizer: RowTokenizer, prompt: Prompt, answer: str) -> bool:
 
 def token_findings(
     columns: Columns, facts: TokenizerFacts, settings: ReportSettings, fits: Fitting, kept: Flags | None, texts: Texts
-) -> Iterator[Found]:
+) -> Iterator[FindingRows]:
     """Findings about the tokenizer, its chat template and the limits. `kept` marks the rows that are held out; None if no row can be."""
     if not facts.has_eos:
         detail = "Without an EOS token no response ends. Set `eos_token` in its tokenizer_config.json."
-        yield Found("no_eos_token", detail)
+        yield FindingRows("no_eos_token", detail)
         return
     yield from _lengths(columns, fits, settings, texts)
     yield from _template(columns, facts)
@@ -162,20 +162,20 @@ def token_findings(
         yield from _nothing_left(left(columns, fits, settings), kept, settings)
 
 
-def _nothing_left(usable: Flags, kept: Flags, settings: ReportSettings) -> Iterator[Found]:
+def _nothing_left(usable: Flags, kept: Flags, settings: ReportSettings) -> Iterator[FindingRows]:
     raise_ = "Raise `data.max_prompt_tokens`."
     if settings.kind != "prompts":
         raise_ = "Raise `data.max_prompt_tokens` and `data.max_completion_tokens`."
     if not usable[~kept].any():
-        yield Found("nothing_left", f"No row to train on is left. {raise_}")
+        yield FindingRows("nothing_left", f"No row to train on is left. {raise_}")
     elif settings.kind == "prompts" and kept.any() and not usable[kept].any():
-        yield Found("nothing_left", f"No held-out prompt is left. {raise_}")
+        yield FindingRows("nothing_left", f"No held-out prompt is left. {raise_}")
 
 
-def _lengths(columns: Columns, fits: Fitting, settings: ReportSettings, texts: Texts) -> Iterator[Found]:
+def _lengths(columns: Columns, fits: Fitting, settings: ReportSettings, texts: Texts) -> Iterator[FindingRows]:
     rows = np.flatnonzero(fits.long_prompt)
     detail = f"They have more than `data.max_prompt_tokens` = {settings.max_prompt_tokens} tokens, and are left out."
-    yield Found("prompt_too_long", detail, rows, _samples(rows, texts, texts.prompt))
+    yield FindingRows("prompt_too_long", detail, rows, _samples(rows, texts, texts.prompt))
     cut = (
         "left out of the reward model's and DPO's data, and cut in SFT, where they teach no EOS"
         if settings.kind == "preferences"
@@ -185,10 +185,12 @@ def _lengths(columns: Columns, fits: Fitting, settings: ReportSettings, texts: T
     rows = np.flatnonzero(fits.long_answer)
     if settings.kind != "pretraining":
         detail = f"They have more tokens than {limit}: {cut}."
-        yield Found("completion_too_long", detail, rows, _samples(rows, texts, texts.answers), _longest(columns, rows))
+        yield FindingRows(
+            "completion_too_long", detail, rows, _samples(rows, texts, texts.answers), _longest(columns, rows)
+        )
         rows = np.flatnonzero(fits.eos_alone_missing)
         detail = f"They have exactly as many tokens as {limit}, without room for the EOS: {cut}."
-        yield Found("no_eos_room", detail, rows, _samples(rows, texts, texts.answers), _longest(columns, rows))
+        yield FindingRows("no_eos_room", detail, rows, _samples(rows, texts, texts.answers), _longest(columns, rows))
 
 
 def _longest(columns: Columns, rows: Rows) -> Rows:
@@ -197,7 +199,7 @@ def _longest(columns: Columns, rows: Rows) -> Rows:
     return np.array([tokens[starts[row] : starts[row + 1]].argmax() for row in rows.tolist()], np.int64)
 
 
-def _template(columns: Columns, facts: TokenizerFacts) -> Iterator[Found]:
+def _template(columns: Columns, facts: TokenizerFacts) -> Iterator[FindingRows]:
     for code, detail in (
         (
             "template_refuses",
@@ -215,13 +217,13 @@ def _template(columns: Columns, facts: TokenizerFacts) -> Iterator[Found]:
         detail = (
             f"{facts.closing}, while the tokenizer's EOS is {facts.eos}, with which completions are trained to end."
         )
-        yield Found("template_ends_otherwise", detail)
+        yield FindingRows("template_ends_otherwise", detail)
     if not facts.templated and columns.conversations:
         detail = (
             f"{columns.conversations} prompts have several messages. Without a template they are joined by line breaks, and "
             "their roles are lost."
         )
-        yield Found("no_chat_template", detail)
+        yield FindingRows("no_chat_template", detail)
 
 
 def _samples(rows: Rows, texts: Texts, text: Callable[[int], str]) -> Sequence[RowExcerpt]:

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from data.report.annotator_agreement import ENOUGH, Judgements, outliers
 from data.report.columns import Columns, Flags, Rows
-from data.report.findings import Found
+from data.report.findings import FindingRows
 from data.report.result import AnnotatorAgreement, LengthBias, Positions
 from data.report.rows_file import Texts
 from data.statistics import wilson_interval
@@ -145,7 +145,7 @@ _LOW_ALPHA = 0.4
 
 def verdict_findings(
     columns: Columns, opinions: Judgements, alpha: float | None, people: Sequence[AnnotatorAgreement], texts: Texts
-) -> Iterator[Found]:
+) -> Iterator[FindingRows]:
     for code, rows, detail in (
         (
             "contradictions",
@@ -169,20 +169,20 @@ def verdict_findings(
         yield _rows(code, detail, rows, texts)
     yield from _people(columns, people, texts)
     if alpha is not None and alpha < _LOW_ALPHA and len(opinions.units) >= ENOUGH:
-        yield Found(
+        yield FindingRows(
             "low_agreement",
             f"Krippendorff's α is {alpha:.2f}; 1 is full agreement, 0 is chance. Below {_LOW_ALPHA} a reward "
             "model learns little that holds for other annotators.",
         )
 
 
-def _people(columns: Columns, people: Sequence[AnnotatorAgreement], texts: Texts) -> Iterator[Found]:
+def _people(columns: Columns, people: Sequence[AnnotatorAgreement], texts: Texts) -> Iterator[FindingRows]:
     if len(people) == 1:
-        yield Found("one_annotator", f"All named rows are {people[0].annotator}'s: agreement cannot be measured.")
+        yield FindingRows("one_annotator", f"All named rows are {people[0].annotator}'s: agreement cannot be measured.")
     odd = outliers(people)
     if odd:
         names = {one.annotator for one in odd}
-        numbers = [at for at, name in enumerate(columns.annotators, 1) if name in names]
+        numbers = [number for number, name in enumerate(columns.annotators, 1) if name in names]
         rows = set(np.flatnonzero(np.isin(columns.arrays["annotator"], numbers)).tolist())
         listed = ", ".join(f"{one.annotator} ({one.agreement:.0%} of {one.compared})" for one in odd[:5])
         yield _rows(
@@ -190,16 +190,16 @@ def _people(columns: Columns, people: Sequence[AnnotatorAgreement], texts: Texts
         )
 
 
-def tie_findings(tied: int, judged: int) -> Iterator[Found]:
+def tie_findings(tied: int, judged: int) -> Iterator[FindingRows]:
     if judged and tied == judged:
-        yield Found("only_ties", "Every pair is a tie: neither a reward model nor SFT has anything to learn.")
+        yield FindingRows("only_ties", "Every pair is a tie: neither a reward model nor SFT has anything to learn.")
     elif judged and tied > _MOST_TIES * judged:
-        yield Found("many_ties", f"{tied} of {judged} rows: each teaches that both answers are worth the same.")
+        yield FindingRows("many_ties", f"{tied} of {judged} rows: each teaches that both answers are worth the same.")
 
 
-def bias_findings(length: LengthBias | None, side: Positions | None) -> Iterator[Found]:
+def bias_findings(length: LengthBias | None, side: Positions | None) -> Iterator[FindingRows]:
     if length is not None and length.accuracy_low > _TELLING:
-        yield Found(
+        yield FindingRows(
             "length_bias",
             f"“{length.rule[:1].upper()}{length.rule[1:]}” is right for {length.length_only_accuracy:.1%} of {length.pairs} "
             f"pairs (95 %: {length.accuracy_low:.1%} to {length.accuracy_high:.1%}). The longer answer wins "
@@ -208,14 +208,14 @@ def bias_findings(length: LengthBias | None, side: Positions | None) -> Iterator
             "and the policy may exploit that.",
         )
     if side is not None and abs(side.a_of_decided - 0.5) > _SIDE and not side.low <= 0.5 <= side.high:
-        yield Found(
+        yield FindingRows(
             "position_bias",
             f"A is preferred in {side.a_of_decided:.1%} of the decided pairs (95 %: {side.low:.1%} to {side.high:.1%}). Random "
             "sides would give one half: the annotators prefer one side, or the file is sorted.",
         )
 
 
-def _rows(code: str, detail: str, rows: set[int], texts: Texts) -> Found:
+def _rows(code: str, detail: str, rows: set[int], texts: Texts) -> FindingRows:
     ordered: Rows = np.array(sorted(rows), np.int64)
     shown = texts.lines.apart(ordered)
-    return Found(code, detail, ordered, [(row, f"{texts.prompt(row)} → {texts.answers(row)}") for row in shown])
+    return FindingRows(code, detail, ordered, [(row, f"{texts.prompt(row)} → {texts.answers(row)}") for row in shown])

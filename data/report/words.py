@@ -25,7 +25,7 @@ def shingles(text: str, tie: str = " ") -> list[str]:
     found = words(text)
     if len(found) <= SHINGLE:
         return [tie.join(found)]
-    return [tie.join(run) for run in zip(*(found[at:] for at in range(SHINGLE)), strict=False)]
+    return [tie.join(run) for run in zip(*(found[index:] for index in range(SHINGLE)), strict=False)]
 
 
 def jaccard(one: frozenset[str], other: frozenset[str]) -> float:

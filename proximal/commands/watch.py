@@ -4,7 +4,7 @@ import itertools
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from rich.columns import Columns
 from rich.console import Console, Group, RenderableType
@@ -32,6 +32,24 @@ _FIRST_DETAIL = 900
 _PAST_EVENTS = ("status_changed", "stage_finished", "health", "message")
 """Types of the events before the start of the command that are shown."""
 _QUIET_EVENTS = ("metrics", "samples", "curve", "report_card", "stage_started")
+
+
+class ChartLine(NamedTuple):
+    """A metric that the dashboard's charts show: the chart's title and order, and the line's name in it."""
+
+    order: int
+    title: str
+    stage: str
+    metric: str
+    name: str
+
+
+class Points(NamedTuple):
+    """A line with its points, oldest first."""
+
+    name: str
+    steps: list[int]
+    values: list[float]
 
 
 def watch_job(client: Client, job_id: str) -> None:
@@ -66,10 +84,7 @@ class Board:
 
     def __init__(self, job: Job, meanings: Sequence[MetricInfo]) -> None:
         self.job = job
-        self._charts = sorted(
-            (one for one in meanings if one["chart"] is not None and one["chart"]["order"] < _FIRST_DETAIL),
-            key=lambda one: one["chart"]["order"],  # type: ignore[index]
-        )
+        self._chart_lines = _chart_lines(meanings)
         self._series: dict[tuple[str, str], tuple[list[int], list[float]]] = {}
         self._messages: deque[Text] = deque(maxlen=_MESSAGES)
         self._refresh_at = 0.0
@@ -88,7 +103,7 @@ class Board:
                 self.job = client.get_job(self.job["id"])
                 self._refresh_at = time.monotonic() + _REFRESH_SECONDS
         elif event["type"] not in _QUIET_EVENTS:
-            self._messages.append(plain(f"{moment(event['created_at'])[11:]}  {_line(event)}"))
+            self._messages.append(plain(f"{moment(event['created_at'])[11:]}  {_message(event)}"))
 
     def extend(self, stage: str, name: str, steps: Sequence[int], values: Sequence[float]) -> None:
         """Append points. A step at or before the last one replaces the points from there on: the run has resumed."""
@@ -109,7 +124,7 @@ class Board:
         columns = 1 if console.width < _NARROW else 2
         rows = max(1, (console.height - _HEAD_LINES - _MESSAGES - 2) // _CHART_HEIGHT)
         size = console.width // columns - 1, _CHART_HEIGHT
-        charts = [_chart(title, lines, size) for title, lines in self._lines(columns * rows)]
+        charts = [_chart(title, lines, size) for title, lines in self._charts(columns * rows)]
         return Group(self._head(console.width), Columns(charts, padding=(0, 1)), *self._messages)
 
     def _head(self, width: int) -> RenderableType:
@@ -126,27 +141,37 @@ class Board:
             lines.append(grid)
         return Panel(Group(*lines), title=job["id"])
 
-    def _lines(self, most: int) -> list[tuple[str, list[tuple[str, list[int], list[float]]]]]:
-        """The charts of the job's stage that have points: their titles, and name and points of each line."""
-        found = []
-        of_stage = [one for one in self._charts if one["stage"] == self.job["stage"]]
-        for title, metrics in itertools.groupby(of_stage, key=lambda one: one["chart"]["title"]):  # type: ignore[index]
-            lines = [
-                (metric["chart"]["line"], *self._series[metric["stage"], metric["name"]])  # type: ignore[index]
-                for metric in metrics
-                if (metric["stage"], metric["name"]) in self._series
+    def _charts(self, most: int) -> list[tuple[str, list[Points]]]:
+        """The charts of the job's stage that have points: each with its title and its lines."""
+        charts = []
+        of_stage = [line for line in self._chart_lines if line.stage == self.job["stage"]]
+        for title, lines in itertools.groupby(of_stage, key=lambda line: line.title):
+            drawn = [
+                Points(line.name, *self._series[line.stage, line.metric])
+                for line in lines
+                if (line.stage, line.metric) in self._series
             ]
-            if lines:
-                found.append((title, lines))
-        return found[:most]
+            if drawn:
+                charts.append((title, drawn))
+        return charts[:most]
 
 
-def _chart(title: str, lines: list[tuple[str, list[int], list[float]]], size: tuple[int, int]) -> Text:
+def _chart_lines(meanings: Sequence[MetricInfo]) -> list[ChartLine]:
+    """The lines of all charts that the terminal shows, in the order of the charts."""
+    lines = [
+        ChartLine(chart["order"], chart["title"], metric["stage"], metric["name"], chart["line"])
+        for metric in meanings
+        if (chart := metric["chart"]) is not None and chart["order"] < _FIRST_DETAIL
+    ]
+    return sorted(lines, key=lambda line: line.order)
+
+
+def _chart(title: str, lines: Sequence[Points], size: tuple[int, int]) -> Text:
     """A line chart as text with ANSI colours; the last values alone without plotext, which the extra `charts` installs.
 
     plotext keeps one figure for the process, so it is cleared first.
     """
-    last = f"{title}: " + ", ".join(f"{name} {values[-1]:.4g}".strip() for name, _, values in lines)
+    last = f"{title}: " + ", ".join(f"{line.name} {line.values[-1]:.4g}".strip() for line in lines)
     try:
         import plotext  # here, since no other command needs it
     except ModuleNotFoundError:
@@ -154,12 +179,12 @@ def _chart(title: str, lines: list[tuple[str, list[int], list[float]]], size: tu
     plotext.clear_figure()
     plotext.theme("clear")
     plotext.plotsize(*size)
-    steps = [step for _, points, _ in lines for step in points]
+    steps = [step for line in lines for step in line.steps]
     ticks = sorted({min(steps), (min(steps) + max(steps)) // 2, max(steps)})
     plotext.xticks(ticks, [str(tick) for tick in ticks])
     plotext.title(last)
-    for colour, (name, points, values) in zip(itertools.cycle(_COLOURS), lines, strict=False):
-        plotext.plot(list(points), list(values), label=name or None, color=colour, marker="braille")
+    for colour, line in zip(itertools.cycle(_COLOURS), lines, strict=False):
+        plotext.plot(list(line.steps), list(line.values), label=line.name or None, color=colour, marker="braille")
     return Text.from_ansi(plotext.build())
 
 
@@ -171,12 +196,16 @@ def _seed(progress: Progress) -> str:
     return f"seed {progress['seed']} ({number} of {progress['seed_count']})  "
 
 
-def _line(event: JobEvent) -> str:
-    data: Any = event["data"]
-    if event["seed"] is not None and event["type"] != "seed_finished":
-        return f"seed {event['seed']}: " + _line({**event, "seed": None})  # type: ignore[misc,arg-type]
+def _message(event: JobEvent) -> str:
+    """An event on one line, with its seed where the job has several."""
+    of_seed = event["seed"] is not None and event["type"] != "seed_finished"
+    return (f"seed {event['seed']}: " if of_seed else "") + _content(event)
+
+
+def _content(event: JobEvent) -> str:
     if event["type"] == "status_changed":
-        return f"{data['to']}: {data['reason']}"
+        return f"{event['data']['to']}: {event['data']['reason']}"
+    data: Any = event["data"]
     words = [str(data[name]) for name in ("text", "message", "path", "rule", "cause") if data.get(name)]
     return " ".join([event["type"].replace("_", " "), event["stage"] or "", *words]).strip()
 

@@ -1,4 +1,4 @@
-"""The real application on the real database, called as a program calls it (with a key) unless said otherwise."""
+"""The real application on the real database, called as a program calls it (with a key) unless stated otherwise."""
 
 from collections.abc import Iterator
 

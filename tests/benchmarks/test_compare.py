@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from benchmarks.compare import Spread, end_of_curve, ratios, seconds, summary, table
-from benchmarks.runs import Iteration, Run
+from benchmarks.ppo.compare import Spread, end_of_curve, ratios, seconds, summary, table
+from benchmarks.ppo.runs import Iteration, Run
 
 
 def run(*times: float, tokens: float = 100.0, rewards: tuple[float, ...] = (), memory: float = 50.0) -> Run:

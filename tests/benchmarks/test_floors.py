@@ -1,7 +1,7 @@
 """Operations and bytes of a model small enough to be counted by hand."""
 
-from benchmarks.floors import Batch, body_parameters, decode_bytes, head, iteration, parameters, pass_over
-from benchmarks.sizes import SIZES, Shape
+from benchmarks.ppo.floors import Batch, body_parameters, decode_bytes, head, iteration, parameters, pass_over
+from benchmarks.ppo.sizes import SIZES, Shape
 
 TINY = Shape(hidden=2, layers=1, heads=1, ffn=3)
 """Queries, keys, values, output: 4 · 2·2 = 16 weights. Gate, up, down: 3 · 2·3 = 18. Together 34."""

@@ -15,9 +15,9 @@ import pytest
 from benchmarks.gpu_suite.__main__ import Record
 from benchmarks.gpu_suite.__main__ import parts as parts_of
 from benchmarks.gpu_suite.options import OPTIONS, option_spec
-from benchmarks.gpu_suite.schedule import Outcome, Part, Place, Schedule, Skipped
 from benchmarks.gpu_suite.work import pytest_part
-from benchmarks.places import ROOT
+from benchmarks.measuring.places import ROOT
+from benchmarks.measuring.schedule import Outcome, Part, Place, Schedule, Skipped
 from tests.waiting import eventually
 from trainer.spec import JobSpec
 
@@ -161,7 +161,7 @@ def test_a_rehearsal_runs_every_part_that_a_cpu_can(tmp_path: Path) -> None:
         assert all(figures[figure] > 0 and math.isfinite(figures[figure]) for figure in measured)
         assert set(figures["memory"]["phases"]) == {"rollout", "score", "train"}
     assert parts["environment"]["figures"]["missing"] == []
-    assert parts["tests"]["figures"]["passed"] == 3
+    assert parts["tests"]["figures"]["passed"] >= 3
     assert parts["graphs and slices"]["figures"]["passed"] > 20
     assert 0 <= parts["demo"]["figures"]["summary"]["win_rate"] <= 1
     assert parts["asynchronous"]["figures"]["last"]["objective/kl"] != 0

@@ -8,11 +8,11 @@ import pytest
 import torch
 from transformers import AutoTokenizer
 
-from benchmarks import learning
-from benchmarks.learning import VARIANTS, Budget, Ends, Log, Wanted, summary, table
-from benchmarks.learning_curves import drawing
-from benchmarks.learning_starts import ready
-from benchmarks.peer_verified import Verifier
+from benchmarks.learning import __main__ as learning
+from benchmarks.learning.__main__ import VARIANTS, Budget, Ends, Log, Wanted, summary, table
+from benchmarks.learning.curves import drawing
+from benchmarks.learning.starts import ready
+from benchmarks.peer.verified import Verifier
 from examples.strings.tasks import ALPHABET, END, TASKS
 
 

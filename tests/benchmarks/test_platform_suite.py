@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.gpu_suite.schedule import Outcome
+from benchmarks.measuring.schedule import Outcome
 from benchmarks.platform_suite.__main__ import LONG_PARTS, PARTS, figures, main
 
 

@@ -3,7 +3,7 @@
 from importlib.metadata import distributions, entry_points
 from pathlib import Path
 
-from benchmarks import plug_ins
+from benchmarks.gpu_suite import plug_ins
 from examples.reviews.rule import judge
 
 

@@ -1,4 +1,4 @@
-from benchmarks.queue_simulation import HOUR, simulate
+from benchmarks.platform_suite.queue_simulation import HOUR, simulate
 from core.scheduling.policy import Policy
 
 POLICY = Policy(half_life=24 * HOUR, ageing=6 * HOUR)

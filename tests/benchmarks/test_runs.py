@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.gpu import DeviceWatch
-from benchmarks.runs import Iteration, counted, from_events, from_peer, measured
+from benchmarks.measuring.device_memory import DeviceWatch
+from benchmarks.ppo.runs import Iteration, counted, from_events, from_peer, measured
 
 
 def test_events_become_iterations(tmp_path: Path) -> None:

@@ -1,11 +1,12 @@
-"""Both systems are told the same, each in its own words."""
+"""Both systems get the same settings, each under its own names."""
 
 from pathlib import Path
 
-from benchmarks import ours, peer
-from benchmarks.models import Models
-from benchmarks.settings import Settings
-from benchmarks.sizes import SIZES, Size
+from benchmarks.peer import trl_ppo
+from benchmarks.ppo import ours
+from benchmarks.ppo.models import Models
+from benchmarks.ppo.settings import Settings
+from benchmarks.ppo.sizes import SIZES, Size
 from trainer.spec import JobSpec
 
 MODELS = Models(Path("/m/policy"), Path("/m/reward"), Path("/m/prompts.jsonl"), Path("/m/pairs.jsonl"), 555, 8.8)
@@ -20,7 +21,7 @@ def test_the_spec_of_ours_is_valid_at_every_size() -> None:
 def test_settings_of_both_trainers_have_the_same_numbers() -> None:
     settings = Settings(SIZES["3m"], 5, 2, seed=7)
     found = ours.spec(settings, MODELS)
-    command = peer.command_for(settings, MODELS, Path("python"), ["script.py"], Path("out.json"))
+    command = trl_ppo.command_for(settings, MODELS, Path("python"), ["script.py"], Path("out.json"))
     options = dict(zip(command[2::2], command[3::2], strict=True))
     assert options["--model"] == found["model"]["path"] == "/m/policy"
     assert float(options["--lr"]) == found["ppo"]["learning_rate"] == found["ppo"]["critic"]["learning_rate"] == 1e-6

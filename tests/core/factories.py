@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from core.access import keys
 from core.blobs import blob_store
 from core.datasets import importing, rows, search
-from core.datasets.importing import BadRows, Import, Reading, Source, limits_of
+from core.datasets.importing import BadRows, Import, ReadingOptions, Source, limits_of
 from core.datasets.versions import Reference
 from core.jobs.lifecycle import attempts
 from core.jobs.run.events import append_events
@@ -54,7 +54,7 @@ def make_version(
     settings = get_settings()
     file = jsonl(ROWS[kind]) if content is None else content
     source = Source(lambda: io.BytesIO(file), f"{kind.value}.jsonl")
-    wanted = Import(source, kind.value, Reading(kind.value), bad_rows)
+    wanted = Import(source, kind.value, ReadingOptions(kind.value), bad_rows)
     scratch = settings.data_dir / "scratch"
     return importing.import_now(session, blob_store(settings), owner_id, wanted, limits_of(settings), scratch)
 

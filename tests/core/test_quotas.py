@@ -7,7 +7,7 @@ from sqlalchemy.orm import Session
 
 from core import quotas
 from core.blobs import blob_store
-from core.datasets.importing import BadRows, Import, Reading, Source, import_later, limits_of
+from core.datasets.importing import BadRows, Import, ReadingOptions, Source, import_later, limits_of
 from core.db import session_scope
 from core.errors import QuotaExceeded
 from core.models import Checkpoint
@@ -72,7 +72,7 @@ def test_import_beyond_the_open_imports_is_refused(
     monkeypatch.setenv("PROXIMAL_MAX_OPEN_IMPORTS", "1")
     get_settings.cache_clear()
     source = Source(lambda: io.BytesIO(jsonl(ROWS[DatasetKind.PREFERENCES])), "a.jsonl")
-    wanted = Import(source, "a", Reading("preferences"), BadRows.REFUSE)
+    wanted = Import(source, "a", ReadingOptions("preferences"), BadRows.REFUSE)
     import_later(session, owner, wanted, limits_of(get_settings()), tmp_path)
     with pytest.raises(QuotaExceeded, match="1 unfinished imports") as refused:
         import_later(session, owner, wanted, limits_of(get_settings()), tmp_path)

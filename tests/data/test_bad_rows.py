@@ -1,4 +1,4 @@
-"""Records that cannot be used: each is told with its line, and with the column or the field where that is known."""
+"""Records that cannot be used: each is reported with its line, and with the column or the field where that is known."""
 
 import io
 import json

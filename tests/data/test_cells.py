@@ -1,4 +1,4 @@
-"""Lists, objects and conversations that lie in texts: which are read as such, and which stay what was said."""
+"""Lists, objects and conversations that lie in texts: which are read as such, and which stay text."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""Texts that are not UTF-8: what they may be is said, and what the user names is read."""
+"""Texts that are not UTF-8: the likely encodings are named, and the one that the user names is read."""
 
 import codecs
 import gzip

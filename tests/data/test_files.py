@@ -263,7 +263,7 @@ def test_zstd_bomb_is_expanded_in_bounded_pieces() -> None:
     from data.files import streams
 
     bomb = ZSTD(bytes(100_000_000))
-    source = streams.Counted(io.BytesIO(bomb), lambda _: None)
+    source = streams.CountedBytes(io.BytesIO(bomb), lambda _: None)
     blocks = streams.Expanded(io.BufferedReader(source, streams.BUFFER), source, "zstd", Limits(ratio=1e9)).blocks()
     assert max(map(len, blocks)) <= 36 * 1024**2
 

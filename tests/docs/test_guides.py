@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-GUIDES = ROOT / "docs" / "how-to"
+GUIDES = ROOT / "docs" / "contributing"
 STEP = re.compile(
     r"^(?:In `(?P<path>[^`]+)`, (?P<action>add before|add after|replace) `(?P<mark>[^`]+)`(?: by)?|Create `(?P<created>[^`]+)`):\n\n"
     r"```(?:python|tsx)\n(?P<text>.*?)^```$",

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, expect, sync_playwright
 from sqlalchemy import select
 
-from benchmarks.browser import chromium
+from benchmarks.measuring.browser import chromium
 from benchmarks.platform_suite.stored_runs import compared_run
 from core.db import session_scope
 from core.models import ApiKey
@@ -105,7 +105,7 @@ def profile(platform: Up, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
 @pytest.fixture
 def new_page(platform: Up, profile: BrowserContext) -> Iterator[NewPage]:
-    """Opens pages, signed in unless told otherwise. No page may have thrown an exception by the test's end.
+    """Opens pages, signed in unless stated otherwise. No page may have thrown an exception by the test's end.
 
     The first page belongs to the browser that all tests share, without its cookies and storage. Each further one belongs to a
     person of its own.

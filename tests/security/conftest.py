@@ -23,8 +23,8 @@ from trainer.models import new_policy
 from trainer.spec import ModelSpec
 from trainer.text.codec import train_tokenizer
 from worker.health import WorkerHeartbeat
-from worker.jobs.attempt import WorkerContext
 from worker.jobs.claim import run_queued_jobs
+from worker.jobs.context import WorkerContext
 from worker.jobs.launch import Launcher
 from worker.process import StopRequest
 

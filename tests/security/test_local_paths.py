@@ -188,7 +188,7 @@ def test_hub_id_invalid_forms_are_refused(name: str) -> None:
 
 
 def test_a_word_list_is_read_only_from_allowed_folders(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The trainer as the worker starts it: `--local-paths` is checked again there, whatever the API has said."""
+    """The trainer as the worker starts it: `--local-paths` is checked again there, whatever the API has allowed."""
     run = tmp_path / "run"
     run.mkdir()
     rules = run / "local_paths.json"

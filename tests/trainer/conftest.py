@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from benchmarks import plug_ins
+from benchmarks.gpu_suite import plug_ins
 from tests.trainer.other_rounding import install_if_asked
 
 

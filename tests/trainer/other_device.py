@@ -140,7 +140,7 @@ def install() -> torch.device:
 
 
 def _made_here_first() -> None:
-    """torch.tensor skips the dispatcher, so the other device never hears of it: made on the CPU, and moved."""
+    """torch.tensor skips the dispatcher, so the other device never gets the call. The tensor is made on the CPU, and moved."""
     plain, plain_new = torch.tensor, Tensor.new_tensor
     _device_constructors()  # so that `with torch.device("meta")` patches the plain constructor
 

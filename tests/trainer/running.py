@@ -85,7 +85,7 @@ def start(
 
 
 def run(spec: Path, run_dir: Path, *options: str, timeout: float = 240) -> tuple[int, str]:
-    """Exit status and what it said on stderr."""
+    """Exit status and the text on stderr."""
     with tempfile.NamedTemporaryFile("r") as said:
         process = start(spec, run_dir, *options, stderr=said.name)
         return status_of(process, timeout), said.read()

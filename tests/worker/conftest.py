@@ -16,7 +16,7 @@ from core.models import Job, JobEvent
 from core.settings import Settings, get_settings
 from tests.core.factories import make_job
 from worker.health import WorkerHeartbeat
-from worker.jobs.attempt import WorkerContext
+from worker.jobs.context import WorkerContext
 from worker.jobs.launch import Launcher
 from worker.process import StopRequest
 

@@ -14,7 +14,7 @@ import torch
 from data.rows import Prompt
 from trainer.annotation import requests
 from trainer.annotation.computing import ShrinkingBatches, context_length, limit_threads, model_builder, resolve_path
-from trainer.annotation.requests import CompletionRequest, Policy
+from trainer.annotation.requests import AnsweringPolicy, CompletionRequest
 from trainer.errors import ModelError
 from trainer.models import Model, load_stops, load_tokenizer
 from trainer.preflight.loaded_model import check_sampling
@@ -27,7 +27,7 @@ ReportProgress = Callable[[float, str], None]
 
 
 @dataclass(frozen=True)
-class Wanted:
+class PendingAnswer:
     """One more answer to the prompt of a row."""
 
     ids: list[int]
@@ -91,29 +91,31 @@ def _answers(
     check_sampling(model)
     codec = _codec(policy, path, model, request.max_new_tokens)
     encoded = [codec.prompt(prompt) for prompt in prompts]
-    wanted = [Wanted(ids, row, copy) for row, ids in enumerate(encoded) if ids for copy in range(request.completions)]
+    wanted = [
+        PendingAnswer(ids, row, copy) for row, ids in enumerate(encoded) if ids for copy in range(request.completions)
+    ]
     wanted.sort(key=lambda one: (len(one.ids), one.row, one.copy))  # similar lengths together, for less padding
 
-    def sampled(batch: Sequence[Wanted]) -> list[Response]:
+    def sampled(batch: Sequence[PendingAnswer]) -> list[Response]:
         draws = [generator(request.seed, "completions", number, one.row, one.copy) for one in batch]
         return sample_with(
             model,
             [one.ids for one in batch],
-            torch.cat([uniforms(one, 1, request.max_new_tokens) for one in draws]),
+            torch.cat([uniforms(draw, 1, request.max_new_tokens) for draw in draws]),
             SamplingOptions(codec.stops, codec.pad_id, request.temperature, model.device),
         )
 
     report_progress(0.0)
-    found: list[list[Answer]] = [[] for _ in prompts]
+    answers: list[list[Answer]] = [[] for _ in prompts]
     responses = ShrinkingBatches(request.batch_size).map(sampled, wanted)
     for done, (one, response) in enumerate(zip(wanted, responses, strict=True), 1):
-        found[one.row].append(Answer(number, codec.response(response.ids, response.finished)[0], response.finished))
+        answers[one.row].append(Answer(number, codec.response(response.ids, response.finished)[0], response.finished))
         if done % request.batch_size == 0:
             report_progress(done / len(wanted))
-    return found
+    return answers
 
 
-def _codec(policy: Policy, path: str, model: Model, max_new_tokens: int) -> Codec:
+def _codec(policy: AnsweringPolicy, path: str, model: Model, max_new_tokens: int) -> Codec:
     """For prompts that leave room for the answer."""
     room = min(policy.max_prompt_tokens, context_length(model) - max_new_tokens)
     if room < 1:

@@ -57,7 +57,7 @@ def judge(request: JudgeRequest, base: Path, out: Path, report_progress: Callabl
         fits = [one for one in texts if len(one.prompt) + len(one.completion) <= context_length(model)]
         for one, value in zip(fits, batches.map(scored, fits), strict=True):
             scores[one.row][one.place] = value if math.isfinite(value) else None
-    requests.write(out, ({"scores": one} for one in scores))
+    requests.write(out, ({"scores": score} for score in scores))
 
 
 def _texts(codec: Codec, row: int, prompt: Prompt, completions: Sequence[requests.Completion]) -> Iterator[Text]:

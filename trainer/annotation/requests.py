@@ -30,7 +30,7 @@ class ModelSettings(Section):
     """`auto` uses a GPU if there is one."""
 
 
-class Policy(ModelSettings):
+class AnsweringPolicy(ModelSettings):
     """A policy that answers the prompts."""
 
     path: str
@@ -58,7 +58,7 @@ class CompletionRequest(_Request):
 
     prompts: str
     """JSON Lines with `prompt`, relative to this file."""
-    policies: Annotated[tuple[Policy, ...], Field(min_length=1)]
+    policies: Annotated[tuple[AnsweringPolicy, ...], Field(min_length=1)]
     """Each with its own settings."""
     completions: PositiveInt = 1
     """Answers of each policy to each prompt."""

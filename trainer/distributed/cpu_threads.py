@@ -162,13 +162,13 @@ def _recorded(record: Path, decide: Callable[[], int]) -> int:
         draft = record.with_suffix(".new")
         draft.write_text(str(decide()))
         draft.replace(record)
-    found = record.read_bytes()
-    if not found.isdigit():
+    stored = record.read_bytes()
+    if not stored.isdigit():
         raise StorageError(
             f"{record} is damaged: it has no number of threads. Write the number from the event `run_started`, or delete the "
             "file. The number is then chosen anew, and another one gives other last bits."
         )
-    return int(found)
+    return int(stored)
 
 
 def _in_gradient_mode(enabled: bool, work: Callable[[], B]) -> B:

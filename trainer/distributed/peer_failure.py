@@ -137,8 +137,8 @@ class PeerMonitor:
     def _watch(self) -> None:
         ended = _EndedProcesses(self._peers)
         while not self._stopping.wait(_LOOK_SECONDS):
-            if (found := self._read()) is not None:
-                self.fail(found)
+            if (failure := self._read()) is not None:
+                self.fail(failure)
             gone = ended.look()
             if gone and not self._stopping.wait(_GRACE_SECONDS):
                 ranks = ", ".join(map(str, gone))

@@ -65,8 +65,8 @@ def peer_monitor(run_dir: Path, world: World) -> Iterator[PeerMonitor | None]:
             "folder on storage that all machines share."
         )
     here = _this_machine()
-    found = world.all_gather_object((here, os.getpid()))
-    peers = {rank: pid for rank, (machine, pid) in enumerate(found) if machine == here and rank != world.rank}
+    places = world.all_gather_object((here, os.getpid()))
+    peers = {rank: pid for rank, (machine, pid) in enumerate(places) if machine == here and rank != world.rank}
     monitor = PeerMonitor(run_dir, launch, world.rank, peers)
     try:
         yield monitor

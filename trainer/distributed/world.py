@@ -89,9 +89,9 @@ class World:
             return [value]
         import torch.distributed as dist
 
-        found: list[Any] = [None] * self.size
-        _reaching(lambda: dist.all_gather_object(found, value))
-        return found
+        gathered: list[Any] = [None] * self.size
+        _reaching(lambda: dist.all_gather_object(gathered, value))
+        return gathered
 
     def sum_numbers(self, values: Mapping[str, Tensor]) -> dict[str, float]:
         """Sums over the processes of scalar tensors by name. A process may lack names. A GPU is read once."""

@@ -14,7 +14,7 @@ _OUTCOME = "outcome.json"
 
 
 @dataclass(frozen=True)
-class Outcome:
+class SeedOutcome:
     """How the run of one seed ended. It is kept in the seed's folder, so that the seed is not run again."""
 
     seed: int
@@ -25,24 +25,24 @@ class Outcome:
     why_collapsed: str | None
 
 
-def read_outcome(folder: Path) -> Outcome | None:
+def read_outcome(folder: Path) -> SeedOutcome | None:
     """The outcome in a seed's folder; None while the seed is not done. Raises ValueError or TypeError for a damaged file."""
     path = folder / _OUTCOME
-    return Outcome(**json.loads(path.read_text())) if path.exists() else None
+    return SeedOutcome(**json.loads(path.read_text())) if path.exists() else None
 
 
-def write_outcome(folder: Path, outcome: Outcome) -> None:
+def write_outcome(folder: Path, outcome: SeedOutcome) -> None:
     """Write the outcome of a seed that is done."""
     draft = folder / f"{_OUTCOME}.new"
     draft.write_text(json.dumps(asdict(outcome), indent=2))
     draft.replace(folder / _OUTCOME)
 
 
-def best_outcome(outcomes: list[Outcome]) -> Outcome | None:
+def best_outcome(outcomes: list[SeedOutcome]) -> SeedOutcome | None:
     """The best outcome by `trainer/selection.py`. One without a win rate comes after the others. None where all failed."""
     none = (-math.inf,)
 
-    def key(outcome: Outcome) -> tuple[float, ...]:
+    def key(outcome: SeedOutcome) -> tuple[float, ...]:
         return merit(summary_figures(outcome.summary)) or none
 
     return max((o for o in outcomes if not o.failed), key=key, default=None)  # of equal ones, the first
@@ -100,7 +100,7 @@ def summarise(runs: Sequence[Mapping[str, float]]) -> dict[str, float]:
     return summary
 
 
-def summary_of(outcomes: list[Outcome]) -> dict[str, float]:
+def summary_of(outcomes: list[SeedOutcome]) -> dict[str, float]:
     """The figures of `summarise` over the seeds that did not fail, the best of these, and the numbers of all, collapsed and failed seeds."""
     collapsed = sum(o.why_collapsed is not None for o in outcomes)
     failed = sum(o.failed for o in outcomes)

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from trainer.health.changes import CHANGES, Change
 from trainer.health.history import Memory, Point
-from trainer.health.rules import RULES, Reading
+from trainer.health.rules import RULES, RuleObservation
 from trainer.spec import HealthRule, HealthSpec, PPOSpec
 
 Action = Literal["warn", "pause", "stop", "roll_back"]
@@ -111,7 +111,7 @@ class Monitor:
         }
         self._streaks = {name: stored.get(name, Streak()) for name in RULES}
 
-    def _count(self, name: str, reading: Reading, patience: int) -> bool:
+    def _count(self, name: str, reading: RuleObservation, patience: int) -> bool:
         """Record the reading, and return whether the rule fires now."""
         streak = self._streaks[name]
         if not reading.beyond:
@@ -123,7 +123,7 @@ class Monitor:
         streak.fired = streak.fired or fires
         return fires
 
-    def _finding(self, name: str, step: int, rule: HealthRule, reading: Reading) -> HealthFinding:
+    def _finding(self, name: str, step: int, rule: HealthRule, reading: RuleObservation) -> HealthFinding:
         assert rule.action != "off"  # such rules are not read
         observed = reading.observed + (f", for {rule.patience} looks in a row" if rule.patience > 1 else "")
         return HealthFinding(

@@ -23,7 +23,7 @@ _MOVED = 0.1
 
 
 @dataclass(frozen=True)
-class Reading:
+class RuleObservation:
     """The observation of a rule in one step."""
 
     beyond: bool
@@ -43,7 +43,7 @@ class Reading:
 class Rule:
     """The reading of a rule, its meaning, and the field of the spec to change."""
 
-    look: Callable[[int, Values, float, Memory], Reading | None]
+    look: Callable[[int, Values, float, Memory], RuleObservation | None]
     meaning: str
     suggestion: str
     applies: Callable[[PPOSpec, int], bool] = lambda ppo, step: True
@@ -65,38 +65,38 @@ def _moves(ppo: PPOSpec, step: int) -> bool:
     return not _critic_warms_up(ppo, step) and step > math.ceil(ppo.warmup_ratio * ppo.steps)
 
 
-def _above(metric: str) -> Callable[[int, Values, float, Memory], Reading | None]:
-    def look(step: int, values: Values, limit: float, memory: Memory) -> Reading | None:
+def _above(metric: str) -> Callable[[int, Values, float, Memory], RuleObservation | None]:
+    def look(step: int, values: Values, limit: float, memory: Memory) -> RuleObservation | None:
         if metric not in values:
             return None
         value = values[metric]
         observed = f"`{metric}` is {value:.3g}, above {limit:g}"
-        return Reading(value > limit, observed, [Point(metric, step, value)], [])
+        return RuleObservation(value > limit, observed, [Point(metric, step, value)], [])
 
     return look
 
 
-def _below(metric: str) -> Callable[[int, Values, float, Memory], Reading | None]:
-    def look(step: int, values: Values, limit: float, memory: Memory) -> Reading | None:
+def _below(metric: str) -> Callable[[int, Values, float, Memory], RuleObservation | None]:
+    def look(step: int, values: Values, limit: float, memory: Memory) -> RuleObservation | None:
         if metric not in values:
             return None
         value = values[metric]
         observed = f"`{metric}` is {value:.3g}, below {limit:g}"
-        return Reading(value < limit, observed, [Point(metric, step, value)], [])
+        return RuleObservation(value < limit, observed, [Point(metric, step, value)], [])
 
     return look
 
 
-def _entropy_collapse(step: int, values: Values, limit: float, memory: Memory) -> Reading | None:
+def _entropy_collapse(step: int, values: Values, limit: float, memory: Memory) -> RuleObservation | None:
     first = memory.firsts.get("policy/entropy_avg")
     if first is None or first.value <= 0 or first.metric not in values:
         return None
     value = values[first.metric]
     observed = f"`{first.metric}` is {value:.3g}, {value / first.value:.2g} of its first value {first.value:.3g}"
-    return Reading(value < limit * first.value, observed, [Point(first.metric, step, value)], [first])
+    return RuleObservation(value < limit * first.value, observed, [Point(first.metric, step, value)], [first])
 
 
-def _clipfrac_zero(step: int, values: Values, limit: float, memory: Memory) -> Reading | None:
+def _clipfrac_zero(step: int, values: Values, limit: float, memory: Memory) -> RuleObservation | None:
     """A policy also moves by steps that are too small for a clip, and a schedule ends with small steps."""
     names = ("policy/clipfrac_avg", _kl_to_first(values))
     if any(name not in values for name in names):
@@ -104,7 +104,7 @@ def _clipfrac_zero(step: int, values: Values, limit: float, memory: Memory) -> R
     clipped, kl = (values[name] for name in names)
     observed = f"`{names[0]}` is {clipped:.3g}, not above {limit:g}, and `{names[1]}` is {kl:.2g}, below {_MOVED:g}"
     beyond = clipped <= limit and abs(kl) < _MOVED
-    return Reading(beyond, observed, [Point(name, step, values[name]) for name in names], [])
+    return RuleObservation(beyond, observed, [Point(name, step, values[name]) for name in names], [])
 
 
 def _kl_to_first(values: Values) -> str:
@@ -112,7 +112,7 @@ def _kl_to_first(values: Values) -> str:
     return "objective/kl_initial" if "objective/kl_initial" in values else "objective/kl"
 
 
-def _policy_still(step: int, values: Values, limit: float, memory: Memory) -> Reading | None:
+def _policy_still(step: int, values: Values, limit: float, memory: Memory) -> RuleObservation | None:
     """The KL is cumulative: a policy that moved at first and stays where it is has one, and is no finding.
 
     A skipped optimizer step has a finding of its own (`not_finite`).
@@ -125,10 +125,10 @@ def _policy_still(step: int, values: Values, limit: float, memory: Memory) -> Re
     moved = max(0.0, values[names[0]] - values.get("val/first_minibatch_approxkl", 0.0))
     observed = f"`{kl}` is {values[kl]:.2g} and `{names[0]}` {values[names[0]]:.2g}, both below {limit:g}"
     beyond = abs(values[kl]) < limit and moved < limit
-    return Reading(beyond, observed, [Point(name, step, values[name]) for name in names], [])
+    return RuleObservation(beyond, observed, [Point(name, step, values[name]) for name in names], [])
 
 
-def _reward_collapse(step: int, values: Values, limit: float, memory: Memory) -> Reading | None:
+def _reward_collapse(step: int, values: Values, limit: float, memory: Memory) -> RuleObservation | None:
     fall = memory.rewards.fall(limit) if memory.block_complete else None
     if fall is None:
         return None
@@ -138,10 +138,10 @@ def _reward_collapse(step: int, values: Values, limit: float, memory: Memory) ->
         f"stayed low for {len(fall.latest) * BLOCK} steps, with a spread of {fall.before.spread:.3g} over responses"
     )
     now = [Point(metric, block.step, block.mean) for block in fall.latest]
-    return Reading(fall.fallen, observed, now, [Point(metric, fall.before.step, fall.before.mean)])
+    return RuleObservation(fall.fallen, observed, now, [Point(metric, fall.before.step, fall.before.mean)])
 
 
-def _over_optimisation(step: int, values: Values, limit: float, memory: Memory) -> Reading | None:
+def _over_optimisation(step: int, values: Values, limit: float, memory: Memory) -> RuleObservation | None:
     wanted = wanted_figure(values)
     if wanted is None or "eval/score" not in values or not memory.best or memory.best[0].metric != wanted:
         return None
@@ -152,10 +152,12 @@ def _over_optimisation(step: int, values: Values, limit: float, memory: Memory) 
         f"while `eval/score` rose from {score_then.value:.3g} to {score:.3g}"
     )
     beyond = best.value - value >= limit - _ROUNDING and score > score_then.value
-    return Reading(beyond, observed, [Point(wanted, step, value), Point("eval/score", step, score)], memory.best[:2])
+    return RuleObservation(
+        beyond, observed, [Point(wanted, step, value), Point("eval/score", step, score)], memory.best[:2]
+    )
 
 
-def _length_explosion(step: int, values: Values, limit: float, memory: Memory) -> Reading | None:
+def _length_explosion(step: int, values: Values, limit: float, memory: Memory) -> RuleObservation | None:
     names = ("val/response_length", "objective/scores")
     if any(name not in values or name not in memory.firsts for name in names):
         return None
@@ -165,18 +167,18 @@ def _length_explosion(step: int, values: Values, limit: float, memory: Memory) -
         f"while the score rose from {score_then.value:.3g} to {score:.3g}"
     )
     beyond = length > limit * first.value and score > score_then.value
-    return Reading(beyond, observed, [Point(name, step, values[name]) for name in names], [first, score_then])
+    return RuleObservation(beyond, observed, [Point(name, step, values[name]) for name in names], [first, score_then])
 
 
-def _truncation(step: int, values: Values, limit: float, memory: Memory) -> Reading | None:
+def _truncation(step: int, values: Values, limit: float, memory: Memory) -> RuleObservation | None:
     if "val/eos_rate" not in values:
         return None
     finished = values["val/eos_rate"]
     observed = f"{1 - finished:.0%} of the responses are cut off without an EOS, more than {limit:.0%}"
-    return Reading(1 - finished > limit + _ROUNDING, observed, [Point("val/eos_rate", step, finished)], [])
+    return RuleObservation(1 - finished > limit + _ROUNDING, observed, [Point("val/eos_rate", step, finished)], [])
 
 
-def _kl_outweighs_reward(step: int, values: Values, limit: float, memory: Memory) -> Reading | None:
+def _kl_outweighs_reward(step: int, values: Values, limit: float, memory: Memory) -> RuleObservation | None:
     """At the best policy under the penalty, score − β·log π/π_ref is the same for every response (Rafailov et al. 2023, eq. 5).
 
     The penalties then differ as much as the scores. If that is so while the score has risen by less than its own spread, the
@@ -195,7 +197,7 @@ def _kl_outweighs_reward(step: int, values: Values, limit: float, memory: Memory
         f"`{names[0]}` is {penalty:.3g}, {penalty / spread:.2g} times the spread of the scores ({spread:.3g}), while the mean "
         f"score rose by {rise:.2g} from {score_then.value:.3g}"
     )
-    return Reading(
+    return RuleObservation(
         penalty > limit * spread and rise < spread,
         observed,
         [Point(name, step, values[name]) for name in names],
@@ -205,22 +207,22 @@ def _kl_outweighs_reward(step: int, values: Values, limit: float, memory: Memory
     )
 
 
-def _value_loss_spike(step: int, values: Values, limit: float, memory: Memory) -> Reading | None:
+def _value_loss_spike(step: int, values: Values, limit: float, memory: Memory) -> RuleObservation | None:
     metric, before = "loss/value_avg", memory.value_losses
     if metric not in values or len(before) < _ENOUGH:
         return None
     value, middle = values[metric], median(point.value for point in before)
     observed = f"`{metric}` is {value:.3g}; the median of its last {len(before)} steps was {middle:.3g}"
-    return Reading(value > limit * middle > 0, observed, [Point(metric, step, value)], before)
+    return RuleObservation(value > limit * middle > 0, observed, [Point(metric, step, value)], before)
 
 
-def _not_finite(step: int, values: Values, limit: float, memory: Memory) -> Reading | None:
+def _not_finite(step: int, values: Values, limit: float, memory: Memory) -> RuleObservation | None:
     metric = "health/skipped_steps"
     if metric not in values:
         return None
     total = values[metric]
     observed = f"a loss or gradient was NaN or infinite ({total:.0f} in all, {limit:g} allowed)"
-    return Reading(total > max(limit, memory.skipped), observed, [Point(metric, step, total)], [])
+    return RuleObservation(total > max(limit, memory.skipped), observed, [Point(metric, step, total)], [])
 
 
 RULES: dict[str, Rule] = {

@@ -87,8 +87,8 @@ def require_safetensors(folder: Path) -> None:
 
 def _role(folder: Path) -> Mapping[str, float]:
     path = folder / _ROLE
-    found: dict[str, float] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-    return found
+    config: dict[str, float] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    return config
 
 
 def _on_disk(name: str) -> str:

@@ -221,7 +221,7 @@ def _adapter_in(saved: Path | None) -> Path | None:
     """The adapter folder of a checkpoint, or of a result beside its merged weights. Raises ModelError where there is none."""
     if saved is None:
         return None
-    found = next((folder for folder in (saved / ADAPTER, saved) if adapters.is_adapter(folder)), None)
-    if found is None:
+    adapter = next((folder for folder in (saved / ADAPTER, saved) if adapters.is_adapter(folder)), None)
+    if adapter is None:
         raise ModelError(f"{saved} holds no adapter: it was not trained with `model.lora`.")
-    return found
+    return adapter

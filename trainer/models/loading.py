@@ -46,10 +46,10 @@ def load_tokenizer(path: str | Path) -> Tokenizer:
     try:
         tokenizer: Tokenizer = _loading(path, lambda: AutoTokenizer.from_pretrained(str(folder), **_OWN_FILES))
     except ModelError as error:
-        found = [name for name in (*_VOCABULARIES, "tokenizer_config.json") if (folder / name).is_file()]
+        files = [name for name in (*_VOCABULARIES, "tokenizer_config.json") if (folder / name).is_file()]
         raise ModelError(
             f"{path} holds no complete tokenizer. The files {', '.join(_VOCABULARIES)} and tokenizer_config.json are looked for; "
-            f"found: {' and '.join(found) or 'none'}. Copy the tokenizer's files into the folder. ({error})"
+            f"found: {' and '.join(files) or 'none'}. Copy the tokenizer's files into the folder. ({error})"
         ) from error
     for option in _LOADING_OPTIONS:
         tokenizer.init_kwargs.pop(option, None)

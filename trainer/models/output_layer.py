@@ -118,14 +118,14 @@ class _FromHidden(torch.autograd.Function):
         hidden, weight, bias, targets, normaliser, entropy = ctx.saved_tensors
         whole, ctx.whole = ctx.whole, None  # overwritten below; a second backward pass computes the logits again
         linear = _Linear(hidden, weight, bias, ctx.options)
-        found = _Gradients(linear, ctx.needs_input_grad)
+        gradients = _Gradients(linear, ctx.needs_input_grad)
         statistics = _Statistics(normaliser, entropy, grad, entropy_grad)
         for rows in (slice(0, len(hidden)),) if whole is not None else linear.chunks():
             logits = linear.logits(rows) if whole is None else whole
             _to_gradient(logits, targets[rows], statistics.of(rows), ctx.options)
-            found.add(rows, logits)
+            gradients.add(rows, logits)
             del logits  # frees this chunk before the next is computed
-        return found.hidden, found.weight, found.bias, None, None
+        return gradients.hidden, gradients.weight, gradients.bias, None, None
 
 
 class _Linear:

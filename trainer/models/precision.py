@@ -44,9 +44,9 @@ def recorded(run_dir: Path, device: str) -> Dtype:
         draft = path.with_suffix(".new")
         draft.write_text(auto(device))
         draft.replace(path)
-    found = path.read_bytes().decode(errors="replace")
+    text = path.read_bytes().decode(errors="replace")
     for dtype in get_args(Dtype):
-        if found == dtype:
+        if text == dtype:
             return dtype  # type: ignore[no-any-return]
     raise StorageError(
         f"{path} is damaged: it names no type. Write the `dtype` of the event `run_started` into it, so that the run goes on "

@@ -95,9 +95,9 @@ class Role(nn.Module):
 
         Raises ModelError where layers or shapes differ.
         """
-        found = adapters.read(folder)
+        adapter = adapters.read(folder)
         own = {name: weight for name, weight in self._weights().items() if with_head or name != "score.weight"}
-        theirs = {name: tuple(value.shape) for name, value in found.weights.items()}
+        theirs = {name: tuple(value.shape) for name, value in adapter.weights.items()}
         ours = {name: tuple(value.shape) for name, value in own.items()}
         if theirs.keys() != ours.keys():
             odd = sorted(theirs.keys() ^ ours.keys())[0]
@@ -109,9 +109,9 @@ class Role(nn.Module):
                 raise ModelError(
                     f"{folder}: {name} has the shape {theirs[name]}, but {shape} in this run. Set `model.lora.rank` to the adapter's."
                 )
-            own[name].copy_(found.weights[name])
+            own[name].copy_(adapter.weights[name])
         if self.score is not None and with_head:
-            self.config.score_bias, self.config.score_scale = found.score_bias, found.score_scale
+            self.config.score_bias, self.config.score_scale = adapter.score_bias, adapter.score_scale
         return self
 
     def store_as_computed(self, dtype: torch.dtype) -> None:

@@ -7,14 +7,14 @@ from trainer.spec import DPOSpec, OptimizerSpec, RewardModelSpec
 
 
 @dataclass(frozen=True)
-class Limits:
+class BatchLimits:
     """The most rows and tokens of one forward pass. None: no limit."""
 
     rows: int | None = None
     tokens: int | None = None
 
     @classmethod
-    def from_spec(cls, spec: OptimizerSpec, rows: int | None = None) -> "Limits":
+    def from_spec(cls, spec: OptimizerSpec, rows: int | None = None) -> "BatchLimits":
         """The limits of a spec, with `rows` where it has no `micro_batch_size`."""
         return cls(spec.micro_batch_size or rows, spec.micro_batch_tokens)
 
@@ -22,12 +22,12 @@ class Limits:
         return micro_batches(lengths, self.rows, self.tokens)
 
 
-AtOnce = Limits | int | None
+AtOnce = BatchLimits | int | None
 """A number limits only the rows."""
 
 
-def limits(at_once: AtOnce) -> Limits:
-    return at_once if isinstance(at_once, Limits) else Limits(at_once)
+def limits(at_once: AtOnce) -> BatchLimits:
+    return at_once if isinstance(at_once, BatchLimits) else BatchLimits(at_once)
 
 
 def micro_batches(lengths: Sequence[int], size: int | None, tokens: int | None) -> list[list[int]]:
@@ -51,9 +51,9 @@ def micro_batches(lengths: Sequence[int], size: int | None, tokens: int | None) 
     return parts
 
 
-def pair_limits(spec: RewardModelSpec | DPOSpec) -> Limits:
+def pair_limits(spec: RewardModelSpec | DPOSpec) -> BatchLimits:
     """The limits of one forward pass, with its rows counted in pairs."""
-    return Limits(pairs_at_once(spec), spec.micro_batch_tokens)
+    return BatchLimits(pairs_at_once(spec), spec.micro_batch_tokens)
 
 
 def pairs_at_once(spec: RewardModelSpec | DPOSpec) -> int:

@@ -148,8 +148,8 @@ class EightBitEntry:
     def views(self, part: slice) -> dict[str, Tensor]:
         """Views of a part that begins at the start of a block, and of its scales."""
         blocks = slice(part.start // BLOCK, -(-part.stop // BLOCK))
-        found = {"weight": self.weight.view(-1)[part], "gradient": self.gradient.reshape(-1)[part]}
-        return found | {name: self.kept[name][blocks if "scale" in name else part] for name in _MOMENTS}
+        tensors = {"weight": self.weight.view(-1)[part], "gradient": self.gradient.reshape(-1)[part]}
+        return tensors | {name: self.kept[name][blocks if "scale" in name else part] for name in _MOMENTS}
 
 
 _SIGNED = {"exp_avg": True, "root_exp_avg_sq": False}

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from trainer.models import Model, present
 from trainer.models.sequences import completion_values, masked_whiten, state_values
-from trainer.optim.micro_batches import Limits
+from trainer.optim.micro_batches import BatchLimits
 from trainer.ppo.advantages import (
     gae,
     group_deviations,
@@ -86,7 +86,7 @@ def _shaped(scored: ScoredBatch, spec: PPOSpec, scale: float) -> tuple[Tensor, T
 
 def _values(critic: Model, scored: ScoredBatch, context: PPOContext) -> tuple[Tensor, Tensor | None]:
     """V before each token (B, R). With `bootstrap_truncated`, also V after the last token of each cut-off response (B,)."""
-    batch, size, world = scored.batch, Limits.from_spec(context.spec), context.world
+    batch, size, world = scored.batch, BatchLimits.from_spec(context.spec), context.world
     if not context.spec.advantage.bootstrap_truncated:
         with present(critic):
             return forward_in_parts(lambda part: completion_values(critic, part), batch, size, world), None

@@ -66,9 +66,9 @@ class Learners:
         norms = zip(
             ("grad_norm", "critic_grad_norm"), self.pair(lambda: clip(policy), lambda: clip(self.critic)), strict=True
         )
-        found = {name: norm for name, norm in norms if norm is not None}
+        finite = {name: norm for name, norm in norms if norm is not None}
         self.pair(lambda: step(policy), lambda: step(self.critic))
-        return found
+        return finite
 
     def adjusted(self, rate_factor: float, on_not_finite: OnNotFinite) -> "Learners":
         """Multiply all learning rates, and return the learners with this callback."""

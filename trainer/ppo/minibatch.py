@@ -17,7 +17,7 @@ from trainer.models.sequences import (
     on_device,
 )
 from trainer.optim.learner import require_finite_number
-from trainer.optim.micro_batches import Limits
+from trainer.optim.micro_batches import BatchLimits
 from trainer.ppo.experience import Experience
 from trainer.ppo.kl import KLCoefficients, kl_loss
 from trainer.ppo.learners import Learners
@@ -118,7 +118,9 @@ class Minibatch:
         lengths = [scored.batch.lengths[row] for row in self.rows]
         mine = world.balanced_rows(lengths)
         learning = [None if only_critic else learners.policy.model, learners.critic and learners.critic.model]
-        for at_once in in_step(Limits.from_spec(self.spec).split([lengths[row] for row in mine]), world, *learning):
+        for at_once in in_step(
+            BatchLimits.from_spec(self.spec).split([lengths[row] for row in mine]), world, *learning
+        ):
             places = [mine[row] for row in at_once]
             where, part = (
                 on_device(places, device),

@@ -107,9 +107,11 @@ def _labelled(
 
 def _metrics_before(session: Session, model: Model, codec: Codec, fresh: list[TokenizedPair]) -> dict[str, float]:
     """How well the reward model ranks the new pairs before it learns from them; a low accuracy shows that it is stale."""
-    found = evaluate_pairs(model, fresh, codec, pairs_at_once(session.spec.reward_model), session.device, session.world)
+    figures = evaluate_pairs(
+        model, fresh, codec, pairs_at_once(session.spec.reward_model), session.device, session.world
+    )
     metrics = {"online/ties": sum(not pair.decided for pair in fresh) / len(fresh)}
-    return metrics | ({"online/accuracy_before": found["accuracy"]} if "accuracy" in found else {})
+    return metrics | ({"online/accuracy_before": figures["accuracy"]} if "accuracy" in figures else {})
 
 
 def _train(

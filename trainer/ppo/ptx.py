@@ -12,7 +12,7 @@ from trainer.errors import DataError
 from trainer.models import Model
 from trainer.models.sequences import Batch, completion_logprobs, masked_sum
 from trainer.optim.learner import require_finite_number
-from trainer.optim.micro_batches import Limits
+from trainer.optim.micro_batches import BatchLimits
 from trainer.randomness import batch_indices
 from trainer.rollout.context import PPOContext
 from trainer.spec import PtxSpec
@@ -27,7 +27,7 @@ class Pretraining:
     pad_id: int
     seed: int
     steps_per_iteration: int
-    at_once: Limits
+    at_once: BatchLimits
     device: torch.device
     world: World = SINGLE
 
@@ -41,7 +41,9 @@ class Pretraining:
         if not usable:
             raise DataError("`data.pretraining` has no text of at least two tokens.")
         steps, pad_id = spec.epochs * spec.minibatches, context.codec.pad_id
-        return cls(usable, spec.ptx, pad_id, context.seed, steps, Limits.from_spec(spec), context.device, context.world)
+        return cls(
+            usable, spec.ptx, pad_id, context.seed, steps, BatchLimits.from_spec(spec), context.device, context.world
+        )
 
     def accumulate(self, policy: Model, iteration: int, step: int) -> float:
         """Add `coef` × the gradient of the mean loss per predicted token of this step's texts. Return that loss, in nats.

@@ -19,7 +19,7 @@ from trainer.errors import SelfTestFailed
 from trainer.models import Model, present
 from trainer.models.rounding import HARMLESS, Gap, Tolerance, gap, tolerance
 from trainer.models.sequences import Batch, completion_logprobs, completion_values, sequence_scores
-from trainer.optim.micro_batches import Limits
+from trainer.optim.micro_batches import BatchLimits
 from trainer.ppo.experience import Experience
 from trainer.ppo.kl import KLCoefficients
 from trainer.ppo.learners import Learners
@@ -151,7 +151,7 @@ def _sampled(context: PPOContext, prompts: Sequence[TokenizedPrompt]) -> SelfTes
     with present(models.policy):
         responses = models.sampler.sample(models.policy, chosen, draws_BR, context.sampling_options())
         batch = Batch.from_ids(chosen, [response.ids for response in responses], codec.pad_id).to(context.device)
-        logprobs_BR = forward_in_parts(_policy_forward(context), batch, Limits.from_spec(spec), context.world)
+        logprobs_BR = forward_in_parts(_policy_forward(context), batch, BatchLimits.from_spec(spec), context.world)
     return SelfTestBatch(batch, responses, sampler_logprobs(responses, logprobs_BR), logprobs_BR)
 
 

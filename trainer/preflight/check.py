@@ -17,7 +17,7 @@ from trainer.preflight.memory.passes import Passes
 from trainer.preflight.memory.phases import Peak, Phases
 from trainer.preflight.memory.processes import RUNTIME, available
 from trainer.preflight.memory.residents import NO_SCORERS
-from trainer.preflight.own_model import Device, Found
+from trainer.preflight.own_model import Device, ModelFiles
 from trainer.preflight.render import show_bytes
 from trainer.preflight.report import DatasetReport, Finding, Level, MemoryReport, Phase, Report, StageEstimate
 from trainer.preflight.scorers import ScoringInputs, check_scorers
@@ -115,14 +115,14 @@ def _loaded(spec: JobSpec, draft: _Draft) -> run_data.Data | None:
         return None
 
 
-def _tokenizer(spec: JobSpec, found: Found, loaded: run_data.Data | None) -> Tokenizer | None:
+def _tokenizer(spec: JobSpec, found: ModelFiles, loaded: run_data.Data | None) -> Tokenizer | None:
     """The tokenizer of the pretrained model, or a new one as the run would train it."""
     if spec.model.tokenizer is None or loaded is None:
         return found.tokenizer
     return new_tokenizer(spec.model.tokenizer, loaded)
 
 
-def _codec(spec: JobSpec, tokenizer: Tokenizer | None, found: Found) -> Codec | None:
+def _codec(spec: JobSpec, tokenizer: Tokenizer | None, found: ModelFiles) -> Codec | None:
     if tokenizer is None:
         return None
     try:
@@ -139,7 +139,7 @@ def _context(spec: JobSpec, codec: Codec | None) -> RewardContext | None:
 
 
 def _measure(
-    spec: JobSpec, loaded: run_data.Data, codec: Codec, found: Found, draft: _Draft, options: CheckOptions
+    spec: JobSpec, loaded: run_data.Data, codec: Codec, found: ModelFiles, draft: _Draft, options: CheckOptions
 ) -> Sizes | None:
     try:
         sizes = Sizes(tokenize_data(spec, loaded, codec), codec.eos_id)
@@ -160,7 +160,7 @@ def _measure(
     return sizes
 
 
-def _memory(spec: JobSpec, codec: Codec, found: Found, sizes: Sizes, options: CheckOptions) -> MemoryReport:
+def _memory(spec: JobSpec, codec: Codec, found: ModelFiles, sizes: Sizes, options: CheckOptions) -> MemoryReport:
     """The memory of all phases, and changes that lower it if they do not fit."""
     blueprint = found.blueprint
     assert blueprint is not None  # the caller has checked it

@@ -100,7 +100,7 @@ def describe(loaded: Data, sizes: Sizes) -> list[DatasetReport]:
 
 def data_findings(spec: JobSpec, loaded: Data, codec: Codec, sizes: Sizes) -> list[Finding]:
     """All findings about the data."""
-    found = [
+    findings = [
         *nothing_left(spec, sizes.encoded),
         *_left_out(spec, sizes),
         *_cut(sizes),
@@ -116,7 +116,7 @@ def data_findings(spec: JobSpec, loaded: Data, codec: Codec, sizes: Sizes) -> li
         *_prompts(spec, loaded),
         *_end_of_sequence(spec, codec, sizes),
     ]
-    return found
+    return findings
 
 
 def _finding(level: Level, code: str, where: str, detail: str, fix: str | None = None) -> Finding:

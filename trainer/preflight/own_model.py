@@ -32,7 +32,7 @@ Device = Literal["cpu", "cuda"]
 
 
 @dataclass
-class Found:
+class ModelFiles:
     """The files of the job's model. Parts that could not be read are None."""
 
     findings: list[Finding]
@@ -49,12 +49,12 @@ def finding(level: Level, code: str, where: str, detail: str, fix: str | None = 
     return Finding(level=level, area="model", code=code, where=where, detail=detail, fix=fix)
 
 
-def read_model(spec: JobSpec, device: Device, elsewhere: bool = False) -> Found:
+def read_model(spec: JobSpec, device: Device, elsewhere: bool = False) -> ModelFiles:
     """Check the model's folder, its tokenizer, the machine and the libraries, before the data is read.
 
     `elsewhere`: the run is for another machine, so a part that is missing here is a warning and no error.
     """
-    found = Found(list(settings(spec, device, elsewhere)))
+    found = ModelFiles(list(settings(spec, device, elsewhere)))
     if spec.model.path is not None:
         _find(found, spec.model.path, elsewhere)
     return found
@@ -90,7 +90,7 @@ def check_config(spec: ModelSpec) -> None:
             raise ModelError(f"`model.config` has an unknown field {key!r}{_nearest(key, sorted(known))}")
 
 
-def check_architecture(found: Found, spec: JobSpec, tokenizer: Tokenizer, device: Device) -> None:
+def check_architecture(found: ModelFiles, spec: JobSpec, tokenizer: Tokenizer, device: Device) -> None:
     """Check the model's sizes, heads and adapters with the tokenizer, and add the findings to `found`."""
     try:
         config = found.config if spec.model.path is not None else _new_config(spec.model, tokenizer)
@@ -194,7 +194,7 @@ def _machine(spec: JobSpec, device: Device, elsewhere: bool) -> Iterator[Finding
         yield finding("error", "no_peft", "#/model/lora", "peft is not installed here.", "pip install peft")
 
 
-def _find(found: Found, path: str, elsewhere: bool) -> None:
+def _find(found: ModelFiles, path: str, elsewhere: bool) -> None:
     where = "#/model/path"
     try:
         if is_elsewhere(path, elsewhere):
@@ -317,17 +317,17 @@ def weights_of(folder: Path) -> dict[str, tuple[int, ...]]:
     files = sorted(folder.glob("*.safetensors"))
     if not files:
         raise ModelError(f"{folder} holds no weights as safetensors.")
-    found: dict[str, tuple[int, ...]] = {}
+    shapes: dict[str, tuple[int, ...]] = {}
     for file in files:
         try:
             with safe_open(file, "pt") as content:
-                found |= {name: tuple(content.get_slice(name).get_shape()) for name in content.keys()}  # noqa: SIM118 no dict
+                shapes |= {name: tuple(content.get_slice(name).get_shape()) for name in content.keys()}  # noqa: SIM118 no dict
         except (SafetensorError, OSError) as error:
             raise ModelError(f"{file} cannot be read: {error}") from error
     missing = _index(folder) - {file.name for file in files}
     if missing:
         raise ModelError(f"{folder} lacks the files {', '.join(sorted(missing))} that its index names.")
-    return found
+    return shapes
 
 
 def _index(folder: Path) -> set[str]:

@@ -12,7 +12,7 @@ from trainer.distributed import SINGLE, World
 from trainer.errors import RewardError
 from trainer.models import Model
 from trainer.models.attention import Packing
-from trainer.optim.micro_batches import Limits
+from trainer.optim.micro_batches import BatchLimits
 from trainer.text.codec import Codec
 
 
@@ -109,8 +109,8 @@ class RewardContext:
     """Tokens per forward pass of a scoring model; None for no limit."""
 
     @property
-    def at_once(self) -> Limits:
-        return Limits(self.batch_size, self.batch_tokens)
+    def at_once(self) -> BatchLimits:
+        return BatchLimits(self.batch_size, self.batch_tokens)
 
 
 @dataclass(frozen=True)
@@ -206,12 +206,12 @@ def _checked(member: WeightedReward, answers: Sequence[RewardInput], role: str) 
     who = f"{role} `{member.name}` returned"
     if len(values) != len(answers):
         raise RewardError(f"{who} {len(values)} scores for {len(answers)} responses.")
-    found: list[RewardValue] = []
+    rewards: list[RewardValue] = []
     for number, (value, answer) in enumerate(zip(values, answers, strict=True), 1):
         place = f"response {number} of {len(answers)}"
         if not isinstance(value, list):
             _require_finite(value, f"{who} {value!r} for {place}")
-            found.append(float(value))
+            rewards.append(float(value))
             continue
         if len(value) != len(answer.response_ids):
             raise RewardError(
@@ -220,8 +220,8 @@ def _checked(member: WeightedReward, answers: Sequence[RewardInput], role: str) 
             )
         for at, one in enumerate(value, 1):
             _require_finite(one, f"{who} {one!r} for token {at} of {place}")
-        found.append([float(one) for one in value])
-    return found
+        rewards.append([float(one) for one in value])
+    return rewards
 
 
 def _require_finite(value: object, what: str) -> None:

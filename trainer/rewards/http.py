@@ -201,12 +201,12 @@ class RemoteReward:
 
 def request_numbers(endpoint: Endpoint, question: dict[str, Any], key: str, count: int) -> list[RewardValue]:
     """`count` numbers or lists of numbers under `key` of the response. Raises RewardError for anything else."""
-    found = request_values(endpoint, question, key, count)
-    for value in found:
+    numbers = request_values(endpoint, question, key, count)
+    for value in numbers:
         for one in value if isinstance(value, list) else [value]:
             if isinstance(one, bool) or not isinstance(one, int | float):
                 raise RewardError(f"{endpoint.url} returned {one!r} where a number was expected, in `{key}`.")
-    return found
+    return numbers
 
 
 def request_values(endpoint: Endpoint, question: dict[str, Any], key: str, count: int) -> list[Any]:

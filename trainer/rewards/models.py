@@ -120,9 +120,9 @@ def check_context(tokens: int, model: Model, tokenizer: Tokenizer | None = None)
     The context is the number of the model's positions, and at most the `model_max_length` of `tokenizer`. RoBERTa reserves
     two positions, so the second is smaller.
     """
-    limits = [getattr(model.config.get_text_config(), "max_position_embeddings", None)]
-    limits += [tokenizer.model_max_length] if tokenizer is not None else []
-    context = min((limit for limit in limits if limit), default=tokens)
+    bounds = [getattr(model.config.get_text_config(), "max_position_embeddings", None)]
+    bounds += [tokenizer.model_max_length] if tokenizer is not None else []
+    context = min((bound for bound in bounds if bound), default=tokens)
     if tokens > context:
         raise RewardError(
             f"A prompt with its response has {tokens} tokens there, but the context of this model is {context}. "
@@ -218,8 +218,8 @@ def label_number(spec: ClassifierReward, config: Any) -> int:
     names = {int(number): str(name) for number, name in config.id2label.items()}
     if spec.label is None:
         return max(names)
-    found = [number for number, name in names.items() if spec.label in (number, name)]
-    if len(found) != 1:
+    numbers = [number for number, name in names.items() if spec.label in (number, name)]
+    if len(numbers) != 1:
         known = ", ".join(f"{number} = {name}" for number, name in sorted(names.items()))
         raise ModelError(f"{spec.path} has no label {spec.label!r}. Its labels: {known}.")
-    return found[0]
+    return numbers[0]

@@ -73,12 +73,12 @@ def _given(value: Any) -> RewardValue:
 
 def load_entry_point(group: str, name: str, what: str) -> Any:
     """The object registered under `name`. `what` is its word in errors. Raises SpecError for an unknown name or failed import."""
-    found = {entry.name: entry for entry in entry_points(group=group)}
-    if name not in found:
-        known = ", ".join(sorted(found)) or "none"
+    entries = {entry.name: entry for entry in entry_points(group=group)}
+    if name not in entries:
+        known = ", ".join(sorted(entries)) or "none"
         raise SpecError(f"no {what} named {name!r} is installed here (installed: {known}).")
     try:
-        return found[name].load()
+        return entries[name].load()
     except (ImportError, AttributeError) as error:
         raise SpecError(f"the {what} {name!r} cannot be loaded: {error}") from error
 

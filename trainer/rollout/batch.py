@@ -14,7 +14,7 @@ from torch import Tensor
 from trainer.distributed import SINGLE, World
 from trainer.models import Model, present
 from trainer.models.sequences import Batch, completion_logprobs
-from trainer.optim.micro_batches import AtOnce, Limits, limits
+from trainer.optim.micro_batches import AtOnce, BatchLimits, limits
 from trainer.rewards.base import RewardInput, Scores
 from trainer.rollout.context import PPOContext
 from trainer.rollout.shaping import missing_eos
@@ -191,7 +191,7 @@ def score(
 def response_logprobs(context: PPOContext, model: Model, batch: Batch, temperature: float | None = None) -> Tensor:
     """(B, R) log-probability of every response token, by a forward pass without gradients over all rows."""
     at = context.spec.temperature if temperature is None else temperature
-    size = Limits.from_spec(context.spec)
+    size = BatchLimits.from_spec(context.spec)
     with present(model):
         return forward_in_parts(lambda part: completion_logprobs(model, part, at)[0], batch, size, context.world)
 
@@ -207,7 +207,7 @@ def forward_in_parts(
     mine = world.balanced_rows(batch.lengths)
     found: list[Tensor] = [batch.prompt_lengths_B] * len(mine)  # each entry is replaced below
     for rows in limits(at_once).split([batch.lengths[row] for row in mine]):
-        part = batch.select([mine[at] for at in rows])
+        part = batch.select([mine[index] for index in rows])
         values = torch.nn.functional.pad(forward(part), (0, width - part.mask_BR.shape[1]))
         for at, row_R in zip(rows, values, strict=True):
             found[at] = row_R

@@ -40,7 +40,7 @@ from trainer.text.codec import Codec, Tokenizer
 
 
 @dataclass(frozen=True)
-class Job:
+class RunContext:
     """The session, the data and the model factory that all stages of a run share."""
 
     session: Session
@@ -74,7 +74,7 @@ def run(session: Session) -> dict[str, float]:
     return last.summary
 
 
-def _prepared(session: Session) -> Job:
+def _prepared(session: Session) -> RunContext:
     """Read and check data, tokenizer, models and rewards before any training, and emit the plan."""
     spec = session.spec
     raise_first(settings(spec, "cuda" if session.device.type == "cuda" else "cpu"))
@@ -87,7 +87,7 @@ def _prepared(session: Session) -> Job:
     raise_first(nothing_left(spec, encoded))
     factory = ModelFactory(session, codec)
     raise_first(check_scorers(spec, ScoringInputs(factory.context(), encoded, downloads=True)))
-    job = Job(session, codec, encoded, factory, _check_model(factory, encoded))
+    job = RunContext(session, codec, encoded, factory, _check_model(factory, encoded))
     _free_memory(job.parameters)
     _announce(job)
     return job
@@ -100,14 +100,14 @@ def _refuse_damaged_models(session: Session) -> None:
             refuse_damaged_model(folder)
 
 
-def _sft(job: Job) -> None:
+def _sft(job: RunContext) -> None:
     encoded, policy = job.encoded, job.models.policy("sft")
     rows = (encoded.examples, encoded.held_out_examples)
     with _halves(job) as pair:
         sft.train(job.session, job.session.spec.sft, policy, job.codec, *rows, pair)
 
 
-def _reward_model(job: Job) -> None:
+def _reward_model(job: RunContext) -> None:
     encoded, scorer, spec = job.encoded, job.models.reward_model(), job.session.spec.reward_model
     shared = (job.session, spec, scorer, job.codec)
     if spec.loss == "pointwise":
@@ -129,18 +129,18 @@ def _halves(job: Job) -> PairedExecutor:
     )
 
 
-def _dpo(job: Job) -> None:
+def _dpo(job: RunContext) -> None:
     encoded, (policy, reference) = job.encoded, job.models.policy_and_reference("dpo")
     dpo.train(job.session, job.session.spec.dpo, policy, reference, job.codec, encoded.pairs, encoded.held_out_pairs)
 
 
-def _kto(job: Job) -> None:
+def _kto(job: RunContext) -> None:
     encoded, (policy, reference) = job.encoded, job.models.policy_and_reference("kto")
     spec, verdicts = job.session.spec.kto, encoded.verdicts
     kto.train(job.session, spec, policy, reference, job.codec, verdicts, encoded.held_out_verdicts)
 
 
-def _ppo(job: Job) -> None:
+def _ppo(job: RunContext) -> None:
     spec, encoded, ppo_models = job.session.spec, job.encoded, job.models.ppo_models()
     judge = job.models.judge(spec.evaluation.judge, ppo_models.reward_model)
     feedback = None
@@ -170,7 +170,7 @@ def _pair(session: Session, ppo_models: PPOModels) -> PairedExecutor:
     )
 
 
-def _evaluation(job: Job) -> None:
+def _evaluation(job: RunContext) -> None:
     spec, compared = job.session.spec, job.models.evaluated_models()
     judge = job.models.judge(spec.evaluation.judge, compared.models.reward_model)
     held_out = HeldOut(job.encoded.held_out_prompts[: spec.evaluation.prompts], judge, spec.evaluation)
@@ -218,7 +218,7 @@ def _next_stage(session: Session) -> StageName | None:
     return next((stage for stage in session.spec.stages if session.checkpoints.result(stage) is None), None)
 
 
-def _announce(job: Job) -> None:
+def _announce(job: RunContext) -> None:
     """Emit the plan of the run, and the step that it resumes after."""
     session, spec, encoded = job.session, job.session.spec, job.encoded
     pointwise = spec.reward_model.loss == "pointwise"

@@ -15,7 +15,7 @@ from typing import Any
 
 from trainer.errors import Diverged, Stopped, StorageError, TrainerError, Unhealthy
 from trainer.events import CheckpointDamaged, CheckpointSaved, Event, EventLog, RunFinished, RunStopped, SeedFinished
-from trainer.events.seed_summary import Outcome, best_outcome, collapse, read_outcome, summary_of, write_outcome
+from trainer.events.seed_summary import SeedOutcome, best_outcome, collapse, read_outcome, summary_of, write_outcome
 from trainer.run_folder import alone_in, claim
 from trainer.session.checkpoint import Checkpoints, copied
 from trainer.session.session import Session
@@ -63,7 +63,7 @@ def run_each(whole: Session, run_one: RunOne) -> dict[str, float]:
     where all seeds collapsed in this way. Any other error of a seed ends the job.
     """
     began, spec = time.perf_counter(), whole.spec
-    outcomes: list[Outcome] = []
+    outcomes: list[SeedOutcome] = []
     for number, seed in enumerate(range(spec.seed, spec.seed + spec.seeds), 1):
         folder = whole.run_dir / "seeds" / str(seed)
         done = whole.world.from_main(lambda folder=folder: _sound_outcome(whole, folder))  # type: ignore[misc]
@@ -80,7 +80,7 @@ def run_each(whole: Session, run_one: RunOne) -> dict[str, float]:
     return summary
 
 
-def _sound_outcome(whole: Session, folder: Path) -> Outcome | None:
+def _sound_outcome(whole: Session, folder: Path) -> SeedOutcome | None:
     """The outcome of a seed that is done; None where its result is damaged or gone, so that the seed makes it again."""
     try:
         outcome, stage = read_outcome(folder), _last_training_stage(whole)
@@ -101,7 +101,7 @@ def _last_training_stage(whole: Session) -> StageName | None:
     return next((stage for stage in reversed(whole.spec.stages) if stage != "evaluation"), None)
 
 
-def _run_seed(whole: Session, run_one: RunOne, folder: Path) -> Outcome:
+def _run_seed(whole: Session, run_one: RunOne, folder: Path) -> SeedOutcome:
     seed, began = int(folder.name), time.perf_counter()
     with ExitStack() as held:
         log = held.enter_context(_log_in(folder)) if whole.world.is_main else None
@@ -109,7 +109,9 @@ def _run_seed(whole: Session, run_one: RunOne, folder: Path) -> Outcome:
         whole.world.from_main(lambda: claim(session.spec, folder))
         summary, failure = _run_or_reason(whole, session, run_one)
     why = collapse(summary, whole.spec.health.entropy_collapse.limit, failure)
-    return whole.world.broadcast_object(Outcome(seed, time.perf_counter() - began, summary, failure is not None, why))
+    return whole.world.broadcast_object(
+        SeedOutcome(seed, time.perf_counter() - began, summary, failure is not None, why)
+    )
 
 
 @contextmanager
@@ -142,7 +144,7 @@ def _run_or_reason(whole: Session, session: _OneSeed, run_one: RunOne) -> tuple[
         whole._stop_asked = whole._stop_asked or session._stop_asked
 
 
-def _announce(whole: Session, done: Outcome, number: int) -> None:
+def _announce(whole: Session, done: SeedOutcome, number: int) -> None:
     whole.emit(
         SeedFinished(
             seed=done.seed,
@@ -156,7 +158,7 @@ def _announce(whole: Session, done: Outcome, number: int) -> None:
     )
 
 
-def _summary(outcomes: list[Outcome]) -> dict[str, float]:
+def _summary(outcomes: list[SeedOutcome]) -> dict[str, float]:
     finished = [o.summary for o in outcomes if not o.failed]
     if not finished:
         reasons = "; ".join(f"seed {o.seed}: {o.why_collapsed}" for o in outcomes)
@@ -164,7 +166,7 @@ def _summary(outcomes: list[Outcome]) -> dict[str, float]:
     return summary_of(outcomes)
 
 
-def _keep_best(whole: Session, chosen: Outcome | None) -> None:
+def _keep_best(whole: Session, chosen: SeedOutcome | None) -> None:
     """Copy the model that the best seed's last training stage made to the job's checkpoints."""
     stage = _last_training_stage(whole)
     if chosen is None or stage is None or whole.checkpoints.result(stage):

@@ -88,7 +88,9 @@ def sample_growing(
                 responses[row].append(token)
                 logprobs[row].append(logprob)
                 finished[row] = watches[row].ends_with(token)
-            going = torch.tensor([at for at, row in enumerate(alive.tolist()) if not finished[row]], device=device)
+            going = torch.tensor(
+                [index for index, row in enumerate(alive.tolist()) if not finished[row]], device=device
+            )
             if len(going) == 0:
                 break
             if len(going) < len(alive):

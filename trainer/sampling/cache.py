@@ -17,7 +17,7 @@ from trainer.models import Model
 
 
 @dataclass
-class Window:
+class CacheWindow:
     """The part of the cache that the next forward pass reads and writes. All layers share it."""
 
     width: int
@@ -47,7 +47,7 @@ class InPlaceLayer(CacheLayerMixin):
 
     is_compileable = False
 
-    def __init__(self, window: Window, is_sliding: bool) -> None:
+    def __init__(self, window: CacheWindow, is_sliding: bool) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.window = window
         self.is_sliding = is_sliding
@@ -111,7 +111,7 @@ class InPlaceCache(Cache):
         kinds = _layer_kinds(model)
         if not _known(kinds):
             raise ValueError(f"{model.config.model_type} keeps more than keys and values")
-        self.window = Window(width, rows)
+        self.window = CacheWindow(width, rows)
         super().__init__(layers=[InPlaceLayer(self.window, kind is DynamicSlidingWindowLayer) for kind in kinds])
 
     def move(self, sources: Tensor, targets: Tensor) -> None:

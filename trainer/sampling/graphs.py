@@ -39,10 +39,10 @@ _LONGEST_PAUSE = 64
 def buckets(rows: int) -> list[int]:
     """The numbers of rows that are captured, smallest first: halves of the batch. A step computes at most about twice its
     live rows."""
-    found = [rows]
-    while found[-1] > 8:
-        found.append((found[-1] + 1) // 2)
-    return found[::-1]
+    sizes = [rows]
+    while sizes[-1] > 8:
+        sizes.append((sizes[-1] + 1) // 2)
+    return sizes[::-1]
 
 
 @dataclass(frozen=True)

@@ -93,8 +93,8 @@ def reading(path: Path, read: Callable[[], str | None]) -> str | None:
 
 def _identity(path: Path) -> tuple[int, int]:
     """A folder that is published under the same name is another one."""
-    found = path.stat()
-    return found.st_ino, found.st_mtime_ns
+    status = path.stat()
+    return status.st_ino, status.st_mtime_ns
 
 
 def _move_away(path: Path) -> None:

@@ -52,12 +52,12 @@ class CommandQueue:
         return found + new
 
     def _read(self) -> None:
-        for found in self._reader.new():
-            if isinstance(found, str):
-                self._session.log(found, warning=True)
-            elif found.id not in self._known:
-                self._known.add(found.id)
-                self._waiting.append(found)
+        for command in self._reader.new():
+            if isinstance(command, str):
+                self._session.log(command, warning=True)
+            elif command.id not in self._known:
+                self._known.add(command.id)
+                self._waiting.append(command)
 
 
 class LiveKnobs:

@@ -95,13 +95,13 @@ def _fault(folder: Path, file: dict[str, Any]) -> str | None:
         size = path.stat().st_size
         if size != file["bytes"]:
             return f"{file['path']} has {size} bytes instead of {file['bytes']}"
-        found = _sha256(path)
+        sha256 = _sha256(path)
     except OSError as error:
         if error.errno not in _NO_SUCH_FILE:
             raise
         return f"{file['path']} is missing"
-    if found != file["sha256"]:
-        return f"{file['path']} has the SHA-256 {found} instead of {file['sha256']}"
+    if sha256 != file["sha256"]:
+        return f"{file['path']} has the SHA-256 {sha256} instead of {file['sha256']}"
     return None
 
 

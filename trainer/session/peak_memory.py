@@ -29,10 +29,10 @@ class PeakMemory:
 
         Freed memory is returned to the system, so that the next phase has its own peak.
         """
-        found = self._bytes()
+        peak = self._bytes()
         trim_freed_memory(self._device)
         self._restart()
-        return {} if found is None else {f"memory/{phase}": float(found)}
+        return {} if peak is None else {f"memory/{phase}": float(peak)}
 
     def _bytes(self) -> int | None:
         if self._device.type == "cuda":

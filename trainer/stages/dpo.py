@@ -98,7 +98,7 @@ class PairPasses:
         """This process' rows in micro-batches. The longer side of a pair counts for both."""
         rows = self.world.balanced_rows([2 * len(pair.prompt) + len(pair.a) + len(pair.b) for pair in pairs])
         lengths = [2 * (len(pairs[row].prompt) + max(len(pairs[row].a), len(pairs[row].b))) for row in rows]
-        return [[rows[at] for at in part] for part in limits(self.at_once).split(lengths)]
+        return [[rows[index] for index in part] for part in limits(self.at_once).split(lengths)]
 
     def log_ratios(self, pairs: Sequence[TokenizedPair]) -> PairLogRatios:
         """log(π/ref) of both sides, from one forward pass of each model, the reference first."""
@@ -135,11 +135,11 @@ def accumulate(passes: PairPasses, batch: Sequence[TokenizedPair]) -> dict[str, 
     micro_batches = passes.micro_batches(batch)
     with passes.world.fail_together(), present(passes.reference):
         for rows in in_step(micro_batches, passes.world, passes.policy):
-            found = passes.log_ratios([batch[row] for row in rows])
-            loss = found.losses(passes.spec).sum() / len(batch)
+            ratios = passes.log_ratios([batch[row] for row in rows])
+            loss = ratios.losses(passes.spec).sum() / len(batch)
             require_finite(loss, "DPO loss")
             loss.backward()
-            parts.append(PairLogRatios(found.a_B.detach(), found.b_B.detach(), found.targets_B))
+            parts.append(PairLogRatios(ratios.a_B.detach(), ratios.b_B.detach(), ratios.targets_B))
     return figures(passes.gathered(parts, [*chain(*micro_batches)], batch), passes.spec)
 
 

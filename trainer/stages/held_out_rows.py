@@ -19,4 +19,4 @@ def evaluated(rows: Sequence[Row], most: int | None, last: bool) -> Sequence[Row
     if last or most is None or len(rows) <= most:
         return rows
     drawn = torch.randperm(len(rows), generator=generator(0, "eval_rows"))[:most]
-    return [rows[at] for at in sorted(drawn.tolist())]
+    return [rows[index] for index in sorted(drawn.tolist())]

@@ -23,7 +23,7 @@ from trainer.distributed.sharding import in_step
 from trainer.models import Model, present
 from trainer.models.sequences import Batch, completion_logprobs
 from trainer.optim.learner import require_finite
-from trainer.optim.micro_batches import AtOnce, Limits, limits
+from trainer.optim.micro_batches import AtOnce, BatchLimits, limits
 from trainer.session.checkpoint import StageResult
 from trainer.session.session import Session
 from trainer.session.stage_loop import ResumePoint
@@ -53,12 +53,12 @@ def mismatched(batch: Sequence[TokenizedThumb]) -> list[TokenizedThumb]:
     """
     if all(verdict.prompt == batch[0].prompt for verdict in batch):
         return []
-    found: list[TokenizedThumb] = []
+    thumbs: list[TokenizedThumb] = []
     after = next(row for row in batch if row.prompt != batch[-1].prompt)
     for verdict, following in zip(reversed(batch), [batch[0], *reversed(batch[1:])], strict=True):
         after = following if following.prompt != verdict.prompt else after
-        found.append(replace(verdict, completion=after.completion))
-    return found[::-1]
+        thumbs.append(replace(verdict, completion=after.completion))
+    return thumbs[::-1]
 
 
 def reference_point(log_ratios_M: Tensor) -> Tensor:
@@ -81,7 +81,7 @@ def train(
     """Train `policy` in place from the newest checkpoint on, and save it as the stage's result."""
     start = ResumePoint.newest(session, "kto", spec)
     spec = start.spec
-    at_once = Limits.from_spec(spec, spec.batch_size)
+    at_once = BatchLimits.from_spec(spec, spec.batch_size)
     passes = ThumbPasses(policy, reference, codec, at_once, session.device, session.world)
     return OfflinePolicyStage(session, "kto", start, policy, codec).train(
         len(verdicts),
@@ -106,7 +106,7 @@ class ThumbPasses:
         """This process' rows, in micro-batches."""
         mine = self.world.balanced_rows([verdict.tokens for verdict in verdicts])
         parts = limits(self.at_once).split([verdicts[row].tokens for row in mine])
-        return [[mine[at] for at in part] for part in parts]
+        return [[mine[index] for index in part] for part in parts]
 
     def log_ratios(self, verdicts: Sequence[TokenizedThumb]) -> Tensor:
         """log(π(y|x)/ref(y|x)) of each whole completion, (B,). Only the policy gets a gradient."""

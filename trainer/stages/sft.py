@@ -18,7 +18,7 @@ from trainer.models import Model, present
 from trainer.models.sequences import Batch, completion_logprobs, masked_sum
 from trainer.optim.halves import accumulate_halves, divides, halves
 from trainer.optim.learner import Learner, require_finite
-from trainer.optim.micro_batches import AtOnce, Limits, limits
+from trainer.optim.micro_batches import AtOnce, BatchLimits, limits
 from trainer.randomness import batch_indices
 from trainer.session.checkpoint import StageResult, TrainerState, load_optimizer
 from trainer.session.session import Session
@@ -46,7 +46,7 @@ def train(
     point = ResumePoint.newest(session, "sft", spec)
     spec = point.spec
     steps = total_steps(len(examples), spec)
-    at_once = Limits.from_spec(spec, spec.batch_size)
+    at_once = BatchLimits.from_spec(spec, spec.batch_size)
     learner = Learner(model, spec, steps, world=session.world)
     if point.checkpoint:
         learner.restore(load_optimizer(point.checkpoint, "optimizer"))

@@ -193,27 +193,27 @@ def learns_from(spec: JobSpec, kind: Literal["comparisons", "thumbs"]) -> bool:
 
 def why_left_out(comparisons: Sequence[Comparison], codec: Codec) -> Counter[str]:
     """The number of unused comparisons by reason, where the first reason of each counts."""
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for item in comparisons:
         (a, a_whole), (b, b_whole) = codec.completion(item.a), codec.completion(item.b)
         if codec.prompt(item.prompt) is None:
-            found[LONG_PROMPT] += 1
+            counts[LONG_PROMPT] += 1
         elif not (a_whole and b_whole):
-            found[LONG_COMPLETION] += 1
+            counts[LONG_COMPLETION] += 1
         elif a == b:
-            found[SAME_SIDES] += 1
-    return found
+            counts[SAME_SIDES] += 1
+    return counts
 
 
 def why_thumbs_left_out(rows: Sequence[Thumb], codec: Codec) -> Counter[str]:
     """The number of unused thumbs by reason, where the first reason of each counts."""
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for row in rows:
         if codec.prompt(row.prompt) is None:
-            found[LONG_PROMPT] += 1
+            counts[LONG_PROMPT] += 1
         elif not codec.completion(row.completion)[1]:
-            found[LONG_COMPLETION] += 1
-    return found
+            counts[LONG_COMPLETION] += 1
+    return counts
 
 
 def shared_prompts(loaded: run_data.Data) -> Iterator[str]:

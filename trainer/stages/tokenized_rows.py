@@ -96,8 +96,8 @@ def rankings(pairs: Sequence[TokenizedPair]) -> list[list[TokenizedPair]]:
     A group counts as one item of a batch. In separate batches, the pairs of a ranking would show each of its K answers
     K − 1 times, and the model would overfit (Ouyang et al. 2022, §3.5).
     """
-    found: dict[tuple[str, int], list[TokenizedPair]] = {}
-    for at, pair in enumerate(pairs):
-        key = ("own", at) if pair.group is None else ("group", pair.group)
-        found.setdefault(key, []).append(pair)
-    return list(found.values())
+    groups: dict[tuple[str, int], list[TokenizedPair]] = {}
+    for index, pair in enumerate(pairs):
+        key = ("own", index) if pair.group is None else ("group", pair.group)
+        groups.setdefault(key, []).append(pair)
+    return list(groups.values())

@@ -54,8 +54,8 @@ class Stops:
 
     def before(self, text: str) -> str:
         """The text before its first stop string."""
-        found = [at for string in self.strings if (at := text.find(string)) >= 0]
-        return text[: min(found)] if found else text
+        positions = [at for string in self.strings if (at := text.find(string)) >= 0]
+        return text[: min(positions)] if positions else text
 
     def ordinary_ids(self, tokenizer: Any) -> list[int]:
         """Stop ids, except the EOS, that are not special tokens. Ordinary text may contain them."""

@@ -49,7 +49,7 @@ class TrackedRun:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class RunOutcome:
     """How the run ended, and its final figures. A stopped run can be resumed."""
 
     status: Literal["finished", "failed", "stopped"]
@@ -65,7 +65,7 @@ class Tracker(Protocol):
     def log(self, points: Sequence[Metrics]) -> None:
         """Send metrics. A resumed run may repeat steps."""
 
-    def finish(self, outcome: Outcome) -> None:
+    def finish(self, outcome: RunOutcome) -> None:
         """Send the rest, the status and the final figures."""
 
 
@@ -84,7 +84,7 @@ def _named(point: Metrics) -> dict[str, float]:
     return {f"{point.stage}/{name}": value for name, value in point.values.items()}
 
 
-def _final(outcome: Outcome) -> dict[str, float]:
+def _final(outcome: RunOutcome) -> dict[str, float]:
     return {f"final/{name}": value for name, value in outcome.summary.items()}
 
 
@@ -117,7 +117,7 @@ class TensorBoard:
         for writer in self._writers.values():
             writer.flush()
 
-    def finish(self, outcome: Outcome) -> None:
+    def finish(self, outcome: RunOutcome) -> None:
         self._scalars("run", 0, _final(outcome))
         for writer in self._writers.values():
             writer.close()
@@ -177,7 +177,7 @@ class Wandb:
         for point in points:
             self._wandb_run.log(_named(point) | {f"{point.stage}/step": point.step})
 
-    def finish(self, outcome: Outcome) -> None:
+    def finish(self, outcome: RunOutcome) -> None:
         self._wandb_run.summary.update(_final(outcome))
         self._wandb_run.finish(exit_code=1 if outcome.status == "failed" else 0)
 
@@ -207,8 +207,8 @@ class MLflow:
     def _experiment(self) -> str:
         chosen = self._run.spec.tracking.mlflow
         assert chosen is not None
-        found = self._client.get_experiment_by_name(chosen.experiment)
-        return str(found.experiment_id if found else self._client.create_experiment(chosen.experiment))
+        experiment = self._client.get_experiment_by_name(chosen.experiment)
+        return str(experiment.experiment_id if experiment else self._client.create_experiment(chosen.experiment))
 
     def _ensured(self, experiment: str, run: TrackedRun) -> str:
         """The id of the run in MLflow, which is created if there is none."""
@@ -239,7 +239,7 @@ class MLflow:
         for start in range(0, len(metrics), self._MOST_METRICS):
             self._client.log_batch(self._run_id, metrics=metrics[start : start + self._MOST_METRICS])
 
-    def finish(self, outcome: Outcome) -> None:
+    def finish(self, outcome: RunOutcome) -> None:
         for name, value in _final(outcome).items():
             self._client.log_metric(self._run_id, name, value)
         self._client.set_terminated(self._run_id, self._STATUS[outcome.status])
@@ -273,7 +273,7 @@ class Trackio:
         for point in points:
             self._trackio_run.log(_named(point), step=point.step)
 
-    def finish(self, outcome: Outcome) -> None:
+    def finish(self, outcome: RunOutcome) -> None:
         if final := _final(outcome):
             self._trackio_run.log(final)
         self._trackio_run.finish()
@@ -281,10 +281,10 @@ class Trackio:
 
 def _flat(config: dict[str, Any], prefix: str = "") -> list[tuple[str, str]]:
     """The fields of a nested dict as `a.b` and text."""
-    found: list[tuple[str, str]] = []
+    flat: list[tuple[str, str]] = []
     for name, value in config.items():
         if isinstance(value, dict):
-            found += _flat(value, f"{prefix}{name}.")
+            flat += _flat(value, f"{prefix}{name}.")
         elif value is not None:
-            found.append((f"{prefix}{name}", value if isinstance(value, str) else json.dumps(value)))
-    return found
+            flat.append((f"{prefix}{name}", value if isinstance(value, str) else json.dumps(value)))
+    return flat

@@ -16,7 +16,7 @@ from typing import IO
 
 from trainer.events import Event, Message, Metrics, RunFailed, RunFinished, RunStopped, read
 from trainer.spec import JobSpec
-from trainer.tracking.adapters import Outcome, TrackedRun, Tracker, new_tracker
+from trainer.tracking.adapters import RunOutcome, TrackedRun, Tracker, new_tracker
 from trainer.tracking.trackers import RUN_ID, TrackingFolder
 
 _POLL_SECONDS = 1.0
@@ -59,7 +59,7 @@ class Sidecar:
         self._failures_after_end = 0
         self._spec = JobSpec.model_validate_json(folder.config.read_text())
         self._current: tuple[int | None, Tracker] | None = None
-        self._outcomes: dict[int | None, Outcome] = {}
+        self._outcomes: dict[int | None, RunOutcome] = {}
 
     def run(self) -> int:
         """Send events until the run has ended and none is left. Returns the exit status."""
@@ -95,7 +95,7 @@ class Sidecar:
     def _finish_current(self) -> None:
         if self._current is not None:
             seed, tracker = self._current
-            tracker.finish(self._outcomes.get(seed, Outcome("stopped", {})))
+            tracker.finish(self._outcomes.get(seed, RunOutcome("stopped", {})))
             self._current = None
 
     def _send(self) -> bool:
@@ -117,11 +117,11 @@ class Sidecar:
 
     def _note(self, event: Event) -> None:
         if isinstance(event, RunFinished):
-            self._outcomes[event.seed] = Outcome("finished", event.summary)
+            self._outcomes[event.seed] = RunOutcome("finished", event.summary)
         elif isinstance(event, RunFailed):
-            self._outcomes[event.seed] = Outcome("failed", {})
+            self._outcomes[event.seed] = RunOutcome("failed", {})
         elif isinstance(event, RunStopped):
-            self._outcomes[event.seed] = Outcome("stopped", {})
+            self._outcomes[event.seed] = RunOutcome("stopped", {})
 
     def _may_retry(self, error: Exception) -> bool:
         """Report the failure and wait. Returns False after some failures once the run has ended."""

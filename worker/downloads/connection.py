@@ -130,10 +130,10 @@ def resolve_host(host: str, port: int, private_too: bool) -> list[str]:
     Raises FetchFailed if the name does not resolve, and ImportRefused if it resolves to private addresses only.
     """
     try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
         raise FetchFailed(f"The host name {host} does not resolve.") from error
-    every = list(dict.fromkeys(str(address[0]) for *_, address in found))
+    every = list(dict.fromkeys(str(address[0]) for *_, address in addresses))
     allowed = [address for address in every if private_too or is_public(address)]
     if not allowed:
         raise ImportRefused(f"{host} is in a private network, which this platform does not import from.", param="url")

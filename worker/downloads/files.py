@@ -61,9 +61,9 @@ def open_bucket_object(wanted: BucketFile, settings: Settings) -> RemoteFile:
     except ImportError as error:
         raise FetchFailed("Buckets cannot be read: the package obstore is not installed with this worker.") from error
     try:
-        found = obstore.get(_bucket_store(wanted.bucket, settings), wanted.key)
-        size = int(found.meta["size"])
-        return RemoteFile(wanted.name, size, _object_chunks(wanted, found.stream(min_chunk_size=_CHUNK)))
+        stored = obstore.get(_bucket_store(wanted.bucket, settings), wanted.key)
+        size = int(stored.meta["size"])
+        return RemoteFile(wanted.name, size, _object_chunks(wanted, stored.stream(min_chunk_size=_CHUNK)))
     except (obstore.exceptions.BaseError, OSError) as error:
         raise _object_error(wanted, error) from error
 

@@ -26,18 +26,18 @@ def find_hub_file(wanted: HubFile, settings: Settings) -> HubFile:
     """
     if wanted.path:
         return wanted
-    found = [
+    matching = [
         path for path in _paths(wanted, settings) if _DATA.search(path) and path.rpartition("/")[2] not in _METADATA
     ]
-    chosen = found if len(found) == 1 else [path for path in found if _TRAIN.search(path)]
-    if not found:
+    chosen = matching if len(matching) == 1 else [path for path in matching if _TRAIN.search(path)]
+    if not matching:
         raise FetchFailed(f"The dataset {wanted.dataset} has no file that can be imported (JSONL, JSON, CSV, Parquet).")
     if len(chosen) != 1:
         revision = "" if wanted.revision == "main" else f"@{wanted.revision.replace('/', '%2F')}"
         base = f"hf://datasets/{wanted.dataset}{revision}/"
-        more = " and others" if len(found) > _MOST_LISTED else ""
-        listed = ", ".join(f"{base}{path}" for path in found[:_MOST_LISTED]) + more
-        raise FetchFailed(f"The dataset {wanted.dataset} has {len(found)} files. Name one of them: {listed}.")
+        more = " and others" if len(matching) > _MOST_LISTED else ""
+        listed = ", ".join(f"{base}{path}" for path in matching[:_MOST_LISTED]) + more
+        raise FetchFailed(f"The dataset {wanted.dataset} has {len(matching)} files. Name one of them: {listed}.")
     file = replace(wanted, path=chosen[0])
     if (reason := import_refusal(file, settings.import_urls)) is not None:
         raise ImportRefused(f"{reason[0].upper()}{reason[1:]}.", param="url")

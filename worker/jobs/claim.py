@@ -7,7 +7,8 @@ from core.broker import JOB_QUEUE, job_queue
 from core.jobs.lifecycle import attempts
 from core.settings import Settings
 from worker.health import WorkerHeartbeat
-from worker.jobs.attempt import WorkerContext, run_attempt
+from worker.jobs.attempt import run_attempt
+from worker.jobs.context import WorkerContext
 from worker.jobs.launch import Launcher
 from worker.jobs.old_folders import remove_old_folders, removing_old_folders
 from worker.process import StopRequest, consume_messages, stop_consuming, with_retries

@@ -71,9 +71,9 @@ class ConsoleLog:
     def _confirm(self) -> None:
         """After a connection broke during a commit, find out whether it was done. No other attempt adds lines meanwhile."""
         with session_scope() as session:
-            found = next_line(session, self._claim.job_id)
+            line = next_line(session, self._claim.job_id)
         self._commit_unknown = False
-        if self._next_line is not None and found > self._next_line:
+        if self._next_line is not None and line > self._next_line:
             self._stored()
 
     def _stored(self) -> None:

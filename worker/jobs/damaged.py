@@ -34,19 +34,23 @@ def record(
     attempts.held(session, claim.job_id, claim.attempt)
     if isinstance(error, DamagedRows):
         return DatasetDamaged(f"{row_damage.mark(session, error.sha256, error.fault)} Then retry the job.")
-    found = session.get_one(Checkpoint, error.checkpoint_id)
-    own, fields = found.job_id == claim.job_id, _fields(session, claim, found)
+    checkpoint = session.get_one(Checkpoint, error.checkpoint_id)
+    own, fields = checkpoint.job_id == claim.job_id, _fields(session, claim, checkpoint)
     replaceable = own or fields == [BEST]
     remedy = (
-        _remedy(session, found) if own else "A job that starts from it cannot run." if not replaceable else _WITHOUT
+        _remedy(session, checkpoint)
+        if own
+        else "A job that starts from it cannot run."
+        if not replaceable
+        else _WITHOUT
     )
-    damage.mark(session, found.id, error.fault, remedy)
+    damage.mark(session, checkpoint.id, error.fault, remedy)
     if replaceable:
         return None
     named = ", ".join(fields)
     return CheckpointDamaged(
-        f"{damage.describe(found, error.fault)} This job starts from it ({named}). Submit it again with another checkpoint: "
-        f"`GET /v1/jobs/{found.job_id}/checkpoints` lists them. Or retry the job once an operator has restored the file."
+        f"{damage.describe(checkpoint, error.fault)} This job starts from it ({named}). Submit it again with another checkpoint: "
+        f"`GET /v1/jobs/{checkpoint.job_id}/checkpoints` lists them. Or retry the job once an operator has restored the file."
     )
 
 
@@ -62,13 +66,13 @@ def recorded(error: DamagedCheckpoint | DamagedRows) -> CheckpointDamaged | Data
 
 def refuse_lost_stage(session: Session, job_id: str) -> None:
     """Raise NoGoodCheckpoint if every stored checkpoint of a stage is damaged. Beginning anew is the user's decision."""
-    for found in stages_without_good_checkpoint(session, job_id):
-        newest = found[0]
+    for checkpoints in stages_without_good_checkpoint(session, job_id):
+        newest = checkpoints[0]
         seed = "" if newest.seed is None else f" of seed {newest.seed}"
-        count = f"all {len(found)} stored checkpoints" if len(found) > 1 else "the only stored checkpoint"
+        count = f"all {len(checkpoints)} stored checkpoints" if len(checkpoints) > 1 else "the only stored checkpoint"
         raise NoGoodCheckpoint(
-            f"No good checkpoint of the stage {newest.stage}{seed} is left: {count} ({', '.join(one.id for one in found)}) "
-            f"{'are' if len(found) > 1 else 'is'} damaged. {newest.id}: {newest.damage}. Retry the job "
+            f"No good checkpoint of the stage {newest.stage}{seed} is left: {count} ({', '.join(checkpoint.id for checkpoint in checkpoints)}) "
+            f"{'are' if len(checkpoints) > 1 else 'is'} damaged. {newest.id}: {newest.damage}. Retry the job "
             f"(`POST /v1/jobs/{job_id}/retry`) to begin this stage anew with the results of the stages before it. Or clone the "
             f"job (`POST /v1/jobs/{job_id}/clone`) to begin from the start."
         )

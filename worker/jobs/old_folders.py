@@ -48,14 +48,14 @@ def remove_old_folders(session: Session, settings: Settings) -> None:
     meanwhile is kept.
     """
     runs, boards = (settings.data_dir / name for name in ("runs", "tensorboard"))
-    found = sorted({folder.name for place in (runs, boards) for folder in place.glob("job_*")})
-    if not found:
+    names = sorted({folder.name for place in (runs, boards) for folder in place.glob("job_*")})
+    if not names:
         return
-    known = set(session.scalars(select(Job.id).where(Job.id.in_(found))))
-    deleted = [name for name in found if name not in known]
+    known = set(session.scalars(select(Job.id).where(Job.id.in_(names))))
+    deleted = [name for name in names if name not in known]
     for folder in [place / name for name in deleted for place in (runs, boards)]:
         shutil.rmtree(folder, ignore_errors=True)
-    left = [name for name in found if name in known and (runs / name).exists()]
+    left = [name for name in names if name in known and (runs / name).exists()]
     query = select(Job.id).where(Job.id.in_(left), _needs_no_folder(settings.run_folder_days)).limit(_AT_A_TIME)
     ended = session.scalars(query.with_for_update(skip_locked=True)).all()
     for name in ended:

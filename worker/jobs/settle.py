@@ -24,9 +24,9 @@ _STOPPED = (Stopped.exit_status, -signal.SIGTERM)
 
 
 def _subclasses(kind: type[TrainerError]) -> Iterator[type[TrainerError]]:
-    for found in kind.__subclasses__():
-        yield found
-        yield from _subclasses(found)
+    for subclass in kind.__subclasses__():
+        yield subclass
+        yield from _subclasses(subclass)
 
 
 # Exit status of each kind of error. Status 1 is left out: Python also ends with it after any other exception.

@@ -11,8 +11,12 @@ from typing import Any
 
 import psutil  # type: ignore[import-untyped]
 
-from core.jobs.run.telemetry import Sample
+from core.db import session_scope
+from core.jobs.run.telemetry import Sample, append_samples
+from worker.memory_limit import MemoryLimit
+from worker.process import DATABASE_UNAVAILABLE
 
+_MOST_SAMPLES = 100
 log = logging.getLogger(__name__)
 
 
@@ -55,6 +59,23 @@ class Telemetry:
         with suppress(OSError):
             yield "disk/free", float(shutil.disk_usage(self._folder).free)
         yield "disk/run_folder", float(_size(self._folder))
+
+
+class TelemetryLog:
+    """Stores the samples of an attempt. Without the database, the newest ones wait."""
+
+    def __init__(self, attempt: tuple[str, int], telemetry: Telemetry, memory: MemoryLimit) -> None:
+        self._attempt, self._telemetry, self._memory = attempt, telemetry, memory
+        self._unstored: list[Sample] = []
+
+    def measure(self) -> None:
+        """Measure the machine once, and store what is not stored."""
+        self._memory.observe()
+        self._unstored = [*self._unstored, self._telemetry.sample()][-_MOST_SAMPLES:]
+        with suppress(*DATABASE_UNAVAILABLE):
+            with session_scope() as session:
+                append_samples(session, *self._attempt, self._unstored)
+            self._unstored = []
 
 
 class Gpus:

@@ -20,7 +20,7 @@ from core.jobs.run.seeds import outcome_of
 from core.models import Checkpoint, CheckpointPin, DatasetContent, DatasetVersion, Job, JobDataset, JobEvent, JobSeed
 from core.models.jobs import Relation
 from core.settings import Settings
-from trainer.events.seed_summary import Outcome, write_outcome
+from trainer.events.seed_summary import SeedOutcome, write_outcome
 from trainer.spec import DATASETS
 from trainer.spec.named_resources import put
 from trainer.spec.path_rules import PathRules
@@ -91,7 +91,7 @@ class Inputs:
     """Number of threads of the earlier attempts. Another number would round differently."""
     dtype: str | None
     """Type of the earlier attempts, for `model.dtype` = "auto": this machine might choose another one."""
-    seeds: list[Outcome] = field(default_factory=list)
+    seeds: list[SeedOutcome] = field(default_factory=list)
     """The seeds of a job with several that are done, and do not run again."""
 
 
@@ -160,7 +160,7 @@ def inputs_of(session: Session, claim: Claim) -> Inputs:
     )
 
 
-def _finished_seeds(session: Session, claim: Claim) -> list[Outcome]:
+def _finished_seeds(session: Session, claim: Claim) -> list[SeedOutcome]:
     rows = session.scalars(select(JobSeed).filter_by(job_id=claim.job_id).order_by(JobSeed.seed))
     return [outcome for row in rows if (outcome := outcome_of(row))]
 

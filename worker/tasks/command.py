@@ -101,10 +101,10 @@ def _lines(process: child.Child, output: int, check: Callable[[], None]) -> Iter
 def _parsed(line: bytes) -> dict[str, Any] | None:
     """The JSON object of the line; None for other text, such as the output of a library."""
     try:
-        found = json.loads(line)
+        result = json.loads(line)
     except ValueError:
         return None
-    return found if isinstance(found, dict) else None
+    return result if isinstance(result, dict) else None
 
 
 def _wait(process: child.Child, check: Callable[[], None]) -> int:

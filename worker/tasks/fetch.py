@@ -51,9 +51,9 @@ def open_remote_file(wanted: ImportSource, settings: Settings) -> Iterator[Remot
         case BucketFile():
             yield open_bucket_object(wanted, settings)
         case HubFile():
-            found = find_hub_file(wanted, settings)
-            with download(WebFile(found.web_url), settings) as file:
-                yield RemoteFile(found.name, file.size, file.chunks)
+            hub_file = find_hub_file(wanted, settings)
+            with download(WebFile(hub_file.web_url), settings) as file:
+                yield RemoteFile(hub_file.name, file.size, file.chunks)
         case WebFile():
             with download(wanted, settings) as file:
                 yield file

@@ -118,14 +118,14 @@ def score_items(task: TaskContext) -> None:
     round_id, checkpoint_id = task.args["round"], task.args["checkpoint"]
     with session_scope() as session:
         round_ = session.get(AnnotationRound, round_id)
-        found = scores.all_items(session, round_id)
+        items = scores.all_items(session, round_id)
     if round_ is None or round_.reward_model != checkpoint_id:
         return
     with tempfile.TemporaryDirectory(dir=task.scratch, prefix=_PREFIX) as name:
         folder = Path(name)
         with (folder / "rows.jsonl").open("wb") as file:
             fields = ("prompt", "completions", "finished")
-            lines = ({name: getattr(item, name) for name in fields} for item in found)
+            lines = ({name: getattr(item, name) for name in fields} for item in items)
             file.writelines(orjson.dumps(row) + b"\n" for row in lines)
         task.report(0.0, f"Fetching {checkpoint_id}")
         spec = _fetch_checkpoint(task, checkpoint_id, folder).spec
@@ -137,4 +137,4 @@ def score_items(task: TaskContext) -> None:
         task.run_command(command, cwd=folder, span=(0.1, 1.0))
         values = [orjson.loads(line)["scores"] for line in (folder / "scores.jsonl").read_bytes().splitlines()]
     with session_scope() as session:
-        scores.store(session, round_id, checkpoint_id, zip([item.id for item in found], values, strict=True))
+        scores.store(session, round_id, checkpoint_id, zip([item.id for item in items], values, strict=True))

@@ -37,12 +37,12 @@ def serve(settings: Settings, command: Sequence[str] = COMMAND) -> int:
     running = [_start(one) for one in commands]
     log.info("data worker with the slots %s", ", ".join(kinds))
     while not stop.requested:
-        for at, process in enumerate(running):
+        for index, process in enumerate(running):
             if (status := process.poll()) is not None:
-                log.warning("the slot %s ended with status %d and is started again", kinds[at], status)
+                log.warning("the slot %s ended with status %d and is started again", kinds[index], status)
                 stop.pause(_RESTART_SECONDS)
                 if not stop.requested:
-                    running[at] = _start(commands[at])
+                    running[index] = _start(commands[index])
         stop.pause(_POLL_SECONDS)
     return _ended(running, stop)
 

@@ -56,7 +56,7 @@ def validate(task: TaskContext) -> None:
 def _inputs(session: Session, task: TaskContext, spec: dict[str, Any]) -> Inputs:
     needed = needed_inputs(session, task.owner_id, validated(spec), task.settings)
     rows = {role: StoredRows.of(found.content) for role, found in needed.versions.items() if found.content is not None}
-    models = {at: StoredCheckpoint.of(one) for at, one in needed.checkpoints.items()}
+    models = {at: StoredCheckpoint.of(checkpoint) for at, checkpoint in needed.checkpoints.items()}
     return Inputs(rows, {}, models, None, None)
 
 

@@ -157,8 +157,8 @@ def _write_fixed(
 
 def _changed(row: Row, mark: int, changes: dict[str, Strip], kind: DatasetKind) -> Row | None:
     """The changed row; None if it is not valid any more: a completion is empty, or two are equal."""
-    for at, (code, change) in enumerate(changes.items(), 1):
-        if mark & _DROPPED << at or code in WHITE_SPACE:
+    for number, (code, change) in enumerate(changes.items(), 1):
+        if mark & _DROPPED << number or code in WHITE_SPACE:
             row = change(row)
     try:
         return canonical(kind, row) if answers_differ(row) else None

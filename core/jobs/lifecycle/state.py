@@ -1,4 +1,4 @@
-"""The states of a job: the transitions, the requests that a user may make, and the only function that changes the status."""
+"""The states of a job: the transitions, the requests that a user may make, and the function that changes the status."""
 
 from datetime import UTC, datetime
 from enum import StrEnum

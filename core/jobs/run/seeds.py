@@ -18,7 +18,7 @@ from core.models import Job, JobSeed
 from core.models.jobs import TERMINAL
 from data.findings import Described
 from trainer.events import Event, Metrics, RunFinished, RunStarted, SeedFinished, StageFinished, StageStarted
-from trainer.events.seed_summary import Outcome, summary_of
+from trainer.events.seed_summary import SeedOutcome, summary_of
 
 _OWN = ("eval/best_step", "best_step")
 """Metrics without a mean over seeds: a mean of steps is no step."""
@@ -161,11 +161,11 @@ def forget_failed(session: Session, job: Job) -> None:
     _count_finished(session, job)
 
 
-def outcome_of(row: JobSeed) -> Outcome | None:
+def outcome_of(row: JobSeed) -> SeedOutcome | None:
     """How the seed ended; None until it is done."""
     if row.seconds is None:
         return None
-    return Outcome(row.seed, row.seconds, row.summary or {}, not row.summary, row.why_collapsed)
+    return SeedOutcome(row.seed, row.seconds, row.summary or {}, not row.summary, row.why_collapsed)
 
 
 def results(session: Session, job: Job) -> tuple[list[SeedResult], dict[str, float] | None]:

@@ -24,7 +24,7 @@ export function whyBlocked(dataset: Offered, kinds: readonly DatasetKind[]): str
   return dataset.version > 1 ? null : (NOT_READY[dataset.status] ?? null);
 }
 
-/** The datasets as options: those of one name are told apart by day and id, and blocked ones come last with the reason. */
+/** The datasets as options: those of one name show day and id, and blocked ones come last with the reason. */
 export function datasetOptions(datasets: readonly Offered[], kinds: readonly DatasetKind[]): Option[] {
   const labels = labelsOf(datasets);
   const options = datasets.map((dataset, index) => ({

@@ -3,7 +3,7 @@ import { visible } from "@/lib/visible";
 /** The name of a job for people. A job may have none, or one that another program wrote. */
 export const jobName = ({ name }: { readonly name: string }): string => visible(name) || "Unnamed job";
 
-/** Jobs as options of a list: those of one name are told apart by the end of their ids. */
+/** Jobs as options of a list: those of one name show the end of their ids. */
 export function jobOptions(jobs: readonly { readonly id: string; readonly name: string }[]) {
   const names = jobs.map(jobName);
   return jobs.map(({ id }, index) => {

@@ -17,8 +17,8 @@ from data.schema import DatasetKind
 from tests.core.annotation.tools import work
 from tests.core.factories import make_version
 from worker.health import WorkerHeartbeat
-from worker.jobs.attempt import WorkerContext
 from worker.jobs.claim import run_queued_jobs
+from worker.jobs.context import WorkerContext
 from worker.jobs.launch import Launcher
 from worker.process import StopRequest
 

@@ -1,4 +1,4 @@
-"""Where a model is looked for, and what is said when it is not there."""
+"""Where a model is looked for, and the error when it is not there."""
 
 import json
 import socket

@@ -1,6 +1,6 @@
 import pytest
 
-from trainer.optim.micro_batches import Limits, limits, micro_batches, pair_limits, pairs_at_once
+from trainer.optim.micro_batches import BatchLimits, limits, micro_batches, pair_limits, pairs_at_once
 from trainer.spec import RewardModelSpec
 
 
@@ -27,11 +27,13 @@ def test_both_limits_hold() -> None:
 
 
 def test_a_number_alone_limits_the_rows() -> None:
-    assert limits(2) == Limits(rows=2) and limits(None) == Limits() and limits(Limits(None, 7)).tokens == 7
+    assert (
+        limits(2) == BatchLimits(rows=2) and limits(None) == BatchLimits() and limits(BatchLimits(None, 7)).tokens == 7
+    )
 
 
 @pytest.mark.parametrize(("sequences", "pairs"), [(None, 8), (6, 3), (5, 2), (1, 1)])
 def test_pair_counts_as_two_sequences(sequences: int | None, pairs: int) -> None:
     spec = RewardModelSpec(batch_size=8, micro_batch_size=sequences, micro_batch_tokens=40)
     assert pairs_at_once(spec) == pairs
-    assert pair_limits(spec) == Limits(pairs, 40)
+    assert pair_limits(spec) == BatchLimits(pairs, 40)

@@ -16,7 +16,7 @@ STUMBLES, BREAKS = 3, 7
 
 
 class Endpoint:
-    """Scores a response by its length, except where it is told to fail."""
+    """Scores a response by its length, except where it is set to fail."""
 
     def __init__(self, failing: bool) -> None:
         self.failing, self.asked = failing, 0

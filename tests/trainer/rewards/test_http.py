@@ -16,7 +16,7 @@ from trainer.spec import HttpReward
 
 
 class Remote:
-    """A reward at `url`, and what it told people and how long it paused meanwhile: nothing really waits."""
+    """A reward at `url`, its messages, and the length of its pauses. Nothing really waits."""
 
     def __init__(self, url: str, **options: Any) -> None:
         self.told: list[str] = []

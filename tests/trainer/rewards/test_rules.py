@@ -164,7 +164,7 @@ def test_sentiment_stays_within_1_and_turns_with_its_words(words: list[str]) -> 
 
 
 def test_a_lexicon_in_vaders_layout_reads_as_it_is(tmp_path: Path) -> None:
-    """A line has the word, its mean valence, the deviation, and what ten people said."""
+    """A line has the word, its mean valence, the deviation, and the ratings of ten people."""
     path = tmp_path / "lexicon.txt"
     path.write_text(
         ":)\t2.0\t1.18322\t[2, 2, 1, 1, 1, 1, 4, 3, 4, 1]\ngood\t1.9\t0.9434\t[2, 1, 1, 3, 2, 4, 2, 2, 1, 1]\n"

@@ -13,7 +13,7 @@ from tests.trainer.stage_tools import CPU, logprobs_alone, new_codec, session_in
 from tests.trainer.tiny_models import llama
 from trainer.errors import Stopped
 from trainer.models import Model, load_policy
-from trainer.optim.micro_batches import Limits
+from trainer.optim.micro_batches import BatchLimits
 from trainer.spec import KTOSpec
 from trainer.stages import kto
 from trainer.stages.tokenized_rows import TokenizedThumb
@@ -90,9 +90,9 @@ def reference_loss(policy: Model, reference: Model, spec: KTOSpec) -> tuple[torc
     return torch.stack(losses).mean(), z
 
 
-@pytest.mark.parametrize("limits", [Limits(1), Limits(2), Limits(5), Limits(None, 9)])
+@pytest.mark.parametrize("limits", [BatchLimits(1), BatchLimits(2), BatchLimits(5), BatchLimits(None, 9)])
 @pytest.mark.parametrize("seeds", [CLAMPED, POSITIVE])
-def test_kto_step_matches_plain_torch_for_any_micro_batch_size(limits: Limits, seeds: tuple[int, int]) -> None:
+def test_kto_step_matches_plain_torch_for_any_micro_batch_size(limits: BatchLimits, seeds: tuple[int, int]) -> None:
     spec = KTOSpec(beta=0.3, desirable_weight=1.5)
     expected, model, reference = llama(seeds[0]), llama(seeds[0]), llama(seeds[1])
     loss, z = reference_loss(expected, reference, spec)

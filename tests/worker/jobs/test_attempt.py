@@ -25,9 +25,9 @@ from tests.worker.conftest import events, job, meanwhile, status
 from trainer import errors
 from trainer.errors import DiskFull, InternalError, Paused, ProcessLost, Stopped, TrainerError
 from worker.health import WorkerHeartbeat
-from worker.jobs import attempt
-from worker.jobs.attempt import WorkerContext
+from worker.jobs import context as attempt_context
 from worker.jobs.claim import run_queued_jobs
+from worker.jobs.context import WorkerContext
 from worker.jobs.settle import TrainerEnd, settle
 from worker.jobs.workspace import Workspace, remove
 
@@ -205,7 +205,7 @@ def test_cancel_stops_the_trainer(queue: Queue, context: WorkerContext, heartbea
 def test_a_cancelled_trainer_that_does_not_listen_is_killed_soon(
     queue: Queue, context: WorkerContext, heartbeat: WorkerHeartbeat, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(attempt, "_CANCEL_SECONDS", 0.3)
+    monkeypatch.setattr(attempt_context, "_CANCEL_SECONDS", 0.3)
     job_id = queue("begin deaf")
 
     def ask() -> None:

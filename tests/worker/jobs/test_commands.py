@@ -11,8 +11,8 @@ from core.models.jobs import JobStatus
 from tests.waiting import eventually
 from tests.worker.conftest import events, job, meanwhile, status
 from worker.health import WorkerHeartbeat
-from worker.jobs.attempt import WorkerContext
 from worker.jobs.claim import run_queued_jobs
+from worker.jobs.context import WorkerContext
 
 
 def set_coef(job_id: str, value: float) -> str:
@@ -43,7 +43,7 @@ def test_command_reaches_the_trainer_and_is_settled(
 def test_next_attempt_gets_applied_commands_with_steps(
     queue: Callable[[str], str], context: WorkerContext, heartbeat: WorkerHeartbeat
 ) -> None:
-    """The first attempt carries out one command and is lost. The second one is told, and gets a further command."""
+    """The first attempt carries out one command and is lost. The second one gets its result, and a further command."""
     job_id, ids = queue("begin obey die_the_first_time finish"), list[str]()
 
     def two() -> None:

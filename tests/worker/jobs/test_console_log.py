@@ -17,9 +17,9 @@ from tests.waiting import eventually
 from tests.worker.conftest import StartWorker, events, job, status
 from worker.health import WorkerHeartbeat
 from worker.jobs import workspace as workspaces
-from worker.jobs.attempt import WorkerContext
 from worker.jobs.claim import run_queued_jobs
 from worker.jobs.console_log import ConsoleLog
+from worker.jobs.context import WorkerContext
 from worker.jobs.launch import Launcher
 
 Queue = Callable[[str], str]

@@ -19,9 +19,9 @@ from core.settings import Settings
 from tests.worker.conftest import events, job, status
 from worker.health import WorkerHeartbeat
 from worker.jobs import checkpoints
-from worker.jobs.attempt import WorkerContext
 from worker.jobs.checkpoints import DamagedFolder
 from worker.jobs.claim import run_queued_jobs
+from worker.jobs.context import WorkerContext
 
 Damage = Callable[[Path], object]
 OTHER = "d9298a10d1b0735837dc4bd85dac641b0f3cef27a47e5d53a54f2f3f5b2fcffa"

@@ -15,8 +15,8 @@ from tests.processes import alive, children
 from tests.waiting import eventually
 from tests.worker.conftest import StartWorker, events, status
 from worker.health import WorkerHeartbeat
-from worker.jobs.attempt import WorkerContext
 from worker.jobs.claim import run_queued_jobs
+from worker.jobs.context import WorkerContext
 from worker.jobs.follow import Follower
 
 Queue = Callable[[str], str]

@@ -14,7 +14,7 @@ from core.models import JobEvent, JobMetrics
 from core.settings import Settings
 from tests.core.factories import make_job, start_events, step
 from trainer.events import EventLog, RunFailed, RunFinished, RunStopped, SeedFinished
-from trainer.events.seed_summary import Outcome, read_outcome
+from trainer.events.seed_summary import SeedOutcome, read_outcome
 from worker.jobs import follow
 from worker.jobs.follow import Follower
 from worker.jobs.workspace import Inputs, fill, inputs_of, workspace_of
@@ -85,7 +85,7 @@ def test_workspace_has_the_outcomes_of_finished_seeds(session: Session, settings
     append_events(session, job.id, 1, [ended, failed, start_events()[0].model_copy(update={"seed": 6})])
     session.commit()
     assert inputs_of(session, claim).seeds == [
-        Outcome(4, 2.0, {"win_rate": 0.9}, False, None), Outcome(5, 1.0, {}, True, "It diverged."),
+        SeedOutcome(4, 2.0, {"win_rate": 0.9}, False, None), SeedOutcome(5, 1.0, {}, True, "It diverged."),
     ]  # fmt: skip
     workspace = workspace_of(claim, settings.data_dir)
     workspace.folder.mkdir(parents=True)

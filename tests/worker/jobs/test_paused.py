@@ -23,9 +23,9 @@ from tests.processes import alive
 from tests.waiting import eventually
 from tests.worker.conftest import StartWorker, events, job, meanwhile, status
 from worker.health import WorkerHeartbeat
-from worker.jobs import attempt
-from worker.jobs.attempt import WorkerContext
+from worker.jobs import context as attempt_context
 from worker.jobs.claim import run_queued_jobs
+from worker.jobs.context import WorkerContext
 from worker.sweeper import sweep_jobs
 
 Queue = Callable[[str], str]
@@ -153,7 +153,7 @@ def test_pause_of_a_run_that_ends_meanwhile_is_its_success(
 def test_cancel_during_pause_ends_the_job(
     queue: Queue, context: WorkerContext, heartbeat: WorkerHeartbeat, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(attempt, "_CANCEL_SECONDS", 0.3)
+    monkeypatch.setattr(attempt_context, "_CANCEL_SECONDS", 0.3)
     job_id = queue("begin deaf")
 
     def pause_then_cancel() -> None:

@@ -20,8 +20,8 @@ from tests.worker.conftest import events, job, meanwhile, status
 from tests.worker.jobs.test_kill_and_resume import TINY
 from trainer.spec import JobSpec
 from worker.health import WorkerHeartbeat
-from worker.jobs.attempt import WorkerContext
 from worker.jobs.claim import run_queued_jobs
+from worker.jobs.context import WorkerContext
 from worker.jobs.launch import Launcher
 
 pytestmark = pytest.mark.slow

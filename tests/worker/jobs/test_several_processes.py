@@ -22,8 +22,8 @@ from tests.processes import alive
 from tests.waiting import eventually
 from tests.worker.conftest import StartWorker, events, job, meanwhile, status
 from worker.health import WorkerHeartbeat
-from worker.jobs.attempt import WorkerContext
 from worker.jobs.claim import run_queued_jobs
+from worker.jobs.context import WorkerContext
 from worker.jobs.launch import Launcher, capacity_refusal
 
 RANKS = "-m tests.worker.fake_rank"

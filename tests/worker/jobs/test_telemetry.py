@@ -19,8 +19,8 @@ from core.jobs.run.telemetry import MEASUREMENTS, Sample, append_samples, read_t
 from tests.core.factories import make_job, running
 from tests.waiting import eventually
 from worker.health import WorkerHeartbeat
-from worker.jobs.attempt import WorkerContext
 from worker.jobs.claim import run_queued_jobs
+from worker.jobs.context import WorkerContext
 from worker.jobs.telemetry import Gpus, Telemetry
 
 AT = datetime(2026, 1, 2, tzinfo=UTC)

@@ -10,8 +10,8 @@ import pytest
 from core.settings import Settings, get_settings
 from trainer.spec.tracking import TrackingSpec
 from worker.health import WorkerHeartbeat
-from worker.jobs.attempt import WorkerContext
 from worker.jobs.claim import run_queued_jobs
+from worker.jobs.context import WorkerContext
 from worker.jobs.workspace import Workspace, prepare_tracking
 
 Queue = Callable[[str], str]

@@ -27,7 +27,7 @@ _MOST = 24
 
 def suggest(spec: JobSpec, estimate: Estimate, budget: int) -> list[Suggestion]:
     """Changes, each on top of those before it, until every phase's expected peak is within `budget` bytes."""
-    found: list[Suggestion] = []
+    suggestions: list[Suggestion] = []
     peaks = estimate(spec, None)
     for _ in range(_MOST):
         step = next(_steps(spec, peaks, estimate), None) if _largest(peaks).size > budget else None
@@ -35,10 +35,10 @@ def suggest(spec: JobSpec, estimate: Estimate, budget: int) -> list[Suggestion]:
             break
         where, change, spec, peaks = step
         peak = _largest(peaks).size
-        if found and found[-1].where == where:  # the same setting, changed further
-            found.pop()
-        found.append(Suggestion(where=where, change=change, expected=peak, fits=peak <= budget))
-    return found
+        if suggestions and suggestions[-1].where == where:  # the same setting, changed further
+            suggestions.pop()
+        suggestions.append(Suggestion(where=where, change=change, expected=peak, fits=peak <= budget))
+    return suggestions
 
 
 def _steps(spec: JobSpec, peaks: Sequence[Peak], estimate: Estimate) -> Iterator[tuple[str, str, JobSpec, list[Peak]]]:

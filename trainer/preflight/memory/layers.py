@@ -42,7 +42,7 @@ def with_layers(config: Any, layers: Sequence[int]) -> Any:
     text = config.get_text_config()
     lists = {name: [getattr(text, name)[layer] for layer in layers] for name in _per_layer(text)}
     if hasattr(text, "decoder_sparse_step"):
-        dense = [at for at, layer in enumerate(layers) if not _has_experts(text, layer)]
+        dense = [index for index, layer in enumerate(layers) if not _has_experts(text, layer)]
         text.decoder_sparse_step, text.mlp_only_layers = 1, dense
     text.num_hidden_layers = len(layers)
     for name, values in lists.items():
@@ -65,8 +65,8 @@ def layer_counts(config: Any) -> list[int]:
 
 def layer_of(name: str) -> int | None:
     """The index of the layer that a weight or module belongs to, by its name; None outside of the layers."""
-    found = _INDEX.search(f"{name}.")
-    return int(found[1]) if found else None
+    match = _INDEX.search(f"{name}.")
+    return int(match[1]) if match else None
 
 
 def _per_layer(text: Any) -> list[str]:

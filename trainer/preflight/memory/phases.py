@@ -19,7 +19,7 @@ import torch
 
 from trainer.distributed.cpu_threads import PAIRED_BELOW, available_cores
 from trainer.models.builders import Head
-from trainer.optim.micro_batches import Limits
+from trainer.optim.micro_batches import BatchLimits
 from trainer.preflight.memory import shapes
 from trainer.preflight.memory.passes import Pass, Passes, Training, head_of
 from trainer.preflight.memory.processes import Learning, Processes, available, gathered_for_training, gathered_whole
@@ -266,7 +266,7 @@ class Phases:
 
     def _in_parts(self, whole: ShapeAt, spec: OptimizerSpec, together: int = 1) -> tuple[ShapeAt, bool]:
         """The largest micro-batch of a process' share of a step, and whether there are several."""
-        limits = Limits.from_spec(spec)
+        limits = BatchLimits.from_spec(spec)
 
         def share(level: Level) -> Shape:
             return self.processes.share(whole(level), together)

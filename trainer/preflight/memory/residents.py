@@ -36,8 +36,8 @@ class Resident:
 
 def resident(spec: JobSpec, phase: Phase, blueprint: Blueprint, scorers: NamedScorers = NO_SCORERS) -> Resident:
     """The bytes of one process in `phase`. A phase that two stages have counts the stage that holds more."""
-    found = [_Stage(spec, stage, phase, blueprint, scorers).resident() for stage in _stages(spec, phase)]
-    return max(found, key=lambda each: each.weights + each.optimizer)
+    residents = [_Stage(spec, stage, phase, blueprint, scorers).resident() for stage in _stages(spec, phase)]
+    return max(residents, key=lambda each: each.weights + each.optimizer)
 
 
 def planned_in(spec: JobSpec, phase: Phase, scorers: NamedScorers) -> list[PlannedModel]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from trainer.optim.micro_batches import Limits
+from trainer.optim.micro_batches import BatchLimits
 from trainer.preflight.workload import ExampleTokens, PairTokens, Sizes, mean
 
 Level = Literal["low", "expected", "high"]
@@ -30,7 +30,7 @@ class Shape:
     def tokens(self) -> int:
         return sum(self.prompts) + sum(self.completions)
 
-    def largest(self, limits: Limits) -> "Shape":
+    def largest(self, limits: BatchLimits) -> "Shape":
         """The micro-batch with the most tokens."""
         lengths = [sum(pair) for pair in zip(self.prompts, self.completions, strict=True)]
         rows = max(limits.split(lengths), key=lambda part: sum(lengths[row] for row in part))

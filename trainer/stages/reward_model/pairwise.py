@@ -18,7 +18,7 @@ from trainer.models import Model, present
 from trainer.models.sequences import Batch, sequence_scores
 from trainer.optim.halves import accumulate_halves, divides, halves
 from trainer.optim.learner import require_finite
-from trainer.optim.micro_batches import AtOnce, Limits, limits
+from trainer.optim.micro_batches import AtOnce, BatchLimits, limits
 from trainer.spec import RewardModelSpec
 from trainer.stages.tokenized_rows import TokenizedPair, rankings
 from trainer.text.codec import Codec
@@ -171,7 +171,7 @@ def figures(scored: PairScores, spec: RewardModelSpec | None = None) -> dict[str
 
 def _score(model: Model, some: Sequence[Ranking], codec: Codec, device: torch.device) -> PairScores:
     """One forward pass over the different answers of each ranking: all A sides first, then the B sides not among them."""
-    pairs = [(at, pair) for at, ranking in enumerate(some) for pair in ranking]
+    pairs = [(index, pair) for index, ranking in enumerate(some) for pair in ranking]
     a_sides, b_sides = [(at, tuple(p.a)) for at, p in pairs], [(at, tuple(p.b)) for at, p in pairs]
     row_of = {answer: row for row, answer in enumerate(dict.fromkeys([*a_sides, *b_sides]))}
     prompts = [some[at][0].prompt for at, _ in row_of]
@@ -213,7 +213,7 @@ def _gathered(
     return _scored(together, a_P, b_P)
 
 
-def _in_parts(together: Sequence[Ranking], most: Limits) -> Iterator[list[Ranking]]:
+def _in_parts(together: Sequence[Ranking], most: BatchLimits) -> Iterator[list[Ranking]]:
     """Yield the rankings in order, in parts within the limits. A part has at least one ranking.
 
     A limit of n rows allows 2·n answers.

@@ -56,7 +56,7 @@ def accumulate(
     scores: dict[int, float] = {}
     with world.fail_together():
         for part in in_step(parts, world, model):
-            rows = [mine[at] for at in part]
+            rows = [mine[index] for index in part]
             scores_B = _scores(model, [batch[row] for row in rows], codec, device)
             up_B = torch.tensor([batch[row].up for row in rows], device=device)
             loss = pointwise_loss(scores_B, up_B).sum() / len(batch)
@@ -80,7 +80,7 @@ def score_thumbs(
     scores: dict[int, float] = {}
     with present(model):
         for part in limits(at_once).split([verdicts[row].tokens for row in mine]):
-            rows = [mine[at] for at in part]
+            rows = [mine[index] for index in part]
             found = _scores(model, [verdicts[row] for row in rows], codec, device)
             scores |= dict(zip(rows, found.tolist(), strict=True))
     return _gathered(scores, mine, verdicts, world)

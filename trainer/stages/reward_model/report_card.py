@@ -128,7 +128,7 @@ def by_agreement(judged: Iterable[ScoredPair]) -> dict[str, Slice]:
 
 def _last_labels(items: Sequence[ScoredPair]) -> Iterable[ScoredPair]:
     """The last label of each annotator. Each label without an annotator counts as another annotator's."""
-    return {(item.pair.annotator or f"row {at}"): item for at, item in enumerate(items)}.values()
+    return {(item.pair.annotator or f"row {index}"): item for index, item in enumerate(items)}.values()
 
 
 def _agreement(labels: Sequence[ScoredPair]) -> tuple[str, float] | None:

@@ -19,7 +19,7 @@ from trainer.events.report_card import Card, PointwiseCard
 from trainer.models import Model, present
 from trainer.models.sequences import Batch, sequence_scores
 from trainer.optim.learner import Learner
-from trainer.optim.micro_batches import Limits, pair_limits, pairs_at_once
+from trainer.optim.micro_batches import BatchLimits, pair_limits, pairs_at_once
 from trainer.randomness import batch_indices
 from trainer.session.checkpoint import StageResult, TrainerState, load_optimizer
 from trainer.session.session import Session
@@ -182,7 +182,7 @@ class ThumbObjective:
         held_out: Sequence[TokenizedThumb],
     ) -> None:
         self._session, self._model, self._codec = session, model, codec
-        self._verdicts, self._held_out, self._limits = verdicts, held_out, Limits.from_spec(spec, spec.batch_size)
+        self._verdicts, self._held_out, self._limits = verdicts, held_out, BatchLimits.from_spec(spec, spec.batch_size)
         self._eval_rows = spec.eval_rows
         self._judged: list[pointwise.ScoredThumb] = []
 

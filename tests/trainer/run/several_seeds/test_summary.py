@@ -1,6 +1,6 @@
 import pytest
 
-from trainer.events.seed_summary import Outcome, best_outcome, collapse, summarise, t_interval, t_quantile
+from trainer.events.seed_summary import SeedOutcome, best_outcome, collapse, summarise, t_interval, t_quantile
 
 
 @pytest.mark.parametrize(
@@ -44,8 +44,8 @@ def test_summarise_best_steps_are_left_out() -> None:
 
 
 def test_the_best_seed_wins_most_and_did_not_fail() -> None:
-    def seed(number: int, failed: bool = False, **summary: float) -> Outcome:
-        return Outcome(number, 1.0, summary, failed, None)
+    def seed(number: int, failed: bool = False, **summary: float) -> SeedOutcome:
+        return SeedOutcome(number, 1.0, summary, failed, None)
 
     assert best_outcome([seed(0, win_rate=0.6), seed(1, win_rate=0.7), seed(2, failed=True)]) == seed(1, win_rate=0.7)
     equal = [seed(0, win_rate=1.0, score_after=1.0, kl=3.0), seed(1, win_rate=1.0, score_after=1.5, kl=9.0)]

@@ -1,5 +1,5 @@
 import { numberFault, numberIn } from "@/lib/numbers";
-import { bareDataset } from "@/features/annotation/model/round";
+import { bareDataset } from "@/features/annotation/model/dataset-reference";
 import { stageShort } from "@/lib/states";
 
 /** The form of a new round, as it is typed. An empty text is what was left out. */

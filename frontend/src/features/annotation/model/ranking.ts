@@ -17,7 +17,7 @@ export function pick(ranking: Ranking, index: number, tie = false): Ranking {
   return { tiers: [...ranking.tiers, [index]], joining: false };
 }
 
-/** The next pick ties with the last one; said twice, it does not. */
+/** Makes the next pick tie with the last one. A second call undoes it. */
 export const join = (ranking: Ranking): Ranking =>
   ranking.tiers.length ? { ...ranking, joining: !ranking.joining } : ranking;
 

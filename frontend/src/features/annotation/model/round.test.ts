@@ -1,12 +1,8 @@
 import { expect, test } from "vitest";
-import {
-  asName,
-  bareDataset,
-  policyName,
-  shareAnswered,
-  sourceInWords,
-  versionOf,
-} from "@/features/annotation/model/round";
+import { annotatorName } from "@/features/annotation/model/annotator-name";
+import { bareDataset, versionOf } from "@/features/annotation/model/dataset-reference";
+import { policyName } from "@/features/annotation/model/policy-name";
+import { shareAnswered, sourceInWords } from "@/features/annotation/model/round";
 
 const round = { kind: "pairs", status: "open", items: 10, answers: 5, answers_wanted: 20 };
 const sampled = { type: "checkpoints", prompts: "ds_1", completions: 1 } as const;
@@ -45,5 +41,5 @@ test.each([
   [null, null],
   ["a\ud800\0b 🙂", "a b 🙂"],
 ])("%o is stored as %o", (typed, name) => {
-  expect(asName(typed)).toBe(name);
+  expect(annotatorName(typed)).toBe(name);
 });

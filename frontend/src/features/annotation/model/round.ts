@@ -1,5 +1,3 @@
-import { stageShort } from "@/lib/states";
-
 /** The fields of a round that matter here. */
 interface AnyRound {
   readonly kind: string;
@@ -17,30 +15,6 @@ interface AnyRound {
       };
 }
 
-interface AnyPolicy {
-  readonly model: string | null;
-  readonly stage: string | null;
-  readonly step: number | null;
-  readonly seed: number | null;
-}
-
-/** A policy within its job, as `PPO, step 40, seed 1`; a model that is no checkpoint by its path. */
-export function policyName({ model, stage, step, seed }: AnyPolicy): string {
-  if (stage === null) return model ?? "a model";
-  return [stageShort(stage), step !== null && `step ${step}`, seed !== null && `seed ${seed}`]
-    .filter(Boolean)
-    .join(", ");
-}
-
-/** A dataset's id without its version or pin. */
-export const bareDataset = (reference: string): string => reference.split("@")[0] ?? reference;
-
-/** The number of a version in "ds_…@2"; null where there is none, or a pin by hash. */
-export function versionOf(reference: string): number | null {
-  const number = /@(\d+)$/.exec(reference)?.[1];
-  return number === undefined ? null : Number(number);
-}
-
 /** A short description of the compared answers. */
 export function sourceInWords({ kind, source }: AnyRound): string {
   if (source.type === "dataset") {
@@ -56,19 +30,7 @@ export function sourceInWords({ kind, source }: AnyRound): string {
 export const shareAnswered = ({ answers, answers_wanted: wanted }: AnyRound): number =>
   wanted > 0 ? Math.min(1, answers / wanted) : 0;
 
-const MOVING = new Set(["preparing", "closing"]);
+const WORKING = new Set(["preparing", "closing"]);
 
-/** Whether the server is at work on it, so that it looks different soon. */
-export const isMoving = ({ status }: { readonly status: string }): boolean => MOVING.has(status);
-
-const LONGEST = 60;
-
-/** An annotator's name as it is stored: null for what is none. */
-export function asName(typed: string | null): string | null {
-  const name = (typed ?? "")
-    .replaceAll(/[\s\p{Cc}\p{Cs}]+/gu, " ")
-    .trim()
-    .slice(0, LONGEST)
-    .trim();
-  return name || null;
-}
+/** Whether the server prepares or closes the round, so that it changes soon. */
+export const isMoving = ({ status }: { readonly status: string }): boolean => WORKING.has(status);

@@ -7,16 +7,16 @@ import { readText, writeText } from "@/lib/stored";
 export type Upload = components["schemas"]["Upload"];
 
 interface UploadProgress {
-  /** Bytes, with those of parts that had arrived before. */
+  /** Bytes on the server, including parts of an earlier start. */
   readonly sent: number;
   readonly total: number;
-  /** Nothing is sent yet: of what had arrived before, so much has been compared with the file. */
+  /** True while parts of an earlier start are compared with the file. `sent` then counts the compared bytes. */
   readonly checking: boolean;
 }
 
 interface UploadOptions {
   readonly onProgress: (progress: UploadProgress) => void;
-  /** Stops it; what has arrived stays, and a later start of the same file goes on from it. */
+  /** Stops the upload. The parts stay on the server, and a later start of the same file continues from them. */
   readonly signal: AbortSignal;
   /** Called when the upload has an id. */
   readonly onOpen?: (upload: Upload) => void;
@@ -29,7 +29,7 @@ const PARALLEL = 3;
 /** Sends a file in parts, several at a time. Returns the complete upload; rejects with ApiError or the signal's reason. */
 export async function startUpload(file: File, options: UploadOptions): Promise<Upload> {
   const { signal } = options;
-  const upload = (await resumed(file, options)) ?? (await patiently(() => create(file, signal), signal));
+  const upload = (await resumableUpload(file, options)) ?? (await patiently(() => create(file, signal), signal));
   remember(file, upload.id);
   options.onOpen?.(upload);
   await sendMissing(file, upload, options);
@@ -38,7 +38,7 @@ export async function startUpload(file: File, options: UploadOptions): Promise<U
   return complete;
 }
 
-/** Has the server forget what has arrived. One that is gone already is as it should be. */
+/** Deletes an upload and its parts on the server. An upload that does not exist any more is no error. */
 export async function cancelUpload(id: string): Promise<void> {
   try {
     await accepted(api.DELETE("/v1/uploads/{upload_id}", { params: { path: { upload_id: id } } }));
@@ -55,19 +55,19 @@ const create = (file: File, signal: AbortSignal) =>
 const finish = (id: string, signal: AbortSignal) =>
   answer(api.POST("/v1/uploads/{upload_id}/complete", { params: { path: { upload_id: id } }, body: {}, signal }));
 
-/** The upload to go on with, if there is one and what has arrived of it is this file's. */
-async function resumed(file: File, options: UploadOptions): Promise<Upload | null> {
+/** The upload to continue: one of this file whose parts on the server are equal to the file. Null without one. */
+async function resumableUpload(file: File, options: UploadOptions): Promise<Upload | null> {
   const own = remembered(file);
   const id = options.resume ?? own;
   if (!id) return null;
-  const upload = await found(id, options.signal);
+  const upload = await fetchUpload(id, options.signal);
   if (!upload || upload.bytes !== file.size || (upload.status !== "open" && upload.status !== "complete")) return null;
-  if (canSum) return (await isOurs(file, upload, options)) ? upload : null;
+  if (canSum) return (await hasPartsOf(file, upload, options)) ? upload : null;
   // Without checksums, only this browser's storage shows that it is the same file.
   return id === own ? upload : null;
 }
 
-async function found(id: string, signal: AbortSignal): Promise<Upload | null> {
+async function fetchUpload(id: string, signal: AbortSignal): Promise<Upload | null> {
   const path = { upload_id: id };
   try {
     return await patiently(() => answer(api.GET("/v1/uploads/{upload_id}", { params: { path }, signal })), signal);
@@ -77,26 +77,26 @@ async function found(id: string, signal: AbortSignal): Promise<Upload | null> {
   }
 }
 
-class AnotherFile extends Error {}
+class PartDiffers extends Error {}
 
-/** Whether what has arrived is the file's, up to the first part that is not. */
-async function isOurs(file: File, upload: Upload, { onProgress, signal }: UploadOptions): Promise<boolean> {
+/** Whether the parts on the server are equal to the file. Stops at the first part that is not. */
+async function hasPartsOf(file: File, upload: Upload, { onProgress, signal }: UploadOptions): Promise<boolean> {
   let same = 0;
   try {
-    await inParallel(upload.received, signal, async (number, goOn) => {
+    await inParallel(upload.received, signal, async (number, running) => {
       const part = partOf(file, upload, number);
-      if ((await sumOf(upload.id, number, goOn)) !== toHex(await sha256(part))) throw new AnotherFile();
+      if ((await partHash(upload.id, number, running)) !== toHex(await sha256(part))) throw new PartDiffers();
       same += part.size;
       onProgress({ sent: same, total: file.size, checking: true });
     });
     return true;
   } catch (error) {
-    if (error instanceof AnotherFile) return false;
+    if (error instanceof PartDiffers) return false;
     throw error;
   }
 }
 
-async function sumOf(id: string, number: number, signal: AbortSignal): Promise<string> {
+async function partHash(id: string, number: number, signal: AbortSignal): Promise<string> {
   const path = { upload_id: id, number };
   const part = () => answer(api.GET("/v1/uploads/{upload_id}/parts/{number}", { params: { path }, signal }));
   return (await patiently(part, signal)).sha256;
@@ -106,18 +106,18 @@ async function sendMissing(file: File, upload: Upload, { onProgress, signal }: U
   const arrived = new Set(upload.received);
   const missing = Array.from({ length: upload.parts ?? 0 }, (_, index) => index + 1).filter((n) => !arrived.has(n));
   const sent = new Map<number, number>();
-  const tell = () => {
+  const report = () => {
     const now = [...sent.values()].reduce((sum, bytes) => sum + bytes, upload.bytes_received);
     onProgress({ sent: Math.min(now, file.size), total: file.size, checking: false });
   };
-  tell();
-  await inParallel(missing, signal, async (number, goOn) => {
+  report();
+  await inParallel(missing, signal, async (number, running) => {
     const part = partOf(file, upload, number);
     const onSent = (bytes: number) => {
       sent.set(number, bytes);
-      tell();
+      report();
     };
-    await sendPart(`/v1/uploads/${upload.id}/parts/${number}`, part, onSent, goOn);
+    await sendPart(`/v1/uploads/${upload.id}/parts/${number}`, part, onSent, running);
     onSent(part.size);
   });
 }
@@ -127,15 +127,15 @@ const partOf = (file: File, upload: Upload, number: number) =>
 
 type Action = (number: number, signal: AbortSignal) => Promise<void>;
 
-/** Does the action for each number, PARALLEL at a time. The first trouble stops the others too. */
+/** Runs the action for each number, PARALLEL at a time. The first failure stops the others too. */
 async function inParallel(numbers: readonly number[], signal: AbortSignal, action: Action): Promise<void> {
   const stop = new AbortController();
-  const goOn = AbortSignal.any([signal, stop.signal]);
+  const running = AbortSignal.any([signal, stop.signal]);
   const queue = numbers[Symbol.iterator]();
   const work = async () => {
     for (const number of queue) {
-      goOn.throwIfAborted();
-      await action(number, goOn);
+      running.throwIfAborted();
+      await action(number, running);
     }
   };
   try {
@@ -145,11 +145,11 @@ async function inParallel(numbers: readonly number[], signal: AbortSignal, actio
   }
 }
 
-// Which upload a file belongs to, so that the page may be left and opened again. A file that was changed has another
-// time, and is another file.
+// The key in the browser's storage of the upload that belongs to a file, so that a page opened later can continue it. A changed
+// file has another time, and so another key.
 const key = (file: File) => `upload:${file.size}:${file.lastModified}:${file.name}`;
 
-/** The id of the upload that this file was begun with. */
+/** The id of the upload of this file that this browser began; null without one. */
 const remembered = (file: File): string | null => readText(key(file));
 
 const remember = (file: File, id: string) => writeText(key(file), id);
@@ -158,6 +158,6 @@ export function forget(file: File): void {
   try {
     localStorage.removeItem(key(file));
   } catch {
-    // Blocked: then nothing was remembered either.
+    // The storage is blocked, so it holds no id.
   }
 }

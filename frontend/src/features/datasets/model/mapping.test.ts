@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
+import { baseName } from "@/features/datasets/model/file-name";
 import {
-  baseName,
   fromMapping,
-  lack,
-  missing,
+  missingChoice,
+  missingFields,
   toMapping,
   withField,
   withShape,
@@ -42,12 +42,12 @@ test.each([
 ])("a mapping of %o becomes the form of %s, and the same mapping again", (fields, id) => {
   const draft = fromMapping({ fields }, []);
   expect(draft.shape.id).toBe(id);
-  expect(missing(draft)).toEqual([]);
+  expect(missingFields(draft)).toEqual([]);
   expect(toMapping(draft).fields).toEqual(fields);
 });
 
 test("columns that say nothing begin with a pair, everything to be filled in", () => {
-  expect([blank.shape.id, missing(blank)]).toEqual(["pair", ["Preferred answer", "Other answer"]]);
+  expect([blank.shape.id, missingFields(blank)]).toEqual(["pair", ["Preferred answer", "Other answer"]]);
 });
 
 test("the values of a label are guessed; one that says nothing is sent as not usable", () => {
@@ -59,10 +59,10 @@ test("the values of a label are guessed; one that says nothing is sent as not us
 test("a label none of whose values has a meaning says nothing", () => {
   const pair = { prompt: "q", a: "x", b: "y", label: "w" };
   const graded = fromMapping({ fields: pair }, [{ name: "w", examples: ["1", "2", "3"] }]);
-  expect(lack(graded)).toBe("Choose the meaning of the values of w.");
-  expect(lack({ ...graded, labels: { ...graded.labels, "3": "a" } })).toBeNull();
-  expect(lack(fromMapping({ fields: pair }, []))).toBeNull();
-  expect(lack(withField(graded, "a", "", []))).toBe("Choose the column of: Answer A.");
+  expect(missingChoice(graded)).toBe("Choose the meaning of the values of w.");
+  expect(missingChoice({ ...graded, labels: { ...graded.labels, "3": "a" } })).toBeNull();
+  expect(missingChoice(fromMapping({ fields: pair }, []))).toBeNull();
+  expect(missingChoice(withField(graded, "a", "", []))).toBe("Choose the column of: Answer A.");
 });
 
 test("what a mapping says of its labels counts before any guess", () => {
@@ -76,7 +76,7 @@ test("another shape keeps the columns it knows, and finds those that bear its fi
   const draft = withField(blank, "prompt", "question", []);
   const other = withShape(draft, shape("labelled"), columns("question", "meta.a", "B"));
   expect(other.fields).toEqual({ prompt: "question", a: "meta.a", b: "B" });
-  expect(missing(other)).toEqual(["Which is better"]);
+  expect(missingFields(other)).toEqual(["Which is better"]);
 });
 
 test("labels that the sides' columns state follow these columns, and what the user chose stays", () => {

@@ -23,17 +23,20 @@ export interface Draft {
 export function fromMapping(mapping: Mapping | null, columns: readonly Column[]): Draft {
   const fields = mapping?.fields ?? {};
   const drafts = SHAPES.map((shape) => ({ shape, fields, labels: {} }));
-  const best = drafts.reduce((one, other) => (merit(other) > merit(one) ? other : one));
+  const best = drafts.reduce((first, second) => (fit(second) > fit(first) ? second : first));
   const labels = { ...labelsOf(fields, columns), ...(mapping?.labels as Labels | undefined) };
   return { ...best, labels };
 }
 
-/** How well the shape suits the fields: what it needs and they have, less what it lacks, and what they would lose. */
-function merit({ shape, fields }: Draft): number {
-  const wanted = shape.fields.filter((field) => field.required);
-  const found = wanted.filter((field) => field.name in fields).length;
-  const lost = Object.keys(fields).filter((name) => !shape.fields.some((field) => field.name === name));
-  return found ? 2 * found - wanted.length - lost.length : -Infinity;
+/**
+ * How well a shape fits the fields. Required fields that are there count 1, and -1 if they are missing. A field that the shape
+ * does not have counts -1. Without any required field the result is -Infinity.
+ */
+function fit({ shape, fields }: Draft): number {
+  const required = shape.fields.filter((field) => field.required);
+  const present = required.filter((field) => field.name in fields).length;
+  const unused = Object.keys(fields).filter((name) => !shape.fields.some((field) => field.name === name));
+  return present ? 2 * present - required.length - unused.length : -Infinity;
 }
 
 /** Another shape, with the columns that the fields of the same name had. */
@@ -70,13 +73,13 @@ function relabelled(draft: Draft, fields: Draft["fields"], columns: readonly Col
   return { ...now, ...Object.fromEntries(kept) };
 }
 
-/** The required fields that no column was given for, as the form calls them. */
-export const missing = (draft: Draft): string[] =>
+/** The labels of the required fields without a column. */
+export const missingFields = (draft: Draft): string[] =>
   draft.shape.fields.filter((field) => field.required && !draft.fields[field.name]).map((field) => field.label);
 
 /** The choice that is missing before records can be read this way; null when the mapping is complete. */
-export function lack(draft: Draft): string | null {
-  const fields = missing(draft);
+export function missingChoice(draft: Draft): string | null {
+  const fields = missingFields(draft);
   if (fields.length) return `Choose the column of: ${fields.join(", ")}.`;
   const column = verdictColumn(draft);
   const meanings = column ? Object.values(draft.labels) : [];
@@ -87,7 +90,7 @@ export function lack(draft: Draft): string | null {
 
 /** The column whose values have a meaning that the user may choose; undefined for a shape without one. */
 export function verdictColumn({ shape, fields }: Draft): string | undefined {
-  const name = VERDICTS.find((one) => shape.fields.some((field) => field.name === one));
+  const name = VERDICTS.find((verdict) => shape.fields.some((field) => field.name === verdict));
   return name && fields[name];
 }
 
@@ -100,15 +103,6 @@ export function toMapping({ shape, fields, labels }: Draft): Mapping {
 }
 
 const labelsOf = (fields: Draft["fields"], columns: readonly Column[]): Labels =>
-  guessLabels(columns.find((one) => one.name === fields.label)?.examples ?? [], fields);
+  guessLabels(columns.find((column) => column.name === fields.label)?.examples ?? [], fields);
 
 const lastPart = (path: string): string => (path.split(".").at(-1) ?? path).toLowerCase();
-
-const ENDING = /\.(gz|zst|zstd|jsonl|ndjson|json|csv|tsv|parquet|txt)$/i;
-
-/** A file's name without folders and without the extensions of its format. */
-export function baseName(filename: string): string {
-  let name = filename.split(/[\\/]/).at(-1) ?? filename;
-  while (ENDING.test(name)) name = name.replace(ENDING, "");
-  return name || filename;
-}

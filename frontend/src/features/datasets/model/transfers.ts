@@ -5,7 +5,7 @@ import { queryClient } from "@/lib/api/client";
 
 type TransferState = "sending" | "paused" | "failed" | "done";
 
-/** A file on its way to the server. */
+/** A file that is being sent to the server. */
 export interface Transfer {
   readonly key: number;
   readonly file: File;
@@ -35,7 +35,7 @@ export interface Carrier {
   readonly now: () => number;
 }
 
-/** The files on their way. They go on whatever page is shown: an upload of an hour is no reason to sit and watch it. */
+/** The files that are being sent. A transfer continues while the user opens other pages of the dashboard. */
 export class Transfers {
   private list: readonly Transfer[] = [];
   private nextKey = 1;
@@ -52,12 +52,12 @@ export class Transfers {
   };
 
   get busy(): boolean {
-    return this.list.some((one) => one.state === "sending");
+    return this.list.some((transfer) => transfer.state === "sending");
   }
 
-  /** Starts sending, or goes on: a file that is on the list already is the same upload. */
+  /** Starts a transfer. A file that is on the list already continues its transfer. */
   add(file: File): void {
-    const known = this.list.find((one) => isSame(one.file, file));
+    const known = this.list.find((transfer) => isSame(transfer.file, file));
     if (known) this.resume(known.key);
     else this.start(file);
   }
@@ -68,7 +68,7 @@ export class Transfers {
     void this.run(key);
   }
 
-  /** The parts on the server stay there. */
+  /** Stops a transfer. Its parts stay on the server. */
   pause(key: number): void {
     this.patch(key, { state: "paused", rate: null });
     this.aborts.get(key)?.abort();
@@ -94,9 +94,9 @@ export class Transfers {
     }
   }
 
-  /** Off the list; nothing else. */
+  /** Removes a transfer from the list, and changes nothing on the server. */
   dismiss(key: number): void {
-    this.set(this.list.filter((one) => one.key !== key));
+    this.set(this.list.filter((transfer) => transfer.key !== key));
   }
 
   private async run(key: number): Promise<void> {
@@ -116,18 +116,18 @@ export class Transfers {
       });
       this.patch(key, { state: "done", sent: transfer.file.size, uploadId: upload.id, rate: null });
     } catch (error) {
-      // Paused or cancelled: that has been noted already.
+      // `pause` and `cancel` have set the state already.
       if (abort.signal.aborted) return;
       this.patch(key, { state: "failed", rate: null, error: asError(error) });
     }
   }
 
   private find(key: number): Transfer | undefined {
-    return this.list.find((one) => one.key === key);
+    return this.list.find((transfer) => transfer.key === key);
   }
 
   private patch(key: number, change: Partial<Transfer>): void {
-    this.set(this.list.map((one) => (one.key === key ? { ...one, ...change } : one)));
+    this.set(this.list.map((transfer) => (transfer.key === key ? { ...transfer, ...change } : transfer)));
   }
 
   private set(list: readonly Transfer[]): void {
@@ -145,20 +145,20 @@ const asError = (error: unknown): Error => (error instanceof Error ? error : new
 
 const SETTLE_MS = 1000;
 
-/** Bytes a second from the first report on; what had arrived before is not counted. */
+/** Bytes a second since the first report. Bytes that the server had before are not counted. */
 class Meter {
-  private first: { sent: number; at: number } | null = null;
+  private first: { sent: number; time: number } | null = null;
 
   constructor(private readonly now: () => number) {}
 
   rate(sent: number): number | null {
-    this.first ??= { sent, at: this.now() };
-    const elapsed = this.now() - this.first.at;
+    this.first ??= { sent, time: this.now() };
+    const elapsed = this.now() - this.first.time;
     return elapsed < SETTLE_MS ? null : ((sent - this.first.sent) / elapsed) * 1000;
   }
 }
 
-/** One for the whole dashboard, so that leaving the page does not end an upload. */
+/** Shared by all pages, so that leaving a page does not end an upload. */
 export const transfers = new Transfers({ send: startUpload, discard, now: Date.now });
 
 async function discard(uploadId: string, file: File): Promise<void> {
@@ -171,12 +171,12 @@ export const addFiles = (files: readonly File[]) => files.forEach((file) => tran
 
 const subscribe = (listener: () => void): (() => void) => {
   const stop = transfers.subscribe(listener);
-  window.addEventListener("beforeunload", warn);
+  window.addEventListener("beforeunload", confirmClosing);
   return stop;
 };
 
-/** Closing the tab cuts an upload off. It can be gone on with, but that is a nuisance. */
-function warn(event: BeforeUnloadEvent): void {
+/** Asks before the tab is closed: it interrupts an upload, which the user then has to resume by hand. */
+function confirmClosing(event: BeforeUnloadEvent): void {
   if (transfers.busy) event.preventDefault();
 }
 

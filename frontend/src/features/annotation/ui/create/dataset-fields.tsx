@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useEffectEvent } from "react";
-import { bareDataset, versionOf } from "@/features/annotation/model/round";
+import { bareDataset, versionOf } from "@/features/annotation/model/dataset-reference";
 import { Field, type FieldsProps } from "@/features/annotation/ui/create/field";
 import { DatasetSelect } from "@/features/annotation/ui/create/selects";
 import { datasetQuery, reportsQuery } from "@/features/datasets/api/datasets";

@@ -4,7 +4,7 @@ import { ErrorNotice } from "@/components/notice";
 import { PageHeader } from "@/components/page-header";
 import { Skeleton } from "@/components/status";
 import { draftOfDataset, draftOfJob, emptyDraft } from "@/features/annotation/model/draft";
-import { bareDataset } from "@/features/annotation/model/round";
+import { bareDataset } from "@/features/annotation/model/dataset-reference";
 import { RoundForm } from "@/features/annotation/ui/create/round-form";
 import { datasetQuery } from "@/features/datasets/api/datasets";
 import { checkpointsQuery, goodOnes, jobQuery } from "@/features/jobs/api";

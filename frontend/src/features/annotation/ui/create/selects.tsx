@@ -3,7 +3,7 @@ import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { Link } from "react-router";
 import { checkpointLabel, isPolicy } from "@/features/annotation/model/draft";
-import { bareDataset } from "@/features/annotation/model/round";
+import { bareDataset } from "@/features/annotation/model/dataset-reference";
 import { Field } from "@/features/annotation/ui/create/field";
 import { datasetsQuery } from "@/features/datasets/api/datasets";
 import { datasetOptions } from "@/lib/dataset-options";

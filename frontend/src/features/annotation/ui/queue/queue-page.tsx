@@ -6,7 +6,7 @@ import { PageError } from "@/components/notice";
 import { useDocumentTitle } from "@/components/page-header";
 import { Skeleton } from "@/components/status";
 import { roundQuery } from "@/features/annotation/api";
-import { asName } from "@/features/annotation/model/round";
+import { annotatorName } from "@/features/annotation/model/annotator-name";
 import { Desk } from "@/features/annotation/ui/queue/desk";
 import { paths } from "@/lib/address";
 import { readText, writeText } from "@/lib/stored";
@@ -18,7 +18,7 @@ const NAME = "proximal-annotator";
 export function QueuePage() {
   const { roundId = "" } = useParams();
   const query = useQuery(roundQuery(roundId));
-  const [annotator, setAnnotator] = useState(() => asName(readText(NAME)));
+  const [annotator, setAnnotator] = useState(() => annotatorName(readText(NAME)));
   const [asking, setAsking] = useState(false);
   useDocumentTitle(query.data ? `Annotate ${query.data.name}` : "Annotate");
   const enter = (name: string) => {
@@ -52,7 +52,7 @@ interface WhoProps {
 /** Asked once in this browser: answers are kept by the annotator's name. */
 function Who({ name, onName }: WhoProps) {
   const [typed, setTyped] = useState(name ?? "");
-  const valid = asName(typed);
+  const valid = annotatorName(typed);
   const submit = (event: SyntheticEvent) => {
     event.preventDefault();
     if (valid) onName(valid);

@@ -44,7 +44,7 @@ export function Result({ round }: { round: Round }) {
 
 const STEPS = { integer: true, min: 1 };
 
-/** The online recipe: fit the reward model again with what people said, and go on with PPO. */
+/** The online recipe: fit the reward model again with the answers of people, and go on with PPO. */
 function ContinueButton({ round }: { round: Round }) {
   const own = round.policies?.find((policy) => policy.job)?.job ?? "";
   const [asking, setAsking] = useState(false);

@@ -5,7 +5,7 @@ import { Button } from "@/components/button";
 import { ConfirmButton } from "@/components/confirm-button";
 import { ConfirmDialog } from "@/components/dialog";
 import { changeRound, closeRound, deleteRound, roundQuery, roundsKey } from "@/features/annotation/api";
-import { bareDataset } from "@/features/annotation/model/round";
+import { bareDataset } from "@/features/annotation/model/dataset-reference";
 import { datasetQuery } from "@/features/datasets/api/datasets";
 import { jobQuery } from "@/features/jobs/api";
 import { paths } from "@/lib/address";

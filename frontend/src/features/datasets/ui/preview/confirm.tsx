@@ -5,7 +5,7 @@ import { ErrorNotice } from "@/components/notice";
 import { Skeleton } from "@/components/status";
 import { asMapping, previewQuery, type Reading } from "@/features/datasets/api/imports";
 import type { Upload } from "@/features/datasets/api/upload";
-import { type Draft, fromMapping, lack, toMapping } from "@/features/datasets/model/mapping";
+import { type Draft, fromMapping, missingChoice, toMapping } from "@/features/datasets/model/mapping";
 import { ImportForm } from "@/features/datasets/ui/preview/import-form";
 import { MappingForm } from "@/features/datasets/ui/preview/mapping-form";
 import { PreviewRows } from "@/features/datasets/ui/preview/preview-rows";
@@ -38,7 +38,7 @@ export function Confirm({ upload }: { upload: Upload }) {
   });
   if (detected.isPending) return <Skeleton rows={5} height="4rem" label="Loading the first rows" />;
   const decode = (name: string | null) => {
-    // The names of columns may be others: what was said of them does not hold.
+    // The names of columns may be others, so the earlier choices do not apply.
     setChosen(DETECTED);
     setDraft(null);
     setIgnore([]);
@@ -62,11 +62,11 @@ export function Confirm({ upload }: { upload: Upload }) {
     );
   }
   const first = detected.data;
-  // Under a mapping the user has said which columns count.
+  // Under a mapping the user has chosen the columns.
   const current = isOpen ? first : shown.isPlaceholderData ? undefined : shown.data;
   const questions = draft ? [] : (current?.questions ?? []);
   const plan = current?.plan ?? null;
-  const lacking = draft && lack(draft);
+  const lacking = draft && missingChoice(draft);
   const readAs = draft ? MAPPED : chosen.format ? chosen : asPlanned(plan, chosen);
   const mapByHand = () => setDraft(fromMapping(asMapping(plan?.mapping ?? first.suggested), first.columns));
   const choose = (choice: Choice) => {
@@ -124,7 +124,7 @@ function drafted({ plan, candidates, suggested, columns, questions }: UploadPrev
 
 /** Null while something is missing: there is nothing to ask the server then. */
 const ofDraft = (draft: Draft): Reading | null =>
-  lack(draft) ? null : { ...MAPPED, kind: draft.shape.kind, mapping: toMapping(draft) };
+  missingChoice(draft) ? null : { ...MAPPED, kind: draft.shape.kind, mapping: toMapping(draft) };
 
 /** The value once it has not changed for a while; compared by content, so that an equal one changes nothing. */
 function useSettled<T>(value: T, delayMs: number): T {

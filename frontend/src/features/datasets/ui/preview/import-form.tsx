@@ -6,7 +6,7 @@ import { datasetsKey } from "@/features/datasets/api/datasets";
 import { importUpload, type ImportWanted, type Reading, uploadsKey } from "@/features/datasets/api/imports";
 import type { Upload } from "@/features/datasets/api/upload";
 import { KINDS } from "@/features/datasets/model/kinds";
-import { baseName } from "@/features/datasets/model/mapping";
+import { baseName } from "@/features/datasets/model/file-name";
 import { ProblemLines } from "@/features/datasets/ui/problem-lines";
 import { paths } from "@/lib/address";
 import type { DatasetKind } from "@/lib/api/types";

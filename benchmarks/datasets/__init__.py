@@ -1,0 +1,1 @@
+"""The speed of checking, converting and reporting a large dataset."""
