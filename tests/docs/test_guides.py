@@ -61,7 +61,9 @@ def tree(tmp_path: Path) -> Path:
 _SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in ("add-a-route", "add-a-spec-field")]
 
 
-@pytest.mark.parametrize("name", ["add-a-knob", "add-a-reward", "add-a-policy-loss", "add-a-format", "add-a-metric", *_SLOW])
+@pytest.mark.parametrize(
+    "name", ["add-a-knob", "add-a-reward", "add-a-policy-loss", "add-a-format", "add-a-metric", *_SLOW]
+)
 def test_guide_applied_to_a_copy_passes_its_test(name: str, tree: Path) -> None:
     apply(name, tree, most_files=3)
     run_its_test(name, tree)
