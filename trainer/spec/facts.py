@@ -14,7 +14,7 @@ A fact of a section holds for each of its fields that has no such fact of its ow
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, ClassVar, Literal, TypeVar, get_args
 
 from pydantic import GetJsonSchemaHandler
 from pydantic.fields import FieldInfo
@@ -29,14 +29,13 @@ F = TypeVar("F", bound="Fact")
 
 
 class Fact:
-    """Base of the facts. `keys` are added to the JSON schema of the field."""
+    """Base of the facts."""
 
-    @property
-    def keys(self) -> dict[str, Any]:
-        return {}
+    schema_key: ClassVar[str] = ""
+    """Key of the JSON schema of the field that holds the fact's one value; empty for a fact that the schema does not have."""
 
     def __get_pydantic_json_schema__(self, core_schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        return handler(core_schema) | self.keys
+        return handler(core_schema) | ({self.schema_key: next(iter(vars(self).values()))} if self.schema_key else {})
 
 
 @dataclass(frozen=True)
@@ -63,12 +62,9 @@ BETWEEN_STAGES = Change("between_stages")
 class Form(Fact):
     """The place of a field in the dashboard's form. A field without this fact is shown on request."""
 
+    schema_key = "x-form"
     place: Literal["main", "own"]
     """`main`: always shown. `own`: the form has a widget for this field, outside the list of fields."""
-
-    @property
-    def keys(self) -> dict[str, Any]:
-        return {"x-form": self.place}
 
 
 MAIN = Form("main")
@@ -79,22 +75,16 @@ OWN_WIDGET = Form("own")
 class Dataset(Fact):
     """The field names a dataset of this kind."""
 
+    schema_key = "x-dataset"
     kind: str
-
-    @property
-    def keys(self) -> dict[str, Any]:
-        return {"x-dataset": self.kind}
 
 
 @dataclass(frozen=True)
 class Names(Fact):
     """The field names a model, a file or an address."""
 
+    schema_key = "x-names"
     kind: PathKind | Literal["url"]
-
-    @property
-    def keys(self) -> dict[str, Any]:
-        return {"x-names": self.kind}
 
 
 @dataclass(frozen=True)

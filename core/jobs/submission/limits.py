@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from core.errors import LimitExceeded
 from core.settings import Settings
-from trainer.spec import DATASETS, JobSpec
+from trainer.spec import DATASETS, JobSpec, StageName
 from trainer.spec.facts import Amount, FieldPath, facts_of
 from trainer.spec.model_size import key_of
 
@@ -56,6 +56,16 @@ def _evaluated(spec: JobSpec) -> int:
     return spec.data.max_prompt_tokens + (spec.evaluation.max_new_tokens or spec.ppo.max_new_tokens)
 
 
+def _batch_tokens(stage: StageName, sides: int, length: Callable[[JobSpec], int]) -> SpecLimit:
+    """The limit on the tokens of a batch. A pair has two sides."""
+    return SpecLimit(
+        f"{stage}.batch_size",
+        "tokens in a batch",
+        lambda spec: sides * getattr(spec, stage).batch_size * length(spec),
+        "max_batch_tokens",
+    )
+
+
 def _size(figure: str) -> Callable[[JobSpec], int]:
     """A figure of a new model; 0 for a pretrained one."""
     return lambda spec: getattr(spec.model.size, figure, 0)
@@ -84,10 +94,6 @@ SETTINGS = {
 """The setting that limits each amount of a field (the fact `Amount`)."""
 
 LIMITS = (
-    *(
-        SpecLimit(".".join(path), amount.of, _value_of(path), SETTINGS[amount.of])
-        for path, amount in facts_of(JobSpec, Amount).items()
-    ),
     SpecLimit("model.config", "parameters", _size("parameters"), "max_model_parameters"),
     SpecLimit("model.config", "layers", _size("layers"), "max_model_layers", "layers"),
     SpecLimit("model.config", "hidden numbers", _size("hidden"), "max_model_width", "hidden"),
@@ -96,45 +102,17 @@ LIMITS = (
     SpecLimit("model.config", "heads", _size("heads"), "max_model_heads", "heads"),
     SpecLimit("model.config", "experts", _size("experts"), "max_model_experts", "experts"),
     SpecLimit("model.config", "positions", _size("positions"), "max_model_positions", "positions"),
+    *(
+        SpecLimit(".".join(path), amount.of, _value_of(path), SETTINGS[amount.of])
+        for path, amount in facts_of(JobSpec, Amount).items()
+    ),
     SpecLimit("ppo.max_new_tokens", "tokens in a sequence", _prompt_and_response, "max_sequence_tokens"),
     SpecLimit("data.max_completion_tokens", "tokens in a sequence", _prompt_and_completion, "max_sequence_tokens"),
     SpecLimit("evaluation.max_new_tokens", "tokens in a sequence", _evaluated, "max_sequence_tokens"),
-    SpecLimit(
-        "sft.batch_size",
-        "tokens in a batch",
-        lambda spec: spec.sft.batch_size * _prompt_and_completion(spec),
-        "max_batch_tokens",
-    ),
-    SpecLimit(
-        "reward_model.batch_size",
-        "tokens in a batch",
-        lambda spec: 2 * spec.reward_model.batch_size * _prompt_and_completion(spec),
-        "max_batch_tokens",
-    ),
-    SpecLimit(
-        "dpo.batch_size",
-        "tokens in a batch",
-        lambda spec: 2 * spec.dpo.batch_size * _prompt_and_completion(spec),
-        "max_batch_tokens",
-    ),
-    SpecLimit(
-        "kto.batch_size",
-        "tokens in a batch",
-        lambda spec: spec.kto.batch_size * _prompt_and_completion(spec),
-        "max_batch_tokens",
-    ),
-    SpecLimit(
-        "ppo.batch_size",
-        "tokens in a batch",
-        lambda spec: spec.ppo.batch_size * _prompt_and_response(spec),
-        "max_batch_tokens",
-    ),
-    SpecLimit(
-        "evaluation.batch_size",
-        "tokens in a batch",
-        lambda spec: spec.evaluation.batch_size * _evaluated(spec),
-        "max_batch_tokens",
-    ),
+    *(_batch_tokens(stage, 1, _prompt_and_completion) for stage in ("sft", "kto")),
+    *(_batch_tokens(stage, 2, _prompt_and_completion) for stage in ("reward_model", "dpo")),
+    _batch_tokens("ppo", 1, _prompt_and_response),
+    _batch_tokens("evaluation", 1, _evaluated),
     SpecLimit("resources.processes", "processes", lambda spec: spec.resources.total, "max_processes"),
 )
 """Every limit. A quota of an owner can be checked against the same figures."""
