@@ -70,7 +70,7 @@ const layers = [
 ];
 
 export default ts.config(
-  { ignores: ["dist", "src/lib/api/schema.gen.ts"] },
+  { ignores: ["dist", "src/lib/api/*.gen.ts"] },
   js.configs.recommended,
   {
     files: ["src/**/*.{ts,tsx}"],

@@ -1,30 +1,40 @@
 """Schemas of live knobs and of the commands to a running job."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, create_model
 
 from api.schema import ListOf, Schema, Timestamp
 from core.models.commands import CommandStatus
 from trainer.spec import StageName
-from trainer.spec.knobs import Action, Knob
+from trainer.spec.knobs import KNOBS, Action, Knob
 
 Value = Annotated[float, Field(strict=True, allow_inf_nan=False)]
+Request = TypeVar("Request", bound=Schema)
 
 
+def _with_knobs(schema: type[Request]) -> type[Request]:
+    """The schema with an optional field for each knob."""
+    knobs: dict[str, Any] = {
+        name: (
+            Value | None,
+            Field(
+                default=None,
+                description=f"New {knob.new}. Left out: unchanged.",
+                json_schema_extra={"x-label": knob.label, "x-unit": knob.unit},
+            ),
+        )
+        for name, knob in KNOBS.items()
+    }
+    return create_model(schema.__name__, __base__=schema, __doc__=schema.__doc__, __module__=schema.__module__, **knobs)
+
+
+@_with_knobs
 class CommandRequest(Schema):
     """Commands to the stage that runs: new values of knobs, and actions. All of them are stored, or none."""
 
     model_config = ConfigDict(extra="forbid", json_schema_serialization_defaults_required=False)
 
-    kl_coef: Value | None = None
-    """New KL coefficient β. Left out: unchanged."""
-    kl_target: Value | None = None
-    """New KL target of the adaptive controller, in nats per response. Left out: unchanged."""
-    learning_rate: Value | None = None
-    """New peak learning rate of the model that the stage trains; in PPO, of the policy. Left out: unchanged."""
-    critic_learning_rate: Value | None = None
-    """New peak learning rate of a separate critic. Left out: unchanged."""
     evaluate: bool = False
     """Evaluate the policy after the next step. It does not change the result of the run."""
     checkpoint: bool = False

@@ -7,9 +7,9 @@ from core.access.allowlist import RewardUrls, model_refusal, url_refusal
 from core.errors import InvalidSpec, NotFound, WrongCheckpoint
 from core.models import Checkpoint, Job
 from trainer.spec import JobSpec
+from trainer.spec.facts import PathKind
 from trainer.spec.named_resources import NamedPath, NamedUrl, named_paths, named_urls
 from trainer.spec.path_rules import PathRules
-from trainer.spec.rewards import PathKind
 
 _ALLOWED_STAGES: dict[PathKind, tuple[str, ...]] = {
     "policy": ("sft", "dpo", "kto", "ppo"),

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from schemas import Schema, anchor, definition, number, one_line, type_of, words
 
 from trainer.spec import JobSpec
+from trainer.spec.facts import LiveKnob, facts_of
 
 INTRODUCTION = """\
 # The job spec
@@ -37,10 +38,21 @@ an installed judge. [Rewards and judges](rewards.md) describes their protocols a
 """
 
 
+KNOBS_INTRODUCTION = """\
+## Live knobs
+
+These fields can be changed while their stage runs, by `proximal jobs set`, over REST and in the dashboard.
+[PPO](../explanation/ppo.md#live-knobs) describes their effect.
+
+| knob | name | field | largest value of a request |
+|---|---|---|---|
+"""
+
+
 def spec_page() -> str:
     schema = JobSpec.model_json_schema()
     parts = [_section(schema, "## The whole", "", schema), *_nested(schema, "", schema)]
-    return "\n".join([INTRODUCTION, *parts, *_shared(schema), *_kinds(schema)])
+    return "\n".join([INTRODUCTION, *parts, *_shared(schema), _knobs(), *_kinds(schema)])
 
 
 def _nested(schema: Schema, prefix: str, root: Schema) -> Iterator[str]:
@@ -67,6 +79,14 @@ def _kinds(root: Schema) -> Iterator[str]:
     yield "".join(f"- [`{_tag(one)}`](#{suffix.lower()}-{_tag(one)})\n" for suffix, one in found)
     for suffix, one in found:
         yield _section(one, f"### {suffix} `{_tag(one)}`", "", root)
+
+
+def _knobs() -> str:
+    rows = [
+        f"| `{knob.name}` | {knob.label} | `{'.'.join(path)}` | {'that of the field' if knob.most is None else number(knob.most)} |\n"
+        for path, knob in facts_of(JobSpec, LiveKnob).items()
+    ]
+    return KNOBS_INTRODUCTION + "".join(rows)
 
 
 def _section(schema: Schema, title: str, path: str, root: Schema) -> str:

@@ -1,12 +1,13 @@
-"""`proximal jobs cancel|pause|resume|retry|clone|branch|extend|archive|delete`: change a job, or make another one from it."""
+"""The commands of `proximal jobs` that change a job, or make another one from it."""
 
-from collections.abc import Callable, Sequence
+import inspect
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args, get_type_hints
 
 import typer
 
-from proximal.commands.group import IfMatch
+from proximal.commands.group import Function, IfMatch
 from proximal.errors import ClientError
 from proximal.sdk import Client
 from proximal.sdk.spec_files import changed_patch, changed_spec, with_uploads
@@ -40,32 +41,12 @@ FromTemplate = Annotated[
 Force = Annotated[bool, typer.Option(help="Submit the job although a validation of its spec has blocking findings.")]
 
 
-def cancel(context: typer.Context, job_id: JobId, reason: Reason = "") -> None:
-    """Cancel a job."""
-    _print_status(context, lambda client: client.cancel_job(job_id, reason))
-
-
-def pause(context: typer.Context, job_id: JobId, reason: Reason = "") -> None:
-    """Pause a job: the run is saved, and its worker becomes free."""
-    _print_status(context, lambda client: client.pause_job(job_id, reason))
-
-
-def resume(context: typer.Context, job_id: JobId, reason: Reason = "") -> None:
-    """Queue a paused job again."""
-    _print_status(context, lambda client: client.resume_job(job_id, reason))
-
-
-def retry(context: typer.Context, job_id: JobId, reason: Reason = "") -> None:
-    """Queue a failed or cancelled job again: a new attempt from its last checkpoint."""
-    _print_status(context, lambda client: client.retry_job(job_id, reason))
-
-
 def clone(
     context: typer.Context, job_id: JobId, patch: PatchFile = None, changes: Changes = None, force: Force = False
 ) -> None:
     """Submit a new job with the spec of another one, changed by `--patch` and then by `--set`."""
     changed = changed_patch(patch, changes or ())
-    _print_id(context, lambda client: client.clone_job(job_id, changed, force=force or None))
+    _print_job(context, lambda client: client.clone_job(job_id, changed, force=force or None))
 
 
 def branch(
@@ -79,7 +60,7 @@ def branch(
     """Submit a new job that continues another one from a checkpoint, with changes."""
     place = _start(start)
     changed = changed_patch(patch, changes or ())
-    _print_id(context, lambda client: client.branch_job(job_id, patch=changed, force=force or None, **place))
+    _print_job(context, lambda client: client.branch_job(job_id, patch=changed, force=force or None, **place))
 
 
 def extend(
@@ -89,17 +70,7 @@ def extend(
     force: Force = False,
 ) -> None:
     """Submit a new job that gives the PPO stage of a succeeded one more steps."""
-    _print_id(context, lambda client: client.extend_job(job_id, steps, force=force or None))
-
-
-def archive(context: typer.Context, job_id: JobId) -> None:
-    """Hide a job that has ended in the list of jobs."""
-    _print_id(context, lambda client: client.archive_job(job_id))
-
-
-def unarchive(context: typer.Context, job_id: JobId) -> None:
-    """Show an archived job in the list of jobs again."""
-    _print_id(context, lambda client: client.unarchive_job(job_id))
+    _print_job(context, lambda client: client.extend_job(job_id, steps, force=force or None))
 
 
 def delete(context: typer.Context, job_id: JobId, if_match: IfMatch = None) -> None:
@@ -107,6 +78,32 @@ def delete(context: typer.Context, job_id: JobId, if_match: IfMatch = None) -> N
     with context.obj.client() as client:
         client.delete_job(job_id, if_match=if_match)
     context.obj.printer.item({"id": job_id, "deleted": True}, plain(f"{job_id}  deleted"))
+
+
+BY_HAND: dict[str, Function] = {"clone": clone, "branch": branch, "extend": extend, "delete": delete}
+"""The commands of actions that take more than a reason."""
+
+
+def action_commands() -> Iterator[Function]:
+    """A command for each action on a job that the API has. `command` is `jobs set`."""
+    for action in get_args(get_args(get_type_hints(Job)["actions"])[0]):
+        if action != "command":
+            yield BY_HAND.get(action) or _without_options(action)
+
+
+def _without_options(action: str) -> Function:
+    """The command of an action that takes a reason or nothing. The API's reference describes it."""
+    method = getattr(Client, f"{action}_job")
+
+    def with_reason(context: typer.Context, job_id: JobId, reason: Reason = "") -> None:
+        _print_job(context, lambda client: method(client, job_id, reason), "status")
+
+    def plainly(context: typer.Context, job_id: JobId) -> None:
+        _print_job(context, lambda client: method(client, job_id), "id")
+
+    command = with_reason if "reason" in inspect.signature(method).parameters else plainly
+    command.__name__, command.__doc__ = action, (method.__doc__ or "").split("\n\n")[0]
+    return command
 
 
 def _start(text: str) -> dict[str, Any]:
@@ -130,13 +127,7 @@ def given_spec(client: Client, file: Path | None, changes: Sequence[str], templa
     return given if file is None else with_uploads(client, given, file.parent)
 
 
-def _print_status(context: typer.Context, change: Callable[[Client], Job]) -> None:
+def _print_job(context: typer.Context, change: Callable[[Client], Job], shown: Literal["id", "status"] = "id") -> None:
     with context.obj.client() as client:
         job = change(client)
-    context.obj.printer.item(job, plain(job["status"]))
-
-
-def _print_id(context: typer.Context, make: Callable[[Client], Job]) -> None:
-    with context.obj.client() as client:
-        job = make(client)
-    context.obj.printer.item(job, plain(job["id"]))
+    context.obj.printer.item(job, plain(job[shown]))

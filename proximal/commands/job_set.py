@@ -1,7 +1,7 @@
 """`proximal jobs set`: live knobs of a running job, its name, tags, notes and metadata, and whether it may be preempted."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args, get_type_hints
 
 import typer
 
@@ -9,10 +9,11 @@ from proximal.commands.group import IfMatch
 from proximal.commands.job_changes import JobId
 from proximal.errors import ClientError
 from proximal.sdk import Client
+from proximal.sdk.types import JobKnob
 from proximal.terminal import Printer, plain
 
-KNOBS = ("kl_coef", "kl_target", "learning_rate", "critic_learning_rate")
-"""The knobs of `trainer.spec.knobs`, whose import takes a second."""
+KNOBS: tuple[str, ...] = get_args(get_type_hints(JobKnob)["name"])
+"""The names of all knobs."""
 KNOB_COLUMNS: dict[str, Any] = {
     "name": lambda knob: knob["name"],
     "value": lambda knob: "" if knob["value"] is None else f"{knob['value']:g}",

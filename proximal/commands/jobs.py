@@ -19,20 +19,8 @@ from proximal.sdk.types import Job, JobEvent, JobLogLine, JobSummary
 from proximal.terminal import Printer, age, facts, moment, plain, with_sorted
 
 app = CommandGroup(help="Submit, follow and control jobs.", no_args_is_help=True)
-CHANGES = (
-    job_changes.cancel,
-    job_changes.pause,
-    job_changes.resume,
-    job_changes.retry,
-    job_changes.clone,
-    job_changes.branch,
-    job_changes.extend,
-    job_changes.archive,
-    job_changes.unarchive,
-    job_changes.delete,
-)
-for change in CHANGES:
-    app.command()(change)
+for action in job_changes.action_commands():
+    app.command()(action)
 app.command()(job_validation.validate)
 app.command("set")(job_set.set_)
 app.command()(job_telemetry.telemetry)

@@ -787,12 +787,13 @@ class AsyncOperations(AsyncConnection):
     async def create_job_commands(
         self,
         job_id: str,
-        kl_coef: float | None = None,
-        kl_target: float | None = None,
-        learning_rate: float | None = None,
-        critic_learning_rate: float | None = None,
+        *,
         evaluate: bool | None = None,
         checkpoint: bool | None = None,
+        learning_rate: float | None = None,
+        critic_learning_rate: float | None = None,
+        kl_coef: float | None = None,
+        kl_target: float | None = None,
     ) -> list[JobCommand]:
         """Change knobs of the stage that runs, or request an evaluation or a checkpoint. The trainer takes commands up between two steps.
 
@@ -805,12 +806,12 @@ class AsyncOperations(AsyncConnection):
                     f"/v1/jobs/{escaped(job_id)}/commands",
                     body=given(
                         {
-                            "kl_coef": kl_coef,
-                            "kl_target": kl_target,
-                            "learning_rate": learning_rate,
-                            "critic_learning_rate": critic_learning_rate,
                             "evaluate": evaluate,
                             "checkpoint": checkpoint,
+                            "learning_rate": learning_rate,
+                            "critic_learning_rate": critic_learning_rate,
+                            "kl_coef": kl_coef,
+                            "kl_target": kl_target,
                         }
                     ),
                 )

@@ -20,6 +20,7 @@ from proximal.sdk import types
 ROOT = Path(__file__).parents[2]
 HERE = Path(__file__).parent
 NULLS = ROOT / "trainer" / "spec" / "nulls.py"
+SPEC_FIELDS = '"""Fields of a job spec that name files. `make openapi` generates this file; do not edit it."""\n'
 COPIED = "# `make openapi` generates this file from trainer/spec/nulls.py; do not edit it.\n\n"
 FOR_BROWSERS = {"sign_in", "sign_out"}
 """A program sends its key with every request, so it needs no session."""
@@ -29,6 +30,8 @@ RENAMED = {"upload_dataset": "import_upload"}
 """`upload_dataset` takes a form or JSON. The form is written by hand; with JSON, it makes a dataset of an upload."""
 SLOW = {"complete_upload", "preview_upload"}
 """Operations that read a whole file. They have no timeout."""
+KEYWORDS = {"create_job_commands"}
+"""Operations whose body has no natural order. Callers must name its fields, however many there are."""
 COMMA_SEPARATED = {"names", "types", "ids"}
 """Parameters that take several names, which the request joins."""
 MOST_FIELDS = 8
@@ -50,6 +53,8 @@ class Argument:
     """`path`, `query`, `body`, `whole` for the whole body, or `condition` for `If-Match`."""
     default: str | None = None
     """None: it is required."""
+    named: bool = False
+    """Whether the operation is one of `KEYWORDS`."""
 
     @property
     def variable(self) -> str:
@@ -58,7 +63,7 @@ class Argument:
     @property
     def keyword_only(self) -> bool:
         """Whether callers must name it. A parameter that a later version adds then breaks no call."""
-        return self.place in ("query", "condition")
+        return self.named or self.place in ("query", "condition")
 
     @property
     def declaration(self) -> str:
@@ -161,8 +166,8 @@ def _body(method: str, described: Schema, components: Schema) -> Iterator[Argume
         return
     schema = next((one for one in schema.get("anyOf", ()) if "$ref" in one), schema)  # a body that may be left out
     whole = _resolved(schema, components)
-    properties = whole.get("properties", {})
-    if not properties or len(properties) > MOST_FIELDS:
+    properties, named = whole.get("properties", {}), described["operationId"] in KEYWORDS
+    if not properties or (len(properties) > MOST_FIELDS and not named):
         yield Argument("spec" if _reference(schema) == "JobSpec" else "body", "Body", "whole")
         return
     for name, inner in properties.items():
@@ -172,7 +177,7 @@ def _body(method: str, described: Schema, components: Schema) -> Iterator[Argume
         elif method == "patch":
             yield Argument(name, f"Omitted | {kind}", "body", "OMITTED")
         else:
-            yield Argument(name, _or_none(kind), "body", "None")
+            yield Argument(name, _or_none(kind), "body", "None", named)
 
 
 def _type(schema: Schema, components: Schema) -> str:
@@ -276,6 +281,31 @@ def _pairs(one: Operation, place: str) -> str:
     return f"{{{', '.join(pairs)}}}" if pairs else ""
 
 
+def spec_fields(document: Schema) -> str:
+    """The module with the fields of a job spec that name files."""
+    found = list(_fields({"$ref": "#/components/schemas/JobSpec"}, document))
+    datasets = {path.removeprefix("data."): one["x-dataset"] for path, one in found if "x-dataset" in one}
+    paths = dict.fromkeys(path for path, one in found if one.get("x-names", "url") != "url")
+    return f"""{SPEC_FIELDS}
+DATASETS = {datasets}
+\"\"\"The fields of `data` that name datasets, each with the kind of dataset that it takes.\"\"\"
+PATHS = {tuple(paths)}
+\"\"\"The fields that name models and word lists. `*` stands for every item of a list.\"\"\"
+"""
+
+
+def _fields(node: Schema, document: Schema, path: str = "") -> Iterator[tuple[str, Schema]]:
+    """Every field below a schema, by its path. `*` stands for every item of a list."""
+    node = _followed(node, document)
+    for name, inner in node.get("properties", {}).items():
+        yield f"{path}{name}", inner
+        yield from _fields(inner, document, f"{path}{name}.")
+    for part in (*node.get("anyOf", ()), *node.get("oneOf", ())):
+        yield from _fields(part, document, path)
+    if "items" in node:
+        yield from _fields(node["items"], document, f"{path}*.")
+
+
 def formatted(text: str, file: Path) -> str:
     """The source as ruff would leave it in `file`."""
     for step in (["check", "--fix", "--quiet"], ["format", "--quiet"]):
@@ -290,6 +320,7 @@ def main(arguments: list[str]) -> int:
     sources = {
         "operations.py": source(document, concurrent=False),
         "async_operations.py": source(document, concurrent=True),
+        "spec_fields.py": spec_fields(document),
         "nulls.py": COPIED + NULLS.read_text(),
     }
     stale = 0

@@ -4,33 +4,14 @@ import copy
 import json
 import math
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from proximal.errors import ClientError
 from proximal.sdk import Client
 from proximal.sdk.nulls import as_patch, with_nulls
-
-DATASETS: Mapping[str, str] = {
-    "preferences": "preferences",
-    "thumbs": "thumbs",
-    "sft": "sft",
-    "prompts": "prompts",
-    "evaluation_prompts": "prompts",
-    "pretraining": "pretraining",
-}
-"""The fields of `data` that name datasets, each with the kind of dataset that it takes."""
-PATHS = (
-    "model.path",
-    "reward_model.path",
-    "ppo.reference.path",
-    "evaluation.against",
-    "evaluation.judge.path",
-    "ppo.online.label_by.path",
-    "rewards.*.path",
-)
-"""The fields that name models and word lists. `*` stands for every item of a list."""
+from proximal.sdk.spec_fields import DATASETS, PATHS
 
 
 def read_spec(path: Path) -> dict[str, Any]:

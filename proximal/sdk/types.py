@@ -457,7 +457,7 @@ class CommandRefusedData(TypedDict):
     """The stage that ran."""
     step: int
     """Steps of the stage that were done."""
-    name: Literal["kl_coef", "kl_target", "learning_rate", "critic_learning_rate"] | Literal["evaluate", "checkpoint"]
+    name: Literal["learning_rate", "critic_learning_rate", "kl_coef", "kl_target"] | Literal["evaluate", "checkpoint"]
     """The knob or the action."""
     command: str
     """Id of the command."""
@@ -493,18 +493,18 @@ class CommandRefusedEvent(TypedDict):
 class CommandRequest(TypedDict, closed=True):
     """Commands to the stage that runs: new values of knobs, and actions. All of them are stored, or none."""
 
-    kl_coef: NotRequired[float | None]
-    """New KL coefficient β. Left out: unchanged."""
-    kl_target: NotRequired[float | None]
-    """New KL target of the adaptive controller, in nats per response. Left out: unchanged."""
-    learning_rate: NotRequired[float | None]
-    """New peak learning rate of the model that the stage trains; in PPO, of the policy. Left out: unchanged."""
-    critic_learning_rate: NotRequired[float | None]
-    """New peak learning rate of a separate critic. Left out: unchanged."""
     evaluate: NotRequired[bool]
     """Evaluate the policy after the next step. It does not change the result of the run."""
     checkpoint: NotRequired[bool]
     """Save a checkpoint between two steps. It does not change the result of the run."""
+    learning_rate: NotRequired[float | None]
+    """New peak learning rate of the model that the stage trains; in PPO, of the policy. Left out: unchanged."""
+    critic_learning_rate: NotRequired[float | None]
+    """New peak learning rate of a separate critic. Left out: unchanged."""
+    kl_coef: NotRequired[float | None]
+    """New KL coefficient β. Left out: unchanged."""
+    kl_target: NotRequired[float | None]
+    """New KL target of the adaptive controller, in nats per response. Left out: unchanged."""
 
 
 class CommandRequestedData(TypedDict):
@@ -512,7 +512,7 @@ class CommandRequestedData(TypedDict):
 
     stage: Literal["sft", "reward_model", "dpo", "kto", "ppo", "evaluation"]
     """The stage that it is meant for."""
-    name: Literal["kl_coef", "kl_target", "learning_rate", "critic_learning_rate"] | Literal["evaluate", "checkpoint"]
+    name: Literal["learning_rate", "critic_learning_rate", "kl_coef", "kl_target"] | Literal["evaluate", "checkpoint"]
     """The knob or the action."""
     value: NotRequired[float | None]
     """The new value; null for an action."""
@@ -1072,7 +1072,7 @@ class JobCommand(TypedDict):
     """The job."""
     stage: Literal["sft", "reward_model", "dpo", "kto", "ppo", "evaluation"]
     """The stage that it is meant for."""
-    name: Literal["kl_coef", "kl_target", "learning_rate", "critic_learning_rate"] | Literal["evaluate", "checkpoint"]
+    name: Literal["learning_rate", "critic_learning_rate", "kl_coef", "kl_target"] | Literal["evaluate", "checkpoint"]
     """The knob or the action."""
     value: float | None
     """The new value; null for an action."""
@@ -1171,7 +1171,7 @@ class JobInput(TypedDict):
 class JobKnob(TypedDict):
     """A setting that can be changed while the stage runs."""
 
-    name: Literal["kl_coef", "kl_target", "learning_rate", "critic_learning_rate"]
+    name: Literal["learning_rate", "critic_learning_rate", "kl_coef", "kl_target"]
     """Name of the knob."""
     field: str
     """The field of the spec, such as `ppo.kl.coef`."""
@@ -1353,7 +1353,7 @@ KnobChangedData = TypedDict(
     {
         "stage": Literal["sft", "reward_model", "dpo", "kto", "ppo", "evaluation"],
         "step": int,
-        "name": Literal["kl_coef", "kl_target", "learning_rate", "critic_learning_rate"],
+        "name": Literal["learning_rate", "critic_learning_rate", "kl_coef", "kl_target"],
         "from": float,
         "to": float,
         "command": str,

@@ -49,12 +49,12 @@ def test_commands_are_stored_with_their_actor_and_settled(
     address = f"/v1/jobs/{job.id}/commands"
     made = client.post(address, json={"kl_coef": 0.2, "learning_rate": 1e-6, "evaluate": True})
     assert made.status_code == 201
-    coef, rate, evaluate = made.json()["data"]
+    rate, coef, evaluate = made.json()["data"]
     assert (coef["name"], coef["value"], coef["status"], coef["stage"]) == ("kl_coef", 0.2, "pending", "ppo")
     assert coef["actor"] == {"kind": "api_key", "id": key.id, "name": key.name}
     assert (evaluate["name"], evaluate["value"]) == ("evaluate", None)
     assert [one["id"] for one in client.get(f"/v1/jobs/{job.id}/knobs").json()["pending"]] == [
-        coef["id"], rate["id"], evaluate["id"]
+        rate["id"], coef["id"], evaluate["id"]
     ]  # fmt: skip
     changed = {"stage": "ppo", "step": 4, "name": "kl_coef", "from": 0.05, "to": 0.2, "command": coef["id"]}
     refused = CommandRefused(stage="ppo", step=4, name="learning_rate", command=rate["id"], reason="No.")
@@ -64,7 +64,7 @@ def test_commands_are_stored_with_their_actor_and_settled(
     session.commit()
     rows = client.get(address).json()["data"]
     assert [(one["status"], one["step"], one["value_before"], one["reason"]) for one in rows] == [
-        ("applied", 4, 0.05, None), ("refused", 4, None, "No."), ("pending", None, None, None)
+        ("refused", 4, None, "No."), ("applied", 4, 0.05, None), ("pending", None, None, None)
     ]  # fmt: skip
     knobs = {knob["name"]: knob["value"] for knob in client.get(f"/v1/jobs/{job.id}/knobs").json()["knobs"]}
     assert (knobs["kl_coef"], knobs["learning_rate"]) == (0.2, 3e-6)
@@ -114,7 +114,7 @@ def test_several_seeds_have_no_knobs(client: TestClient, session: Session, key: 
 def test_knobs_of_an_ended_job_are_not_available(client: TestClient, session: Session, job: Job) -> None:
     attempts.finish(session, job.id, 1, JobStatus.SUCCEEDED, "Done.")
     session.commit()
-    coef, target, *_ = client.get(f"/v1/jobs/{job.id}/knobs").json()["knobs"]
+    *_, coef, target = client.get(f"/v1/jobs/{job.id}/knobs").json()["knobs"]
     assert (coef["name"], coef["value"], coef["maximum"], coef["available"]) == ("kl_coef", 0.05, 100.0, False)
     assert coef["reason"] == "The job is succeeded. Only a job that is starting or running takes commands."
     assert (target["value"], target["available"]) == (None, False) and "has no target" in target["reason"]

@@ -2,7 +2,7 @@
 
 import re
 
-from proximal.sdk import spec_files
+from proximal.sdk import spec_fields
 from tests.trainer.spec.test_named_resources import FULL
 from trainer.spec import DATASETS, JobSpec
 from trainer.spec.named_resources import named_paths
@@ -15,10 +15,10 @@ OTHERS = {
 
 
 def test_roles_of_datasets_are_those_of_the_spec() -> None:
-    assert spec_files.DATASETS == DATASETS
+    assert spec_fields.DATASETS == DATASETS
 
 
 def test_paths_are_those_of_the_spec() -> None:
     specs = JobSpec.model_validate(FULL), JobSpec.model_validate(FULL | OTHERS)
     named = {re.sub(r"\.\d+\.", ".*.", path.param) for spec in specs for path in named_paths(spec)}
-    assert set(spec_files.PATHS) == named
+    assert set(spec_fields.PATHS) == named

@@ -44,7 +44,7 @@ class Command(BaseModel):
     @property
     def change(self) -> tuple[Knob, float] | None:
         """The knob and its new value; None for an action."""
-        return None if self.name in ACTIONS or self.value is None else (self.name, self.value)  # type: ignore[return-value]  # mypy does not narrow by `in`
+        return None if self.name in ACTIONS or self.value is None else (self.name, self.value)
 
 
 class CommandRecord(BaseModel):

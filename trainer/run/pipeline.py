@@ -117,7 +117,7 @@ def _reward_model(job: RunContext) -> None:
             train_on_pairs(*shared, encoded.pairs, encoded.held_out_pairs, encoded.references, pair)
 
 
-def _halves(job: Job) -> PairedExecutor:
+def _halves(job: RunContext) -> PairedExecutor:
     """The executor that computes the two halves of a batch of SFT or pairs, in turn or at the same time."""
     session = job.session
     return cpu_threads.choose_halves(

@@ -1,73 +1,17 @@
 """A checkpoint under a changed spec: which changes keep its state usable, and which parts of the state carry over.
 
-The table allows fields by name. A field that it does not name may not change in the middle of its stage, because the state
-that is stored there was made with it.
+The fact `Change` of a field decides. It is declared with the field.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from trainer.spec.facts import BETWEEN_STAGES, Change, FieldPath, facts_of
 from trainer.spec.job import JobSpec
 from trainer.spec.section import STAGES, StageName
 
-Path = tuple[str, ...]
-_OPTIMIZER = (
-    "learning_rate",
-    "lr_schedule",
-    "warmup_ratio",
-    "weight_decay",
-    "max_grad_norm",
-    "micro_batch_size",
-    "micro_batch_tokens",
-    "save_every",
-)
-_ROWS = (*_OPTIMIZER, "epochs", "eval_rows")
-_ANYTIME = ("name", "health", "evaluation", "checkpoints", "runtime", "resources", "rewards")
-_MODEL = ("dtype", "tf32", "gradient_checkpointing")
-_MID_PPO = (
-    *_OPTIMIZER,
-    "steps",
-    "adam_eps",
-    "batch_size",
-    "samples_per_prompt",
-    "epochs",
-    "minibatches",
-    "max_new_tokens",
-    "stop",
-    "temperature",
-    "rollout",
-    "advantage.gamma",
-    "advantage.gae_lambda",
-    "advantage.length_adaptive",
-    "advantage.bootstrap_truncated",
-    "advantage.normalize",
-    "policy_loss",
-    "critic.learning_rate",
-    "critic.coef",
-    "critic.value_clip_range",
-    "kl",
-    "reference.path",
-    "reference.every",
-    "reference.decay",
-    "shaping",
-    "guards",
-    "ptx",
-    "eval_every",
-    "log_samples",
-    "log_token_tables",
-    "log_held_out",
-)
-_MID_STAGE: dict[str, tuple[str, ...]] = {
-    "sft": _ROWS,
-    "reward_model": _ROWS,
-    "dpo": (*_ROWS, "beta"),
-    "kto": (*_ROWS, "beta"),
-    "ppo": _MID_PPO,
-}
-_MID_PPO_DATA = ("prompts", "evaluation_prompts", "pretraining")
-_WAITING_RESPONSES = ("batch_size", "samples_per_prompt", "max_new_tokens", "stop", "temperature")
-"""Fields of `ppo` that the responses sampled ahead depend on."""
+_CHANGES = facts_of(JobSpec, Change)
 
 
 @dataclass(frozen=True)
@@ -101,7 +45,7 @@ class CarriedPart:
     detail: str
 
 
-def changed_fields(old: JobSpec, new: JobSpec) -> list[Path]:
+def changed_fields(old: JobSpec, new: JobSpec) -> list[FieldPath]:
     """The paths of the fields with another value; a list counts as one value."""
     return list(_differences((), old.model_dump(mode="json"), new.model_dump(mode="json")))
 
@@ -122,29 +66,38 @@ def unusable_changes(old: JobSpec, new: JobSpec, point: BranchPoint) -> list[Unu
     return found
 
 
-def _why_not(path: Path, old: JobSpec, new: JobSpec, point: BranchPoint) -> str | None:
-    section, field = path[0], ".".join(path[1:])
+def _why_not(path: FieldPath, old: JobSpec, new: JobSpec, point: BranchPoint) -> str | None:
+    section = path[0]
     if section in STAGES and section in point.done and section in old.stages and section != "evaluation":
         return (
             f"the stage {section} is over at this checkpoint, so the change has no effect; branch from an earlier one"
         )
-    if section == "rewards" and _has_optimal_values(old, point):
-        return "the checkpoint holds V* of every prompt, worked out with the other rewards"
-    if section in _ANYTIME:
-        return None
-    if section == "model":
-        return None if field in _MODEL else "the stored weights belong to the other model"
     if section == "stages":
         return _why_not_stages(old, new, point)
-    if point.final:
-        return "a branch has one seed" if section == "seeds" else None
-    if section == "seed" and point.stage == "ppo":
+    change = change_of(path)
+    if change.when == "never":
+        return change.because
+    if point.final or (section in STAGES and section != point.stage):
         return None
-    if section == "data":
-        return _why_not_data(field, old, point)
-    if section not in STAGES or section != point.stage:
-        return None if section in STAGES else f"it cannot change in the middle of the stage {point.stage}"
-    return _why_not_in_stage(field, old, point)
+    if change.when not in ("anytime", "mid_stage", "mid_ppo") or (change.when == "mid_ppo" and point.stage != "ppo"):
+        return f"it cannot change in the middle of the stage {point.stage}; branch from the end of a stage"
+    return _why_not_in_ppo(path, change, old) if point.stage == "ppo" else None
+
+
+def change_of(path: FieldPath) -> Change:
+    """When the field may change: as it is declared, or else at the section or value that holds it."""
+    return next((_CHANGES[path[:end]] for end in range(len(path), 0, -1) if path[:end] in _CHANGES), BETWEEN_STAGES)
+
+
+def _why_not_in_ppo(path: FieldPath, change: Change, old: JobSpec) -> str | None:
+    """The reason why a field that may change in the middle of PPO may not in this run."""
+    if change.in_optimal_values and old.ppo.advantage.baseline == "optimal_value":
+        return "the checkpoint holds V* of every prompt, worked out with the other value"
+    if change.in_waiting and old.ppo.rollout.asynchronous:
+        return "the checkpoint holds responses that were sampled ahead with the other value"
+    if path == ("ppo", "reference", "path") and old.ppo.reference.update != "fixed":
+        return "the reference moves, so the stored one is used"
+    return None
 
 
 def _why_not_stages(old: JobSpec, new: JobSpec, point: BranchPoint) -> str | None:
@@ -152,30 +105,6 @@ def _why_not_stages(old: JobSpec, new: JobSpec, point: BranchPoint) -> str | Non
     if [stage for stage in new.stages if stage in until] != [stage for stage in old.stages if stage in until]:
         return f"the stages up to {point.stage} are those that led to the checkpoint; only later ones may change"
     return None
-
-
-def _why_not_data(field: str, old: JobSpec, point: BranchPoint) -> str | None:
-    if point.stage != "ppo" or field not in _MID_PPO_DATA:
-        return f"the data of the stage {point.stage} cannot change in its middle; branch from the end of a stage"
-    if field == "prompts" and _has_optimal_values(old, point):
-        return "the checkpoint holds V* of every other prompt"
-    if field == "prompts" and old.ppo.rollout.asynchronous:
-        return "the checkpoint holds responses to the other prompts, sampled ahead"
-    return None
-
-
-def _why_not_in_stage(field: str, old: JobSpec, point: BranchPoint) -> str | None:
-    if not any(field == allowed or field.startswith(f"{allowed}.") for allowed in _MID_STAGE[point.stage]):
-        return f"the state stored in the middle of {point.stage} was made with it; branch from the end of a stage"
-    if old.ppo.rollout.asynchronous and field in _WAITING_RESPONSES:
-        return "the checkpoint holds responses that were sampled ahead with the other value"
-    if field == "reference.path" and old.ppo.reference.update != "fixed":
-        return "the reference moves, so the stored one is used"
-    return None
-
-
-def _has_optimal_values(old: JobSpec, point: BranchPoint) -> bool:
-    return point.stage == "ppo" and not point.final and old.ppo.advantage.baseline == "optimal_value"
 
 
 def carried_parts(old: JobSpec, new: JobSpec, point: BranchPoint) -> list[CarriedPart]:
@@ -212,7 +141,7 @@ def _ppo_parts(old: JobSpec, new: JobSpec, changed: set[str]) -> Iterator[Carrie
     yield CarriedPart("sampler", not draws, detail)
 
 
-def _differences(path: Path, old: Any, new: Any) -> Iterator[Path]:
+def _differences(path: FieldPath, old: Any, new: Any) -> Iterator[FieldPath]:
     if isinstance(old, dict) and isinstance(new, dict):
         for name in sorted(old.keys() | new.keys()):
             yield from _differences((*path, name), old.get(name), new.get(name))

@@ -1,9 +1,10 @@
 """Health rules: the limits on PPO's metrics, and the action when one is passed."""
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import model_validator
 
+from trainer.spec.facts import MAIN
 from trainer.spec.section import PositiveInt, Section
 
 HealthAction = Literal["off", "warn", "pause", "stop", "roll_back"]
@@ -27,7 +28,7 @@ def _rule(limit: float, patience: int = 1) -> HealthRule:
 class HealthSpec(Section):
     """The limits on PPO's metrics. Each rule's event names the cause, the evidence and the setting to change."""
 
-    enabled: bool = True
+    enabled: Annotated[bool, MAIN] = True
     """False turns every rule off."""
     kl_blow_up: HealthRule = _rule(50.0)
     """`objective/kl` above the limit, in nats per response."""

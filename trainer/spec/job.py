@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, model_validator
 
 from trainer.spec.data import DataSpec
+from trainer.spec.facts import ANYTIME, BETWEEN_STAGES, MAIN, MID_PPO, OWN_WIDGET, Amount, Change
 from trainer.spec.health import HealthSpec
 from trainer.spec.model import ModelSpec
 from trainer.spec.ppo import PPOSpec
@@ -21,7 +22,7 @@ _LEAST_EVALUATED, _MOST_EVALUATED = 128, 512
 class ResourcesSpec(Section):
     """The processes that share the work, and the workers that may run them. A run may be resumed with other values."""
 
-    processes: PositiveInt = 1
+    processes: Annotated[PositiveInt, MAIN] = 1
     """Processes on each machine: one for each GPU, or for each core or two on a CPU. They split every batch and sum their gradients. The result equals that of one process up to rounding."""
     machines: PositiveInt = 1
     """Machines, each with `processes` processes. The worker that takes the job must be the first of a group of at least as many."""
@@ -46,7 +47,7 @@ class CheckpointSpec(Section):
 class RuntimeSpec(Section):
     """The device, the threads and the memory layout of the run."""
 
-    device: Literal["auto", "cpu", "cuda"] = "auto"
+    device: Annotated[Literal["auto", "cpu", "cuda"], MAIN] = "auto"
     """`auto` takes a GPU where there is one."""
     threads: Annotated[
         PositiveInt | Literal["auto"], BeforeValidator(lambda value: "auto" if value is None else value)
@@ -84,13 +85,18 @@ class RuntimeSpec(Section):
 class JobSpec(Section):
     """One RLHF run: by default SFT → reward model → PPO → evaluation; any of them alone by `stages`."""
 
-    name: Annotated[str, Field(max_length=200)] = ""
+    name: Annotated[str, Field(max_length=200), ANYTIME, OWN_WIDGET] = ""
     """Name for people, shown in lists."""
-    model: ModelSpec
+    model: Annotated[ModelSpec, Change("never", "the stored weights belong to the other model")]
     """The model to start from. A bare string is short for `{"path": …}`."""
-    data: DataSpec
+    data: Annotated[DataSpec, BETWEEN_STAGES]
     """Datasets."""
-    stages: Annotated[tuple[StageName, ...], Field(min_length=1)] = ("sft", "reward_model", "ppo", "evaluation")
+    stages: Annotated[tuple[StageName, ...], Field(min_length=1), BETWEEN_STAGES, OWN_WIDGET] = (
+        "sft",
+        "reward_model",
+        "ppo",
+        "evaluation",
+    )
     """Stages of the run, in this order. A stage that is left out is skipped, even if its section is given: `["sft"]` alone, `["ppo", "evaluation"]` on a checkpoint with a rule as reward, `["sft", "dpo", "evaluation"]`, `["sft", "kto", "evaluation"]`."""
     sft: SFTSpec = SFTSpec()
     """Supervised fine-tuning."""
@@ -102,23 +108,23 @@ class JobSpec(Section):
     """Kahneman-Tversky optimisation."""
     ppo: PPOSpec = PPOSpec()
     """The policy's optimisation."""
-    rewards: tuple[RewardSpec, ...] = ()
+    rewards: Annotated[tuple[RewardSpec, ...], Change("anytime", in_optimal_values=True), MAIN] = ()
     """PPO maximises the weighted sum of these. Left out: the reward model trained in this run."""
-    evaluation: EvaluationSpec = EvaluationSpec()
+    evaluation: Annotated[EvaluationSpec, ANYTIME] = EvaluationSpec()
     """The comparison at the end, and in the loop."""
-    health: HealthSpec = HealthSpec()
+    health: Annotated[HealthSpec, ANYTIME] = HealthSpec()
     """The limits on PPO's metrics, and the action when one is passed."""
-    checkpoints: CheckpointSpec = CheckpointSpec()
+    checkpoints: Annotated[CheckpointSpec, ANYTIME] = CheckpointSpec()
     """The checkpoints that are kept during a run."""
-    runtime: RuntimeSpec = RuntimeSpec()
+    runtime: Annotated[RuntimeSpec, ANYTIME] = RuntimeSpec()
     """The device, the threads and the memory layout of the run."""
-    resources: ResourcesSpec = ResourcesSpec()
+    resources: Annotated[ResourcesSpec, ANYTIME] = ResourcesSpec()
     """How many processes, on how many machines, and on which workers."""
-    tracking: TrackingSpec = TrackingSpec()
+    tracking: Annotated[TrackingSpec, BETWEEN_STAGES] = TrackingSpec()
     """Trackers that the metrics also go to."""
-    seed: Annotated[int, Field(ge=0, lt=2**32)] = 0
+    seed: Annotated[int, Field(ge=0, lt=2**32), MID_PPO, MAIN] = 0
     """Seeds data order, initial weights and sampling. On a CPU the same spec and seed give the same bits."""
-    seeds: Annotated[int, Field(ge=1, le=64)] = 1
+    seeds: Annotated[int, Field(ge=1, le=64), Change("never", "a branch has one seed"), MAIN, Amount("seeds")] = 1
     """Number of whole runs, one after the other, with `seed`, `seed` + 1, …: the summary holds each figure's mean and interval, and which seeds collapsed."""
 
     @model_validator(mode="after")
@@ -194,7 +200,7 @@ class JobSpec(Section):
             return self
         if not self.rewards and "reward_model" not in self.stages:
             raise ValueError("`stages` names 'ppo': it needs `rewards`, or \"reward_model\" in `stages`")
-        if self.ppo.critic.initial == "reward_model" and not any(r.path_kind == "reward_model" for r in self.scoring):
+        if self.ppo.critic.initial == "reward_model" and not any(isinstance(one, ModelReward) for one in self.scoring):
             raise ValueError('`ppo.critic.initial` = "reward_model": this run has no reward model')
         if self.model.lora is not None and self.ppo.reference.path is not None and self.ppo.reference.update != "fixed":
             raise ValueError(

@@ -1,41 +1,34 @@
 """Live knobs: the settings of a stage that can be changed while it runs, and the actions that can be requested. Torch-free.
 
-A knob is a number of the spec. Its range is the spec's own, and a change is validated by the spec's own rules. The API, the
-worker and the trainer call the same functions.
-
-    knob                    field of the spec
-    kl_coef                 ppo.kl.coef
-    kl_target               ppo.kl.target
-    learning_rate           learning_rate of the stage: the policy's, or the reward model's in its stage
-    critic_learning_rate    ppo.critic.learning_rate
+A knob is a number of the spec that is declared with the fact `LiveKnob`. Its range is the spec's own, and a change is
+validated by the spec's own rules. The API, the worker and the trainer call the same functions.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, get_args
 
 from annotated_types import Ge, Gt, Le, Lt
 from pydantic import BaseModel, ValidationError
 
+from trainer.spec.facts import FieldPath, LiveKnob, facts_of
 from trainer.spec.job import JobSpec
-from trainer.spec.ppo import PPOSpec
 from trainer.spec.section import STAGES, Section, StageName
 from trainer.spec.stages import OptimizerSpec
 
-Knob = Literal["kl_coef", "kl_target", "learning_rate", "critic_learning_rate"]
-KNOBS: tuple[Knob, ...] = get_args(Knob)
+_DECLARED: dict[StageName, dict[FieldPath, LiveKnob]] = {
+    stage: facts_of(type(JobSpec.model_fields[stage].default), LiveKnob) for stage in STAGES
+}
+_PATHS = {knob.name: path for knobs in _DECLARED.values() for path, knob in knobs.items()}
+KNOBS = {knob.name: knob for knobs in _DECLARED.values() for knob in knobs.values()}
+"""Every knob of any stage, by its name."""
+if TYPE_CHECKING:
+    Knob: TypeAlias = str
+else:
+    Knob = Literal[tuple(KNOBS)]
+"""The name of a knob."""
 Action = Literal["evaluate", "checkpoint"]
 ACTIONS: tuple[Action, ...] = get_args(Action)
-
-_FIELDS: dict[Knob, tuple[str, ...]] = {
-    "kl_coef": ("kl", "coef"),
-    "kl_target": ("kl", "target"),
-    "learning_rate": ("learning_rate",),
-    "critic_learning_rate": ("critic", "learning_rate"),
-}
-_MOST: dict[Knob, float] = {"kl_coef": 100.0, "kl_target": 10_000.0}
-"""The largest values that a request may set where the spec has no maximum. A slip of the keyboard ends a run beyond them."""
-_OF_PPO: tuple[Knob, ...] = ("kl_coef", "kl_target", "critic_learning_rate")
 Stage = TypeVar("Stage", bound=OptimizerSpec)
 
 
@@ -85,7 +78,7 @@ class Origin:
 
 def field_of(stage: StageName, knob: Knob) -> str:
     """The field of the spec, such as `ppo.kl.coef`."""
-    return ".".join((stage, *_FIELDS[knob]))
+    return ".".join((stage, *_PATHS[knob]))
 
 
 def section_of(spec: JobSpec, stage: StageName) -> OptimizerSpec | None:
@@ -97,7 +90,7 @@ def section_of(spec: JobSpec, stage: StageName) -> OptimizerSpec | None:
 def value_of(section: OptimizerSpec, knob: Knob) -> float:
     """The value in a section that has the knob."""
     found: Any = section
-    for name in _FIELDS[knob]:
+    for name in _PATHS[knob]:
         found = getattr(found, name)
     return float(found)
 
@@ -106,29 +99,17 @@ def why_not(stage: StageName, section: OptimizerSpec | None, name: Knob | Action
     """The reason why the stage has no such knob or action, as a sentence; None if it has it."""
     if section is None:
         return f"The stage {stage} trains nothing, so it has no `{name}`."
-    if name in _OF_PPO and not isinstance(section, PPOSpec):
-        return f"The stage {stage} has no `{name}`: only ppo has it."
-    if not isinstance(section, PPOSpec):
+    if name not in KNOBS:
         return None
-    kl = section.kl
-    match name:
-        case "kl_target" if kl.controller != "adaptive":
-            return f'`ppo.kl.controller` = "{kl.controller}" has no target: only "adaptive" has one.'
-        case "kl_coef" if kl.controller in ("linear", "cosine"):
-            return f'`ppo.kl.controller` = "{kl.controller}" computes the coefficient from the step.'
-        case "kl_coef" if section.policy_loss.traits.holds_reference:
-            kind = section.policy_loss.kind
-            return f'`ppo.policy_loss.kind` = "{kind}" has no KL coefficient: it is held by `ppo.policy_loss.beta`.'
-        case "critic_learning_rate" if not section.uses_critic:
-            return f'`ppo.advantage.estimator` = "{section.advantage.estimator}" has no critic.'
-        case "critic_learning_rate" if section.has_value_head:
-            return '`ppo.critic.kind` = "value_head" learns with the policy: change `learning_rate`.'
-    return None
+    having = [one for one, paths in _DECLARED.items() if _PATHS[name] in paths]
+    if stage not in having:
+        return f"The stage {stage} has no `{name}`: only {' and '.join(having)} has it."
+    return KNOBS[name].missing(section)
 
 
 def range_of(section: OptimizerSpec, knob: Knob) -> Range:
     """The range that the spec allows in this section."""
-    *parents, name = _FIELDS[knob]
+    *parents, name = _PATHS[knob]
     owner: Section = section
     for parent in parents:
         owner = getattr(owner, parent)
@@ -143,20 +124,20 @@ def range_of(section: OptimizerSpec, knob: Knob) -> Range:
                 bounds |= {"maximum": limit.lt, "exclusive_maximum": True}
             case Le():
                 bounds |= {"maximum": limit.le}
-    if knob == "kl_coef" and isinstance(section, PPOSpec) and section.kl.controller == "adaptive":
-        bounds["exclusive_minimum"] = True  # the controller only multiplies it
+    if KNOBS[knob].above_minimum(section):
+        bounds["exclusive_minimum"] = True
     return Range(**bounds)
 
 
 def requested_range(section: OptimizerSpec, knob: Knob) -> Range:
-    """The range of a request. It has a maximum for every knob, which is never below the value of the spec.
+    """The range of a request: `LiveKnob.most` is its maximum where the spec has none, and never below the value of the spec.
 
     The trainer does not apply this maximum, so a resumed run repeats the changes that an older release accepted.
     """
-    allowed = range_of(section, knob)
-    if allowed.maximum is not None or knob not in _MOST:
+    allowed, most = range_of(section, knob), KNOBS[knob].most
+    if allowed.maximum is not None or most is None:
         return allowed
-    return replace(allowed, maximum=max(_MOST[knob], value_of(section, knob)))
+    return replace(allowed, maximum=max(most, value_of(section, knob)))
 
 
 def changed(section: Stage, knob: Knob, value: float, within: Range | None = None) -> Stage:
@@ -169,7 +150,7 @@ def changed(section: Stage, knob: Knob, value: float, within: Range | None = Non
         raise ValueError(f"`{knob}` must be {allowed}; it is {value:g}.")
     data = section.model_dump()
     owner: dict[str, Any] = data
-    *parents, name = _FIELDS[knob]
+    *parents, name = _PATHS[knob]
     for parent in parents:
         owner = owner[parent]
     owner[name] = value

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, JsonValue, field_validator, model_validator
 
 from trainer.spec.architectures import faults
+from trainer.spec.facts import ANYTIME, OWN_WIDGET, Amount, Names
 from trainer.spec.model_size import ModelSize, absurd, size_of
 from trainer.spec.section import Path, PositiveInt, Section
 
@@ -19,7 +20,7 @@ class TokenizerSpec(Section):
 class LoraSpec(Section):
     """Low-rank adapters instead of full fine-tuning (Hu et al. 2021), by peft."""
 
-    rank: PositiveInt = 16
+    rank: Annotated[PositiveInt, Amount("ranks")] = 16
     """r: rank of each adapter."""
     alpha: Annotated[float, Field(gt=0)] = 32.0
     """α: adapters are scaled by α / r."""
@@ -34,19 +35,19 @@ class LoraSpec(Section):
 class ModelSpec(Section):
     """The language model to start from: a pretrained one by `path`, or a new one from `config` and `tokenizer`."""
 
-    path: Path | None = None
+    path: Annotated[Path | None, OWN_WIDGET, Names("policy")] = None
     """Hub id, local folder or checkpoint of a causal language model with its tokenizer. Weights must be safetensors."""
-    config: dict[str, JsonValue] | None = None
+    config: Annotated[dict[str, JsonValue] | None, OWN_WIDGET] = None
     """A transformers configuration for a model with random weights: `model_type` and sizes and switches of that architecture. Other keys are refused."""
     tokenizer: TokenizerSpec | None = None
     """How to train the tokenizer of a model made from `config`."""
-    dtype: Literal["auto", "float32", "bfloat16"] = "auto"
+    dtype: Annotated[Literal["auto", "float32", "bfloat16"], ANYTIME] = "auto"
     """Type in which forward passes compute. It is also the type in which frozen models store their linear layers and a backbone under adapters all of its weights. "auto" is bfloat16 on a GPU that has it, and float32 elsewhere; a run keeps the type it began with."""
-    tf32: bool = False
+    tf32: Annotated[bool, ANYTIME] = False
     """On a GPU, multiply float32 matrices in TF32, which keeps 10 of their 23 bits and is several times as fast. Off by default, because a spec that sets float32 expects its precision. bfloat16 is faster still."""
     trained_weights: Literal["float32", "bfloat16"] = "float32"
     """Type of weights that are trained. `bfloat16` (needs `dtype` = "bfloat16"): weights and gradients take half the memory. The optimizer keeps float32 masters, so that steps too small for bfloat16 add up."""
-    gradient_checkpointing: bool = False
+    gradient_checkpointing: Annotated[bool, ANYTIME] = False
     """Keep only the layers' inputs for the backward pass and compute the rest again: less memory, about a third slower."""
     lora: LoraSpec | None = None
     """Train low-rank adapters, not the weights themselves. Left out: full fine-tuning."""

@@ -1,14 +1,16 @@
 """The fields of a spec that name models, files and addresses.
 
-All code that resolves, allows or fetches them uses this list. Datasets are not in it: `DATASETS` lists those.
+All code that resolves, allows or fetches them uses this list. The fact `Names` puts a field on it. Datasets are not on it:
+`DATASETS` lists those.
 """
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
+from trainer.spec.facts import Names, PathKind, fact_of
 from trainer.spec.job import JobSpec
-from trainer.spec.rewards import PathKind, Scorer
+from trainer.spec.section import Section
 
 FieldPath = tuple[str | int, ...]
 
@@ -51,30 +53,26 @@ class NamedUrl(_NamedField):
 
 def named_paths(spec: JobSpec) -> list[NamedPath]:
     """Every path that is given, in the spec's order."""
-    found: list[tuple[FieldPath, PathKind, str | None]] = [
-        (("model", "path"), "policy", spec.model.path),
-        (("reward_model", "path"), "reward_model", spec.reward_model.path),
-        (("ppo", "reference", "path"), "policy", spec.ppo.reference.path),
-        (("evaluation", "against"), "policy", spec.evaluation.against),
-    ]
-    for at, scorer in scorers(spec):
-        if isinstance(scorer, Scorer) and scorer.path_kind is not None:
-            found.append(((*at, "path"), scorer.path_kind, getattr(scorer, "path")))  # noqa: B009 a field of the kind
-    return [NamedPath(at, kind, value) for at, kind, value in found if value is not None]
+    return [NamedPath(at, kind, value) for at, kind, value in _named(spec, ()) if kind != "url"]
 
 
 def named_urls(spec: JobSpec) -> list[NamedUrl]:
     """Every address that the run sends requests for rewards or judgements to."""
-    remote = [(at, one) for at, one in scorers(spec) if isinstance(one, Scorer) and one.is_remote]
-    return [NamedUrl((*at, "url"), getattr(one, "url")) for at, one in remote]  # noqa: B009 a field of the kind
+    return [NamedUrl(at, value) for at, kind, value in _named(spec, ()) if kind == "url"]
 
 
-def scorers(spec: JobSpec) -> Iterator[tuple[FieldPath, Scorer | str | None]]:
-    """The value of every field that can hold a reward or a judge: one of them, a judge's name, or None."""
-    yield from ((("rewards", index), reward) for index, reward in enumerate(spec.rewards))
-    yield ("evaluation", "judge"), spec.evaluation.judge
-    if spec.ppo.online is not None:
-        yield ("ppo", "online", "label_by"), spec.ppo.online.label_by
+def _named(value: Any, at: FieldPath) -> Iterator[tuple[FieldPath, PathKind | Literal["url"], str]]:
+    """The given fields with the fact `Names` below a section or in a list of sections."""
+    if isinstance(value, tuple):
+        for index, item in enumerate(value):
+            yield from _named(item, (*at, index))
+    if not isinstance(value, Section):
+        return
+    for name, field in type(value).model_fields.items():
+        inner, fact = getattr(value, name), fact_of(field, Names)
+        if fact is not None and inner is not None:
+            yield (*at, name), fact.kind, inner
+        yield from _named(inner, (*at, name))
 
 
 def with_paths(spec: JobSpec, paths: Mapping[FieldPath, str]) -> JobSpec:

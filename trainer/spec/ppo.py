@@ -8,15 +8,17 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
+from trainer.spec.facts import BETWEEN_STAGES, MAIN, MID_STAGE, Amount, Change
 from trainer.spec.ppo_advantage import AdvantageSpec, CriticSpec, OptimalValueSpec
 from trainer.spec.ppo_loss import GuardsSpec, PolicyLossSpec, PtxSpec
 from trainer.spec.ppo_reward import KLSpec, ReferenceSpec, ShapingSpec
 from trainer.spec.ppo_rollout import RolloutSpec
 from trainer.spec.rewards import RewardSpec
 from trainer.spec.section import Countable, LearningRate, Positive, PositiveInt, Schedule, Section
-from trainer.spec.stages import OptimizerSpec
+from trainer.spec.stages import Epochs, OptimizerSpec, PeakRate
 
 StopText = Annotated[str, Field(min_length=1, max_length=200)]
+_SAMPLING = Change("mid_stage", in_waiting=True)
 
 
 class OnlineSpec(Section):
@@ -39,61 +41,61 @@ class OnlineSpec(Section):
 class PPOSpec(OptimizerSpec):
     """Proximal policy optimisation against the rewards (Schulman et al. 2017; Ziegler et al. 2019), and its relatives."""
 
-    steps: PositiveInt = 100
+    steps: Annotated[PositiveInt, MID_STAGE, MAIN, Amount("steps")] = 100
     """Iterations: each samples one batch of responses and updates on it."""
-    batch_size: PositiveInt = 64
+    batch_size: Annotated[PositiveInt, _SAMPLING, MAIN, Amount("rows in a batch")] = 64
     """Responses per iteration."""
-    samples_per_prompt: PositiveInt = 1
+    samples_per_prompt: Annotated[PositiveInt, _SAMPLING] = 1
     """Responses to each prompt of the batch (the group of RLOO and GRPO); must divide `batch_size`."""
-    epochs: PositiveInt = 4
+    epochs: Epochs = 4
     """Passes over each batch of responses."""
-    minibatches: PositiveInt = 4
+    minibatches: Annotated[PositiveInt, MID_STAGE, MAIN] = 4
     """Optimizer steps per pass; must divide `batch_size`."""
-    learning_rate: LearningRate = 3e-6
+    learning_rate: PeakRate = 3e-6
     """Peak learning rate of the policy. The live knob `learning_rate` changes it during the stage."""
-    lr_schedule: Schedule = "linear"
+    lr_schedule: Annotated[Schedule, MID_STAGE] = "linear"
     """Shape of both learning rates after warm-up: constant, or down to 0 along a line or a cosine."""
-    adam_eps: Positive = 1e-5
+    adam_eps: Annotated[Positive, MID_STAGE] = 1e-5
     """Adam's epsilon; 1e-5 tames early updates (Huang et al. 2024)."""
-    max_new_tokens: PositiveInt = 64
+    max_new_tokens: Annotated[PositiveInt, _SAMPLING, MAIN] = 64
     """Longest response, in tokens."""
-    stop: Annotated[tuple[StopText, ...], Field(max_length=16)] = ()
+    stop: Annotated[tuple[StopText, ...], Field(max_length=16), _SAMPLING] = ()
     """Texts that end a response, beside the tokenizer's EOS and the stops of the model's generation_config.json, in evaluation too. A response is cut after the token that completes the first of them; rewards see the text before it. A special token, such as "<|im_end|>", may be given by its text."""
-    temperature: Positive = 1.0
+    temperature: Annotated[Positive, _SAMPLING, MAIN] = 1.0
     """Sampling temperature; the log-probabilities of the update are taken at the same one."""
-    rollout: RolloutSpec = RolloutSpec()
+    rollout: Annotated[RolloutSpec, MID_STAGE] = RolloutSpec()
     """How the responses are sampled."""
     advantage: AdvantageSpec = AdvantageSpec()
     """How much better a token was than expected."""
-    policy_loss: PolicyLossSpec = PolicyLossSpec()
+    policy_loss: Annotated[PolicyLossSpec, MID_STAGE] = PolicyLossSpec()
     """The loss that the policy minimises."""
     critic: CriticSpec = CriticSpec()
     """The value function."""
-    kl: KLSpec = KLSpec()
+    kl: Annotated[KLSpec, MID_STAGE] = KLSpec()
     """The KL penalty that holds the policy near the reference."""
     reference: ReferenceSpec = ReferenceSpec()
     """The policy that the KL is measured against."""
-    shaping: ShapingSpec = ShapingSpec()
+    shaping: Annotated[ShapingSpec, MID_STAGE] = ShapingSpec()
     """How a score becomes a reward."""
-    guards: GuardsSpec = GuardsSpec()
+    guards: Annotated[GuardsSpec, MID_STAGE] = GuardsSpec()
     """Limits on the steps inside an iteration."""
-    ptx: PtxSpec | None = None
+    ptx: Annotated[PtxSpec | None, MID_STAGE] = None
     """Pretraining mix; left out: none."""
-    optimal_value: OptimalValueSpec = OptimalValueSpec()
+    optimal_value: Annotated[OptimalValueSpec, BETWEEN_STAGES] = OptimalValueSpec()
     """Options of `advantage.baseline` = "optimal_value"."""
-    online: OnlineSpec | None = None
+    online: Annotated[OnlineSpec | None, BETWEEN_STAGES] = None
     """Online iterative RLHF; left out: the reward model stays as it is."""
-    self_test: bool = True
+    self_test: Annotated[bool, BETWEEN_STAGES] = True
     """Test the models on real prompts before the first iteration. The ratio must be 1, the KL to the reference 0, and padding must change nothing. Sampled and recomputed log-probabilities must agree, and stored answers must score as they did. A run that fails the test stops."""
-    save_every: PositiveInt = 10
+    save_every: Annotated[PositiveInt, MID_STAGE] = 10
     """Iterations between checkpoints to resume from."""
-    eval_every: PositiveInt = 10
+    eval_every: Annotated[PositiveInt, MID_STAGE, MAIN] = 10
     """Iterations between evaluations on held-out prompts."""
-    log_samples: Annotated[int, Field(ge=0, le=64)] = 8
+    log_samples: Annotated[int, Field(ge=0, le=64), MID_STAGE] = 8
     """Completions of each batch that are logged."""
-    log_token_tables: Annotated[int, Field(ge=0, le=16)] = 4
+    log_token_tables: Annotated[int, Field(ge=0, le=16), MID_STAGE] = 4
     """Number of these completions that are logged token by token (log-probabilities, KL, value, advantage, entropy, ratio, clipped) at every evaluation. Together they have at most 4096 tokens."""
-    log_held_out: Annotated[int, Field(ge=0, le=64)] = 8
+    log_held_out: Annotated[int, Field(ge=0, le=64), MID_STAGE] = 8
     """Held-out prompts whose completions are logged at every evaluation, beside those of the policy before PPO. They are always the first ones, so that a prompt can be followed over the run."""
 
     @model_validator(mode="after")

@@ -1,28 +1,34 @@
 """PPO: how advantages are estimated, and the critic that estimates values."""
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field, model_validator
 
+from trainer.spec.facts import BETWEEN_STAGES, MAIN, MID_STAGE, LiveKnob
 from trainer.spec.section import Countable, Fraction, LearningRate, Positive, PositiveInt, Section
+
+if TYPE_CHECKING:
+    from trainer.spec.ppo import PPOSpec
 
 
 class AdvantageSpec(Section):
     """How much better a token was than expected."""
 
-    estimator: Literal["gae", "reward_to_go", "sequence"] = "gae"
+    estimator: Annotated[Literal["gae", "reward_to_go", "sequence"], BETWEEN_STAGES, MAIN] = "gae"
     """`gae`: generalised advantage estimation with a critic (Schulman et al. 2016). `reward_to_go`: the discounted rewards from the token on, without a critic (Williams 1992). `sequence`: the whole response is one action, and each token has its return (Ahmadian et al. 2024)."""
-    gamma: Fraction = 1.0
+    gamma: Annotated[Fraction, MID_STAGE] = 1.0
     """γ: discount per token."""
-    gae_lambda: Fraction = 0.95
+    gae_lambda: Annotated[Fraction, MID_STAGE] = 0.95
     """λ of GAE: 1 is Monte Carlo, 0 is one-step temporal difference."""
-    length_adaptive: Positive | None = None
+    length_adaptive: Annotated[Positive | None, MID_STAGE] = None
     """α: λ = 1 − 1/(α·length) for each response in place of `gae_lambda`, so that long responses are not discounted away (VAPO, Yue et al. 2025). Left out: the same λ for all."""
-    bootstrap_truncated: bool = False
+    bootstrap_truncated: Annotated[bool, MID_STAGE] = False
     """Treat a response cut off by `max_new_tokens` as unfinished. Its return then ends with the critic's value after the last token in place of its score. The missing-EOS penalty still counts. False: the response ends there, with its score."""
-    baseline: Literal["none", "batch_mean", "leave_one_out", "group_mean", "optimal_value"] = "none"
+    baseline: Annotated[
+        Literal["none", "batch_mean", "leave_one_out", "group_mean", "optimal_value"], BETWEEN_STAGES
+    ] = "none"
     """Value subtracted from the return without a critic. `batch_mean`: the mean of the batch's returns. `leave_one_out`: the mean of the other responses to the same prompt (RLOO, Kool et al. 2019). `group_mean`: the mean of all responses to the prompt (GRPO, Shao et al. 2024). `optimal_value`: the prompt's V* (A*-PO, Brantley et al. 2025). With `reward_to_go` each mean is taken per position. A response that ended earlier counts there with the return of its last token."""
-    normalize: Literal["whiten", "group_std", "none"] = "whiten"
+    normalize: Annotated[Literal["whiten", "group_std", "none"], MID_STAGE] = "whiten"
     """`whiten`: mean 0 and variance 1 over the batch's response tokens. `group_std`: divided by the standard deviation of the returns of the same prompt (GRPO). `none`: unchanged."""
 
     @model_validator(mode="after")
@@ -48,20 +54,37 @@ class AdvantageSpec(Section):
         return self
 
 
+def _no_rate(ppo: "PPOSpec") -> str | None:
+    if not ppo.uses_critic:
+        return f'`ppo.advantage.estimator` = "{ppo.advantage.estimator}" has no critic.'
+    if ppo.has_value_head:
+        return '`ppo.critic.kind` = "value_head" learns with the policy: change `learning_rate`.'
+    return None
+
+
+_RATE_KNOB = LiveKnob(
+    "critic_learning_rate",
+    label="Learning rate of the critic",
+    unit="peak, per step",
+    new="peak learning rate of a separate critic",
+    missing=_no_rate,
+)
+
+
 class CriticSpec(Section):
     """The value function of `advantage.estimator` = "gae"."""
 
-    kind: Literal["separate", "value_head"] = "separate"
+    kind: Annotated[Literal["separate", "value_head"], BETWEEN_STAGES] = "separate"
     """`separate`: a model of its own with its own optimizer; `value_head`: a scalar head on the policy's trunk, one optimizer for both."""
-    initial: Literal["auto", "reward_model", "policy"] = "auto"
+    initial: Annotated[Literal["auto", "reward_model", "policy"], BETWEEN_STAGES] = "auto"
     """Initial weights of a separate critic: the reward model, or the policy with a new head whose output is 0. `auto`: the reward model if the run has one on the policy's tokenizer, else the policy."""
-    learning_rate: LearningRate = 1e-5
+    learning_rate: Annotated[LearningRate, MID_STAGE, MAIN, _RATE_KNOB] = 1e-5
     """Peak learning rate of a separate critic. The live knob `critic_learning_rate` changes it during the stage."""
-    coef: Positive = 0.1
+    coef: Annotated[Positive, MID_STAGE] = 0.1
     """Weight of the value loss beside the policy loss, for `value_head`."""
-    value_clip_range: Positive | None = 0.2
+    value_clip_range: Annotated[Positive | None, MID_STAGE] = 0.2
     """New values are clipped to within this distance of the old ones. Null (in TOML: false) turns value clipping off."""
-    warmup_steps: Annotated[int, Field(ge=0), Countable] = 0
+    warmup_steps: Annotated[int, Field(ge=0), Countable, BETWEEN_STAGES] = 0
     """First iterations in which only the critic learns."""
 
     @model_validator(mode="before")

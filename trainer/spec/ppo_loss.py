@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
+from trainer.spec.facts import Amount
 from trainer.spec.ppo_advantage import AdvantageSpec
 from trainer.spec.section import NonNegative, Positive, PositiveInt, Section
 
@@ -129,7 +130,7 @@ class PtxSpec(Section):
 
     coef: Positive = 1.0
     """Weight of the mean loss per token. (InstructGPT's γ = 27.8 weighs a sum, not a mean.)"""
-    batch_size: PositiveInt = 8
+    batch_size: Annotated[PositiveInt, Amount("rows in a batch")] = 8
     """Texts per optimizer step."""
-    max_tokens: PositiveInt = 512
+    max_tokens: Annotated[PositiveInt, Amount("tokens in a sequence")] = 512
     """Longer texts are cut."""

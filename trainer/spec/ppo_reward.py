@@ -1,16 +1,54 @@
 """PPO: the reward that is optimised, made from the score of a response and the KL to the reference policy."""
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field, model_validator
 
+from trainer.spec.facts import BETWEEN_STAGES, MAIN, MID_STAGE, LiveKnob, Names
 from trainer.spec.section import Countable, NonNegative, Path, Positive, PositiveInt, Section
+
+if TYPE_CHECKING:
+    from trainer.spec.ppo import PPOSpec
+
+
+def _no_coefficient(ppo: "PPOSpec") -> str | None:
+    if ppo.kl.controller in ("linear", "cosine"):
+        return f'`ppo.kl.controller` = "{ppo.kl.controller}" computes the coefficient from the step.'
+    if ppo.policy_loss.traits.holds_reference:
+        kind = ppo.policy_loss.kind
+        return f'`ppo.policy_loss.kind` = "{kind}" has no KL coefficient: it is held by `ppo.policy_loss.beta`.'
+    return None
+
+
+def _no_target(ppo: "PPOSpec") -> str | None:
+    if ppo.kl.controller == "adaptive":
+        return None
+    return f'`ppo.kl.controller` = "{ppo.kl.controller}" has no target: only "adaptive" has one.'
+
+
+_COEF_KNOB = LiveKnob(
+    "kl_coef",
+    label="KL coefficient",
+    unit="β",
+    new="KL coefficient β",
+    most=100.0,
+    missing=_no_coefficient,
+    above_minimum=lambda ppo: bool(ppo.kl.controller == "adaptive"),  # the controller only multiplies it
+)
+_TARGET_KNOB = LiveKnob(
+    "kl_target",
+    label="KL target",
+    unit="nats per response",
+    new="KL target of the adaptive controller, in nats per response",
+    most=10_000.0,
+    missing=_no_target,
+)
 
 
 class KLSpec(Section):
     """The KL penalty that holds the policy near the reference policy."""
 
-    coef: NonNegative = 0.05
+    coef: Annotated[NonNegative, MAIN, _COEF_KNOB] = 0.05
     """β: weight of the KL penalty. If `controller` changes it, this is the initial one. The live knob `kl_coef` changes it during the run."""
     placement: Literal["reward", "loss"] = "reward"
     """Inside the reward of each token (Ziegler et al. 2019), or added to the policy loss (GRPO)."""
@@ -18,9 +56,9 @@ class KLSpec(Section):
     """Estimator of KL(π ‖ π_ref) at a sampled token, with x = log π − log π_ref (Schulman 2020): k1 = x, k2 = x²/2, k3 = exp(−x) − 1 + x. In the reward only k1 has the gradient of the KL. k2 and k3 need `placement` = "loss"."""
     unbiased_gradient: bool = True
     """In the loss: weigh the estimate by the ratio π/π_old so that its expected gradient is the KL's own. False: the plain derivative of the estimate. At π = π_old its mean is the gradient of the KL for k2, and that of the reverse KL for k3 (as GRPO has it). For k1 the mean is 0, so k1 needs true."""
-    controller: Literal["fixed", "adaptive", "linear", "cosine"] = "fixed"
+    controller: Annotated[Literal["fixed", "adaptive", "linear", "cosine"], MAIN] = "fixed"
     """How β changes. `fixed`: it is constant. `adaptive`: proportional control towards `target` (Ziegler et al. 2019, eq. 4 and 5). `linear`, `cosine`: down to `final_coef` along a line or half a cosine."""
-    target: Positive = 6.0
+    target: Annotated[Positive, _TARGET_KNOB] = 6.0
     """Nats per response that `adaptive` steers to. The live knob `kl_target` changes it during the run."""
     horizon: PositiveInt = 10_000
     """Responses over which `adaptive` answers to an error: β ← β·(1 + clip(KL/target − 1, ±0.2)·batch/horizon)."""
@@ -59,13 +97,13 @@ class KLSpec(Section):
 class ReferenceSpec(Section):
     """The policy that the KL is measured against."""
 
-    path: Path | None = None
+    path: Annotated[Path | None, MID_STAGE, Names("policy")] = None
     """Checkpoint or model. Left out: the policy as the stage starts."""
-    update: Literal["fixed", "reanchored", "ema"] = "fixed"
+    update: Annotated[Literal["fixed", "reanchored", "ema"], BETWEEN_STAGES] = "fixed"
     """`fixed`: it never changes. `reanchored`: a fresh copy of the policy every `every` iterations. `ema`: an exponential moving average of the policy."""
-    every: PositiveInt = 1
+    every: Annotated[PositiveInt, MID_STAGE] = 1
     """Iterations between copies, for `reanchored`."""
-    decay: Annotated[float, Field(gt=0, lt=1)] = 0.995
+    decay: Annotated[float, Field(gt=0, lt=1), MID_STAGE] = 0.995
     """π_ref ← decay·π_ref + (1 − decay)·π after each iteration, for `ema`. The two factors of an adapter are averaged separately."""
 
     @model_validator(mode="after")

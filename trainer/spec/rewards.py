@@ -5,24 +5,17 @@ A new reward kind is a class here and in `_AnyReward`, and an implementation in 
 
 import re
 from collections.abc import Sequence
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, JsonValue, field_validator, model_validator
 
+from trainer.spec.facts import Names
 from trainer.spec.json_schemas import schema_problem, with_floats
 from trainer.spec.section import NonNegative, Path, Positive, PositiveInt, Section
 
-PathKind = Literal["policy", "reward_model", "classifier", "file"]
-"""The content of a path: a causal language model, a model with a scalar head, a sequence classifier, or a plain file."""
-
 
 class Scorer(Section):
-    """Base of rewards and judges. The class attributes describe a kind to the code that resolves and fetches its parts."""
-
-    path_kind: ClassVar[PathKind | None] = None
-    """The content of the field `path`; None for a kind without that field."""
-    is_remote: ClassVar[bool] = False
-    """Whether the kind sends requests to the field `url`."""
+    """Base of rewards and judges."""
 
     @property
     def is_trained_in_run(self) -> bool:
@@ -42,10 +35,9 @@ class RewardBase(Scorer):
 class ModelReward(RewardBase):
     """A trained reward model: a scalar head read at the EOS."""
 
-    path_kind = "reward_model"
     type: Literal["model"] = "model"
     """Which reward this is."""
-    path: Path | None = None
+    path: Annotated[Path | None, Names("reward_model")] = None
     """Hub id, folder or checkpoint of a reward model. With a tokenizer other than the policy's, responses are decoded and encoded again with its own chat template. Left out: the one trained in this run."""
 
     @property
@@ -56,10 +48,9 @@ class ModelReward(RewardBase):
 class ClassifierReward(RewardBase):
     """Any sequence classifier: the probability, log-probability or logit of one of its labels."""
 
-    path_kind = "classifier"
     type: Literal["classifier"]
     """Which reward this is."""
-    path: Path
+    path: Annotated[Path, Names("classifier")]
     """Hub id or folder of a sequence-classification model with its tokenizer."""
     label: str | int | None = None
     """Label whose value is the reward, by name or number. Left out: the only one, or the last of several."""
@@ -150,10 +141,9 @@ class LengthReward(RewardBase):
 class LexiconReward(RewardBase):
     """Sentiment by a lexicon of words with valences: Σ / √(Σ² + 15), in −1 to 1 (VADER's normalisation, Hutto and Gilbert 2014, without its grammar rules)."""
 
-    path_kind = "file"
     type: Literal["lexicon"]
     """Which reward this is."""
-    path: Path | None = None
+    path: Annotated[Path | None, Names("file")] = None
     """A text file with a word and its valence on each line, tab-separated (VADER's format; further columns are ignored)."""
     words: dict[str, float] | None = None
     """The words themselves, in place of `path`."""
@@ -168,10 +158,9 @@ class LexiconReward(RewardBase):
 class HttpReward(RewardBase):
     """A remote endpoint: POST {"items": [{"prompt", "response", "answer", "finished"}, …]} returns {"scores": [number, …]}. In place of a number it may give a list of one number for each token of the response."""
 
-    is_remote = True
     type: Literal["http"]
     """Which reward this is."""
-    url: Annotated[str, Field(pattern=r"^https?://", max_length=2000)]
+    url: Annotated[str, Field(pattern=r"^https?://", max_length=2000), Names("url")]
     """Address of the endpoint."""
     batch_size: PositiveInt = 64
     """Responses per request."""
@@ -199,10 +188,9 @@ class PluginReward(RewardBase):
 class HttpJudge(Scorer):
     """A remote endpoint that compares: POST {"items": [{"prompt", "a", "b"}, …]} returns {"preferred": ["a" | "b" | "tie", …]}. Each pair is asked twice, the sides swapped; answers that contradict each other are a tie."""
 
-    is_remote = True
     type: Literal["http_judge"]
     """Which judge this is."""
-    url: Annotated[str, Field(pattern=r"^https?://", max_length=2000)]
+    url: Annotated[str, Field(pattern=r"^https?://", max_length=2000), Names("url")]
     """Address of the endpoint."""
     batch_size: PositiveInt = 32
     """Pairs per request."""

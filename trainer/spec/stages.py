@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
+from trainer.spec.facts import BETWEEN_STAGES, MAIN, MID_STAGE, Amount, LiveKnob, Names
 from trainer.spec.rewards import JudgeSpec
 from trainer.spec.section import (
     Countable,
@@ -18,29 +19,39 @@ from trainer.spec.section import (
     Section,
 )
 
+_RATE_KNOB = LiveKnob(
+    "learning_rate",
+    label="Learning rate",
+    unit="peak, per step",
+    new="peak learning rate of the model that the stage trains; in PPO, of the policy",
+)
+PeakRate = Annotated[LearningRate, MID_STAGE, MAIN, _RATE_KNOB]
+Epochs = Annotated[PositiveInt, MID_STAGE, MAIN, Amount("epochs")]
+BatchSize = Annotated[PositiveInt, BETWEEN_STAGES, MAIN, Amount("rows in a batch")]
+
 
 class OptimizerSpec(Section):
     """The optimizer settings of every stage that trains."""
 
-    learning_rate: LearningRate = 1e-5
+    learning_rate: PeakRate = 1e-5
     """Peak learning rate of AdamW. The live knob `learning_rate` changes it during the stage."""
-    lr_schedule: Schedule = "cosine"
+    lr_schedule: Annotated[Schedule, MID_STAGE] = "cosine"
     """Shape of the learning rate after warm-up: constant, or down to 0 along a line or a cosine."""
-    warmup_ratio: Fraction = 0.03
+    warmup_ratio: Annotated[Fraction, MID_STAGE] = 0.03
     """Share of the steps (in PPO: iterations) over which the learning rate rises from 0."""
-    weight_decay: NonNegative = 0.0
+    weight_decay: Annotated[NonNegative, MID_STAGE] = 0.0
     """Decoupled weight decay of AdamW, on matrices only (never on biases and norms)."""
-    max_grad_norm: Positive = 1.0
+    max_grad_norm: Annotated[Positive, MID_STAGE] = 1.0
     """Gradients are scaled down to this global L2 norm."""
-    micro_batch_size: PositiveInt | None = None
+    micro_batch_size: Annotated[PositiveInt | None, MID_STAGE] = None
     """Sequences per forward pass (a preference pair is two); gradients accumulate to the batch. Left out: the whole (mini)batch at once. Changes memory, not the result."""
-    micro_batch_tokens: PositiveInt | None = None
+    micro_batch_tokens: Annotated[PositiveInt | None, MID_STAGE] = None
     """Tokens per forward pass at most, prompts included (a sequence that is longer goes alone); sequences of like length go together. Evens out memory where lengths differ much. With `micro_batch_size` both hold. Left out: no limit. Changes memory, not the result."""
-    optimizer: Literal["adamw", "adamw_8bit"] = "adamw"
+    optimizer: Annotated[Literal["adamw", "adamw_8bit"], BETWEEN_STAGES] = "adamw"
     """`adamw`: Loshchilov and Hutter (2019). `adamw_8bit`: its two moments are in 8 bits, block by block (Dettmers et al. 2022). They take 2 bytes a parameter in place of 8, with nearly the same steps, which are slower on a CPU."""
-    offload_optimizer: bool = False
+    offload_optimizer: Annotated[bool, BETWEEN_STAGES] = False
     """Keep the optimizer's moments (and masters of bfloat16 weights) in host memory and take its steps on the CPU: the GPU holds weights and gradients alone. Changes memory and speed, the result by rounding only."""
-    save_every: PositiveInt = 100
+    save_every: Annotated[PositiveInt, MID_STAGE] = 100
     """Steps between checkpoints to resume from."""
 
     @property
@@ -52,18 +63,18 @@ class OptimizerSpec(Section):
 class RowsSpec(OptimizerSpec):
     """The settings of every stage that learns from rows of a dataset: SFT, reward model, DPO and KTO."""
 
-    eval_rows: PositiveInt | None = 256
+    eval_rows: Annotated[PositiveInt | None, MID_STAGE] = 256
     """Held-out rows in an evaluation before the end of the stage, at most, counted as in `batch_size`. It runs with every checkpoint and on request, always on the same rows, in every job on the same data. The evaluation at the end uses all held-out rows. `null`: all of them every time."""
 
 
 class SFTSpec(RowsSpec):
     """Supervised fine-tuning on completions (the loss ignores the prompt)."""
 
-    epochs: PositiveInt = 1
+    epochs: Epochs = 1
     """Passes over the data."""
-    batch_size: PositiveInt = 32
+    batch_size: BatchSize = 32
     """Sequences per optimizer step."""
-    turns: Literal["last", "all"] = "last"
+    turns: Annotated[Literal["last", "all"], BETWEEN_STAGES] = "last"
     """Assistant turns of a conversation that SFT learns. `last`: the last one. `all`: each one as an example of its own, whose prompt is rendered by the chat template at that turn."""
 
 
@@ -73,20 +84,20 @@ RewardModelLoss = Literal["pairwise", "pointwise"]
 class RewardModelSpec(RowsSpec):
     """Reward model: a scalar head on the SFT model, score taken at the EOS token."""
 
-    loss: RewardModelLoss = "pairwise"
+    loss: Annotated[RewardModelLoss, BETWEEN_STAGES] = "pairwise"
     """`pairwise`: −log σ(r(preferred) − r(other)) on the pairs of `data.preferences` (Bradley-Terry; Ouyang et al. 2022, eq. 1). `pointwise`: binary cross-entropy, −log σ(r) on a thumb up and −log σ(−r) on a thumb down, on the rows of `data.thumbs`. The loss selects the dataset that the reward model learns from. If a job names both, only the other stages use the other one."""
 
-    path: Path | None = None
+    path: Annotated[Path | None, BETWEEN_STAGES, Names("reward_model")] = None
     """A reward model to go on training. Left out: the SFT model with a fresh scalar head."""
-    epochs: PositiveInt = 1
+    epochs: Epochs = 1
     """Passes over the pairs or thumbs. More than one overfits quickly (Stiennon et al. 2020; Ouyang et al. 2022)."""
-    batch_size: PositiveInt = 64
+    batch_size: BatchSize = 64
     """Pairs, or thumbs, per optimizer step. All pairs of one ranking count together as one (Ouyang et al. 2022, §3.5)."""
-    margin: bool = False
+    margin: Annotated[bool, BETWEEN_STAGES] = False
     """Ask for r(preferred) − r(other) ≥ the row's `margin`: −log σ(Δ − margin) (Touvron et al. 2023, eq. 2). Rows without one have margin 0."""
-    center_coef: NonNegative = 0.0
+    center_coef: Annotated[NonNegative, BETWEEN_STAGES] = 0.0
     """Weight of (r(a) + r(b))², which keeps scores near 0 (Eisenstein et al. 2023, eq. 2; 0.01 is usual)."""
-    normalize: Literal["none", "mean", "mean_and_std"] = "mean"
+    normalize: Annotated[Literal["none", "mean", "mean_and_std"], BETWEEN_STAGES, MAIN] = "mean"
     """Scale of the SFT reference answers' scores after training: mean 0 (Stiennon et al. 2020), mean 0 and standard deviation 1, or unchanged. The scores of a pointwise reward model are log odds of a thumb up only with `none`."""
 
     @model_validator(mode="after")
@@ -99,17 +110,17 @@ class RewardModelSpec(RowsSpec):
 class DPOSpec(RowsSpec):
     """Direct preference optimisation (Rafailov et al. 2023): the baseline without a reward model."""
 
-    epochs: PositiveInt = 1
+    epochs: Epochs = 1
     """Passes over the pairs."""
-    batch_size: PositiveInt = 64
+    batch_size: BatchSize = 64
     """Pairs per optimizer step."""
-    learning_rate: LearningRate = 1e-6
+    learning_rate: PeakRate = 1e-6
     """Peak learning rate of AdamW."""
-    beta: Positive = 0.1
+    beta: Annotated[Positive, MID_STAGE, MAIN] = 0.1
     """β: how strongly the policy is held to the reference."""
-    loss: Literal["sigmoid", "ipo"] = "sigmoid"
+    loss: Annotated[Literal["sigmoid", "ipo"], BETWEEN_STAGES] = "sigmoid"
     """`sigmoid`: −log σ(β·Δ), Δ the difference of the two log-ratios; `ipo`: (Δ − 1/(2β))² on mean log-ratios per token (Azar et al. 2023)."""
-    label_smoothing: Annotated[float, Field(ge=0, lt=0.5)] = 0.0
+    label_smoothing: Annotated[float, Field(ge=0, lt=0.5), BETWEEN_STAGES] = 0.0
     """Probability that a label is wrong (conservative DPO, Mitchell 2023)."""
 
     @model_validator(mode="after")
@@ -122,34 +133,34 @@ class DPOSpec(RowsSpec):
 class KTOSpec(RowsSpec):
     """Kahneman-Tversky optimisation (Ethayarajh et al. 2024): the policy learns from single completions with a thumb up or down, without a reward model, pairs or sampling."""
 
-    epochs: PositiveInt = 1
+    epochs: Epochs = 1
     """Passes over the thumbs."""
-    batch_size: Annotated[int, Field(ge=2), Countable] = 64
+    batch_size: Annotated[int, Field(ge=2), Countable, BETWEEN_STAGES, MAIN, Amount("rows in a batch")] = 64
     """Thumbs per optimizer step. The reference point z₀ is estimated from this batch, so a small one makes it noisy; two are the least."""
-    learning_rate: LearningRate = 1e-6
+    learning_rate: PeakRate = 1e-6
     """Peak learning rate of AdamW."""
-    beta: Positive = 0.1
+    beta: Annotated[Positive, MID_STAGE, MAIN] = 0.1
     """β: how strongly the policy is held to the reference."""
-    desirable_weight: Positive = 1.0
+    desirable_weight: Annotated[Positive, BETWEEN_STAGES] = 1.0
     """λ_D: weight of the rows with a thumb up."""
-    undesirable_weight: Positive = 1.0
+    undesirable_weight: Annotated[Positive, BETWEEN_STAGES] = 1.0
     """λ_U: weight of the rows with a thumb down. The paper advises λ_D·n_D / (λ_U·n_U) between 1 and 4/3, n_D and n_U the numbers of thumbs up and down; `python -m trainer check` compares them."""
 
 
 class EvaluationSpec(Section):
     """The trained policy against the one before it on held-out prompts, paired by prompt."""
 
-    prompts: PositiveInt = 128
+    prompts: Annotated[PositiveInt, MAIN] = 128
     """Held-out prompts to use, at most; the same ones in the loop and at the end. Left out: 512, but in a job with PPO at most a quarter of the responses that it trains on between two evaluations, and at least 128. The job's stored spec holds the number."""
-    batch_size: PositiveInt = 64
+    batch_size: Annotated[PositiveInt, Amount("rows in a batch")] = 64
     """Prompts sampled at once."""
     temperature: Positive = 1.0
     """Sampling temperature of both policies."""
     max_new_tokens: PositiveInt | None = None
     """Longest response. Left out: `ppo.max_new_tokens`."""
-    judge: str | JudgeSpec | None = None
+    judge: Annotated[str | JudgeSpec | None, MAIN] = None
     """The judge of two completions: the name of an installed judge (entry-point group `proximal.judges`), any reward (a second reward model, a rule), or an HTTP endpoint that compares pairs. Left out: the rewards of the run."""
-    against: Path | None = None
+    against: Annotated[Path | None, Names("policy")] = None
     """Checkpoint or model that the evaluation stage compares with. Left out: the policy as it was before PPO (or KTO, or DPO). The evaluations during PPO, `keep_best` and the health rules always compare with the policy as PPO began."""
     keep_best: bool = True
     """Keep the best PPO checkpoint beside the last one. The best has the highest held-out win rate against the policy as PPO began. Equal win rates are decided by the judge's mean score, then the mean score by the rewards (both higher), then the KL (lower). The first of equal ones wins. The evaluation stage measures it again, with new draws (`best_win_rate`)."""

@@ -1,4 +1,4 @@
-"""The limits on a job spec: one table of fields, values and settings.
+"""The limits on a job spec: of the amounts that fields declare, and of figures that are worked out from several fields.
 
 They belong to the platform. `python -m trainer check` and `python -m trainer run` do not apply them.
 """
@@ -11,7 +11,8 @@ from pydantic import ValidationError
 
 from core.errors import LimitExceeded
 from core.settings import Settings
-from trainer.spec import DATASETS, JobSpec
+from trainer.spec import DATASETS, JobSpec, StageName
+from trainer.spec.facts import Amount, FieldPath, facts_of
 from trainer.spec.model_size import key_of
 
 _SOME_DATA = {"preferences": "ds_any"}
@@ -55,10 +56,42 @@ def _evaluated(spec: JobSpec) -> int:
     return spec.data.max_prompt_tokens + (spec.evaluation.max_new_tokens or spec.ppo.max_new_tokens)
 
 
+def _batch_tokens(stage: StageName, sides: int, length: Callable[[JobSpec], int]) -> SpecLimit:
+    """The limit on the tokens of a batch. A pair has two sides."""
+    return SpecLimit(
+        f"{stage}.batch_size",
+        "tokens in a batch",
+        lambda spec: sides * getattr(spec, stage).batch_size * length(spec),
+        "max_batch_tokens",
+    )
+
+
 def _size(figure: str) -> Callable[[JobSpec], int]:
     """A figure of a new model; 0 for a pretrained one."""
     return lambda spec: getattr(spec.model.size, figure, 0)
 
+
+def _value_of(path: FieldPath) -> Callable[[JobSpec], int]:
+    """The value of a field; 0 in an optional section that is left out."""
+
+    def value(spec: JobSpec) -> int:
+        found: Any = spec
+        for name in path:
+            found = getattr(found, name, 0)
+        return int(found)
+
+    return value
+
+
+SETTINGS = {
+    "steps": "max_steps",
+    "epochs": "max_epochs",
+    "rows in a batch": "max_batch_size",
+    "tokens in a sequence": "max_sequence_tokens",
+    "ranks": "max_model_width",
+    "seeds": "max_seeds",
+}
+"""The setting that limits each amount of a field (the fact `Amount`)."""
 
 LIMITS = (
     SpecLimit("model.config", "parameters", _size("parameters"), "max_model_parameters"),
@@ -69,76 +102,18 @@ LIMITS = (
     SpecLimit("model.config", "heads", _size("heads"), "max_model_heads", "heads"),
     SpecLimit("model.config", "experts", _size("experts"), "max_model_experts", "experts"),
     SpecLimit("model.config", "positions", _size("positions"), "max_model_positions", "positions"),
-    SpecLimit(
-        "model.lora.rank", "ranks", lambda spec: spec.model.lora.rank if spec.model.lora else 0, "max_model_width"
+    *(
+        SpecLimit(".".join(path), amount.of, _value_of(path), SETTINGS[amount.of])
+        for path, amount in facts_of(JobSpec, Amount).items()
     ),
-    SpecLimit("ppo.steps", "steps", lambda spec: spec.ppo.steps, "max_steps"),
-    SpecLimit("sft.epochs", "epochs", lambda spec: spec.sft.epochs, "max_epochs"),
-    SpecLimit("reward_model.epochs", "epochs", lambda spec: spec.reward_model.epochs, "max_epochs"),
-    SpecLimit("dpo.epochs", "epochs", lambda spec: spec.dpo.epochs, "max_epochs"),
-    SpecLimit("kto.epochs", "epochs", lambda spec: spec.kto.epochs, "max_epochs"),
-    SpecLimit("ppo.epochs", "epochs", lambda spec: spec.ppo.epochs, "max_epochs"),
-    SpecLimit("sft.batch_size", "rows in a batch", lambda spec: spec.sft.batch_size, "max_batch_size"),
-    SpecLimit(
-        "reward_model.batch_size", "rows in a batch", lambda spec: spec.reward_model.batch_size, "max_batch_size"
-    ),
-    SpecLimit("dpo.batch_size", "rows in a batch", lambda spec: spec.dpo.batch_size, "max_batch_size"),
-    SpecLimit("kto.batch_size", "rows in a batch", lambda spec: spec.kto.batch_size, "max_batch_size"),
-    SpecLimit("ppo.batch_size", "rows in a batch", lambda spec: spec.ppo.batch_size, "max_batch_size"),
-    SpecLimit(
-        "ppo.ptx.batch_size",
-        "rows in a batch",
-        lambda spec: spec.ppo.ptx.batch_size if spec.ppo.ptx else 0,
-        "max_batch_size",
-    ),
-    SpecLimit("evaluation.batch_size", "rows in a batch", lambda spec: spec.evaluation.batch_size, "max_batch_size"),
     SpecLimit("ppo.max_new_tokens", "tokens in a sequence", _prompt_and_response, "max_sequence_tokens"),
     SpecLimit("data.max_completion_tokens", "tokens in a sequence", _prompt_and_completion, "max_sequence_tokens"),
     SpecLimit("evaluation.max_new_tokens", "tokens in a sequence", _evaluated, "max_sequence_tokens"),
-    SpecLimit(
-        "ppo.ptx.max_tokens",
-        "tokens in a sequence",
-        lambda spec: spec.ppo.ptx.max_tokens if spec.ppo.ptx else 0,
-        "max_sequence_tokens",
-    ),
-    SpecLimit(
-        "sft.batch_size",
-        "tokens in a batch",
-        lambda spec: spec.sft.batch_size * _prompt_and_completion(spec),
-        "max_batch_tokens",
-    ),
-    SpecLimit(
-        "reward_model.batch_size",
-        "tokens in a batch",
-        lambda spec: 2 * spec.reward_model.batch_size * _prompt_and_completion(spec),
-        "max_batch_tokens",
-    ),
-    SpecLimit(
-        "dpo.batch_size",
-        "tokens in a batch",
-        lambda spec: 2 * spec.dpo.batch_size * _prompt_and_completion(spec),
-        "max_batch_tokens",
-    ),
-    SpecLimit(
-        "kto.batch_size",
-        "tokens in a batch",
-        lambda spec: spec.kto.batch_size * _prompt_and_completion(spec),
-        "max_batch_tokens",
-    ),
-    SpecLimit(
-        "ppo.batch_size",
-        "tokens in a batch",
-        lambda spec: spec.ppo.batch_size * _prompt_and_response(spec),
-        "max_batch_tokens",
-    ),
-    SpecLimit(
-        "evaluation.batch_size",
-        "tokens in a batch",
-        lambda spec: spec.evaluation.batch_size * _evaluated(spec),
-        "max_batch_tokens",
-    ),
+    *(_batch_tokens(stage, 1, _prompt_and_completion) for stage in ("sft", "kto")),
+    *(_batch_tokens(stage, 2, _prompt_and_completion) for stage in ("reward_model", "dpo")),
+    _batch_tokens("ppo", 1, _prompt_and_response),
+    _batch_tokens("evaluation", 1, _evaluated),
     SpecLimit("resources.processes", "processes", lambda spec: spec.resources.total, "max_processes"),
-    SpecLimit("seeds", "seeds", lambda spec: spec.seeds, "max_seeds"),
 )
 """Every limit. A quota of an owner can be checked against the same figures."""
 

@@ -1,21 +1,15 @@
 import { queryOptions, useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { answer, api } from "@/lib/api/client";
-import type { JobCommand, JobKnob, MetricInfo } from "@/lib/api/types";
+import { KNOBS } from "@/lib/api/knobs.gen";
+import type { JobCommand, MetricInfo } from "@/lib/api/types";
 
-/** Names for people of what programs name otherwise: metrics, live settings and health rules. */
-
-export const KNOB_LABELS: Record<JobKnob["name"], string> = {
-  kl_coef: "KL coefficient",
-  kl_target: "KL target",
-  learning_rate: "Learning rate",
-  critic_learning_rate: "Learning rate of the critic",
-};
+/** Names for people of what programs name otherwise: metrics, commands and health rules. */
 
 const ACTION_LABELS = { evaluate: "Evaluation", checkpoint: "Checkpoint" } as const;
 
 export const commandLabel = (name: JobCommand["name"]): string =>
-  name === "evaluate" || name === "checkpoint" ? ACTION_LABELS[name] : KNOB_LABELS[name];
+  name === "evaluate" || name === "checkpoint" ? ACTION_LABELS[name] : KNOBS[name].label;
 
 const RULE_LABELS: Readonly<Record<string, string>> = {
   approxkl_high: "updates too large",

@@ -1,4 +1,5 @@
 import { queryOptions } from "@tanstack/react-query";
+import type { DirectAction } from "@/features/job-actions/model/menu";
 import { jobsKey } from "@/features/jobs/api";
 import { accepted, answer, api, ApiError } from "@/lib/api/client";
 import type { components } from "@/lib/api/schema.gen";
@@ -9,12 +10,13 @@ export type Commands = components["schemas"]["CommandRequest"];
 
 const of = (id: string) => ({ params: { path: { job_id: id } } });
 
-export const pauseJob = (id: string) => answer(api.POST("/v1/jobs/{job_id}/pause", of(id)));
-export const resumeJob = (id: string) => answer(api.POST("/v1/jobs/{job_id}/resume", of(id)));
-export const retryJob = (id: string) => answer(api.POST("/v1/jobs/{job_id}/retry", of(id)));
-export const cancelJob = (id: string) => answer(api.POST("/v1/jobs/{job_id}/cancel", of(id)));
-export const archiveJob = (id: string) => answer(api.POST("/v1/jobs/{job_id}/archive", of(id)));
-export const unarchiveJob = (id: string) => answer(api.POST("/v1/jobs/{job_id}/unarchive", of(id)));
+/** Requests an action that needs no further input. */
+export const requestAction = (id: string, action: DirectAction | "cancel") =>
+  answer(api.POST(`/v1/jobs/{job_id}/${action}`, of(id)));
+
+export const cancelJob = (id: string) => requestAction(id, "cancel");
+export const archiveJob = (id: string) => requestAction(id, "archive");
+export const unarchiveJob = (id: string) => requestAction(id, "unarchive");
 export const deleteJob = (id: string) => accepted(api.DELETE("/v1/jobs/{job_id}", of(id)));
 
 export const extendJob = (id: string, steps: number) =>

@@ -3634,7 +3634,7 @@ export interface components {
              * Name
              * @description The knob or the action.
              */
-            name: ("kl_coef" | "kl_target" | "learning_rate" | "critic_learning_rate") | ("evaluate" | "checkpoint");
+            name: ("learning_rate" | "critic_learning_rate" | "kl_coef" | "kl_target") | ("evaluate" | "checkpoint");
             /**
              * Command
              * @description Id of the command.
@@ -3708,26 +3708,6 @@ export interface components {
          */
         CommandRequest: {
             /**
-             * Kl Coef
-             * @description New KL coefficient β. Left out: unchanged.
-             */
-            kl_coef?: number | null;
-            /**
-             * Kl Target
-             * @description New KL target of the adaptive controller, in nats per response. Left out: unchanged.
-             */
-            kl_target?: number | null;
-            /**
-             * Learning Rate
-             * @description New peak learning rate of the model that the stage trains; in PPO, of the policy. Left out: unchanged.
-             */
-            learning_rate?: number | null;
-            /**
-             * Critic Learning Rate
-             * @description New peak learning rate of a separate critic. Left out: unchanged.
-             */
-            critic_learning_rate?: number | null;
-            /**
              * Evaluate
              * @description Evaluate the policy after the next step. It does not change the result of the run.
              * @default false
@@ -3739,6 +3719,26 @@ export interface components {
              * @default false
              */
             checkpoint: boolean;
+            /**
+             * Learning Rate
+             * @description New peak learning rate of the model that the stage trains; in PPO, of the policy. Left out: unchanged.
+             */
+            learning_rate?: number | null;
+            /**
+             * Critic Learning Rate
+             * @description New peak learning rate of a separate critic. Left out: unchanged.
+             */
+            critic_learning_rate?: number | null;
+            /**
+             * Kl Coef
+             * @description New KL coefficient β. Left out: unchanged.
+             */
+            kl_coef?: number | null;
+            /**
+             * Kl Target
+             * @description New KL target of the adaptive controller, in nats per response. Left out: unchanged.
+             */
+            kl_target?: number | null;
         };
         /**
          * CommandRequestedData
@@ -3755,7 +3755,7 @@ export interface components {
              * Name
              * @description The knob or the action.
              */
-            name: ("kl_coef" | "kl_target" | "learning_rate" | "critic_learning_rate") | ("evaluate" | "checkpoint");
+            name: ("learning_rate" | "critic_learning_rate" | "kl_coef" | "kl_target") | ("evaluate" | "checkpoint");
             /**
              * Value
              * @description The new value; null for an action.
@@ -6227,7 +6227,7 @@ export interface components {
              * Name
              * @description The knob or the action.
              */
-            name: ("kl_coef" | "kl_target" | "learning_rate" | "critic_learning_rate") | ("evaluate" | "checkpoint");
+            name: ("learning_rate" | "critic_learning_rate" | "kl_coef" | "kl_target") | ("evaluate" | "checkpoint");
             /**
              * Value
              * @description The new value; null for an action.
@@ -6471,7 +6471,7 @@ export interface components {
              * @description Name of the knob.
              * @enum {string}
              */
-            name: "kl_coef" | "kl_target" | "learning_rate" | "critic_learning_rate";
+            name: "learning_rate" | "critic_learning_rate" | "kl_coef" | "kl_target";
             /**
              * Field
              * @description The field of the spec, such as `ppo.kl.coef`.
@@ -7699,7 +7699,7 @@ export interface components {
              * @description The knob.
              * @enum {string}
              */
-            name: "kl_coef" | "kl_target" | "learning_rate" | "critic_learning_rate";
+            name: "learning_rate" | "critic_learning_rate" | "kl_coef" | "kl_target";
             /**
              * From
              * @description The value before. For an adaptive KL coefficient, the one that the controller had reached.

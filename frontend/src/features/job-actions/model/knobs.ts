@@ -1,17 +1,10 @@
 import type { Commands } from "@/features/job-actions/api";
+import { KNOBS } from "@/lib/api/knobs.gen";
 import type { JobCommand, JobKnob, SuggestedChange } from "@/lib/api/types";
 import { number } from "@/lib/format";
-import { KNOB_LABELS } from "@/lib/labels";
 import { numberIn } from "@/lib/numbers";
 
 type KnobName = JobKnob["name"];
-
-export const KNOB_UNITS: Record<KnobName, string> = {
-  kl_coef: "β",
-  kl_target: "nats per response",
-  learning_rate: "peak, per step",
-  critic_learning_rate: "peak, per step",
-};
 
 type Bounds = Pick<JobKnob, "minimum" | "exclusive_minimum" | "maximum" | "exclusive_maximum">;
 
@@ -87,7 +80,7 @@ export function wayBack(command: JobCommand, knobs: readonly JobKnob[]): { name:
 export const changesText = (changes: Commands): string =>
   Object.entries(changes)
     .flatMap(([name, value]) =>
-      typeof value === "number" ? [`${KNOB_LABELS[name as KnobName]} → ${number(value)}`] : [],
+      typeof value === "number" ? [`${KNOBS[name as KnobName].label} → ${number(value)}`] : [],
     )
     .join(", ");
 

@@ -1,11 +1,10 @@
 import { Suspense } from "react";
 import { loadable } from "@/components/loadable";
+import type { DialogAction } from "@/features/job-actions/model/menu";
 import type { JobSummary } from "@/lib/api/types";
 
 /** The dialogs are loaded when the first one opens. */
 const Dialogs = loadable(async () => (await import("@/features/job-actions/ui/dialogs")).JobDialog);
-
-export type DialogAction = "cancel" | "delete" | "branch" | "extend" | "edit" | "command";
 
 export interface ActionDialogProps {
   action: DialogAction;

@@ -8,9 +8,9 @@ import { knobsQuery, sendCommands } from "@/features/job-actions/api";
 import { changeParameter, changeText, liveChange } from "@/features/job-actions/model/knobs";
 import { jobsKey } from "@/features/jobs/api";
 import { paths } from "@/lib/address";
+import { KNOBS } from "@/lib/api/knobs.gen";
 import type { JobSummary, SuggestedChange } from "@/lib/api/types";
 import { number } from "@/lib/format";
-import { KNOB_LABELS } from "@/lib/labels";
 import styles from "./actions.module.css";
 
 interface FindingActionProps {
@@ -49,7 +49,7 @@ export function FindingAction({ job, changes = [] }: FindingActionProps) {
 function LiveButton({ jobId, live }: { jobId: string; live: NonNullable<ReturnType<typeof liveChange>> }) {
   const [asking, setAsking] = useState(false);
   const client = useQueryClient();
-  const label = KNOB_LABELS[live.knob.name];
+  const label = KNOBS[live.knob.name].label;
   const send = useMutation({
     mutationFn: (value: number) => sendCommands(jobId, { [live.knob.name]: value, evaluate: false, checkpoint: false }),
     onSuccess: (_, value) => {

@@ -2,9 +2,9 @@ import { useState } from "react";
 import { Button, buttonClass } from "@/components/button";
 import { MoreIcon } from "@/components/icons";
 import { MenuButton, type MenuEntry } from "@/components/menu";
-import { choices, mainAction } from "@/features/job-actions/model/menu";
-import { ActionDialog, type DialogAction } from "@/features/job-actions/ui/action-dialog";
-import { isDirect, useDirectAction } from "@/features/job-actions/ui/use-actions";
+import { ACTIONS, choices, type DialogAction, isDirect, mainAction } from "@/features/job-actions/model/menu";
+import { ActionDialog } from "@/features/job-actions/ui/action-dialog";
+import { useDirectAction } from "@/features/job-actions/ui/use-actions";
 import { paths } from "@/lib/address";
 import type { JobSummary } from "@/lib/api/types";
 
@@ -16,15 +16,12 @@ interface JobActionsProps {
   onDeleted?: () => void;
 }
 
-const LABELS: Record<string, string> = { pause: "Pause", resume: "Resume", retry: "Retry" };
-
 /** All actions that the state of the job allows: the most important one as a button, and the rest in a menu. */
 export function JobActions({ job, look = "page", onDeleted }: JobActionsProps) {
   const [open, setOpen] = useState<DialogAction | null>(null);
   const direct = useDirectAction(job);
   const main = mainAction(job.actions);
-  const entries = choices(job.actions).map(({ action, label, danger, group }): MenuEntry => {
-    const base = { label, group, ...(danger ? { danger } : {}) };
+  const entries = choices(job.actions).map(({ action, ...base }): MenuEntry => {
     if (action === "clone") return { ...base, to: paths.newJob({ clone: job.id }) };
     if (isDirect(action)) return { ...base, onSelect: () => direct.mutate(action) };
     return { ...base, onSelect: () => setOpen(action) };
@@ -32,9 +29,9 @@ export function JobActions({ job, look = "page", onDeleted }: JobActionsProps) {
   const name = job.name || "this job";
   return (
     <>
-      {look === "page" && main && isDirect(main) && (
+      {look === "page" && main && (
         <Button onClick={() => direct.mutate(main)} busy={direct.isPending}>
-          {LABELS[main]}
+          {ACTIONS[main].label}
         </Button>
       )}
       {look === "page" && job.actions.includes("command") && (

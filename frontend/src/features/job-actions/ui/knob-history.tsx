@@ -1,9 +1,10 @@
 import { Button } from "@/components/button";
 import { TimeAgo } from "@/components/text";
 import { outcome, wayBack } from "@/features/job-actions/model/knobs";
+import { KNOBS } from "@/lib/api/knobs.gen";
 import type { JobCommand, JobKnob } from "@/lib/api/types";
 import { number } from "@/lib/format";
-import { commandLabel, KNOB_LABELS } from "@/lib/labels";
+import { commandLabel } from "@/lib/labels";
 import styles from "./actions.module.css";
 
 interface HistoryProps {
@@ -31,7 +32,7 @@ export function KnobHistory({ commands, knobs, busy, onBack }: HistoryProps) {
                 <Button
                   onClick={() => onBack(back)}
                   busy={busy}
-                  aria-label={`Set the ${KNOB_LABELS[back.name]} back to ${number(back.value)}`}
+                  aria-label={`Set the ${KNOBS[back.name].label} back to ${number(back.value)}`}
                 >
                   Back to {number(back.value)}
                 </Button>

@@ -8,7 +8,6 @@ import { type Commands, commandsQuery, knobsQuery, sendCommands } from "@/featur
 import {
   changesText,
   type Draft,
-  KNOB_UNITS,
   outcome,
   rangeText,
   readDraft,
@@ -18,9 +17,10 @@ import {
 import { KnobHistory } from "@/features/job-actions/ui/knob-history";
 import { Refusal } from "@/features/job-actions/ui/dialogs";
 import { jobsKey } from "@/features/jobs/api";
+import { KNOBS } from "@/lib/api/knobs.gen";
 import type { JobCommand, JobKnob } from "@/lib/api/types";
 import { number } from "@/lib/format";
-import { commandLabel, KNOB_LABELS } from "@/lib/labels";
+import { commandLabel } from "@/lib/labels";
 import { stageLabel } from "@/lib/states";
 import styles from "./actions.module.css";
 
@@ -74,7 +74,7 @@ export function KnobPanel({ jobId }: { jobId: string }) {
           <ul className={styles.history}>
             {missing.map(({ name, reason }) => (
               <li key={name}>
-                {KNOB_LABELS[name]}: <Prose text={reason ?? ""} />
+                {KNOBS[name].label}: <Prose text={reason ?? ""} />
               </li>
             ))}
           </ul>
@@ -147,9 +147,9 @@ function Knob({ knob, text, problem, waiting, onChange }: KnobProps) {
   return (
     <div className={styles.knob}>
       <label htmlFor={id}>
-        <b>{KNOB_LABELS[knob.name]}</b>
+        <b>{KNOBS[knob.name].label}</b>
         <small>
-          <code>{knob.field}</code>, {KNOB_UNITS[knob.name]}
+          <code>{knob.field}</code>, {KNOBS[knob.name].unit}
         </small>
       </label>
       <input

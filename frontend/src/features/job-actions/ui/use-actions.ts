@@ -1,28 +1,9 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { toast } from "@/components/toast";
-import { archiveJob, pauseJob, resumeJob, retryJob, unarchiveJob } from "@/features/job-actions/api";
+import { requestAction } from "@/features/job-actions/api";
+import { ACTIONS, type DirectAction } from "@/features/job-actions/model/menu";
 import { jobQuery, jobsKey } from "@/features/jobs/api";
 import type { Job, JobSummary } from "@/lib/api/types";
-
-const REQUESTS = {
-  pause: pauseJob,
-  resume: resumeJob,
-  retry: retryJob,
-  archive: archiveJob,
-  unarchive: unarchiveJob,
-};
-export type DirectAction = keyof typeof REQUESTS;
-
-const DONE: Record<DirectAction, string> = {
-  pause: "The job pauses after its present step.",
-  resume: "The job is queued again.",
-  retry: "The job is queued again. It continues from its last checkpoint.",
-  archive: "The job is archived.",
-  unarchive: "The job is back in the list.",
-};
-const UNDO: Partial<Record<DirectAction, DirectAction>> = { archive: "unarchive", unarchive: "archive" };
-
-export const isDirect = (action: string): action is DirectAction => action in REQUESTS;
 
 /** Stores the answer of a request, and fetches the lists anew. */
 export function useStored(): (updated: Job) => void {
@@ -38,11 +19,11 @@ export function useDirectAction(job: JobSummary) {
   const store = useStored();
   const client = useQueryClient();
   const act = useMutation({
-    mutationFn: (action: DirectAction) => REQUESTS[action](job.id),
+    mutationFn: (action: DirectAction) => requestAction(job.id, action),
     onSuccess: (updated, action) => {
       store(updated);
-      const back = UNDO[action];
-      toast(DONE[action], back ? { undo: () => act.mutate(back) } : {});
+      const { done, undo: back }: { done: string; undo?: DirectAction } = ACTIONS[action];
+      toast(done, back ? { undo: () => act.mutate(back) } : {});
     },
     onError: (error) => {
       toast(error.message, { tone: "bad" });

@@ -1,6 +1,6 @@
 import type { Field } from "@/features/job-form/model/schema";
 import { isObject, type Json, type JsonObject, valueAt } from "@/features/job-form/model/spec";
-import { STAGES, type Stage, stageLabel } from "@/lib/states";
+import { asStage, STAGES, type Stage, stageLabel } from "@/lib/states";
 
 export interface Section {
   readonly id: string;
@@ -10,21 +10,6 @@ export interface Section {
   readonly rare: readonly Field[];
 }
 
-const OPTIMISER = ["epochs", "batch_size", "learning_rate"];
-const at = (section: string, names: readonly string[]) => names.map((name) => `${section}.${name}`);
-
-/** The fields that most jobs set. Sections of their own widgets (name, model, data, stages) are not listed. */
-const MAIN = new Set([
-  ...at("sft", OPTIMISER),
-  ...at("reward_model", [...OPTIMISER, "normalize"]),
-  ...at("dpo", [...OPTIMISER, "beta"]),
-  ...at("kto", [...OPTIMISER, "beta"]),
-  ...at("ppo", ["steps", "batch_size", "learning_rate", "epochs", "minibatches", "max_new_tokens", "temperature"]),
-  ...at("ppo", ["kl.coef", "kl.controller", "critic.learning_rate", "advantage.estimator", "eval_every"]),
-  ...at("evaluation", ["prompts", "judge"]),
-  ...["rewards", "health.enabled", "resources.processes", "runtime.device", "seed", "seeds"],
-]);
-
 const TITLES: Record<string, string> = {
   model: "Model",
   data: "Data",
@@ -32,23 +17,22 @@ const TITLES: Record<string, string> = {
   health: "Health rules",
   machine: "Machine, seeds and tracking",
 };
-const MACHINE = ["seed", "seeds", "resources", "runtime", "checkpoints", "tracking"];
-/** Fields with a widget of their own. */
-const PLACED = new Set(["name", "stages", "model.path", "model.config", "data.preferences", "data.thumbs", "data.sft"]);
-const DATASETS = ["data.prompts", "data.evaluation_prompts", "data.pretraining"];
 
 /** The sections of a job with these stages, in the order of the run. */
 export function sectionsOf(fields: readonly Field[], stages: readonly string[]): Section[] {
-  const by = new Map(fields.map((field) => [field.path, field]));
   const order = ["model", "data", ...STAGES.filter((stage) => stages.includes(stage)), "health", "machine"];
   if (stages.includes("ppo")) order.splice(order.indexOf("ppo"), 0, "rewards");
   const wanted = order.filter((id) => id !== "health" || stages.includes("ppo"));
   return wanted.map((id) => {
-    const names = id === "machine" ? MACHINE : [id];
-    const whole = names.flatMap((name) => by.get(name) ?? []);
-    const [main, rare] = split(whole);
+    const [main, rare] = split(id === "machine" ? machineFields(fields) : fields.filter(({ path }) => path === id));
     return { id, title: TITLES[id] ?? stageLabel(id), main, rare };
   });
+}
+
+/** The fields without a section of their own, single values first. */
+function machineFields(fields: readonly Field[]): Field[] {
+  const rest = fields.filter(({ path }) => !(path in TITLES) && !asStage(path));
+  return [...rest.filter(({ type }) => type !== "group"), ...rest.filter(({ type }) => type === "group")];
 }
 
 /** Main fields, and the rest without them. */
@@ -56,8 +40,8 @@ function split(fields: readonly Field[]): [Field[], Field[]] {
   const main: Field[] = [];
   const rare: Field[] = [];
   for (const field of fields) {
-    if (MAIN.has(field.path)) main.push(field);
-    else if (PLACED.has(field.path) || DATASETS.includes(field.path)) continue;
+    if (field.place === "main") main.push(field);
+    else if (field.place === "own") continue;
     else if (field.type === "group" && !field.optional) {
       const [inner, rest] = split(field.fields);
       main.push(...inner.map((one) => (field.path.includes(".") ? titled(one, field.label) : one)));
@@ -86,7 +70,7 @@ export const holds = (fields: readonly Field[], path: string): boolean =>
 export function found(fields: readonly Field[], search: string): Field[] {
   const words = search.toLowerCase().split(/\s+/).filter(Boolean);
   return fields.flatMap((field): Field[] => {
-    if (PLACED.has(field.path) || DATASETS.includes(field.path)) return [];
+    if (field.place === "own") return [];
     if (field.type === "group" && !field.optional) {
       const inner = found(field.fields, search);
       return field.path.includes(".") ? inner.map((one) => titled(one, field.label)) : inner;

@@ -7,6 +7,8 @@ interface Named {
   readonly label: string;
   /** The docstring of the field. */
   readonly help: string;
+  /** `main`: always shown. `own`: shown by a widget of its own. Otherwise it is shown on request. */
+  readonly place: string;
 }
 
 /** A single value. */
@@ -49,7 +51,8 @@ export function fieldsOf(root: JsonObject, schema: JsonObject = root, prefix = "
 }
 
 function fieldOf(root: JsonObject, property: JsonObject, path: string, name: string, inherited?: Json): Field {
-  const named = { path, label: labelOf(name), help: text(property.description) };
+  const place = "x-dataset" in property ? "own" : text(property["x-form"]);
+  const named = { path, label: labelOf(name), help: text(property.description), place };
   const standard = inherited ?? property.default;
   const alternatives = listOf(property.anyOf).map((one) => resolved(root, one));
   const nullable = alternatives.some(({ type }) => type === "null");

@@ -1,7 +1,8 @@
 import { metricsOf } from "@/features/run/model/findings";
+import { KNOBS } from "@/lib/api/knobs.gen";
 import type { EventOf, JobEvent } from "@/lib/api/types";
 import { count, duration, number, NO_VALUE } from "@/lib/format";
-import { commandLabel, KNOB_LABELS, type LabelOf, ruleLabel, withLabels } from "@/lib/labels";
+import { commandLabel, type LabelOf, ruleLabel, withLabels } from "@/lib/labels";
 import { stageShort } from "@/lib/states";
 
 type Figures = Readonly<Record<string, number>>;
@@ -34,7 +35,7 @@ function sentence(event: JobEvent, labelOf: LabelOf): string {
     case "command_requested":
       return `${event.data.actor.name ?? "A key"} requested: ${commandLabel(event.data.name)}${typeof event.data.value === "number" ? ` = ${number(event.data.value)}` : ""}`;
     case "knob_changed":
-      return `${KNOB_LABELS[event.data.name]} ${number(event.data.from)} → ${number(event.data.to)} after ${stage} step ${step}`;
+      return `${KNOBS[event.data.name].label} ${number(event.data.from)} → ${number(event.data.to)} after ${stage} step ${step}`;
     case "command_done":
       return `${event.data.name === "evaluate" ? "Evaluation" : "Checkpoint"} as requested, after ${stage} step ${step}`;
     case "command_refused":

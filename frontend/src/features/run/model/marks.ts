@@ -1,7 +1,8 @@
+import { KNOBS } from "@/lib/api/knobs.gen";
 import type { Mark, MarkKind } from "@/charts/marks";
 import type { JobEvent } from "@/lib/api/types";
 import { number } from "@/lib/format";
-import { KNOB_LABELS, ruleLabel } from "@/lib/labels";
+import { ruleLabel } from "@/lib/labels";
 
 /**
  * The events of a stage that its charts mark, each once, and its evaluations. A pause names no step, so it belongs to the last
@@ -48,7 +49,7 @@ function markOf(event: JobEvent): [MarkKind, string] | null {
     case "health":
       return ["finding", `Finding: ${ruleLabel(event.data.rule)}`];
     case "knob_changed":
-      return ["knob", `${KNOB_LABELS[event.data.name]}: ${number(event.data.from)} → ${number(event.data.to)}`];
+      return ["knob", `${KNOBS[event.data.name].label}: ${number(event.data.from)} → ${number(event.data.to)}`];
     case "command_done":
       return event.data.name === "evaluate" ? ["evaluation", "Evaluation on request"] : null;
     case "rolled_back":
