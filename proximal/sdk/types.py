@@ -2252,7 +2252,7 @@ class RolloutSpec(TypedDict, closed=True):
     rows_at_once: NotRequired[int | None]
     """Rows that are sampled together, in evaluations too: fewer take less memory for their cache. Left out: the whole batch."""
     decode: NotRequired[Literal["auto", "eager", "cuda_graphs"]]
-    """How the built-in engine takes a step. `eager`: the model's forward pass over the columns in use. `cuda_graphs`: a forward pass that was captured once for each of a few batch sizes and is replayed, which saves kernel launches. `auto`: `cuda_graphs` on a CUDA device if the model allows it, else `eager`."""
+    """How the built-in engine takes a step. `eager`: the model's forward pass over the columns in use. `cuda_graphs`: a forward pass that was captured once for each of a few batch sizes and is replayed, which saves kernel launches. `auto`: `cuda_graphs` on a CUDA device if the model allows it. On a CPU, Llama, Mistral, Qwen2 and Qwen3 in float32 take steps without the overhead of the forward pass, with the same results up to rounding. Any other model: `eager`."""
     logprobs: NotRequired[Literal["recomputed", "sampler"]]
     """Source of the old log-probabilities π_old. `recomputed`: a forward pass of the trainer over the sampled responses. With one epoch, one minibatch and no KL in the reward, this is the update's own pass. `sampler`: the sampler as it drew each token, which saves that pass. Those of the built-in engine equal the trainer's up to rounding."""
     importance_cap: NotRequired[float | Literal["auto"] | None]

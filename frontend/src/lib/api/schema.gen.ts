@@ -10371,7 +10371,7 @@ export interface components {
             rows_at_once?: number | null;
             /**
              * Decode
-             * @description How the built-in engine takes a step. `eager`: the model's forward pass over the columns in use. `cuda_graphs`: a forward pass that was captured once for each of a few batch sizes and is replayed, which saves kernel launches. `auto`: `cuda_graphs` on a CUDA device if the model allows it, else `eager`.
+             * @description How the built-in engine takes a step. `eager`: the model's forward pass over the columns in use. `cuda_graphs`: a forward pass that was captured once for each of a few batch sizes and is replayed, which saves kernel launches. `auto`: `cuda_graphs` on a CUDA device if the model allows it. On a CPU, Llama, Mistral, Qwen2 and Qwen3 in float32 take steps without the overhead of the forward pass, with the same results up to rounding. Any other model: `eager`.
              * @default auto
              * @enum {string}
              */
