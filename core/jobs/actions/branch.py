@@ -88,7 +88,7 @@ def _start_checkpoint(session: Session, job: Job, start: BranchStart) -> Checkpo
     found = session.scalars(query.with_for_update(read=True, key_share=True)).all()
     usable = [one for one in found if can_branch(one)]
     if usable:
-        return min(usable, key=lambda one: (one.damage is not None, one.final))
+        return min(usable, key=lambda one: (one.damage is not None, one.final, one.best, one.id))
     param = "step" if start.checkpoint is None else "checkpoint"
     if found:
         raise InvalidRequest(
