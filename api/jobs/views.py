@@ -9,11 +9,12 @@ from pydantic import BaseModel
 from sqlalchemy.orm import Session
 
 from api.etags import etag_of
+from api.jobs import finding_views
 from api.jobs.schemas import Job, JobSummary
 from core import models
 from core.jobs.actions.allowed_actions import allowed_actions
 from core.jobs.groups.groups import places_of
-from core.jobs.overview import lineage, listing
+from core.jobs.overview import findings, lineage, listing
 from core.jobs.overview.inputs import inputs, model_names
 from core.jobs.queue.queue_places import QueuePlace, queue_places
 from core.jobs.run import seeds, sparkline
@@ -54,12 +55,13 @@ def job_summaries(session: Session, rows: Sequence[models.Job]) -> list[JobSumma
     ids = [row.id for row in rows]
     places, groups = queue_places(session, rows), places_of(session, ids)
     hours, parents = listing.gpu_hours(session, ids), lineage.parents(session, rows)
-    checkpoints = model_names(session, rows)
+    checkpoints, health = model_names(session, rows), findings.health_of(session, ids)
     own = {
         row.id: {
             "gpu_hours": hours.get(row.id, 0.0),
             "parent": parents.get(row.id),
             "model_name": checkpoints.get(row.id),
+            "health": finding_views.job_health(health.get(row.id)),
         }
         for row in rows
     }

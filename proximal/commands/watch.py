@@ -177,7 +177,7 @@ def _line(event: JobEvent) -> str:
         return f"seed {event['seed']}: " + _line({**event, "seed": None})  # type: ignore[misc,arg-type]
     if event["type"] == "status_changed":
         return f"{data['to']}: {data['reason']}"
-    words = [str(data[name]) for name in ("text", "message", "path", "rule", "cause") if data.get(name)]
+    words = [str(data[name]) for name in ("text", "message", "path", "title", "cause") if data.get(name)]
     return " ".join([event["type"].replace("_", " "), event["stage"] or "", *words]).strip()
 
 
