@@ -5,9 +5,9 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query
 
 from api.deps import After, Limit, OrderBy, PrincipalDep, SessionDep
-from api.jobs.finding_views import HealthFindingList, finding_view
+from api.jobs.finding_schemas import HealthFindingList, HealthRuleInfo, HealthRuleInfoList
+from api.jobs.views import finding_view
 from api.problems import documented
-from api.schema import ListOf, Schema
 from api.validation import StrictRoute
 from core.errors import InvalidRequest, NotSignedIn
 from core.jobs.overview import findings
@@ -15,31 +15,10 @@ from core.jobs.overview.findings import FindingFilter
 from core.models.findings import Severity
 from core.models.jobs import JobStatus
 from data.parse import bad_text
-from trainer.spec import HealthAction, HealthSpec
+from trainer.spec import HealthSpec
 from trainer.spec.health_titles import RULE_TITLES
 
 router = APIRouter(tags=["Jobs"], route_class=StrictRoute)
-
-
-class HealthRuleInfo(Schema):
-    """A health rule."""
-
-    rule: str
-    """Its name in the spec's `health` and in findings."""
-    title: str
-    """Its title for people."""
-    meaning: str
-    """When it fires."""
-    action: HealthAction
-    """The default of `action`."""
-    limit: float
-    """The default of `limit`."""
-    patience: int
-    """The default of `patience`."""
-
-
-class HealthRuleInfoList(ListOf[HealthRuleInfo]):
-    """Every health rule."""
 
 
 _MESSAGES = "message"
@@ -75,9 +54,9 @@ def list_findings(
     after: After = None,
     order: OrderBy = "desc",
 ) -> HealthFindingList:
-    """What the health rules and the warnings of your runs found. All filters must hold.
+    """Health rules that fired in your runs, and the warnings of the runs. All filters must hold.
 
-    A finding stays in the list when the run goes on in good health; its last step tells when it was seen.
+    A finding stays in the list when the run recovers. `step` and `last_at` are those of the last report.
     """
     found, jobs = findings.list_findings(session, principal.owner_id, wanted, after, limit, order)
     return HealthFindingList.from_items([finding_view(row, jobs[row.job_id]) for row in found.items], found.has_more)

@@ -124,7 +124,7 @@ class JobSummary(Schema):
     gpu_hours: float
     """GPU-hours of all attempts, those of a running one until now. A process on a worker without a GPU counts as one."""
     health: JobHealth | None
-    """What the health rules and the warnings of the run found; null without a finding."""
+    """The gravest finding of the health rules and the warnings of the run; null without one."""
     error: JobError | None
     """Why the job failed; null in other states."""
     summary: dict[str, float] | None

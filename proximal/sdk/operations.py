@@ -841,9 +841,9 @@ class Operations(Connection):
         | None = None,
         archived: bool | None = None,
     ) -> Iterator[HealthFinding]:
-        """What the health rules and the warnings of your runs found. All filters must hold.
+        """Health rules that fired in your runs, and the warnings of the runs. All filters must hold.
 
-        A finding stays in the list when the run goes on in good health; its last step tells when it was seen.
+        A finding stays in the list when the run recovers. `step` and `last_at` are those of the last report.
 
         `GET /v1/findings`
         """

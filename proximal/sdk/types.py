@@ -911,7 +911,7 @@ class HealthRule(TypedDict, closed=True):
 
 
 class HealthRuleInfo(TypedDict):
-    """A health rule."""
+    """A rule that watches the metrics of PPO, with its defaults."""
 
     rule: str
     """Its name in the spec's `health` and in findings."""
@@ -4240,7 +4240,7 @@ class JobSummary(TypedDict):
     gpu_hours: float
     """GPU-hours of all attempts, those of a running one until now. A process on a worker without a GPU counts as one."""
     health: JobHealth | None
-    """What the health rules and the warnings of the run found; null without a finding."""
+    """The gravest finding of the health rules and the warnings of the run; null without one."""
     error: JobError | None
     """Why the job failed; null in other states."""
     summary: dict[str, float] | None
@@ -5267,7 +5267,7 @@ class Job(TypedDict):
     gpu_hours: float
     """GPU-hours of all attempts, those of a running one until now. A process on a worker without a GPU counts as one."""
     health: JobHealth | None
-    """What the health rules and the warnings of the run found; null without a finding."""
+    """The gravest finding of the health rules and the warnings of the run; null without one."""
     error: JobError | None
     """Why the job failed; null in other states."""
     summary: dict[str, float] | None

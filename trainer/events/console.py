@@ -65,9 +65,8 @@ def _progress_line(event: Event) -> str | None:
     match event:
         case Health():
             title = event.title or rule_title(event.rule)
-            return (
-                f"health: {title}: {event.stage}, step {event.step}: {event.cause} {event.suggestion} ({event.action})"
-            )
+            what = f"{title}: {event.cause} {event.suggestion} ({event.rule}: {event.action})"
+            return f"health: {event.stage}, step {event.step}: {what}"
         case RolledBack():
             factor = event.learning_rate_factor
             return f"{event.stage}: back from step {event.step} to the weights of step {event.to_step}, learning rates × {factor:g}"

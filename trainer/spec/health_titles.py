@@ -22,5 +22,5 @@ RULE_TITLES: dict[str, str] = {
 
 
 def rule_title(rule: str) -> str:
-    """The title of a rule. A rule of another release gets its name in words."""
+    """The title for people. A rule of another release gets its name in words."""
     return RULE_TITLES.get(rule) or rule.replace("_", " ").capitalize()

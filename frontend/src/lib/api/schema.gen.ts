@@ -927,9 +927,9 @@ export interface paths {
         };
         /**
          * List Findings
-         * @description What the health rules and the warnings of your runs found. All filters must hold.
+         * @description Health rules that fired in your runs, and the warnings of the runs. All filters must hold.
          *
-         *     A finding stays in the list when the run goes on in good health; its last step tells when it was seen.
+         *     A finding stays in the list when the run recovers. `step` and `last_at` are those of the last report.
          */
         get: operations["list_findings"];
         put?: never;
@@ -5722,7 +5722,7 @@ export interface components {
         };
         /**
          * HealthRuleInfo
-         * @description A health rule.
+         * @description A rule that watches the metrics of PPO, with its defaults.
          */
         HealthRuleInfo: {
             /**
@@ -6321,7 +6321,7 @@ export interface components {
              * @description GPU-hours of all attempts, those of a running one until now. A process on a worker without a GPU counts as one.
              */
             gpu_hours: number;
-            /** @description What the health rules and the warnings of the run found; null without a finding. */
+            /** @description The gravest finding of the health rules and the warnings of the run; null without one. */
             health: components["schemas"]["JobHealth"] | null;
             /** @description Why the job failed; null in other states. */
             error: components["schemas"]["JobError"] | null;
@@ -7572,7 +7572,7 @@ export interface components {
              * @description GPU-hours of all attempts, those of a running one until now. A process on a worker without a GPU counts as one.
              */
             gpu_hours: number;
-            /** @description What the health rules and the warnings of the run found; null without a finding. */
+            /** @description The gravest finding of the health rules and the warnings of the run; null without one. */
             health: components["schemas"]["JobHealth"] | null;
             /** @description Why the job failed; null in other states. */
             error: components["schemas"]["JobError"] | null;

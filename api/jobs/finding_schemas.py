@@ -1,17 +1,12 @@
-"""Findings: schemas, and responses made from rows."""
+"""Schemas of findings and of the health rules."""
 
-from typing import Any, Literal
+from typing import Literal
 
 from api.schema import ListOf, Schema, Timestamp
-from core import models
-from core.jobs.overview import findings
 from core.models.findings import Severity
 from core.models.jobs import JobStatus
 from trainer.events import Evidence, SuggestedChange
-from trainer.spec import StageName
-from trainer.spec.health_titles import rule_title
-
-_MESSAGES = {Severity.WARNING: "Warning of the run", Severity.ERROR: "Error of the run"}
+from trainer.spec import HealthAction, StageName
 
 
 class HealthFinding(Schema):
@@ -61,27 +56,22 @@ class HealthFindingList(ListOf[HealthFinding]):
     """Findings, newest first unless asked otherwise."""
 
 
-def job_health(found: findings.JobHealth | None) -> dict[str, Any] | None:
-    """The fields of `JobHealth`; None without a finding."""
-    if found is None:
-        return None
-    row = found.finding
-    stored = {name: getattr(row, name) for name in ("severity", "rule", "seed", "step")}
-    return stored | {"title": _title(row), "findings": found.count}
+class HealthRuleInfo(Schema):
+    """A rule that watches the metrics of PPO, with its defaults."""
+
+    rule: str
+    """Its name in the spec's `health` and in findings."""
+    title: str
+    """Its title for people."""
+    meaning: str
+    """When it fires."""
+    action: HealthAction
+    """The default of `action`."""
+    limit: float
+    """The default of `limit`."""
+    patience: int
+    """The default of `patience`."""
 
 
-def finding_view(row: models.JobFinding, job: Any) -> HealthFinding:
-    """The response for a finding of the job, a row with `name` and `status`."""
-    derived: dict[str, Any] = {
-        "job_name": job.name,
-        "job_status": job.status,
-        "title": _title(row),
-        "evidence": row.data.get("evidence", []),
-        "changes": row.data.get("changes", []),
-    }
-    stored = {name: getattr(row, name) for name in HealthFinding.model_fields if name not in (*derived, "object")}
-    return HealthFinding.model_validate(stored | derived)
-
-
-def _title(row: models.JobFinding) -> str:
-    return _MESSAGES[Severity(row.severity)] if row.rule is None else rule_title(row.rule)
+class HealthRuleInfoList(ListOf[HealthRuleInfo]):
+    """Every health rule."""
