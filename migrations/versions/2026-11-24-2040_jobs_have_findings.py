@@ -1,6 +1,6 @@
 """jobs have findings
 
-Those of existing jobs follow from their events.
+Those of existing jobs follow from their events. The events get the titles that later ones have.
 
 Revision: 3c7f5e0d91ab, after 6d1e0b7a94c2.
 """
@@ -31,6 +31,26 @@ CREATE TABLE job_findings (
     CONSTRAINT uq_job_findings_job_id_key UNIQUE (job_id, key)
 )
 """
+_TITLES = """
+UPDATE job_events e SET data = e.data || jsonb_build_object('title', title) FROM (VALUES
+    ('kl_blow_up', 'KL too large'),
+    ('negative_kl', 'KL below zero'),
+    ('entropy_collapse', 'Entropy collapsed'),
+    ('approxkl_high', 'Updates too large'),
+    ('approxkl_jump', 'Policy replaced by one update'),
+    ('clipfrac_high', 'Too much clipping'),
+    ('clipfrac_zero', 'No clipping'),
+    ('policy_still', 'Policy does not move'),
+    ('reward_collapse', 'Reward collapsed'),
+    ('negative_explained_variance', 'Critic worse than a constant'),
+    ('over_optimisation', 'Reward over-optimised'),
+    ('length_explosion', 'Score raised by length'),
+    ('truncation', 'Responses cut off'),
+    ('kl_outweighs_reward', 'KL penalty outweighs the reward'),
+    ('value_loss_spike', 'Value loss jumped'),
+    ('not_finite', 'Numbers not finite')
+) AS titles (rule, title) WHERE e.type = 'health' AND e.data ->> 'rule' = rule AND NOT e.data ? 'title'
+"""
 _FILL = """
 WITH reported AS (
     SELECT e.job_id, j.owner_id, e.seed, e.stage, e.step, e.seq, e.created_at, e.data, e.data ->> 'rule' AS rule,
@@ -59,6 +79,7 @@ FROM (SELECT job_id, min(severity) AS severity FROM job_findings GROUP BY job_id
 
 
 def upgrade() -> None:
+    op.execute(_TITLES)
     op.execute(_TABLE)
     op.execute("CREATE INDEX ix_job_findings_owner_id_created_at_id ON job_findings (owner_id, created_at, id)")
     op.execute(

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from alembic import command
-from sqlalchemy import select
+from sqlalchemy import select, text
 from sqlalchemy.orm import Session
 
 from core.db import engine_for
@@ -178,6 +178,8 @@ def test_migration_finds_what_older_jobs_reported(postgres_url: str) -> None:
             assert (rule.severity, rule.action, rule.step, rule.times, rule.cause) == ("error", "warn", 9, 2, "c")
             assert (warning.rule, warning.cause, warning.times, warning.severity) == (None, "cut", 1, "warning")
             assert [session.get_one(Job, one).health for one in ("job_1", "job_2")] == ["error", None]
+            titles = session.scalars(text("SELECT data ->> 'title' FROM job_events WHERE type = 'health'")).all()
+            assert titles == ["Responses cut off"] * 3
             # The keys are those under which the next events are stored.
             append_event(session, session.get_one(Job, "job_1"), Message(level="warning", text="cut"))
             append_event(session, session.get_one(Job, "job_1"), fired("truncation", step=12))

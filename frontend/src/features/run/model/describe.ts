@@ -1,7 +1,7 @@
 import { metricsOf } from "@/features/run/model/findings";
 import type { EventOf, JobEvent } from "@/lib/api/types";
 import { count, duration, number, NO_VALUE } from "@/lib/format";
-import { commandLabel, KNOB_LABELS, type LabelOf, ruleLabel, withLabels } from "@/lib/labels";
+import { commandLabel, KNOB_LABELS, findingTitle, type LabelOf, withLabels } from "@/lib/labels";
 import { stageShort } from "@/lib/states";
 
 type Figures = Readonly<Record<string, number>>;
@@ -28,7 +28,7 @@ function sentence(event: JobEvent, labelOf: LabelOf): string {
     case "checkpoint_damaged":
       return damaged(stage, event.data);
     case "health":
-      return `${ruleLabel(event.data.rule)} at step ${step}: ${event.data.cause} ${event.data.suggestion}`;
+      return `${findingTitle(event.data)} at step ${step}: ${event.data.cause} ${event.data.suggestion}`;
     case "rolled_back":
       return `${stage} continues from the weights of step ${event.data.to_step}, learning rates × ${number(event.data.learning_rate_factor)}`;
     case "command_requested":
