@@ -13,12 +13,15 @@ interface RunLineProps {
   progress: Job["progress"];
 }
 
+/** States whose further words a phone leaves out. The panel below tells why a job waits. */
+const BRIEF: readonly string[] = ["queued", "starting", "running", "succeeded"];
+
 /** One line: where the job is and how long it takes, why it waits, or how it ended. */
 export function RunLine({ job, progress }: RunLineProps) {
   const fraction = progress?.fraction ?? (job.status === "succeeded" ? 1 : 0);
   return (
     <section className={styles.progress} aria-label="Progress">
-      <p>
+      <p className={BRIEF.includes(job.status) ? styles.brief : undefined}>
         <Where job={job} progress={progress} />
       </p>
       <ProgressBar fraction={fraction} label="Progress of the job" tone={statusTone(job.status)} />
