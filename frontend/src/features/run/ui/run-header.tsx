@@ -87,9 +87,6 @@ function RunFacts({ job, log }: { job: Job; log: readonly JobEvent[] }) {
         <Fact name="Created">
           <TimeAgo time={job.created_at} />
         </Fact>
-        {job.started_at && (
-          <Fact name={job.finished_at ? "Took" : "Running for"}>{duration(secondsBetween(job.started_at, end))}</Fact>
-        )}
         {job.attempt > 1 && <Fact name="Attempt">{job.attempt}</Fact>}
         <Fact name="Model">
           <Model job={job} />
@@ -99,6 +96,10 @@ function RunFacts({ job, log }: { job: Job; log: readonly JobEvent[] }) {
         <Fact name="Id">
           <code>{job.id}</code>
         </Fact>
+        {/* What comes or changes during the run stands at the end, so that it moves nothing. */}
+        {job.started_at && (
+          <Fact name={job.finished_at ? "Took" : "Running for"}>{duration(secondsBetween(job.started_at, end))}</Fact>
+        )}
         {typeof started?.device === "string" && (
           <Fact name="Device" minor>
             {device(started.device, started.threads)}

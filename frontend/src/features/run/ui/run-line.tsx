@@ -41,9 +41,9 @@ function Where({ job, progress }: RunLineProps) {
       {progress.seed !== null && (
         <span>{`seed ${progress.seed}, number ${Math.min(done + 1, seeds)} of ${seeds}`}</span>
       )}
+      <span>{percent(progress.fraction)} of the job</span>
       {progress.eta_seconds !== null && <span>{duration(progress.eta_seconds)} left in this stage</span>}
       {progress.seeds_eta_seconds !== null && <span>{duration(progress.seeds_eta_seconds)} left for all seeds</span>}
-      <span>{percent(progress.fraction)} of the job</span>
     </>
   );
 }
