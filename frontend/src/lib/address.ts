@@ -10,6 +10,8 @@ interface NewJob {
   checkpoint?: string;
   /** A template whose fields are copied. */
   template?: string;
+  /** A documented recipe whose fields are copied. */
+  recipe?: string;
   /** A dataset that is trained on. */
   dataset?: string;
   /** A group that the job joins. */
