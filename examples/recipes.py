@@ -15,7 +15,7 @@ _PAGE = re.compile(r"docs/how-to/recipes/(\w+)\.md")
 _FILES = ("preferences", "thumbs", "sft", "prompts", "evaluation_prompts", "pretraining")
 """Fields of `data` that name files of the example."""
 _OWN_JUDGE = "reviews"
-"""The judge that knows the hidden rule of the example's data."""
+"""The judge that scores by the hidden rule of the example's data."""
 _DOCUMENTED_ORDER = ("ppo", "kl_penalty", "reinforce", "rloo", "grpo", "a_star_po", "online_iterative", "dpo", "kto")
 
 

@@ -2301,7 +2301,7 @@ class RoundChanges(TypedDict, closed=True):
     name: NotRequired[str | None]
     """Name for people."""
     instructions: NotRequired[str | None]
-    """Instructions that annotators see beside each item."""
+    """Instructions that annotators see beside each item, as Markdown."""
     overlap: NotRequired[int | None]
     """Number of annotators who answer each item."""
     status: NotRequired[Literal["open", "paused"] | None]
@@ -3522,7 +3522,7 @@ class AnnotationRound(TypedDict):
     policies: list[AnnotationPolicy] | None
     """The compared policies of a round of completions. `sides` and an item's `policies` are indices into this list."""
     instructions: str
-    """Instructions for the annotators."""
+    """Instructions for the annotators, in Markdown."""
     overlap: int
     """How many annotators answer each item."""
     gold: str | None
@@ -4341,7 +4341,7 @@ class NewRound(TypedDict, closed=True):
     kind: NotRequired[Literal["pairs", "ranking"]]
     """`pairs`: choose the better of two completions. `ranking`: put two to nine completions in order."""
     instructions: NotRequired[str]
-    """Instructions that annotators see beside each item."""
+    """Instructions that annotators see beside each item, as Markdown."""
     source: RoundFromDataset | RoundFromCheckpoints
     """Where the completions come from."""
     overlap: NotRequired[int]

@@ -2525,7 +2525,7 @@ export interface components {
             policies: components["schemas"]["AnnotationPolicy"][] | null;
             /**
              * Instructions
-             * @description Instructions for the annotators.
+             * @description Instructions for the annotators, in Markdown.
              */
             instructions: string;
             /**
@@ -8830,7 +8830,7 @@ export interface components {
             kind: "pairs" | "ranking";
             /**
              * Instructions
-             * @description Instructions that annotators see beside each item.
+             * @description Instructions that annotators see beside each item, as Markdown.
              * @default
              */
             instructions: string;
@@ -10703,7 +10703,7 @@ export interface components {
             name?: string | null;
             /**
              * Instructions
-             * @description Instructions that annotators see beside each item.
+             * @description Instructions that annotators see beside each item, as Markdown.
              */
             instructions?: string | null;
             /**

@@ -19,7 +19,7 @@ export interface Choice {
   readonly rule: string | null;
   /** Id of a job. */
   readonly job: string | null;
-  /** Of jobs that go on, or of those that ended. */
+  /** Jobs that go on, or those that ended. */
   readonly state: State | null;
   readonly archived: boolean;
 }

@@ -22,7 +22,7 @@ import styles from "./findings-page.module.css";
 
 const POLL_MS = 10_000;
 
-/** What the health rules and the warnings of all runs found. */
+/** The health rules that fired in any run, and the warnings of the runs. */
 export function FindingsPage() {
   const [params, setParams] = useAddress();
   const choice = readChoice(params);

@@ -1,4 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
 import { Link } from "react-router";
 import { buttonClass } from "@/components/button";
 import { ErrorNotice } from "@/components/notice";
@@ -35,6 +36,7 @@ export function Recipes() {
 }
 
 function Row({ recipe }: { recipe: Recipe }) {
+  const [open, setOpen] = useState(false);
   const spec = specOf(recipe);
   const fields = count(differences({}, spec).length, "field");
   return (
@@ -44,9 +46,9 @@ function Row({ recipe }: { recipe: Recipe }) {
         <small>{recipe.description}</small>
       </th>
       <td>
-        <details>
+        <details onToggle={(event) => setOpen(event.currentTarget.open)}>
           <summary aria-label={`${fields} of ${recipe.title}`}>{fields}</summary>
-          <CodeBlock label="Spec" code={JSON.stringify(spec, null, 2)} />
+          {open && <CodeBlock label="Spec" code={JSON.stringify(spec, null, 2)} />}
         </details>
       </td>
       <td>

@@ -96,7 +96,7 @@ function RunFacts({ job, log }: { job: Job; log: readonly JobEvent[] }) {
         <Fact name="Id">
           <code>{job.id}</code>
         </Fact>
-        {/* What comes or changes during the run stands at the end, so that it moves nothing. */}
+        {/* Facts that come or change during the run stand at the end, so that they move nothing. */}
         {job.started_at && (
           <Fact name={job.finished_at ? "Took" : "Running for"}>{duration(secondsBetween(job.started_at, end))}</Fact>
         )}

@@ -13,7 +13,7 @@ interface RunLineProps {
   progress: Job["progress"];
 }
 
-/** States whose further words a phone leaves out. The panel below tells why a job waits. */
+/** States whose further words a phone leaves out. The panel below has the reason why a job waits. */
 const BRIEF: readonly string[] = ["queued", "starting", "running", "succeeded"];
 
 /** One line: where the job is and how long it takes, why it waits, or how it ended. */
