@@ -41,3 +41,5 @@ def test_a_recipe_fills_the_form_without_the_example_s_data(new_page: NewPage) -
     page.get_by_role("link", name="Use the recipe DPO").click()
     expect(page.get_by_role("checkbox", name="DPO")).to_be_checked()
     expect(page.get_by_role("heading", name="Choose a dataset")).to_be_visible()
+    page.goto("/jobs/new?recipe=none-of-this-name")
+    expect(page.get_by_text("There is no recipe none-of-this-name.")).to_be_visible()

@@ -32,7 +32,8 @@ export function NewJobPage() {
   const recipe = recipes.data?.find(({ name }) => name === recipeName);
   const groupId = params.get("group");
   const group = useQuery({ ...groupQuery(groupId ?? ""), enabled: groupId !== null });
-  const missing = recipes.data && !recipe ? new Error(`There is no recipe ${recipeName}.`) : null;
+  const missing =
+    recipeName !== null && recipes.data && !recipe ? new Error(`There is no recipe ${recipeName}.`) : null;
   const error =
     group.error ?? template.error ?? recipes.error ?? missing ?? schema.error ?? job.error ?? checkpoints.error;
   if (error) {
