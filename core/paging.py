@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Generic, Literal, TypeVar
 
-from sqlalchemy import ColumnElement, Select, SQLColumnExpression, and_, or_, select, tuple_
+from sqlalchemy import ColumnElement, Select, SQLColumnExpression, and_, func, or_, select, tuple_
 from sqlalchemy.orm import Session
 
 from core.errors import InvalidRequest
@@ -17,6 +17,7 @@ from core.models import (
     DatasetVersion,
     Job,
     JobCommand,
+    JobFinding,
     JobGroup,
     JobTemplate,
     Upload,
@@ -27,6 +28,7 @@ T = TypeVar(
     "T",
     bound=Job
     | JobCommand
+    | JobFinding
     | JobGroup
     | JobTemplate
     | Dataset
@@ -80,6 +82,19 @@ def page(
     columns = (model.created_at, model.id) if order == "asc" else (model.created_at.desc(), model.id.desc())
     rows = session.scalars(query.order_by(*columns).limit(limit + 1)).all()
     return Page(rows[:limit], len(rows) > limit)
+
+
+_DIGITS = 30
+
+
+def natural(text: SQLColumnExpression[Any]) -> SQLColumnExpression[Any]:
+    """A sort key for names: no difference of case, and numbers by their values, so that `run-2` comes before `run-10`.
+
+    Each number is padded with zeros. Digits after a decimal point stay as they are: `0.05` comes before `0.1`. PostgreSQL's
+    own numeric collations need ICU, without which the embedded server is built.
+    """
+    padded = func.regexp_replace(func.lower(text), r"(?<!\d)(?<!\d\.)(\d+)", rf"{'0' * _DIGITS}\1", "g")
+    return func.regexp_replace(padded, rf"0*(\d{{{_DIGITS}}})", r"\1", "g")
 
 
 def sorted_page(

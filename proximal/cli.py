@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from proximal.commands import local
+from proximal.commands.findings import findings
 from proximal.commands.group import LazyGroup, with_output_options
 from proximal.commands.usage import usage
 from proximal.errors import ClientError
@@ -54,6 +55,7 @@ app.add_typer(local.keys, name="keys")
 app.command()(local.up)
 app.command("open")(local.open_)
 app.command()(local.demo)
+app.command()(with_output_options(findings))
 app.command()(with_output_options(usage))
 app.command()(with_output_options(local.doctor))
 

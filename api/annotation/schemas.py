@@ -59,7 +59,7 @@ class AnnotationRound(Schema):
     policies: list[AnnotationPolicy] | None
     """The compared policies of a round of completions. `sides` and an item's `policies` are indices into this list."""
     instructions: str
-    """Instructions for the annotators."""
+    """Instructions for the annotators, in Markdown."""
     overlap: int
     """How many annotators answer each item."""
     gold: str | None

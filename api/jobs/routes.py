@@ -1,7 +1,7 @@
 """Jobs: submit, list, read, describe."""
 
 from dataclasses import replace
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Response
 from pydantic import AwareDatetime
@@ -53,7 +53,7 @@ from core.jobs.lifecycle.actors import key_of
 from core.jobs.lifecycle.descriptions import change_description, normal_tag
 from core.jobs.overview import lineage, listing
 from core.jobs.overview.lineage import JobLineage
-from core.jobs.overview.listing import JobFilter
+from core.jobs.overview.listing import JobFilter, JobHealthFilter
 from core.jobs.overview.sorting import JobSort
 from core.jobs.queue.waking import wake_for
 from core.jobs.submission import validations
@@ -66,7 +66,7 @@ router = APIRouter(prefix="/jobs", tags=["Jobs"], route_class=StrictRoute)
 MOST_IN_BATCH = 100
 _SORT = (
     "Order of the list: a name, with `-` in front for descending. Jobs without a value come last, and equal ones newest "
-    "first. `status` follows the life of a job. `reward` is the score in PPO, and `judge` is that of the held-out comparison. "
+    "first. `status` follows the life of a job. `health` is the severity of the gravest finding. `reward` is the score in PPO, and `judge` is that of the held-out comparison. "
     "`duration` counts until now for a job that has not ended. The values of running jobs change, so a later page may miss or repeat a job."
 )
 _TEXT = "Only jobs with these words. Each is the beginning of a word of the name, notes or tags, or of the id."
@@ -172,20 +172,30 @@ def _sort(order: OrderBy = "desc", sort: Annotated[JobSort, Query(description=_S
     return "created" if oldest_first(order, sort) else sort
 
 
+def _states(
+    status: Annotated[list[JobStatus] | None, Query(description="Only jobs in this state (or one of these).")] = None,
+    health: Annotated[
+        list[JobHealthFilter] | None,
+        Query(description="Only jobs whose gravest finding has this severity (or one of these). `none`: no finding."),
+    ] = None,
+    archived: Annotated[bool, Query(description="Archived jobs instead of the others.")] = False,
+) -> dict[str, Any]:
+    """The filters by the state of a job, as fields of JobFilter."""
+    return {"statuses": status or (), "health": health or (), "archived": archived}
+
+
 @router.get("", responses=documented(NotSignedIn, InvalidRequest))
 def list_jobs(
     principal: PrincipalDep,
     session: SessionDep,
     wanted: Annotated[JobFilter, Depends(_filter)],
     sort: Annotated[JobSort, Depends(_sort)],
-    status: Annotated[list[JobStatus] | None, Query(description="Only jobs in this state (or one of these).")] = None,
-    archived: Annotated[bool, Query(description="Archived jobs instead of the others.")] = False,
+    states: Annotated[dict[str, Any], Depends(_states)],
     limit: Limit = 20,
     after: After = None,
 ) -> JobList:
     """Your jobs, without their specs. All filters must hold."""
-    wanted = replace(wanted, statuses=status or (), archived=archived)
-    found = listing.list_jobs(session, principal.owner_id, wanted, after, limit, sort)
+    found = listing.list_jobs(session, principal.owner_id, replace(wanted, **states), after, limit, sort)
     return JobList.from_items(views.job_summaries(session, found.items), found.has_more)
 
 

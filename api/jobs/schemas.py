@@ -10,6 +10,7 @@ from core.jobs.overview.inputs import JobInput
 from core.jobs.overview.lineage import JobParent
 from core.jobs.run.progress import Progress
 from core.jobs.run.seeds import SeedResult
+from core.models.findings import Severity
 from core.models.job_logs import LogSource
 from core.models.jobs import JobStatus
 from core.scheduling.policy import PriorityName
@@ -50,6 +51,23 @@ class JobGroupPlace(Schema):
     """The job's place in the group, from 1."""
     values: dict[str, Any]
     """The fields of the spec that differ between the jobs of a sweep, by path."""
+
+
+class JobHealth(Schema):
+    """The gravest finding of a job; of equally grave ones the last. `GET /v1/findings` lists them all."""
+
+    severity: Severity
+    """`warning`: the run went on. `error`: it was paused, rolled back or stopped, or it reported an error."""
+    title: str
+    """The finding in words, such as "No clipping"."""
+    rule: str | None
+    """Name of the health rule; null for a warning of the run."""
+    seed: int | None
+    """The seed that it belongs to; null in a job with one seed."""
+    step: int | None
+    """The last step at which it was found; null for a warning of the run."""
+    findings: int
+    """Number of all findings of the job."""
 
 
 class JobSummary(Schema):
@@ -105,6 +123,8 @@ class JobSummary(Schema):
     """Number of attempts so far."""
     gpu_hours: float
     """GPU-hours of all attempts, those of a running one until now. A process on a worker without a GPU counts as one."""
+    health: JobHealth | None
+    """The gravest finding of the health rules and the warnings of the run; null without one."""
     error: JobError | None
     """Why the job failed; null in other states."""
     summary: dict[str, float] | None

@@ -9,17 +9,22 @@ from pydantic import BaseModel
 from sqlalchemy.orm import Session
 
 from api.etags import etag_of
+from api.jobs.finding_schemas import HealthFinding
 from api.jobs.schemas import Job, JobSummary
 from core import models
 from core.jobs.actions.allowed_actions import allowed_actions
 from core.jobs.groups.groups import places_of
-from core.jobs.overview import lineage, listing
+from core.jobs.overview import findings, lineage, listing
 from core.jobs.overview.inputs import inputs, model_names
 from core.jobs.queue.queue_places import QueuePlace, queue_places
 from core.jobs.run import seeds, sparkline
 from core.jobs.run.progress import progress
+from core.models.findings import Severity
 from core.scheduling.policy import Priority, PriorityName
 from trainer.spec import JobSpec
+from trainer.spec.health_titles import rule_title
+
+_MESSAGES = {Severity.WARNING: "Warning of the run", Severity.ERROR: "Error of the run"}
 
 
 def job_view(session: Session, row: models.Job) -> Job:
@@ -54,12 +59,13 @@ def job_summaries(session: Session, rows: Sequence[models.Job]) -> list[JobSumma
     ids = [row.id for row in rows]
     places, groups = queue_places(session, rows), places_of(session, ids)
     hours, parents = listing.gpu_hours(session, ids), lineage.parents(session, rows)
-    checkpoints = model_names(session, rows)
+    checkpoints, health = model_names(session, rows), findings.health_of(session, ids)
     own = {
         row.id: {
             "gpu_hours": hours.get(row.id, 0.0),
             "parent": parents.get(row.id),
             "model_name": checkpoints.get(row.id),
+            "health": _health(health.get(row.id)),
         }
         for row in rows
     }
@@ -106,3 +112,29 @@ def _section_in(annotation: Any) -> type[BaseModel] | None:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
     return next((found for inner in typing.get_args(annotation) if (found := _section_in(inner))), None)
+
+
+def _health(found: findings.JobHealth | None) -> dict[str, Any] | None:
+    """The fields of `JobHealth`; None without a finding."""
+    if found is None:
+        return None
+    row = found.finding
+    stored = {name: getattr(row, name) for name in ("severity", "rule", "seed", "step")}
+    return stored | {"title": _title(row), "findings": found.count}
+
+
+def finding_view(row: models.JobFinding, job: Any) -> HealthFinding:
+    """The response for a finding of the job, a row with `name` and `status`."""
+    derived: dict[str, Any] = {
+        "job_name": job.name,
+        "job_status": job.status,
+        "title": _title(row),
+        "evidence": row.data.get("evidence", []),
+        "changes": row.data.get("changes", []),
+    }
+    stored = {name: getattr(row, name) for name in HealthFinding.model_fields if name not in (*derived, "object")}
+    return HealthFinding.model_validate(stored | derived)
+
+
+def _title(row: models.JobFinding) -> str:
+    return _MESSAGES[Severity(row.severity)] if row.rule is None else rule_title(row.rule)

@@ -63,7 +63,7 @@ class NewRound(Section):
     kind: Literal["pairs", "ranking"] = "pairs"
     """`pairs`: choose the better of two completions. `ranking`: put two to nine completions in order."""
     instructions: Annotated[str, Field(max_length=LONGEST_INSTRUCTIONS)] = ""
-    """Instructions that annotators see beside each item."""
+    """Instructions that annotators see beside each item, as Markdown."""
     source: Annotated[RoundFromDataset | RoundFromCheckpoints, Field(discriminator="type")]
     """Where the completions come from."""
     overlap: Annotated[int, Field(ge=1, le=20)] = 1
@@ -110,7 +110,7 @@ class RoundChanges(Section):
     name: Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)] | None = None
     """Name for people."""
     instructions: Annotated[str, Field(max_length=LONGEST_INSTRUCTIONS)] | None = None
-    """Instructions that annotators see beside each item."""
+    """Instructions that annotators see beside each item, as Markdown."""
     overlap: Annotated[int, Field(ge=1, le=20)] | None = None
     """Number of annotators who answer each item."""
     status: Literal["open", "paused"] | None = None

@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from sqlalchemy import Select, SQLColumnExpression, func, select
+from sqlalchemy import Select, SQLColumnExpression, select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from core.models import Dataset, DatasetContent, DatasetVersion
-from core.paging import Page, page, position, sorted_page
+from core.paging import Page, natural, page, position, sorted_page
 
 DatasetSort = Literal[
     "name", "-name",
@@ -40,7 +40,7 @@ def _of_newest(column: InstrumentedAttribute[int]) -> SQLColumnExpression[Any]:
 
 
 _VALUES: dict[str, SQLColumnExpression[Any]] = {
-    "name": func.lower(Dataset.name),
+    "name": natural(Dataset.name),
     "kind": Dataset.kind,
     "rows": _of_newest(DatasetContent.rows),
     "size": _of_newest(DatasetContent.bytes),

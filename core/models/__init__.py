@@ -5,6 +5,7 @@ from core.models.annotation import Annotation, AnnotationItem, AnnotationPin, An
 from core.models.base import Base
 from core.models.commands import JobCommand
 from core.models.datasets import Dataset, DatasetContent, DatasetPrompt, DatasetReport, DatasetRow, DatasetVersion
+from core.models.findings import JobFinding, Severity
 from core.models.groups import JobGroup, JobGroupMember
 from core.models.job_logs import JobLogChunk, JobTelemetry
 from core.models.jobs import (
@@ -46,6 +47,7 @@ __all__ = [
     "JobCommand",
     "JobDataset",
     "JobEvent",
+    "JobFinding",
     "JobGroup",
     "JobGroupMember",
     "JobLogChunk",
@@ -55,6 +57,7 @@ __all__ = [
     "JobTelemetry",
     "JobTemplate",
     "Owner",
+    "Severity",
     "SignInCode",
     "StoredResponse",
     "Upload",

@@ -105,6 +105,7 @@ class Job(LeasedRow, Base):
         Index("ix_jobs_tagged", "owner_id", postgresql_where=text("tags <> '[]'")),
         Index("ix_jobs_tags", "tags", postgresql_using="gin", postgresql_ops={"tags": "jsonb_path_ops"}),
         Index("ix_jobs_search", "search_vector", postgresql_using="gin"),
+        Index("ix_jobs_health", "owner_id", "health", "created_at", "id", postgresql_where=text("health IS NOT NULL")),
         Index("ix_jobs_queue", *_QUEUE_ORDER, postgresql_where=text("status = 'queued'")),
         Index("ix_jobs_leases", "lease_expires_at", postgresql_where=text(_in(ACTIVE))),
     )
@@ -195,6 +196,8 @@ class Job(LeasedRow, Base):
     """KL of the result; without one, of the newest step."""
     win_rate: Mapped[float | None] = mapped_column(Computed(_WIN_RATE, persisted=True))
     """The win rate of the result."""
+    health: Mapped[str | None]
+    """Severity of the gravest of its findings (`job_findings`); null without one."""
     gpu_seconds: Mapped[float] = mapped_column(default=0.0, server_default="0")
     """GPU-seconds of its ended attempts: wall time by the slots that they took."""
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from examples import recipes
 from examples.reviews.language import Question, questions, review
 from examples.reviews.rule import judge
 
@@ -95,10 +96,13 @@ def main() -> None:
     parser.add_argument("--reviews", type=int, default=7000, help="rows of sft.jsonl")
     parser.add_argument("--pairs", type=int, default=16000, help="rows of preferences.jsonl")
     parser.add_argument("--thumbs", type=int, default=0, help="rows of thumbs.jsonl; 0: no such file")
-    parser.add_argument("--samples", action="store_true", help="write the sample data of the dashboard instead")
+    parser.add_argument(
+        "--samples", action="store_true", help="write the sample data and the recipes of the dashboard instead"
+    )
     arguments = parser.parse_args()
     if arguments.samples:
         write_samples(arguments.folder)
+        recipes.write(arguments.folder)
         return
     write(arguments.folder, arguments.seed, arguments.reviews, arguments.pairs, arguments.thumbs)
 

@@ -44,6 +44,7 @@ SORTED_COLUMNS: dict[str, Any] = {
     "duration": lambda job: job["started_at"] and _duration(job["started_at"], job["finished_at"]),
     "gpu_hours": lambda job: _figure(job["gpu_hours"]),
     "submitted_by": lambda job: job["submitted_by"],
+    "health": lambda job: job["health"] and f"{job['health']['severity']}: {job['health']['title']}",
 }
 """Columns that are printed where the list is sorted by them."""
 
@@ -88,6 +89,12 @@ def submit(  # noqa: PLR0913  # one for each option
 def list_(  # noqa: PLR0913  # one for each filter
     context: typer.Context,
     status: Annotated[list[str] | None, typer.Option(help="Only jobs in this state; may be repeated.")] = None,
+    health: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Only jobs whose gravest finding is `warning` or `error`, or that have `none`; may be repeated."
+        ),
+    ] = None,
     tag: Annotated[list[str] | None, typer.Option(help="Only jobs with this tag; may be repeated.")] = None,
     text: Annotated[str | None, typer.Option(help="Only jobs with these words in name, notes, tags or id.")] = None,
     model: Annotated[str | None, typer.Option(help="Only jobs that start from this model.")] = None,
@@ -107,6 +114,7 @@ def list_(  # noqa: PLR0913  # one for each filter
     with context.obj.client() as client:
         found = client.list_jobs(
             status=status or (),
+            health=health or (),
             tag=tag,
             text=text,
             model=model,
@@ -278,7 +286,8 @@ def _in_words(event: JobEvent) -> str:
         return f"{len(event['data']['rows'])} completions"
     if event["type"] == "health":
         data = event["data"]
-        return f"{data['rule']} ({data['action']}): {data['cause']} {data['suggestion']}"
+        title = data.get("title") or data["rule"]  # events of older versions have no title
+        return f"{title} ({data['action']}): {data['cause']} {data['suggestion']}"
     if event["type"] == "rolled_back":
         factor = event["data"]["learning_rate_factor"]
         return f"back to step {event['data']['to_step']}, learning rates × {factor:g}"

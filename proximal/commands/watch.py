@@ -206,7 +206,7 @@ def _content(event: JobEvent) -> str:
     if event["type"] == "status_changed":
         return f"{event['data']['to']}: {event['data']['reason']}"
     data: Any = event["data"]
-    words = [str(data[name]) for name in ("text", "message", "path", "rule", "cause") if data.get(name)]
+    words = [str(data[name]) for name in ("text", "message", "path", "title", "cause") if data.get(name)]
     return " ".join([event["type"].replace("_", " "), event["stage"] or "", *words]).strip()
 
 

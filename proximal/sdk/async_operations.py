@@ -24,6 +24,8 @@ from proximal.sdk.types import (
     Group,
     GroupSummary,
     Health,
+    HealthFinding,
+    HealthRuleInfo,
     Job,
     JobBatch,
     JobCommand,
@@ -641,13 +643,6 @@ class AsyncOperations(AsyncConnection):
     def list_jobs(
         self,
         *,
-        status: Sequence[
-            Literal[
-                "queued", "starting", "running", "pausing", "paused", "cancelling", "succeeded", "failed", "cancelled"
-            ]
-        ]
-        | None = None,
-        archived: bool | None = None,
         tag: Sequence[str] | None = None,
         model: str | None = None,
         dataset: str | None = None,
@@ -686,8 +681,18 @@ class AsyncOperations(AsyncConnection):
             "-gpu_hours",
             "submitted_by",
             "-submitted_by",
+            "health",
+            "-health",
         ]
         | None = None,
+        status: Sequence[
+            Literal[
+                "queued", "starting", "running", "pausing", "paused", "cancelling", "succeeded", "failed", "cancelled"
+            ]
+        ]
+        | None = None,
+        health: Sequence[Literal["none", "warning", "error"]] | None = None,
+        archived: bool | None = None,
     ) -> AsyncIterator[JobSummary]:
         """Your jobs, without their specs. All filters must hold.
 
@@ -696,8 +701,6 @@ class AsyncOperations(AsyncConnection):
         return self._pages(
             "/v1/jobs",
             params={
-                "status": status,
-                "archived": archived,
                 "tag": tag,
                 "model": model,
                 "dataset": dataset,
@@ -708,6 +711,9 @@ class AsyncOperations(AsyncConnection):
                 "text": text,
                 "order": order,
                 "sort": sort,
+                "status": status,
+                "health": health,
+                "archived": archived,
             },
         )
 
@@ -826,6 +832,46 @@ class AsyncOperations(AsyncConnection):
         `GET /v1/jobs/{job_id}/commands`
         """
         return self._pages(f"/v1/jobs/{escaped(job_id)}/commands", params={"order": order})
+
+    def list_findings(
+        self,
+        *,
+        order: Literal["asc", "desc"] | None = None,
+        severity: Sequence[Literal["warning", "error"]] | None = None,
+        rule: Sequence[str] | None = None,
+        job: str | None = None,
+        status: Sequence[
+            Literal[
+                "queued", "starting", "running", "pausing", "paused", "cancelling", "succeeded", "failed", "cancelled"
+            ]
+        ]
+        | None = None,
+        archived: bool | None = None,
+    ) -> AsyncIterator[HealthFinding]:
+        """Health rules that fired in your runs, and the warnings of the runs. All filters must hold.
+
+        A finding stays in the list when the run recovers. `step` and `last_at` are those of the last report.
+
+        `GET /v1/findings`
+        """
+        return self._pages(
+            "/v1/findings",
+            params={
+                "order": order,
+                "severity": severity,
+                "rule": rule,
+                "job": job,
+                "status": status,
+                "archived": archived,
+            },
+        )
+
+    async def list_health_rules(self) -> list[HealthRuleInfo]:
+        """List the health rules with their titles and defaults.
+
+        `GET /v1/reference/health-rules`
+        """
+        return list((await self._json("GET", "/v1/reference/health-rules"))["data"])
 
     async def create_sweep(
         self,

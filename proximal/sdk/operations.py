@@ -24,6 +24,8 @@ from proximal.sdk.types import (
     Group,
     GroupSummary,
     Health,
+    HealthFinding,
+    HealthRuleInfo,
     Job,
     JobBatch,
     JobCommand,
@@ -637,13 +639,6 @@ class Operations(Connection):
     def list_jobs(
         self,
         *,
-        status: Sequence[
-            Literal[
-                "queued", "starting", "running", "pausing", "paused", "cancelling", "succeeded", "failed", "cancelled"
-            ]
-        ]
-        | None = None,
-        archived: bool | None = None,
         tag: Sequence[str] | None = None,
         model: str | None = None,
         dataset: str | None = None,
@@ -682,8 +677,18 @@ class Operations(Connection):
             "-gpu_hours",
             "submitted_by",
             "-submitted_by",
+            "health",
+            "-health",
         ]
         | None = None,
+        status: Sequence[
+            Literal[
+                "queued", "starting", "running", "pausing", "paused", "cancelling", "succeeded", "failed", "cancelled"
+            ]
+        ]
+        | None = None,
+        health: Sequence[Literal["none", "warning", "error"]] | None = None,
+        archived: bool | None = None,
     ) -> Iterator[JobSummary]:
         """Your jobs, without their specs. All filters must hold.
 
@@ -692,8 +697,6 @@ class Operations(Connection):
         return self._pages(
             "/v1/jobs",
             params={
-                "status": status,
-                "archived": archived,
                 "tag": tag,
                 "model": model,
                 "dataset": dataset,
@@ -704,6 +707,9 @@ class Operations(Connection):
                 "text": text,
                 "order": order,
                 "sort": sort,
+                "status": status,
+                "health": health,
+                "archived": archived,
             },
         )
 
@@ -820,6 +826,46 @@ class Operations(Connection):
         `GET /v1/jobs/{job_id}/commands`
         """
         return self._pages(f"/v1/jobs/{escaped(job_id)}/commands", params={"order": order})
+
+    def list_findings(
+        self,
+        *,
+        order: Literal["asc", "desc"] | None = None,
+        severity: Sequence[Literal["warning", "error"]] | None = None,
+        rule: Sequence[str] | None = None,
+        job: str | None = None,
+        status: Sequence[
+            Literal[
+                "queued", "starting", "running", "pausing", "paused", "cancelling", "succeeded", "failed", "cancelled"
+            ]
+        ]
+        | None = None,
+        archived: bool | None = None,
+    ) -> Iterator[HealthFinding]:
+        """Health rules that fired in your runs, and the warnings of the runs. All filters must hold.
+
+        A finding stays in the list when the run recovers. `step` and `last_at` are those of the last report.
+
+        `GET /v1/findings`
+        """
+        return self._pages(
+            "/v1/findings",
+            params={
+                "order": order,
+                "severity": severity,
+                "rule": rule,
+                "job": job,
+                "status": status,
+                "archived": archived,
+            },
+        )
+
+    def list_health_rules(self) -> list[HealthRuleInfo]:
+        """List the health rules with their titles and defaults.
+
+        `GET /v1/reference/health-rules`
+        """
+        return list((self._json("GET", "/v1/reference/health-rules"))["data"])
 
     def create_sweep(
         self,

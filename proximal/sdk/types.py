@@ -910,6 +910,38 @@ class HealthRule(TypedDict, closed=True):
     """Steps in a row beyond the limit before the rule acts. Rules about evaluations count evaluations, and `reward_collapse` counts blocks of ten. Left out: the rule's default."""
 
 
+class HealthRuleInfo(TypedDict):
+    """A rule that watches the metrics of PPO, with its defaults."""
+
+    rule: str
+    """Its name in the spec's `health` and in findings."""
+    title: str
+    """Its title for people."""
+    meaning: str
+    """When it fires."""
+    action: Literal["off", "warn", "pause", "stop", "roll_back"]
+    """The default of `action`."""
+    limit: float
+    """The default of `limit`."""
+    patience: int
+    """The default of `patience`."""
+
+
+class HealthRuleInfoList(TypedDict):
+    """Every health rule."""
+
+    object: Literal["list"]
+    """Always `list`."""
+    data: list[HealthRuleInfo]
+    """The items of this page."""
+    has_more: bool
+    """Whether more follow."""
+    first_id: str | None
+    """Cursor of the first item."""
+    last_id: str | None
+    """Cursor of the last item: the next page's `after`."""
+
+
 class HealthSpec(TypedDict, closed=True):
     """The limits on PPO's metrics. Each rule's event names the cause, the evidence and the setting to change."""
 
@@ -2269,7 +2301,7 @@ class RoundChanges(TypedDict, closed=True):
     name: NotRequired[str | None]
     """Name for people."""
     instructions: NotRequired[str | None]
-    """Instructions that annotators see beside each item."""
+    """Instructions that annotators see beside each item, as Markdown."""
     overlap: NotRequired[int | None]
     """Number of annotators who answer each item."""
     status: NotRequired[Literal["open", "paused"] | None]
@@ -2593,6 +2625,10 @@ class Session(TypedDict):
     """Id of the owner of all that the key sees."""
     expires_at: str | None
     """When the browser session ends; null for a call with the key itself."""
+
+
+Severity: TypeAlias = Literal["warning", "error"]
+"""How grave a finding is."""
 
 
 class ShapingSpec(TypedDict, closed=True):
@@ -3486,7 +3522,7 @@ class AnnotationRound(TypedDict):
     policies: list[AnnotationPolicy] | None
     """The compared policies of a round of completions. `sides` and an item's `policies` are indices into this list."""
     instructions: str
-    """Instructions for the annotators."""
+    """Instructions for the annotators, in Markdown."""
     overlap: int
     """How many annotators answer each item."""
     gold: str | None
@@ -3908,6 +3944,8 @@ class HealthData(TypedDict):
     """The step of the stage."""
     rule: str
     """Its name in the spec's `health`."""
+    title: NotRequired[str]
+    """Its title for people; empty in events of older versions."""
     action: Literal["warn", "pause", "stop", "roll_back"]
     """The action of the run."""
     limit: float
@@ -3947,6 +3985,64 @@ class HealthEvent(TypedDict):
     """The event's own fields."""
 
 
+class HealthFinding(TypedDict):
+    """A health rule that fired in a run, or a warning of the run. One for each seed and rule, or text."""
+
+    object: Literal["health.finding"]
+    """Always `health.finding`."""
+    id: str
+    """Begins with `find_`."""
+    job_id: str
+    """The job that it is about."""
+    job_name: str
+    """Name of the job."""
+    job_status: JobStatus
+    """State of the job."""
+    severity: Severity
+    """`warning`: the run went on. `error`: it was paused, rolled back or stopped, or it reported an error. The gravest so far."""
+    title: str
+    """The finding in words, such as "No clipping"."""
+    rule: str | None
+    """Name of the health rule, as in the spec's `health`; null for a warning of the run."""
+    action: Literal["warn", "pause", "stop", "roll_back"] | None
+    """The action of the run when the rule fired last; null for a warning of the run."""
+    seed: int | None
+    """The seed that it belongs to; null in a job with one seed."""
+    stage: Literal["sft", "reward_model", "dpo", "kto", "ppo", "evaluation"] | None
+    """The stage of the run; null for a warning of the run."""
+    step: int | None
+    """The last step at which the rule fired; null for a warning of the run."""
+    times: int
+    """Steps at which it fired. A step that is repeated after a resume counts once."""
+    cause: str
+    """The problem, or the text of the warning."""
+    suggestion: str
+    """The setting to change; empty for a warning of the run."""
+    evidence: list[Evidence]
+    """The values that the rule looked at when it fired last."""
+    changes: list[SuggestedChange]
+    """The suggestion for programs: alternatives."""
+    created_at: str
+    """When it was reported first. Lists are in this order."""
+    last_at: str
+    """When it was reported last."""
+
+
+class HealthFindingList(TypedDict):
+    """Findings, newest first unless asked otherwise."""
+
+    object: Literal["list"]
+    """Always `list`."""
+    data: list[HealthFinding]
+    """The items of this page."""
+    has_more: bool
+    """Whether more follow."""
+    first_id: str | None
+    """Cursor of the first item."""
+    last_id: str | None
+    """Cursor of the last item: the next page's `after`."""
+
+
 class JobChild(TypedDict):
     """A job that was made from another one."""
 
@@ -3966,6 +4062,23 @@ class JobChild(TypedDict):
     """Whether that checkpoint is the result of its stage; null for a clone, and where it is unknown."""
     seed: int | None
     """Seed of that checkpoint, where this job has several; null otherwise."""
+
+
+class JobHealth(TypedDict):
+    """The gravest finding of a job; of equally grave ones the last. `GET /v1/findings` lists them all."""
+
+    severity: Severity
+    """`warning`: the run went on. `error`: it was paused, rolled back or stopped, or it reported an error."""
+    title: str
+    """The finding in words, such as "No clipping"."""
+    rule: str | None
+    """Name of the health rule; null for a warning of the run."""
+    seed: int | None
+    """The seed that it belongs to; null in a job with one seed."""
+    step: int | None
+    """The last step at which it was found; null for a warning of the run."""
+    findings: int
+    """Number of all findings of the job."""
 
 
 class JobLineage(TypedDict):
@@ -4126,6 +4239,8 @@ class JobSummary(TypedDict):
     """Number of attempts so far."""
     gpu_hours: float
     """GPU-hours of all attempts, those of a running one until now. A process on a worker without a GPU counts as one."""
+    health: JobHealth | None
+    """The gravest finding of the health rules and the warnings of the run; null without one."""
     error: JobError | None
     """Why the job failed; null in other states."""
     summary: dict[str, float] | None
@@ -4226,7 +4341,7 @@ class NewRound(TypedDict, closed=True):
     kind: NotRequired[Literal["pairs", "ranking"]]
     """`pairs`: choose the better of two completions. `ranking`: put two to nine completions in order."""
     instructions: NotRequired[str]
-    """Instructions that annotators see beside each item."""
+    """Instructions that annotators see beside each item, as Markdown."""
     source: RoundFromDataset | RoundFromCheckpoints
     """Where the completions come from."""
     overlap: NotRequired[int]
@@ -5151,6 +5266,8 @@ class Job(TypedDict):
     """Number of attempts so far."""
     gpu_hours: float
     """GPU-hours of all attempts, those of a running one until now. A process on a worker without a GPU counts as one."""
+    health: JobHealth | None
+    """The gravest finding of the health rules and the warnings of the run; null without one."""
     error: JobError | None
     """Why the job failed; null in other states."""
     summary: dict[str, float] | None

@@ -21,7 +21,7 @@ RUN_TABS = ("metrics", "completions", "over-optimisation", "events", "logs", "ma
 ABSENT = "job_aaaaaaaaaaaaaaaaaaaaaaaa"
 EXPECTED = "status of 404"
 """The browser reports such responses. The absent job causes one."""
-LISTS = re.compile(r"/v1/(jobs|groups|datasets|annotation/rounds)(\?|$)")
+LISTS = re.compile(r"/v1/(jobs|findings|groups|datasets|annotation/rounds)(\?|$)")
 # Spaces as in WCAG 1.4.12. The policy of the page refuses <style>, but not a constructed style sheet.
 SPACE = """isOn => {
     window.spaced ??= new CSSStyleSheet();
@@ -53,6 +53,7 @@ def paths(client: Client, job_id: str, round_id: str) -> Iterator[str]:
     yield from (f"/jobs/{job_id}?stage={stage}" for stage in ("sft", "reward_model", "evaluation"))
     yield from (f"/jobs/{ABSENT}", "/nothing-here", f"/compare?runs={job_id}", "/compare")
     yield from ("/jobs/new", f"/jobs/new?clone={job_id}", f"/jobs/new?branch={job_id}", "/templates", "/workers")
+    yield from ("/findings", "/findings?severity=error", "/jobs/new?recipe=dpo")
     yield from (
         dataset,
         f"{dataset}?tab=rows&diff=1",
@@ -119,7 +120,7 @@ def test_every_page_is_in_order(new_page: NewPage, client: Client, finished_job:
         found += [(path, *each) for each in faults_of_larger_text(page, letters)]
     page.route(LISTS, lambda route: route.fulfill(json={"object": "list", "data": [], "has_more": False}))
     page.goto("/")
-    for number, path in enumerate(("/", "/groups", "/datasets", "/annotate")):
+    for number, path in enumerate(("/", "/findings", "/groups", "/datasets", "/annotate")):
         opened(page, path)
         found += [(f"{path} of an empty platform", *each) for each in faults(page, number)]
     page.unroute_all()

@@ -76,7 +76,7 @@ def _sorts_and_moves_columns(page: Page, client: Client) -> None:
     page.goto("/?sort=-name")
     head = page.get_by_role("columnheader", name="Job", exact=True)
     expect(head).to_have_attribute("aria-sort", "descending")
-    links = page.locator("tbody a[href^='/jobs/']")
+    links = page.locator("tbody th a[href^='/jobs/']")
     expect(links).to_have_text(names)
     head.get_by_role("button").click()
     expect(page).to_have_url(f"{client.url}/")

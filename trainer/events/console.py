@@ -21,6 +21,7 @@ from trainer.events import (
     StageFinished,
     StageStarted,
 )
+from trainer.spec.health_titles import rule_title
 
 
 def show(event: Event) -> None:
@@ -63,7 +64,9 @@ def _progress_line(event: Event) -> str | None:
     """The line for an event about the progress of a stage."""
     match event:
         case Health():
-            return f"health: {event.stage}, step {event.step}: {event.cause} {event.suggestion} ({event.rule}: {event.action})"
+            title = event.title or rule_title(event.rule)
+            what = f"{title}: {event.cause} {event.suggestion} ({event.rule}: {event.action})"
+            return f"health: {event.stage}, step {event.step}: {what}"
         case RolledBack():
             factor = event.learning_rate_factor
             return f"{event.stage}: back from step {event.step} to the weights of step {event.to_step}, learning rates × {factor:g}"

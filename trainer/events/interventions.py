@@ -45,6 +45,8 @@ class Health(RunEvent):
     """The step of the stage."""
     rule: str
     """Its name in the spec's `health`."""
+    title: str = ""
+    """Its title for people; empty in events of older versions."""
     action: Literal["warn", "pause", "stop", "roll_back"]
     """The action of the run."""
     limit: float

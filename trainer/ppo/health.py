@@ -13,6 +13,7 @@ from trainer.session.checkpoint import load_numbers
 from trainer.session.session import Session
 from trainer.session.stage_loop import StageLoop
 from trainer.spec import HealthRule, HealthSpec
+from trainer.spec.health_titles import rule_title
 
 MOST_ROLL_BACKS = 3
 _RATE_CUT = 0.5
@@ -91,6 +92,7 @@ class HealthCallback:
                 stage="ppo",
                 step=finding.step,
                 rule=finding.rule,
+                title=rule_title(finding.rule),
                 action=finding.action,
                 limit=finding.limit,
                 cause=finding.cause,

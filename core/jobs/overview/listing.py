@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Literal
 
-from sqlalchemy import BigInteger, ColumnElement, Select, cast, false, func, literal_column, select, text, true
+from sqlalchemy import BigInteger, ColumnElement, Select, cast, false, func, literal_column, or_, select, text, true
 from sqlalchemy.dialects.postgresql import REGCONFIG, TSQUERY
 from sqlalchemy.orm import Session
 
@@ -21,6 +22,9 @@ _MOST_RARE = 1000
 _MODEL_PREFIX = 400
 """Length of the column `model`."""
 
+JobHealthFilter = Literal["none", "warning", "error"]
+"""`none`: a job without findings. The others: the severity of its gravest one."""
+
 
 @dataclass(frozen=True)
 class JobFilter:
@@ -28,6 +32,8 @@ class JobFilter:
 
     statuses: Sequence[JobStatus] = ()
     """One of these states."""
+    health: Sequence[JobHealthFilter] = ()
+    """The gravest finding has one of these severities; `none`: there is no finding."""
     archived: bool = False
     """Archived jobs instead of the others."""
     tags: Sequence[str] = ()
@@ -46,10 +52,7 @@ class JobFilter:
 
     def conditions(self, owner_id: str) -> list[ColumnElement[bool]]:
         """Raises InvalidRequest for a `dataset` that is no reference."""
-        put_aside = Job.archived_at.is_not(None)
-        found: list[ColumnElement[bool]] = [put_aside if self.archived else ~put_aside]
-        if self.statuses:
-            found.append(Job.status.in_([one.value for one in self.statuses]))
+        found = self._of_state()
         if self.tags:
             found.append(Job.tags.contains(list(self.tags)))
         if self.model is not None:
@@ -70,6 +73,13 @@ class JobFilter:
         if self.created_before is not None:
             found.append(Job.created_at < self.created_before)
         return found + ([] if self.text is None else _words(self.text))
+
+    def _of_state(self) -> list[ColumnElement[bool]]:
+        put_aside = Job.archived_at.is_not(None)
+        found: list[ColumnElement[bool]] = [put_aside if self.archived else ~put_aside]
+        if self.statuses:
+            found.append(Job.status.in_([one.value for one in self.statuses]))
+        return [*found, _health(self.health)] if self.health else found
 
 
 def list_jobs(
@@ -101,6 +111,11 @@ def gpu_hours(session: Session, job_ids: Sequence[str]) -> dict[str, float]:
     """The GPU-hours of each job, those of a running attempt until now. One query."""
     query = select(Job.id, GPU_HOURS).where(Job.id.in_(job_ids))
     return {job_id: float(used) for job_id, used in session.execute(query)}
+
+
+def _health(wanted: Sequence[JobHealthFilter]) -> ColumnElement[bool]:
+    some = Job.health.in_([one for one in wanted if one != "none"])
+    return or_(some, Job.health.is_(None)) if "none" in wanted else some
 
 
 def _versions(owner_id: str, text: str) -> Select[str]:

@@ -5,9 +5,9 @@ from typing import Any, Literal
 from sqlalchemy import Double, Select, SQLColumnExpression, Text, and_, case, cast, func, select
 from sqlalchemy.orm import Session
 
-from core.models import Job, JobAttempt, JobGroup, JobGroupMember
+from core.models import Job, JobAttempt, JobGroup, JobGroupMember, Severity
 from core.models.jobs import ACTIVE, JobStatus
-from core.paging import Page, sorted_page
+from core.paging import Page, natural, sorted_page
 
 JobSort = Literal[
     "name", "-name",
@@ -24,14 +24,15 @@ JobSort = Literal[
     "duration", "-duration",
     "gpu_hours", "-gpu_hours",
     "submitted_by", "-submitted_by",
+    "health", "-health",
 ]  # fmt: skip
 """The figure that a list of jobs is sorted by. `-` in front: descending."""
 
 
 def _group() -> SQLColumnExpression[Any]:
-    """The name of the group in lower case, its id, so that groups of one name stay apart, and the job's number."""
+    """The name of the group in its natural order, its id, so that groups of one name stay apart, and the job's number."""
     number = func.lpad(cast(JobGroupMember.number, Text), 9, "0")
-    group = select(func.lower(JobGroup.name) + " " + JobGroup.id + " " + number).join(JobGroupMember)
+    group = select(natural(JobGroup.name) + " " + JobGroup.id + " " + number).join(JobGroupMember)
     return group.where(JobGroupMember.job_id == Job.id).scalar_subquery()
 
 
@@ -44,9 +45,9 @@ GPU_HOURS = (
 ) / 3600
 """The GPU-hours of a job's attempts, those of a running attempt until now."""
 _VALUES: dict[str, SQLColumnExpression[Any]] = {
-    "name": func.lower(Job.name),
+    "name": natural(Job.name),
     "status": case({status.value: number for number, status in enumerate(JobStatus)}, value=Job.status),
-    "model": func.lower(Job.model),
+    "model": natural(Job.model),
     "progress": case((and_(Job.status == JobStatus.SUCCEEDED, Job.stage.is_not(None)), 1.0), else_=Job.fraction),
     "reward": Job.reward,
     "kl": Job.kl,
@@ -57,7 +58,8 @@ _VALUES: dict[str, SQLColumnExpression[Any]] = {
     "ended": Job.finished_at,
     "duration": func.coalesce(Job.finished_at, func.now()) - Job.started_at,
     "gpu_hours": GPU_HOURS,
-    "submitted_by": func.lower(Job.submitted_by),
+    "submitted_by": natural(Job.submitted_by),
+    "health": case({severity.value: number for number, severity in enumerate(Severity)}, value=Job.health),
 }
 """The figure of a job by the name in `JobSort`; SQL null where a job has none."""
 

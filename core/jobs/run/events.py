@@ -13,6 +13,7 @@ from core.db import storable_numbers
 from core.jobs.lifecycle import actors
 from core.jobs.lifecycle.attempts import held
 from core.jobs.lifecycle.state import change_status
+from core.jobs.run.findings import record_findings
 from core.jobs.run.metric_log import store_metrics
 from core.jobs.run.progress import apply_event
 from core.jobs.run.seeds import apply_to_seed, started_seeds
@@ -60,6 +61,7 @@ def append_events(
         for event in events:
             apply_event(job, event)
             apply_to_seed(session, job, event, seeds)
+        record_findings(session, job, events)
         job.last_seq += len(events)
         session.flush()
     if log_offset is not None:
@@ -71,6 +73,7 @@ def append_event(session: Session, job: Job, event: Event) -> None:
     """Append an event of the platform itself. The caller has locked or created the job."""
     session.flush()  # the job's row comes first
     _insert_events(session, job, [event])
+    record_findings(session, job, [event])
     job.last_seq += 1
     session.flush()
 

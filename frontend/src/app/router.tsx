@@ -44,6 +44,7 @@ const PAGES = [
     path: "/compare",
     load: async () => (await import("@/features/compare/ui/compare-page")).ComparePage,
   },
+  { path: "/findings", load: async () => (await import("@/features/findings/ui/findings-page")).FindingsPage },
   { path: "/groups", load: async () => (await import("@/features/groups/ui/groups-page")).GroupsPage },
   { path: "/groups/:groupId", load: async () => (await import("@/features/groups/ui/group-page")).GroupPage },
   {

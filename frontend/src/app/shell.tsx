@@ -85,6 +85,7 @@ function Pages() {
     <nav ref={row} className={`${styles.nav} fading`} aria-label="Main">
       <JobsLink />
       <NavLink to={paths.compare()}>Compare</NavLink>
+      <NavLink to={paths.findings}>Findings</NavLink>
       <NavLink to={paths.groups}>Groups</NavLink>
       <NavLink to={paths.templates}>Templates</NavLink>
       <NavLink to={paths.datasets}>Datasets</NavLink>
@@ -105,7 +106,15 @@ function JobsLink() {
 }
 
 /** Pages that are as wide as the screen: beginnings of their addresses, and whole ones. */
-const WIDE = [paths.job("job_"), paths.compare(), paths.groups, paths.dataset("ds_"), paths.workers, paths.settings()];
+const WIDE = [
+  paths.job("job_"),
+  paths.compare(),
+  paths.findings,
+  paths.groups,
+  paths.dataset("ds_"),
+  paths.workers,
+  paths.settings(),
+];
 const isWide = (path: string) =>
   [paths.jobs, paths.datasets, paths.rounds, paths.templates].includes(path) ||
   WIDE.some((start) => path.startsWith(start));

@@ -14,14 +14,22 @@ interface OverlayButtonProps {
   label: string | undefined;
   popup: "menu" | "dialog";
   className: string;
+  /** Whether the box is open at first. */
+  isOpen?: boolean | undefined;
+  /** Called when the box opens or closes. */
+  onOpen?: ((open: boolean) => void) | undefined;
   /** The box. It is called once the button was pressed, so that its code is loaded then. */
   children: (state: OverlayState) => ReactNode;
 }
 
 /** A button that opens a box beside it. The down arrow opens a menu, too. */
-export function OverlayButton({ button, label, popup, className, children }: OverlayButtonProps) {
+export function OverlayButton({ button, label, popup, className, isOpen, onOpen, children }: OverlayButtonProps) {
   /** Null until the box is opened for the first time. */
-  const [open, setOpen] = useState<boolean | null>(null);
+  const [open, setOpen] = useState<boolean | null>(isOpen ? true : null);
+  const change = (next: boolean) => {
+    setOpen(next);
+    onOpen?.(next);
+  };
   const anchor = useRef<HTMLButtonElement>(null);
   return (
     <>
@@ -32,16 +40,16 @@ export function OverlayButton({ button, label, popup, className, children }: Ove
         aria-label={label}
         aria-haspopup={popup}
         aria-expanded={open === true}
-        onClick={() => setOpen(!open)}
+        onClick={() => change(!open)}
         onKeyDown={(event) => {
           if (popup !== "menu" || event.key !== "ArrowDown") return;
           event.preventDefault();
-          setOpen(true);
+          change(true);
         }}
       >
         {button}
       </button>
-      {open !== null && <Suspense fallback={null}>{children({ button: anchor, open, setOpen })}</Suspense>}
+      {open !== null && <Suspense fallback={null}>{children({ button: anchor, open, setOpen: change })}</Suspense>}
     </>
   );
 }

@@ -15,6 +15,10 @@ interface PopoverProps {
   className?: string | undefined;
   /** For lists and longer texts. */
   wide?: boolean;
+  /** Whether the box is open at first. */
+  isOpen?: boolean;
+  /** Called when the box opens or closes. */
+  onOpen?: (open: boolean) => void;
   /** The content, which may close the box. */
   children: ReactNode | ((close: () => void) => ReactNode);
 }
@@ -26,10 +30,19 @@ export function Popover({
   buttonLabel,
   className = buttonClass(),
   wide = false,
+  isOpen,
+  onOpen,
   children,
 }: PopoverProps) {
   return (
-    <OverlayButton button={button} label={buttonLabel} popup="dialog" className={className}>
+    <OverlayButton
+      button={button}
+      label={buttonLabel}
+      popup="dialog"
+      className={className}
+      isOpen={isOpen}
+      onOpen={onOpen}
+    >
       {(state) => (
         <PopoverBox {...state} label={label} wide={wide}>
           {typeof children === "function" ? children(() => state.setOpen(false)) : children}

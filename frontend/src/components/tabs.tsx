@@ -23,7 +23,7 @@ export function Tabs<Id extends string>({ tabs, value, addressOf, label, childre
   const row = useRef<HTMLElement>(null);
   useEffect(() => {
     // In a frame of its own: it needs the layout, which the browser would else compute within the rendering.
-    const frame = requestAnimationFrame(() => showChosen(row.current));
+    const frame = requestAnimationFrame(() => showChosen(row.current, "[aria-current]"));
     return () => cancelAnimationFrame(frame);
   }, [value]);
   return (
@@ -47,8 +47,8 @@ export function Tabs<Id extends string>({ tabs, value, addressOf, label, childre
   );
 }
 
-/** Scrolls the row, not the page, until the chosen tab is in its middle. */
-function showChosen(row: HTMLElement | null): void {
-  const tab = row?.querySelector<HTMLElement>("[aria-current]");
-  if (row && tab) row.scrollLeft = tab.offsetLeft - (row.clientWidth - tab.offsetWidth) / 2;
+/** Scrolls the row, not the page, until the chosen part is in its middle. The row is its offset parent. */
+export function showChosen(row: HTMLElement | null, selector: string): void {
+  const chosen = row?.querySelector<HTMLElement>(selector);
+  if (row && chosen) row.scrollLeft = chosen.offsetLeft - (row.clientWidth - chosen.offsetWidth) / 2;
 }

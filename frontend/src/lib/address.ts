@@ -10,6 +10,8 @@ interface NewJob {
   checkpoint?: string;
   /** A template whose fields are copied. */
   template?: string;
+  /** A documented recipe whose fields are copied. */
+  recipe?: string;
   /** A dataset that is trained on. */
   dataset?: string;
   /** A group that the job joins. */
@@ -22,12 +24,15 @@ interface NewJob {
 export const paths = {
   jobs: "/",
   job: (id: string): string => `/jobs/${id}`,
+  /** The page of a job with its findings open. */
+  jobHealth: (id: string): string => `/jobs/${id}?health=open`,
   /** The form of a new job, filled in from `of`. */
   newJob: (of: NewJob = {}): string => {
     const query = new URLSearchParams(Object.entries(of).filter(([, value]) => value !== undefined)).toString();
     return `/jobs/new${query && `?${query}`}`;
   },
   groups: "/groups",
+  findings: "/findings",
   templates: "/templates",
   group: (id: string): string => `/groups/${id}`,
   datasets: "/datasets",

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { labelsOf, ruleLabel, withLabels } from "@/lib/labels";
+import { findingTitle, labelsOf, withLabels } from "@/lib/labels";
 
 const METRICS = [
   { stage: "ppo", name: "objective/kl", label: "KL to the reference" },
@@ -25,9 +25,7 @@ test("a text names metrics by their labels, and keeps other code", () => {
   );
 });
 
-test.each([
-  ["kl_blow_up", "KL blow up"],
-  ["reward_collapse", "reward collapse"],
-  ["approxkl_jump", "policy replaced by one update"],
-  ["clipfrac_zero", "no clipping"],
-])("the health rule %s is written in words", (rule, words) => expect(ruleLabel(rule)).toBe(words));
+test("a finding has the title of its rule, and one of an older version the name in words", () => {
+  expect(findingTitle({ rule: "clipfrac_zero", title: "No clipping" })).toBe("No clipping");
+  expect(findingTitle({ rule: "reward_collapse", title: "" })).toBe("Reward collapse");
+});

@@ -4,24 +4,20 @@ import { answer, api } from "@/lib/api/client";
 import { KNOBS } from "@/lib/api/knobs.gen";
 import type { JobCommand, MetricInfo } from "@/lib/api/types";
 
-/** Names for people of what programs name otherwise: metrics, commands and health rules. */
+/** Names for people of what programs name otherwise: metrics and commands. */
 
 const ACTION_LABELS = { evaluate: "Evaluation", checkpoint: "Checkpoint" } as const;
 
 export const commandLabel = (name: JobCommand["name"]): string =>
   name === "evaluate" || name === "checkpoint" ? ACTION_LABELS[name] : KNOBS[name].label;
 
-const RULE_LABELS: Readonly<Record<string, string>> = {
-  approxkl_high: "updates too large",
-  approxkl_jump: "policy replaced by one update",
-  clipfrac_high: "too much clipping",
-  clipfrac_zero: "no clipping",
-  policy_still: "policy does not move",
-  not_finite: "numbers not finite",
-};
-
-export const ruleLabel = (rule: string): string =>
-  RULE_LABELS[rule] ?? rule.replaceAll("_", " ").replace(/\bkl\b/, "KL");
+/** The finding of a health rule in words. Events of older versions have no title. */
+export const findingTitle = ({ title, rule }: { readonly title?: string; readonly rule: string }): string =>
+  title ||
+  rule
+    .replaceAll("_", " ")
+    .replace(/\bkl\b/, "KL")
+    .replace(/^./, (first) => first.toUpperCase());
 
 /** Reference of the metrics. It changes with the software only. */
 export const metricReferenceQuery = queryOptions({

@@ -41,6 +41,7 @@ const TONES: Record<string, Tone> = {
   // Findings.
   blocking: "bad",
   warning: "warn",
+  error: "bad",
   info: "neutral",
 };
 

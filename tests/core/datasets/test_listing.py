@@ -80,9 +80,14 @@ def test_datasets_are_sorted_with_absent_values_last(session: Session, sort: Dat
     assert " ".join(names[one] for one in ids(session, sort)) == expected
 
 
+def test_numbers_in_names_are_sorted_by_their_values(session: Session) -> None:
+    store(session, [{"name": name} for name in ("pairs 10", "Pairs 9", "pairs 100")])
+    assert ids(session, "name") == ["ds_1", "ds_0", "ds_2"]
+
+
 ROWS = st.fixed_dictionaries(
     {
-        "name": st.sampled_from(["a", "A", "b", "ä"]),
+        "name": st.sampled_from(["a", "A", "b2", "b10", "B02", "ä"]),
         "kind": st.sampled_from(["sft", "prompts"]),
         "sizes": st.lists(st.sampled_from([None, 1, 2]), max_size=2),
     }

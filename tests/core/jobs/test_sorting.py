@@ -28,6 +28,7 @@ FIGURES: dict[str, dict[str, Any]] = {
         "fraction": 0.25,
         "reward_line": {"bits": 0, "buckets": [[0, 9.0, 1], [1, 2.0, 1]]},
         "latest_metrics": {"objective/kl": 10.0},
+        "health": "error",
         "started_at": NOON,
         "stage": "ppo",
         "submitted_by": "Zoe",
@@ -48,6 +49,7 @@ FIGURES: dict[str, dict[str, Any]] = {
     "cat": {
         "name": "cat",
         "status": "cancelled",
+        "health": "warning",
         "started_at": NOON,
         "finished_at": NOON + timedelta(minutes=1),
         "summary": {"win_rate": 0.5, "judge_after": -2},
@@ -116,6 +118,8 @@ def ids(session: Session, sort: JobSort, size: int = 100) -> list[str]:
         ("-gpu_hours", "Bob cat ann old"),
         ("group", "cat Bob ann old"),
         ("-group", "ann Bob cat old"),
+        ("health", "cat ann Bob old"),
+        ("-health", "ann cat Bob old"),
     ],
 )
 def test_list_is_sorted_with_absent_values_last(session: Session, sort: JobSort, expected: str) -> None:
@@ -123,6 +127,13 @@ def test_list_is_sorted_with_absent_values_last(session: Session, sort: JobSort,
     _hours(session, {by_name["Bob"]: 2, by_name["cat"]: 1})
     _groups(session, {"Early": [by_name["cat"], by_name["Bob"]], "late": [by_name["ann"]]})
     assert ids(session, sort) == [by_name[name] for name in expected.split()]
+
+
+def test_numbers_in_names_are_sorted_by_their_values(session: Session) -> None:
+    names = ["run-2", "Run-10", "run-10 b", "lr 0.05", "lr 0.1", "lr 0.25", "lr 2", "9" * 40, "run 007", "run-"]
+    by_id = dict(zip(store(session, [{"name": name} for name in names]), names, strict=True))
+    expected = ["9" * 40, "lr 0.05", "lr 0.1", "lr 0.25", "lr 2", "run 007", "run-", "run-2", "Run-10", "run-10 b"]
+    assert [by_id[one] for one in ids(session, "name", size=3)] == expected
 
 
 def _hours(session: Session, hours_of: dict[str, int]) -> None:
@@ -143,7 +154,7 @@ def _groups(session: Session, members: dict[str, list[str]]) -> None:
 
 
 VALUES = st.fixed_dictionaries(
-    {"name": st.sampled_from(["", "a", "A", "b", "ä"]), "status": st.sampled_from(["queued", "paused"])},
+    {"name": st.sampled_from(["", "a", "A", "b2", "b10", "B02", "ä"]), "status": st.sampled_from(["queued", "paused"])},
     optional={
         "model": st.sampled_from(["a/b", "A/c"]),
         "fraction": st.sampled_from([0.0, 0.1 + 0.2, 1.0]),

@@ -7,7 +7,10 @@ def test_console_finding_shows_cause_and_setting_to_change() -> None:
         stage="ppo", step=7, rule="kl_blow_up", action="pause", limit=50.0, cause="`objective/kl` is 61.",
         evidence=[], suggestion="Raise `ppo.kl.coef`.",
     )  # fmt: skip
-    assert line(finding) == "health: ppo, step 7: `objective/kl` is 61. Raise `ppo.kl.coef`. (kl_blow_up: pause)"
+    assert (
+        line(finding)
+        == "health: ppo, step 7: KL too large: `objective/kl` is 61. Raise `ppo.kl.coef`. (kl_blow_up: pause)"
+    )
 
 
 def test_the_course_of_a_run() -> None:

@@ -1,4 +1,5 @@
 import { keepPreviousData, queryOptions } from "@tanstack/react-query";
+import { readRecipes } from "@/features/job-form/model/recipe";
 import type { JsonObject } from "@/features/job-form/model/spec";
 import type { Queueing } from "@/features/job-form/model/submission";
 import { accepted, answer, api } from "@/lib/api/client";
@@ -24,6 +25,18 @@ export const schemaQuery = queryOptions({
 export const presetsQuery = queryOptions({
   queryKey: ["job-form", "presets"],
   queryFn: async () => (await answer(api.GET("/v1/presets"))).data,
+  staleTime: Infinity,
+});
+
+/** The recipes of the documentation; none where the dashboard was built without them. */
+export const recipesQuery = queryOptions({
+  queryKey: ["job-form", "recipes"],
+  queryFn: async () => {
+    const response = await fetch("/samples/recipes.json");
+    // The development server sends the page in place of a missing file.
+    const isJson = response.ok && response.headers.get("content-type")?.includes("json");
+    return isJson ? readRecipes(await response.json()) : [];
+  },
   staleTime: Infinity,
 });
 

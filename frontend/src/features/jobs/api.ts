@@ -10,7 +10,7 @@ const PAGE = 25;
 
 export type JobFilter = Pick<
   NonNullable<operations["list_jobs"]["parameters"]["query"]>,
-  "text" | "status" | "tag" | "archived" | "sort"
+  "text" | "status" | "health" | "tag" | "archived" | "sort"
 >;
 
 /** The jobs that match, newest first unless sorted otherwise, a page at a time. */

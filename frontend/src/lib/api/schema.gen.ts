@@ -918,6 +918,48 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/findings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Findings
+         * @description Health rules that fired in your runs, and the warnings of the runs. All filters must hold.
+         *
+         *     A finding stays in the list when the run recovers. `step` and `last_at` are those of the last report.
+         */
+        get: operations["list_findings"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/reference/health-rules": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Health Rules
+         * @description List the health rules with their titles and defaults.
+         */
+        get: operations["list_health_rules"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/sweeps": {
         parameters: {
             query?: never;
@@ -2483,7 +2525,7 @@ export interface components {
             policies: components["schemas"]["AnnotationPolicy"][] | null;
             /**
              * Instructions
-             * @description Instructions for the annotators.
+             * @description Instructions for the annotators, in Markdown.
              */
             instructions: string;
             /**
@@ -5426,6 +5468,12 @@ export interface components {
              */
             rule: string;
             /**
+             * Title
+             * @description Its title for people; empty in events of older versions.
+             * @default
+             */
+            title: string;
+            /**
              * Action
              * @description The action of the run.
              * @enum {string}
@@ -5515,6 +5563,139 @@ export interface components {
             data: components["schemas"]["HealthData"];
         };
         /**
+         * HealthFinding
+         * @description A health rule that fired in a run, or a warning of the run. One for each seed and rule, or text.
+         */
+        HealthFinding: {
+            /**
+             * Object
+             * @description Always `health.finding`.
+             * @default health.finding
+             * @constant
+             */
+            object: "health.finding";
+            /**
+             * Id
+             * @description Begins with `find_`.
+             */
+            id: string;
+            /**
+             * Job Id
+             * @description The job that it is about.
+             */
+            job_id: string;
+            /**
+             * Job Name
+             * @description Name of the job.
+             */
+            job_name: string;
+            /** @description State of the job. */
+            job_status: components["schemas"]["JobStatus"];
+            /** @description `warning`: the run went on. `error`: it was paused, rolled back or stopped, or it reported an error. The gravest so far. */
+            severity: components["schemas"]["Severity"];
+            /**
+             * Title
+             * @description The finding in words, such as "No clipping".
+             */
+            title: string;
+            /**
+             * Rule
+             * @description Name of the health rule, as in the spec's `health`; null for a warning of the run.
+             */
+            rule: string | null;
+            /**
+             * Action
+             * @description The action of the run when the rule fired last; null for a warning of the run.
+             */
+            action: ("warn" | "pause" | "stop" | "roll_back") | null;
+            /**
+             * Seed
+             * @description The seed that it belongs to; null in a job with one seed.
+             */
+            seed: number | null;
+            /**
+             * Stage
+             * @description The stage of the run; null for a warning of the run.
+             */
+            stage: ("sft" | "reward_model" | "dpo" | "kto" | "ppo" | "evaluation") | null;
+            /**
+             * Step
+             * @description The last step at which the rule fired; null for a warning of the run.
+             */
+            step: number | null;
+            /**
+             * Times
+             * @description Steps at which it fired. A step that is repeated after a resume counts once.
+             */
+            times: number;
+            /**
+             * Cause
+             * @description The problem, or the text of the warning.
+             */
+            cause: string;
+            /**
+             * Suggestion
+             * @description The setting to change; empty for a warning of the run.
+             */
+            suggestion: string;
+            /**
+             * Evidence
+             * @description The values that the rule looked at when it fired last.
+             */
+            evidence: components["schemas"]["Evidence"][];
+            /**
+             * Changes
+             * @description The suggestion for programs: alternatives.
+             */
+            changes: components["schemas"]["SuggestedChange"][];
+            /**
+             * Created At
+             * Format: date-time
+             * @description When it was reported first. Lists are in this order.
+             */
+            created_at: string;
+            /**
+             * Last At
+             * Format: date-time
+             * @description When it was reported last.
+             */
+            last_at: string;
+        };
+        /**
+         * HealthFindingList
+         * @description Findings, newest first unless asked otherwise.
+         */
+        HealthFindingList: {
+            /**
+             * Object
+             * @description Always `list`.
+             * @default list
+             * @constant
+             */
+            object: "list";
+            /**
+             * Data
+             * @description The items of this page.
+             */
+            data: components["schemas"]["HealthFinding"][];
+            /**
+             * Has More
+             * @description Whether more follow.
+             * @default false
+             */
+            has_more: boolean;
+            /**
+             * First Id
+             * @description Cursor of the first item.
+             */
+            first_id: string | null;
+            /**
+             * Last Id
+             * @description Cursor of the last item: the next page's `after`.
+             */
+            last_id: string | null;
+        };
+        /**
          * HealthRule
          * @description One rule: its limit, its patience and its action.
          */
@@ -5538,6 +5719,77 @@ export interface components {
              * @default 1
              */
             patience: number;
+        };
+        /**
+         * HealthRuleInfo
+         * @description A rule that watches the metrics of PPO, with its defaults.
+         */
+        HealthRuleInfo: {
+            /**
+             * Rule
+             * @description Its name in the spec's `health` and in findings.
+             */
+            rule: string;
+            /**
+             * Title
+             * @description Its title for people.
+             */
+            title: string;
+            /**
+             * Meaning
+             * @description When it fires.
+             */
+            meaning: string;
+            /**
+             * Action
+             * @description The default of `action`.
+             * @enum {string}
+             */
+            action: "off" | "warn" | "pause" | "stop" | "roll_back";
+            /**
+             * Limit
+             * @description The default of `limit`.
+             */
+            limit: number;
+            /**
+             * Patience
+             * @description The default of `patience`.
+             */
+            patience: number;
+        };
+        /**
+         * HealthRuleInfoList
+         * @description Every health rule.
+         */
+        HealthRuleInfoList: {
+            /**
+             * Object
+             * @description Always `list`.
+             * @default list
+             * @constant
+             */
+            object: "list";
+            /**
+             * Data
+             * @description The items of this page.
+             */
+            data: components["schemas"]["HealthRuleInfo"][];
+            /**
+             * Has More
+             * @description Whether more follow.
+             * @default false
+             */
+            has_more: boolean;
+            /**
+             * First Id
+             * @description Cursor of the first item.
+             */
+            first_id: string | null;
+            /**
+             * Last Id
+             * @description Cursor of the last item: the next page's `after`.
+             */
+            last_id: string | null;
         };
         /**
          * HealthSpec
@@ -6069,6 +6321,8 @@ export interface components {
              * @description GPU-hours of all attempts, those of a running one until now. A process on a worker without a GPU counts as one.
              */
             gpu_hours: number;
+            /** @description The gravest finding of the health rules and the warnings of the run; null without one. */
+            health: components["schemas"]["JobHealth"] | null;
             /** @description Why the job failed; null in other states. */
             error: components["schemas"]["JobError"] | null;
             /**
@@ -6423,6 +6677,39 @@ export interface components {
             values: {
                 [key: string]: unknown;
             };
+        };
+        /**
+         * JobHealth
+         * @description The gravest finding of a job; of equally grave ones the last. `GET /v1/findings` lists them all.
+         */
+        JobHealth: {
+            /** @description `warning`: the run went on. `error`: it was paused, rolled back or stopped, or it reported an error. */
+            severity: components["schemas"]["Severity"];
+            /**
+             * Title
+             * @description The finding in words, such as "No clipping".
+             */
+            title: string;
+            /**
+             * Rule
+             * @description Name of the health rule; null for a warning of the run.
+             */
+            rule: string | null;
+            /**
+             * Seed
+             * @description The seed that it belongs to; null in a job with one seed.
+             */
+            seed: number | null;
+            /**
+             * Step
+             * @description The last step at which it was found; null for a warning of the run.
+             */
+            step: number | null;
+            /**
+             * Findings
+             * @description Number of all findings of the job.
+             */
+            findings: number;
         };
         /**
          * JobInput
@@ -7285,6 +7572,8 @@ export interface components {
              * @description GPU-hours of all attempts, those of a running one until now. A process on a worker without a GPU counts as one.
              */
             gpu_hours: number;
+            /** @description The gravest finding of the health rules and the warnings of the run; null without one. */
+            health: components["schemas"]["JobHealth"] | null;
             /** @description Why the job failed; null in other states. */
             error: components["schemas"]["JobError"] | null;
             /**
@@ -8541,7 +8830,7 @@ export interface components {
             kind: "pairs" | "ranking";
             /**
              * Instructions
-             * @description Instructions that annotators see beside each item.
+             * @description Instructions that annotators see beside each item, as Markdown.
              * @default
              */
             instructions: string;
@@ -10414,7 +10703,7 @@ export interface components {
             name?: string | null;
             /**
              * Instructions
-             * @description Instructions that annotators see beside each item.
+             * @description Instructions that annotators see beside each item, as Markdown.
              */
             instructions?: string | null;
             /**
@@ -11491,6 +11780,12 @@ export interface components {
              */
             expires_at: string | null;
         };
+        /**
+         * Severity
+         * @description How grave a finding is.
+         * @enum {string}
+         */
+        Severity: "warning" | "error";
         /**
          * ShapingSpec
          * @description How a response's score becomes the optimised score, in this order: normalise, clip, missing EOS, length. Token rewards are normalised and clipped one by one.
@@ -16053,10 +16348,6 @@ export interface operations {
     list_jobs: {
         parameters: {
             query?: {
-                /** @description Only jobs in this state (or one of these). */
-                status?: components["schemas"]["JobStatus"][] | null;
-                /** @description Archived jobs instead of the others. */
-                archived?: boolean;
                 /** @description Maximum number of items. */
                 limit?: number;
                 /** @description Only items after this one: the `last_id` of the previous page. */
@@ -16079,8 +16370,14 @@ export interface operations {
                 text?: string | null;
                 /** @description `desc`: newest first; `asc`: oldest first. */
                 order?: "asc" | "desc";
-                /** @description Order of the list: a name, with `-` in front for descending. Jobs without a value come last, and equal ones newest first. `status` follows the life of a job. `reward` is the score in PPO, and `judge` is that of the held-out comparison. `duration` counts until now for a job that has not ended. The values of running jobs change, so a later page may miss or repeat a job. */
-                sort?: "name" | "-name" | "status" | "-status" | "model" | "-model" | "progress" | "-progress" | "reward" | "-reward" | "kl" | "-kl" | "win_rate" | "-win_rate" | "judge" | "-judge" | "group" | "-group" | "created" | "-created" | "ended" | "-ended" | "duration" | "-duration" | "gpu_hours" | "-gpu_hours" | "submitted_by" | "-submitted_by";
+                /** @description Order of the list: a name, with `-` in front for descending. Jobs without a value come last, and equal ones newest first. `status` follows the life of a job. `health` is the severity of the gravest finding. `reward` is the score in PPO, and `judge` is that of the held-out comparison. `duration` counts until now for a job that has not ended. The values of running jobs change, so a later page may miss or repeat a job. */
+                sort?: "name" | "-name" | "status" | "-status" | "model" | "-model" | "progress" | "-progress" | "reward" | "-reward" | "kl" | "-kl" | "win_rate" | "-win_rate" | "judge" | "-judge" | "group" | "-group" | "created" | "-created" | "ended" | "-ended" | "duration" | "-duration" | "gpu_hours" | "-gpu_hours" | "submitted_by" | "-submitted_by" | "health" | "-health";
+                /** @description Only jobs in this state (or one of these). */
+                status?: components["schemas"]["JobStatus"][] | null;
+                /** @description Only jobs whose gravest finding has this severity (or one of these). `none`: no finding. */
+                health?: ("none" | "warning" | "error")[] | null;
+                /** @description Archived jobs instead of the others. */
+                archived?: boolean;
             };
             header?: never;
             path?: never;
@@ -16506,6 +16803,81 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal_error"];
+            503: components["responses"]["unavailable-query_timeout"];
+            507: components["responses"]["disk_full"];
+        };
+    };
+    list_findings: {
+        parameters: {
+            query?: {
+                /** @description Maximum number of items. */
+                limit?: number;
+                /** @description Only items after this one: the `last_id` of the previous page. */
+                after?: string | null;
+                /** @description `desc`: newest first; `asc`: oldest first. */
+                order?: "asc" | "desc";
+                /** @description Only findings of this severity. */
+                severity?: components["schemas"]["Severity"][] | null;
+                /** @description Only findings of this health rule (or one of these). `message`: warnings of runs. */
+                rule?: string[] | null;
+                /** @description Only findings of this job, `job_…`. */
+                job?: string | null;
+                /** @description Only findings of jobs in this state (or one of these). */
+                status?: components["schemas"]["JobStatus"][] | null;
+                /** @description Findings of archived jobs instead of the others. */
+                archived?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HealthFindingList"];
+                };
+            };
+            401: components["responses"]["not_signed_in"];
+            422: components["responses"]["invalid_request"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal_error"];
+            503: components["responses"]["unavailable-query_timeout"];
+            507: components["responses"]["disk_full"];
+        };
+    };
+    list_health_rules: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HealthRuleInfoList"];
+                };
+            };
+            401: components["responses"]["not_signed_in"];
+            422: components["responses"]["invalid_request"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
             503: components["responses"]["unavailable-query_timeout"];

@@ -1,3 +1,4 @@
+import { type ReactNode, useState } from "react";
 import { Button } from "@/components/button";
 import { Notice } from "@/components/notice";
 import { SearchBox } from "@/components/search-box";
@@ -23,14 +24,22 @@ interface FilterBarProps {
   acrossSteps?: boolean;
   /** The completions shown are those of the choice before. */
   busy?: boolean;
+  /** Stands beside the number of completions. */
+  children?: ReactNode;
 }
 
 /** Search, filters, order and histogram of a list of completions. */
 export function FilterBar(props: FilterBarProps) {
-  const { chooser, figures, histogram, shown, total, hasHeldOut, acrossSteps = false, busy = false } = props;
+  const { chooser, figures, histogram, shown, total, hasHeldOut, acrossSteps = false, busy = false, children } = props;
   const { place, choose } = chooser;
+  const [open, setOpen] = useState(false);
   return (
-    <div className={styles.filters} role="search" aria-label="Which completions" aria-busy={busy}>
+    <div
+      className={`${styles.filters} ${open ? "" : styles.isClosed}`}
+      role="search"
+      aria-label="Which completions"
+      aria-busy={busy}
+    >
       <div className={styles.controls}>
         <SearchBox
           value={place.search}
@@ -38,6 +47,9 @@ export function FilterBar(props: FilterBarProps) {
           label="Search prompts and responses"
           placeholder="Search prompts and responses"
         />
+        <Button className={styles.toggle} aria-expanded={open} onClick={() => setOpen(!open)}>
+          Filters
+        </Button>
         <Choice
           name="Figure"
           options={figures}
@@ -51,10 +63,11 @@ export function FilterBar(props: FilterBarProps) {
           onChange={(order) => choose({ order })}
         />
         <Choice name="End" options={ENDS} value={place.ended} onChange={(ended) => choose({ ended, row: null })} />
+        <Choice name="Beside" options={RIVALS} value={place.rival} onChange={(rival) => choose({ rival })} />
+        {/* At the end, since not all steps have it. */}
         {hasHeldOut && (
           <Choice name="Prompts" options={SOURCES} value={place.source} onChange={(source) => choose({ source })} />
         )}
-        <Choice name="Beside" options={RIVALS} value={place.rival} onChange={(rival) => choose({ rival })} />
       </div>
       <Histogram
         histogram={histogram}
@@ -63,6 +76,7 @@ export function FilterBar(props: FilterBarProps) {
         max={place.max}
         onChoose={(min, max) => choose({ min, max, row: null })}
       />
+      {children}
       <p className={styles.tally} role="status">
         {total === null || total === shown ? count(shown, "completion") : `${shown} of ${count(total, "completion")}`}
         {isFiltered(place) && (

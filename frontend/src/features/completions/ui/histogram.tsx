@@ -19,7 +19,7 @@ export function Histogram({ histogram, label, min, max, onChoose }: HistogramPro
   const bars = useRef<HTMLDivElement>(null);
   const [current, setCurrent] = useState(0);
   const bins = binsOf(histogram, useIsNarrow() ? 2 : 1);
-  if (bins.length < 2) return null;
+  if (bins.length < 2) return <div className={styles.histogram} />; // the next step may have bars in its place
   const isChosen = (bin: Bin) =>
     (min !== null || max !== null) && bin.from >= (min ?? -Infinity) && bin.to <= (max ?? Infinity);
   const press = (bin: Bin, extend: boolean) => {

@@ -56,8 +56,9 @@ function StepRows({ jobId, seed, rows, chooser, evaluated, step }: StepRowsProps
         shown={shown.length}
         total={rows.length}
         hasHeldOut={samples.some((sample) => sample.held_out)}
-      />
-      {!tables.length && <WhereTokens evaluated={evaluated} step={step} chooser={chooser} />}
+      >
+        {!tables.length && <WhereTokens evaluated={evaluated} step={step} chooser={chooser} />}
+      </FilterBar>
       {shown.length ? (
         <CompletionList
           rows={shown}
@@ -79,8 +80,8 @@ function WhereTokens({ evaluated, step, chooser }: { evaluated: readonly number[
   ].filter((one) => one !== undefined);
   if (!around.length) return null;
   return (
-    <p className={styles.hint}>
-      Evaluations also log completions token by token and those of held-out prompts:{" "}
+    <p className={styles.hint} title="Evaluations also log completions token by token, and those of held-out prompts.">
+      Token by token:{" "}
       {around.map((one, index) => (
         <span key={one}>
           {index > 0 && ", "}
@@ -89,7 +90,6 @@ function WhereTokens({ evaluated, step, chooser }: { evaluated: readonly number[
           </Link>
         </span>
       ))}
-      .
     </p>
   );
 }

@@ -3,7 +3,8 @@ import { useMemo, useState } from "react";
 import { PageError } from "@/components/notice";
 import { Skeleton } from "@/components/status";
 import { groupQuery } from "@/features/groups/api";
-import { schemaQuery, templateQuery } from "@/features/job-form/api";
+import { specOf } from "@/features/job-form/model/recipe";
+import { recipesQuery, schemaQuery, templateQuery } from "@/features/job-form/api";
 import { readDraft } from "@/features/job-form/model/draft";
 import { derivedName, originSpec, type Start, withChanges } from "@/features/job-form/model/origin";
 import { ADDRESS, type UnreadableTexts } from "@/features/job-form/model/problems";
@@ -16,7 +17,7 @@ import { paths, useAddress } from "@/lib/address";
 
 const PARENT = { to: paths.jobs, label: "Jobs" };
 
-/** The form of a new job. The address names its start: a job to clone or to branch, a template, a dataset, or a group. */
+/** The form of a new job. The address names its start: a job to clone or to branch, a template, a recipe, a dataset, or a group. */
 export function NewJobPage() {
   const [params] = useAddress();
   const [clone, branch] = [params.get("clone"), params.get("branch")];
@@ -26,16 +27,27 @@ export function NewJobPage() {
   const checkpoints = useQuery({ ...checkpointsQuery(branch ?? ""), enabled: branch !== null });
   const templateId = params.get("template");
   const template = useQuery({ ...templateQuery(templateId ?? ""), enabled: templateId !== null });
+  const recipeName = params.get("recipe");
+  const recipes = useQuery({ ...recipesQuery, enabled: recipeName !== null });
+  const recipe = recipes.data?.find(({ name }) => name === recipeName);
   const groupId = params.get("group");
   const group = useQuery({ ...groupQuery(groupId ?? ""), enabled: groupId !== null });
-  const error = group.error ?? template.error ?? schema.error ?? job.error ?? checkpoints.error;
+  const missing =
+    recipeName !== null && recipes.data && !recipe ? new Error(`There is no recipe ${recipeName}.`) : null;
+  const error =
+    group.error ?? template.error ?? recipes.error ?? missing ?? schema.error ?? job.error ?? checkpoints.error;
   if (error) {
     const retry = () => void schema.refetch();
     const subject = group.error ? "Group" : template.error ? "Template" : job.error ? "Job" : "New job";
     return <PageError subject={subject} parent={PARENT} error={error} doing="prepare the form" onRetry={retry} />;
   }
   const isLoading = !schema.data || (from !== null && !job.data) || (branch !== null && !checkpoints.data);
-  if (isLoading || (templateId !== null && !template.data) || (groupId !== null && !group.data))
+  if (
+    isLoading ||
+    (recipeName !== null && !recipe) ||
+    (templateId !== null && !template.data) ||
+    (groupId !== null && !group.data)
+  )
     return <Skeleton rows={8} height="2.25rem" label="Loading the form" />;
   const wanted = params.get("checkpoint") ?? "newest";
   const resumable = (checkpoints.data ?? []).filter((one) => !one.final && canBranch(one));
@@ -49,7 +61,7 @@ export function NewJobPage() {
       key={window.location.search}
       schema={schema.data}
       start={start}
-      template={(template.data?.spec ?? null) as JsonObject | null}
+      template={recipe ? specOf(recipe) : ((template.data?.spec ?? null) as JsonObject | null)}
       params={params}
     />
   );
@@ -58,7 +70,7 @@ export function NewJobPage() {
 interface PreparedProps {
   schema: JsonObject;
   start: Start;
-  /** The spec of a template. */
+  /** The spec of a template or recipe. */
   template: JsonObject | null;
   params: URLSearchParams;
 }

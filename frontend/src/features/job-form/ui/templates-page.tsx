@@ -11,6 +11,7 @@ import { deleteTemplate, type Template, templatesQuery } from "@/features/job-fo
 import { differences, type JsonObject } from "@/features/job-form/model/spec";
 import { paths } from "@/lib/address";
 import { count } from "@/lib/format";
+import { Recipes } from "@/features/job-form/ui/recipes";
 import styles from "./form.module.css";
 
 /** The templates of the user: what each one sets, a job from it, and its end. */
@@ -49,6 +50,7 @@ export function TemplatesPage() {
           ))}
         </Table>
       )}
+      <Recipes />
     </>
   );
 }

@@ -12,12 +12,16 @@ export const STATUSES = [
   "failed",
   "cancelled",
 ] as const;
+/** The severity of the gravest finding of a job. */
+export const HEALTH = ["error", "warning", "none"] as const;
+export type Health = (typeof HEALTH)[number];
 type Status = (typeof STATUSES)[number];
 
 /** Which jobs the list shows, and in which order. */
 export interface Choice {
   readonly search: string;
   readonly statuses: readonly Status[];
+  readonly health: readonly Health[];
   readonly tags: readonly string[];
   readonly archived: boolean;
   /** Null is newest first. */
@@ -30,6 +34,7 @@ export function readChoice(params: URLSearchParams): Choice {
   return {
     search: (params.get("q") ?? "").trim().slice(0, 200),
     statuses: STATUSES.filter((status) => wanted.includes(status)),
+    health: HEALTH.filter((one) => params.getAll("health").includes(one)),
     tags: [...new Set(params.getAll("tag").filter(Boolean))],
     archived: params.get("archived") === "1",
     sort: asSort(params.get("sort")),
@@ -37,10 +42,11 @@ export function readChoice(params: URLSearchParams): Choice {
 }
 
 /** The address of a choice: only what differs from the whole list is in it. */
-export function writeChoice({ search, statuses, tags, archived, sort }: Choice): URLSearchParams {
+export function writeChoice({ search, statuses, health, tags, archived, sort }: Choice): URLSearchParams {
   return new URLSearchParams([
     ...(search ? [["q", search]] : []),
     ...statuses.map((status) => ["status", status]),
+    ...health.map((one) => ["health", one]),
     ...tags.map((tag) => ["tag", tag]),
     ...(archived ? [["archived", "1"]] : []),
     ...(sort ? [["sort", sort]] : []),
@@ -48,9 +54,10 @@ export function writeChoice({ search, statuses, tags, archived, sort }: Choice):
 }
 
 /** The query of a request for these jobs. */
-export const filterOf = ({ search, statuses, tags, archived, sort }: Choice): JobFilter => ({
+export const filterOf = ({ search, statuses, health, tags, archived, sort }: Choice): JobFilter => ({
   ...(search && { text: search }),
   ...(statuses.length > 0 && { status: [...statuses] }),
+  ...(health.length > 0 && { health: [...health] }),
   ...(tags.length > 0 && { tag: [...tags] }),
   ...(archived && { archived }),
   ...(sort && { sort }),
@@ -58,4 +65,10 @@ export const filterOf = ({ search, statuses, tags, archived, sort }: Choice): Jo
 
 export const isFiltered = (choice: Choice): boolean => Object.keys(filterOf({ ...choice, sort: null })).length > 0;
 
-export const UNFILTERED = { search: "", statuses: [], tags: [], archived: false } as const satisfies Partial<Choice>;
+export const UNFILTERED = {
+  search: "",
+  statuses: [],
+  health: [],
+  tags: [],
+  archived: false,
+} as const satisfies Partial<Choice>;

@@ -10,6 +10,7 @@ export const COLUMNS = [
   { id: "kl", label: "KL", sorts: "down" },
   { id: "win_rate", label: "Win rate", sorts: "down" },
   { id: "judge", label: "Judge", sorts: "down" },
+  { id: "health", label: "Health", sorts: "down" },
   { id: "tags", label: "Tags", sorts: null },
   { id: "group", label: "Group", sorts: "up" },
   { id: "created", label: "Created", sorts: "down" },
@@ -38,7 +39,7 @@ export const asSort = (text: string | null): JobSort | null =>
 
 export const reversed = (sort: JobSort): JobSort => (sort.startsWith("-") ? sort.slice(1) : `-${sort}`) as JobSort;
 
-const START: readonly ColumnId[] = ["status", "progress", "reward", "tags", "created", "duration"];
+const START: readonly ColumnId[] = ["status", "progress", "reward", "health", "tags", "created", "duration"];
 /** Shown at first on a wide screen, in addition. */
 const WIDE_START: readonly ColumnId[] = [...START, "model", "kl", "win_rate", "gpu_hours"];
 

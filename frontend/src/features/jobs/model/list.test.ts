@@ -5,11 +5,12 @@ import { orderedColumns, readColumns, withMoved } from "@/features/jobs/model/co
 import { readViews, withView } from "@/features/jobs/model/views";
 
 test("an address says which jobs are listed, and comes back the same", () => {
-  const address = "q=kl+sweep&status=running&status=failed&tag=a&tag=b&archived=1&sort=-kl";
+  const address = "q=kl+sweep&status=running&status=failed&health=error&health=none&tag=a&tag=b&archived=1&sort=-kl";
   const choice = readChoice(new URLSearchParams(address));
   expect(choice).toEqual({
     search: "kl sweep",
     statuses: ["running", "failed"],
+    health: ["error", "none"],
     tags: ["a", "b"],
     archived: true,
     sort: "-kl",
@@ -18,6 +19,7 @@ test("an address says which jobs are listed, and comes back the same", () => {
   expect(filterOf(choice)).toEqual({
     text: "kl sweep",
     status: ["running", "failed"],
+    health: ["error", "none"],
     tag: ["a", "b"],
     archived: true,
     sort: "-kl",
@@ -26,7 +28,7 @@ test("an address says which jobs are listed, and comes back the same", () => {
 });
 
 test("invalid parameters of an address count as absent", () => {
-  const choice = readChoice(new URLSearchParams("status=odd&sort=tags&archived=yes&tag="));
+  const choice = readChoice(new URLSearchParams("status=odd&health=ill&sort=tags&archived=yes&tag="));
   expect(writeChoice(choice).toString()).toBe("");
   expect(filterOf(choice)).toEqual({});
 });
@@ -34,13 +36,13 @@ test("invalid parameters of an address count as absent", () => {
 test("stored columns keep their order, and unknown ones are left out", () => {
   expect(readColumns("kl,status,odd,kl")).toEqual(["kl", "status"]);
   expect(readColumns("")).toEqual([]);
-  expect(readColumns(null)).toEqual(["status", "progress", "reward", "tags", "created", "duration"]);
+  expect(readColumns(null)).toEqual(["status", "progress", "reward", "health", "tags", "created", "duration"]);
   expect(readColumns(null, true)).toContain("gpu_hours");
   expect(readColumns("kl", true)).toEqual(["kl"]);
 });
 
 test("a column that is chosen follows the one that it follows at first", () => {
-  expect(orderedColumns(["kl", "status"]).slice(0, 6)).toEqual(["kl", "win_rate", "judge", "tags", "group", "created"]);
+  expect(orderedColumns(["kl", "status"]).slice(0, 6)).toEqual(["kl", "win_rate", "judge", "health", "tags", "group"]);
   expect(orderedColumns(["kl", "status"]).slice(-4)).toEqual(["status", "model", "progress", "reward"]);
   expect(orderedColumns([]).slice(0, 2)).toEqual(["status", "model"]);
 });

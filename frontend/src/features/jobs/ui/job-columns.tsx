@@ -7,6 +7,7 @@ import { RowLink } from "@/components/table";
 import { NameValues, TimeAgo, useNow } from "@/components/text";
 import { JobActions } from "@/features/job-actions/ui";
 import { readChoice, writeChoice } from "@/features/jobs/model/choice";
+import { JobHealth } from "@/features/jobs/ui/job-health";
 import { COLUMNS, type ColumnId, klOf } from "@/features/jobs/model/columns";
 import { paths, useAddress } from "@/lib/address";
 import type { JobSummary } from "@/lib/api/types";
@@ -14,6 +15,7 @@ import { count, duration, hours, measured, NO_VALUE, percent, secondsBetween } f
 import { jobName, sweepName } from "@/lib/names";
 import { endedSeeds, spreadOf, spreadText } from "@/lib/seeds";
 import { hasEnded, stageShort, statusTone } from "@/lib/states";
+import health from "./job-health.module.css";
 import styles from "./jobs.module.css";
 
 /** Tags of a job that its row shows. Its page shows all of them. */
@@ -32,6 +34,7 @@ const CELLS: Record<ColumnId, { cell: Cell; className?: string | undefined; labe
   kl: { cell: (job) => <Kl job={job} />, label: "KL" },
   win_rate: { cell: (job) => <Figure job={job} name="win_rate" show={percent} />, label: "Win rate" },
   judge: { cell: (job) => <Figure job={job} name="judge_after" show={measured} />, label: "Judge" },
+  health: { cell: (job) => <JobHealth job={job} />, className: health.cell },
   tags: { cell: (job) => (job.tags.length ? <Tags tags={job.tags} /> : null), className: styles.tags },
   group: { cell: (job) => <Group group={job.group} />, className: styles.above },
   created: { cell: (job) => <TimeAgo time={job.created_at} />, className: styles.time },

@@ -4,6 +4,7 @@ import { Popover } from "@/components/popover";
 import { SearchBox } from "@/components/search-box";
 import { tagsQuery } from "@/features/jobs/api";
 import { type Choice, isFiltered, STATUSES, UNFILTERED } from "@/features/jobs/model/choice";
+import { HealthFilter } from "@/features/jobs/ui/health-filter";
 import { type ColumnId, reversed, SORTS } from "@/features/jobs/model/columns";
 import styles from "./jobs.module.css";
 
@@ -44,6 +45,7 @@ export function ListFilters({ choice, columns, onChange }: ListFiltersProps) {
           ))}
         </div>
       </Popover>
+      <HealthFilter chosen={choice.health} onChange={(health) => onChange({ health })} />
       {known.length > 0 && (
         <select
           aria-label="Add a tag to the filter"

@@ -40,8 +40,8 @@ test.each([
   ],
   [
     "health",
-    { stage: "ppo", step: 7, rule: "kl_blow_up", cause: "Too far.", suggestion: "Raise it." },
-    "KL blow up at step 7: Too far. Raise it.",
+    { stage: "ppo", step: 7, rule: "kl_blow_up", title: "KL too large", cause: "Too far.", suggestion: "Raise it." },
+    "KL too large at step 7: Too far. Raise it.",
   ],
   [
     "rolled_back",

@@ -2,7 +2,7 @@ import { metricsOf } from "@/features/run/model/findings";
 import { KNOBS } from "@/lib/api/knobs.gen";
 import type { EventOf, JobEvent } from "@/lib/api/types";
 import { count, duration, number, NO_VALUE } from "@/lib/format";
-import { commandLabel, type LabelOf, ruleLabel, withLabels } from "@/lib/labels";
+import { commandLabel, findingTitle, type LabelOf, withLabels } from "@/lib/labels";
 import { stageShort } from "@/lib/states";
 
 type Figures = Readonly<Record<string, number>>;
@@ -29,7 +29,7 @@ function sentence(event: JobEvent, labelOf: LabelOf): string {
     case "checkpoint_damaged":
       return damaged(stage, event.data);
     case "health":
-      return `${ruleLabel(event.data.rule)} at step ${step}: ${event.data.cause} ${event.data.suggestion}`;
+      return `${findingTitle(event.data)} at step ${step}: ${event.data.cause} ${event.data.suggestion}`;
     case "rolled_back":
       return `${stage} continues from the weights of step ${event.data.to_step}, learning rates × ${number(event.data.learning_rate_factor)}`;
     case "command_requested":

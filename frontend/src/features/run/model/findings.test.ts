@@ -14,9 +14,11 @@ const event = (type: string, data: Record<string, unknown>) =>
     step: typeof data.step === "number" ? data.step : null,
     data,
   }) as JobEvent;
+const TITLES: Record<string, string> = { kl_blow_up: "KL too large", truncation: "Responses cut off" };
 const health = (rule: string, step: number) =>
   event("health", {
     rule,
+    title: TITLES[rule],
     step,
     action: "warn",
     cause: `cause ${step}`,
@@ -26,9 +28,9 @@ const health = (rule: string, step: number) =>
 
 test("a rule that fires again is shown once, as it stands now, the newest first", () => {
   const found = findings([health("kl_blow_up", 3), health("truncation", 4), health("kl_blow_up", 9)]);
-  expect(found.map(({ rule, step, times }) => [rule, step, times])).toEqual([
-    ["KL blow up", 9, 2],
-    ["truncation", 4, 1],
+  expect(found.map(({ title, step, times }) => [title, step, times])).toEqual([
+    ["KL too large", 9, 2],
+    ["Responses cut off", 4, 1],
   ]);
   expect(found[0]).toMatchObject({
     cause: "cause 9",
@@ -45,7 +47,7 @@ test("a finding that a resumed run repeats at the same step counts once", () => 
 test("only a rule that is new changes the announcement", () => {
   const log = [health("kl_blow_up", 3), health("truncation", 4)];
   const both = announcement(findings(log), []);
-  expect(both).toBe("2 health findings: KL blow up, truncation");
+  expect(both).toBe("2 health findings: KL too large, Responses cut off");
   expect(announcement(findings([...log, health("kl_blow_up", 9)]), [])).toBe(both);
   expect(announcement([], remarks([event("message", { text: "slow disk", level: "warning" })]))).toBe("1 warning");
   expect(announcement([], [])).toBe("");

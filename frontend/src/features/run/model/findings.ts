@@ -1,9 +1,12 @@
 import type { EventOf, JobEvent, SuggestedChange } from "@/lib/api/types";
 import { count } from "@/lib/format";
-import { ruleLabel } from "@/lib/labels";
+import { findingTitle } from "@/lib/labels";
 
 /** The latest finding of a health rule, and its number of occurrences. */
 export interface Finding {
+  /** The finding in words. */
+  readonly title: string;
+  /** The name of the rule in the spec. */
   readonly rule: string;
   /** The seed it belongs to; null in a job of one seed. */
   readonly seed: number | null;
@@ -27,7 +30,7 @@ export interface Remark {
 
 /** The text that a screen reader announces. It changes when a rule fires for the first time, and with the number of warnings. */
 export function announcement(found: readonly Finding[], warnings: readonly Remark[]): string {
-  const rules = found.map(({ rule }) => rule).sort();
+  const rules = found.map(({ title }) => title).sort();
   const text = [
     rules.length ? `${count(rules.length, "health finding")}: ${rules.join(", ")}` : "",
     warnings.length ? count(warnings.length, "warning") : "",
@@ -67,7 +70,8 @@ export function remarks(log: readonly JobEvent[]): Remark[] {
 function read(event: EventOf<"health">, times: number): Finding {
   const { action, cause, suggestion, changes, evidence } = event.data;
   return {
-    rule: ruleLabel(event.data.rule),
+    title: findingTitle(event.data),
+    rule: event.data.rule,
     seed: event.seed,
     action,
     stage: event.stage,

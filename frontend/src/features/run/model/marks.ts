@@ -2,7 +2,7 @@ import { KNOBS } from "@/lib/api/knobs.gen";
 import type { Mark, MarkKind } from "@/charts/marks";
 import type { JobEvent } from "@/lib/api/types";
 import { number } from "@/lib/format";
-import { ruleLabel } from "@/lib/labels";
+import { findingTitle } from "@/lib/labels";
 
 /**
  * The events of a stage that its charts mark, each once, and its evaluations. A pause names no step, so it belongs to the last
@@ -47,7 +47,7 @@ function markOf(event: JobEvent): [MarkKind, string] | null {
     case "checkpoint_saved":
       return ["checkpoint", event.data.best ? "Best checkpoint" : "Checkpoint"];
     case "health":
-      return ["finding", `Finding: ${ruleLabel(event.data.rule)}`];
+      return ["finding", `Finding: ${findingTitle(event.data)}`];
     case "knob_changed":
       return ["knob", `${KNOBS[event.data.name].label}: ${number(event.data.from)} → ${number(event.data.to)}`];
     case "command_done":

@@ -91,7 +91,7 @@ export function ChartsTab({ job, stage, runs, log, waiting, hasSamples }: Charts
     [positions, stage, setParams],
   );
   if (!Object.keys(series).length)
-    return gone.length ? <Gone parts={gone} /> : <NoPoints stage={stage} waiting={waiting} />;
+    return gone.length ? <Gone parts={gone} /> : <NoPoints job={job} stage={stage} waiting={waiting} />;
   const found = params.get("find") ?? "";
   const find = found.trim().toLowerCase();
   const search = (text: string) =>
@@ -149,7 +149,8 @@ function Gone({ parts }: { parts: readonly HistoryPart[] }) {
   ));
 }
 
-function NoPoints({ stage, waiting }: { stage: string; waiting: boolean }) {
+function NoPoints({ job, stage, waiting }: { job: Job; stage: string; waiting: boolean }) {
+  const reason = job.status === "queued" ? (job.queue?.reason ?? job.queue_reason ?? job.status_reason) : "";
   return (
     <Notice title={waiting ? `No measurements of ${stageShort(stage)} yet` : `No measurements of ${stageShort(stage)}`}>
       <p>
@@ -157,6 +158,7 @@ function NoPoints({ stage, waiting }: { stage: string; waiting: boolean }) {
           ? "The charts appear with the first step; this page updates automatically."
           : "The job ended before this stage reported its first step."}
       </p>
+      {reason && <p>{reason}</p>}
     </Notice>
   );
 }

@@ -5,6 +5,7 @@ import { Prose } from "@/components/text";
 import { FindingAction } from "@/features/job-actions/ui";
 import { announcement, type Finding, findings, metricsOf, type Remark, remarks } from "@/features/run/model/findings";
 import type { JobEvent, JobSummary } from "@/lib/api/types";
+import { useParameter } from "@/lib/address";
 import { count, measured } from "@/lib/format";
 import { useLabels, withLabels } from "@/lib/labels";
 import { stageShort } from "@/lib/states";
@@ -38,6 +39,7 @@ interface HealthProps {
 }
 
 function Health({ job, found, messages, loaded }: HealthProps) {
+  const [wanted, setWanted] = useParameter("health");
   if (!found.length && !messages.length) return <p className={styles.none}>{loaded && "No health findings"}</p>;
   const worst = found.some(({ action }) => action !== "warn") || messages.some(({ level }) => level === "error");
   const newest = found[0];
@@ -46,12 +48,14 @@ function Health({ job, found, messages, loaded }: HealthProps) {
       wide
       className={`${styles.line} ${worst ? styles.isError : ""}`}
       label="Health of the run"
+      isOpen={wanted === "open"}
+      onOpen={(open) => !open && wanted !== null && setWanted(null)}
       button={
         <>
           <b>{title(found.length, messages.length)}</b>
           <span>
             {newest
-              ? `${newest.rule} at step ${newest.step}${newest.seed === null ? "" : ` of seed ${newest.seed}`}`
+              ? `${newest.title} at step ${newest.step}${newest.seed === null ? "" : ` of seed ${newest.seed}`}`
               : visible(messages[0]?.text ?? "")}
           </span>
         </>
@@ -95,13 +99,13 @@ const DONE: Record<string, string> = {
 };
 
 function Rule({ job, finding }: { job: JobSummary; finding: Finding }) {
-  const { rule, seed, action, stage, step, cause, suggestion, changes, evidence, times } = finding;
+  const { title: what, rule, seed, action, stage, step, cause, suggestion, changes, evidence, times } = finding;
   const labelOf = useLabels();
   const metrics = metricsOf(evidence);
   return (
     <li className={action === "warn" ? styles.warning : styles.error}>
       <p className={styles.head}>
-        <b>{rule}</b>
+        <b title={`Health rule ${rule}`}>{what}</b>
         <small>
           {seed !== null && `Seed ${seed}, `}
           {stage && stageShort(stage)} step {step}

@@ -1,4 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
 import { Link } from "react-router";
 import { buttonClass } from "@/components/button";
 import { Fact, Facts, useDocumentTitle } from "@/components/page-header";
@@ -70,38 +71,45 @@ function RunFacts({ job, log }: { job: Job; log: readonly JobEvent[] }) {
   const [first, last] = seedsOf(job.spec);
   const processes = processesOf(job.spec);
   const end = job.finished_at ? Date.parse(job.finished_at) : now;
+  const [open, setOpen] = useState(false);
   return (
-    <Facts as="dl">
-      {job.tags.length > 0 && (
-        <Fact name="Tags">
-          {job.tags.map((tag) => (
-            <span key={tag} className={styles.tag}>
-              {tag}
-            </span>
-          ))}
+    <div className={`${styles.facts} ${open ? "" : styles.isShort}`}>
+      <Facts as="dl">
+        {job.tags.length > 0 && (
+          <Fact name="Tags">
+            {job.tags.map((tag) => (
+              <span key={tag} className={styles.tag}>
+                {tag}
+              </span>
+            ))}
+          </Fact>
+        )}
+        <Fact name="Created">
+          <TimeAgo time={job.created_at} />
         </Fact>
-      )}
-      <Fact name="Created">
-        <TimeAgo time={job.created_at} />
-      </Fact>
-      {job.started_at && (
-        <Fact name={job.finished_at ? "Took" : "Running for"}>{duration(secondsBetween(job.started_at, end))}</Fact>
-      )}
-      {job.attempt > 1 && <Fact name="Attempt">{job.attempt}</Fact>}
-      <Fact name="Model">
-        <Model job={job} />
-      </Fact>
-      <Fact name={first === last ? "Seed" : "Seeds"}>{first === last ? first : `${first} to ${last}`}</Fact>
-      {processes && <Fact name="Processes">{processes}</Fact>}
-      <Fact name="Id">
-        <code>{job.id}</code>
-      </Fact>
-      {typeof started?.device === "string" && (
-        <Fact name="Device" minor>
-          {device(started.device, started.threads)}
+        {job.attempt > 1 && <Fact name="Attempt">{job.attempt}</Fact>}
+        <Fact name="Model">
+          <Model job={job} />
         </Fact>
-      )}
-    </Facts>
+        <Fact name={first === last ? "Seed" : "Seeds"}>{first === last ? first : `${first} to ${last}`}</Fact>
+        {processes && <Fact name="Processes">{processes}</Fact>}
+        <Fact name="Id">
+          <code>{job.id}</code>
+        </Fact>
+        {/* Facts that come or change during the run stand at the end, so that they move nothing. */}
+        {job.started_at && (
+          <Fact name={job.finished_at ? "Took" : "Running for"}>{duration(secondsBetween(job.started_at, end))}</Fact>
+        )}
+        {typeof started?.device === "string" && (
+          <Fact name="Device" minor>
+            {device(started.device, started.threads)}
+          </Fact>
+        )}
+      </Facts>
+      <button type="button" className={styles.more} aria-expanded={open} onClick={() => setOpen(!open)}>
+        {open ? "Less" : "More"}
+      </button>
+    </div>
   );
 }
 

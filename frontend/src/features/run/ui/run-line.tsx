@@ -13,12 +13,15 @@ interface RunLineProps {
   progress: Job["progress"];
 }
 
+/** States whose further words a phone leaves out. The panel below has the reason why a job waits. */
+const BRIEF: readonly string[] = ["queued", "starting", "running", "succeeded"];
+
 /** One line: where the job is and how long it takes, why it waits, or how it ended. */
 export function RunLine({ job, progress }: RunLineProps) {
   const fraction = progress?.fraction ?? (job.status === "succeeded" ? 1 : 0);
   return (
     <section className={styles.progress} aria-label="Progress">
-      <p>
+      <p className={BRIEF.includes(job.status) ? styles.brief : undefined}>
         <Where job={job} progress={progress} />
       </p>
       <ProgressBar fraction={fraction} label="Progress of the job" tone={statusTone(job.status)} />
@@ -38,9 +41,9 @@ function Where({ job, progress }: RunLineProps) {
       {progress.seed !== null && (
         <span>{`seed ${progress.seed}, number ${Math.min(done + 1, seeds)} of ${seeds}`}</span>
       )}
+      <span>{percent(progress.fraction)} of the job</span>
       {progress.eta_seconds !== null && <span>{duration(progress.eta_seconds)} left in this stage</span>}
       {progress.seeds_eta_seconds !== null && <span>{duration(progress.seeds_eta_seconds)} left for all seeds</span>}
-      <span>{percent(progress.fraction)} of the job</span>
     </>
   );
 }

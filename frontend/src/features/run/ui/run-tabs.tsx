@@ -39,13 +39,14 @@ export function RunTabs(props: RunTabsProps) {
   const tabs: Choice<string>[] = [
     { id: "metrics", label: stage === "evaluation" ? "Result" : "Metrics" },
     { id: "completions", label: "Completions" },
-    ...(stage === "ppo" ? [{ id: "over-optimisation", label: "Over-optimisation" }] : []),
     { id: "events", label: "Events" },
     { id: "logs", label: "Logs" },
     { id: "machine", label: "Machine" },
     { id: "checkpoints", label: "Checkpoints" },
     { id: "spec", label: "Spec" },
     { id: "about", label: "Notes" },
+    // At the end, so that the others stay in their places when the stage changes.
+    ...(stage === "ppo" ? [{ id: "over-optimisation", label: "Over-optimisation" }] : []),
   ];
   const shown = tabs.some(({ id }) => id === tab) ? tab : "metrics";
   // The head of the page comes first, but the charts should be there with the data. Deferred, they are rendered in small steps.

@@ -1,3 +1,5 @@
+import { useEffect, useRef } from "react";
+import { showChosen } from "@/components/tabs";
 import type { StageState, StageView } from "@/features/run/model/stages";
 import { duration } from "@/lib/format";
 import { type Stage, stageLabel, stageShort } from "@/lib/states";
@@ -24,8 +26,13 @@ const timeOf = ({ seconds, state }: StageView): string => (seconds === null ? ST
 
 /** The stages in order, with their times and headline figures; choosing one shows its metrics and completions. */
 export function StageStepper({ stages, figuresOf, chosen, onChoose }: Props) {
+  const row = useRef<HTMLOListElement>(null);
+  useEffect(() => {
+    const frame = requestAnimationFrame(() => showChosen(row.current, "[aria-pressed=true]"));
+    return () => cancelAnimationFrame(frame);
+  }, [chosen]);
   return (
-    <ol className={styles.stages} aria-label="Stages">
+    <ol ref={row} className={styles.stages} aria-label="Stages">
       {stages.map((view, index) => (
         <li key={view.stage} className={styles[view.state]}>
           <button type="button" aria-pressed={view.stage === chosen} onClick={() => onChoose(view.stage)}>

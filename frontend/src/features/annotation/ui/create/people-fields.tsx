@@ -58,7 +58,7 @@ export function PeopleFields({ draft, problems, onChange, job }: Props) {
         value={draft.rewardModel}
         onChange={(rewardModel) => onChange({ rewardModel })}
       />
-      <Field label="Instructions" note="Shown above every item." wide>
+      <Field label="Instructions" note="Shown above every item, as Markdown." wide>
         <textarea
           rows={3}
           maxLength={10_000}

@@ -10,6 +10,7 @@ import { KeysHelp } from "@/features/annotation/ui/queue/shortcuts";
 import { useQueue } from "@/features/annotation/ui/queue/use-queue";
 import { paths } from "@/lib/address";
 import type { Round } from "@/lib/api/types";
+import { Instructions } from "@/features/annotation/ui/instructions";
 import styles from "./queue.module.css";
 
 interface Props {
@@ -58,7 +59,7 @@ export function Desk({ round, annotator, onOther }: Props) {
         <Progress view={view} waiting={sending.waiting} />
       </header>
       <Sending sending={sending} onRetry={outbox.retry} onDismiss={outbox.dismiss} />
-      {item && round.instructions && <Instructions text={round.instructions} />}
+      {item && round.instructions && <Instructions text={round.instructions} className={styles.instructions} open />}
       {item ? (
         <Judge
           key={showing}
@@ -102,15 +103,5 @@ function Progress({ view, waiting }: { view: QueueView; waiting: number }) {
         tone={total > 0 && done === total ? "good" : "active"}
       />
     </div>
-  );
-}
-
-/** Open until they have been read once and folded away. */
-function Instructions({ text }: { text: string }) {
-  return (
-    <details className={styles.instructions} open>
-      <summary>Instructions</summary>
-      <p className={styles.text}>{text}</p>
-    </details>
   );
 }

@@ -14,6 +14,7 @@ import { JobLink } from "@/components/job-link";
 import { paths } from "@/lib/address";
 import type { Round, RoundPolicy } from "@/lib/api/types";
 import { count } from "@/lib/format";
+import { Instructions } from "@/features/annotation/ui/instructions";
 import styles from "./round.module.css";
 
 export function RoundHeader({ round }: { round: Round }) {
@@ -38,12 +39,7 @@ export function RoundHeader({ round }: { round: Round }) {
       }
     >
       <RoundFacts round={round} />
-      {round.instructions && (
-        <details className={styles.instructions}>
-          <summary>Instructions</summary>
-          <p>{round.instructions}</p>
-        </details>
-      )}
+      {round.instructions && <Instructions text={round.instructions} className={styles.instructions} />}
     </PageHeader>
   );
 }

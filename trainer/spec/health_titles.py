@@ -1,0 +1,26 @@
+"""Titles of the health rules for people. The console, the API and the dashboard take them from here."""
+
+RULE_TITLES: dict[str, str] = {
+    "kl_blow_up": "KL too large",
+    "negative_kl": "KL below zero",
+    "entropy_collapse": "Entropy collapsed",
+    "approxkl_high": "Updates too large",
+    "approxkl_jump": "Policy replaced by one update",
+    "clipfrac_high": "Too much clipping",
+    "clipfrac_zero": "No clipping",
+    "policy_still": "Policy does not move",
+    "reward_collapse": "Reward collapsed",
+    "negative_explained_variance": "Critic worse than a constant",
+    "over_optimisation": "Reward over-optimised",
+    "length_explosion": "Score raised by length",
+    "truncation": "Responses cut off",
+    "kl_outweighs_reward": "KL penalty outweighs the reward",
+    "value_loss_spike": "Value loss jumped",
+    "not_finite": "Numbers not finite",
+}
+"""By the name of the rule in `HealthSpec`."""
+
+
+def rule_title(rule: str) -> str:
+    """The title for people. A rule of another release gets its name in words."""
+    return RULE_TITLES.get(rule) or rule.replace("_", " ").capitalize()
