@@ -181,6 +181,8 @@ class Job(LeasedRow, Base):
     """Mean duration of the finished seeds that did not fail; null with one seed."""
     latest_metrics: Mapped[dict[str, Any]] = mapped_column(default=dict, server_default=text("'{}'"))
     """The newest value of each metric of the current stage. After several seeds, the mean over them."""
+    earlier_metrics: Mapped[dict[str, Any]] = mapped_column(default=dict, server_default=text("'{}'"))
+    """The last value of each metric of the stages before. After several seeds, the mean over them."""
     reward_line: Mapped[dict[str, Any] | None]
     """The sparkline of the reward, as core/jobs/run/sparkline.py keeps it; the mean over several seeds."""
 
@@ -287,6 +289,8 @@ class JobSeed(Base):
     total_steps: Mapped[int | None]
     latest_metrics: Mapped[dict[str, Any]] = mapped_column(default=dict, server_default=text("'{}'"))
     """The newest value of each metric of its stage."""
+    earlier_metrics: Mapped[dict[str, Any]] = mapped_column(default=dict, server_default=text("'{}'"))
+    """The last value of each metric of the stages before."""
     reward_line: Mapped[dict[str, Any] | None]
     """Its sparkline of the reward, as core/jobs/run/sparkline.py keeps it."""
     seconds: Mapped[float | None]

@@ -641,13 +641,6 @@ class AsyncOperations(AsyncConnection):
     def list_jobs(
         self,
         *,
-        status: Sequence[
-            Literal[
-                "queued", "starting", "running", "pausing", "paused", "cancelling", "succeeded", "failed", "cancelled"
-            ]
-        ]
-        | None = None,
-        archived: bool | None = None,
         tag: Sequence[str] | None = None,
         model: str | None = None,
         dataset: str | None = None,
@@ -655,39 +648,20 @@ class AsyncOperations(AsyncConnection):
         parent: str | None = None,
         created_after: str | None = None,
         created_before: str | None = None,
-        text: str | None = None,
-        order: Literal["asc", "desc"] | None = None,
-        sort: Literal[
-            "name",
-            "-name",
-            "status",
-            "-status",
-            "model",
-            "-model",
-            "progress",
-            "-progress",
-            "reward",
-            "-reward",
-            "kl",
-            "-kl",
-            "win_rate",
-            "-win_rate",
-            "judge",
-            "-judge",
-            "group",
-            "-group",
-            "created",
-            "-created",
-            "ended",
-            "-ended",
-            "duration",
-            "-duration",
-            "gpu_hours",
-            "-gpu_hours",
-            "submitted_by",
-            "-submitted_by",
+        status: Sequence[
+            Literal[
+                "queued", "starting", "running", "pausing", "paused", "cancelling", "succeeded", "failed", "cancelled"
+            ]
         ]
         | None = None,
+        archived: bool | None = None,
+        group: str | None = None,
+        text: str | None = None,
+        where: Sequence[str] | None = None,
+        order: Literal["asc", "desc"] | None = None,
+        sort: str | None = None,
+        show: Sequence[str] | None = None,
+        fold: bool | None = None,
     ) -> AsyncIterator[JobSummary]:
         """Your jobs, without their specs. All filters must hold.
 
@@ -696,8 +670,6 @@ class AsyncOperations(AsyncConnection):
         return self._pages(
             "/v1/jobs",
             params={
-                "status": status,
-                "archived": archived,
                 "tag": tag,
                 "model": model,
                 "dataset": dataset,
@@ -705,9 +677,15 @@ class AsyncOperations(AsyncConnection):
                 "parent": parent,
                 "created_after": created_after,
                 "created_before": created_before,
+                "status": status,
+                "archived": archived,
+                "group": group,
                 "text": text,
+                "where": where,
                 "order": order,
                 "sort": sort,
+                "show": show,
+                "fold": fold,
             },
         )
 
@@ -835,6 +813,7 @@ class AsyncOperations(AsyncConnection):
         seed: int | None = None,
         max_parallel: int | None = None,
         metric: str | None = None,
+        goal: Literal["maximize", "minimize"] | None = None,
         *,
         force: bool | None = None,
         priority: Literal["low", "normal", "high"] | None = None,
@@ -857,6 +836,7 @@ class AsyncOperations(AsyncConnection):
                     "seed": seed,
                     "max_parallel": max_parallel,
                     "metric": metric,
+                    "goal": goal,
                 }
             ),
         )
@@ -871,6 +851,7 @@ class AsyncOperations(AsyncConnection):
         seed: int | None = None,
         max_parallel: int | None = None,
         metric: str | None = None,
+        goal: Literal["maximize", "minimize"] | None = None,
     ) -> SweepPlan:
         """List the jobs that the sweep would make, each with a valid spec. Nothing is stored, and no dataset is looked up.
 
@@ -888,20 +869,27 @@ class AsyncOperations(AsyncConnection):
                     "seed": seed,
                     "max_parallel": max_parallel,
                     "metric": metric,
+                    "goal": goal,
                 }
             ),
         )
         return found
 
     async def create_group(
-        self, name: str | None = None, metric: str | None = None, max_parallel: int | None = None
+        self,
+        name: str | None = None,
+        metric: str | None = None,
+        max_parallel: int | None = None,
+        goal: Literal["maximize", "minimize"] | None = None,
     ) -> Group:
         """Make a group without jobs.
 
         `POST /v1/groups`
         """
         found: Group = await self._json(
-            "POST", "/v1/groups", body=given({"name": name, "metric": metric, "max_parallel": max_parallel})
+            "POST",
+            "/v1/groups",
+            body=given({"name": name, "metric": metric, "max_parallel": max_parallel, "goal": goal}),
         )
         return found
 
@@ -912,12 +900,16 @@ class AsyncOperations(AsyncConnection):
         """
         return self._pages("/v1/groups", params={"order": order})
 
-    async def get_group(self, group_id: str, *, metric: str | None = None) -> Group:
+    async def get_group(
+        self, group_id: str, *, metric: str | None = None, goal: Literal["maximize", "minimize"] | None = None
+    ) -> Group:
         """One group: its jobs with their values, their states and their objectives.
 
         `GET /v1/groups/{group_id}`
         """
-        found: Group = await self._json("GET", f"/v1/groups/{escaped(group_id)}", params={"metric": metric})
+        found: Group = await self._json(
+            "GET", f"/v1/groups/{escaped(group_id)}", params={"metric": metric, "goal": goal}
+        )
         return found
 
     async def cancel_group(self, group_id: str) -> Group:

@@ -90,10 +90,13 @@ export function grouped<Run extends Named & { readonly spec: object }>(
   return [...groups]
     .sort(([a], [b]) => byValue(a, b))
     .map(([value, members]) => {
-      const shown = shortValue(numberOf(value) ?? value);
-      return { key: value, label: `${field} ${value}`, short: `${fieldName(field)} ${shown}`, runs: members };
+      const short = `${fieldName(field)} ${shortText(value)}`;
+      return { key: value, label: `${field} ${value}`, short, runs: members };
     });
 }
+
+/** The text of a value for narrow places. */
+export const shortText = (value: string): string => shortValue(numberOf(value) ?? value);
 
 /** The number that a text is; null for another text. */
 const numberOf = (text: string): number | null => (text.trim() && Number.isFinite(Number(text)) ? Number(text) : null);

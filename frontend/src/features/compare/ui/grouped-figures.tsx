@@ -1,7 +1,7 @@
 import { useMemo } from "react";
 import { lineSample } from "@/charts/palette";
 import { type Column, columnsOf, DataTable } from "@/components/data-table";
-import type { Group } from "@/features/compare/model/differences";
+import { type Group, shortText } from "@/features/compare/model/differences";
 import { bestIndices, type Figure, FIGURES } from "@/features/compare/model/figures";
 import { groupFigure, type GroupFigure, rangeText, runsText } from "@/features/compare/model/group-figures";
 import { FigureTable, type RunsProps } from "@/features/compare/ui/tables";
@@ -87,7 +87,9 @@ function GroupName({ group, colour }: { group: Row; colour: number }) {
   return (
     <span className={styles.name}>
       <i style={{ background: lineSample(colour) }} aria-hidden />
-      <span className={styles.value}>{group.key}</span>
+      <span className={styles.value} title={group.key}>
+        {shortText(group.key)}
+      </span>
     </span>
   );
 }
