@@ -34,9 +34,9 @@ export const SORTS: readonly { readonly id: string; readonly label: string; read
 
 /** The order as an address names it; null for an unknown one. */
 export const asSort = (text: string | null): JobSort | null =>
-  SORTS.some(({ id }) => id === text?.replace(/^-/, "")) ? (text as JobSort) : null;
+  SORTS.some(({ id }) => id === text?.replace(/^-/, "")) ? (text) : null;
 
-export const reversed = (sort: JobSort): JobSort => (sort.startsWith("-") ? sort.slice(1) : `-${sort}`) as JobSort;
+export const reversed = (sort: JobSort): JobSort => (sort.startsWith("-") ? sort.slice(1) : `-${sort}`);
 
 const START: readonly ColumnId[] = ["status", "progress", "reward", "tags", "created", "duration"];
 /** Shown at first on a wide screen, in addition. */
