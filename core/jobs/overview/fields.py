@@ -210,4 +210,5 @@ def _read(parse: typing.Callable[[str], T], texts: Sequence[str], param: str, mo
 
 def wrong_field(param: str, detail: str) -> InvalidRequest:
     """The error for a parameter."""
-    return InvalidRequest(f"`{param}`: {detail}.", param=param, errors=[{"pointer": f"?{param}", "detail": detail}])
+    end = "" if detail.endswith("?") else "."
+    return InvalidRequest(f"`{param}`: {detail}{end}", param=param, errors=[{"pointer": f"?{param}", "detail": detail}])

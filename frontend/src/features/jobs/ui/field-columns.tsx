@@ -16,16 +16,18 @@ export const fieldColumns = (ids: readonly FieldColumn[]): readonly Column<ListR
       header: isMetric ? name : fieldName(name, ids.map(nameOfColumn)),
       sortDescFirst: isMetric,
       cell: ({ row: { original } }: { row: { original: ListRow } }) =>
-        original.job.folded ? foldedCell(id, original.job.folded) : <Value value={original.job.shown[id]} />,
+        original.job.folded ? (
+          foldedCell(id, original.job.folded)
+        ) : (
+          <Value value={original.job.shown[id]} isMetric={isMetric} />
+        ),
       meta: { label: name, title: name },
     };
   });
 
-function Value({ value }: { value: unknown }) {
+function Value({ value, isMetric }: { value: unknown; isMetric: boolean }) {
   if (value === null || value === undefined) return NO_VALUE;
   const text = typeof value === "string" ? value : JSON.stringify(value);
-  const shown = typeof value === "number" && !Number.isInteger(value) ? numberText(value) : shortValue(value);
+  const shown = isMetric && typeof value === "number" ? measured(value) : shortValue(value);
   return <span title={text}>{shown.length > 40 ? `${shown.slice(0, 39)}…` : shown}</span>;
 }
-
-const numberText = (value: number): string => (String(value).length > 8 ? measured(value) : String(value));

@@ -1,3 +1,4 @@
+import { useQuery } from "@tanstack/react-query";
 import { createContext, type ReactNode, useContext } from "react";
 import { Link } from "react-router";
 import { Button } from "@/components/button";
@@ -5,6 +6,8 @@ import { statusesText } from "@/features/jobs/model/folding";
 import { paths } from "@/lib/address";
 import type { JobSummary } from "@/lib/api/types";
 import { count, measured, percent } from "@/lib/format";
+import { metricReferenceQuery, useLabels } from "@/lib/labels";
+import { labelOfAny } from "@/lib/metric-options";
 import { fieldName, shortValue } from "@/lib/names";
 import styles from "./fold.module.css";
 
@@ -55,13 +58,19 @@ export function foldedCell(id: string, folded: Folded): ReactNode {
 
 /** The best job in figures. */
 function Best({ folded: { best, metric, goal } }: { folded: Folded }) {
-  if (!best) return <span className={styles.best}>no job has {metric} yet</span>;
+  const labelOf = useLabels();
+  const { data: reference = [] } = useQuery(metricReferenceQuery);
+  const label = labelOfAny(reference, labelOf, metric);
+  if (!best) return <span className={styles.best}>no job has “{label}” yet</span>;
   const fields = Object.keys(best.values);
   const values = fields.map((path) => `${fieldName(path, fields)} ${shortValue(best.values[path])}`).join(", ");
   const value = RATES.includes(metric) ? percent(best.objective, 1) : measured(best.objective);
   return (
     <span className={styles.best}>
-      {goal === "minimize" ? "lowest" : "best"} {metric} <b>{value}</b>:{" "}
+      <span title={metric}>
+        {goal === "minimize" ? "lowest" : "highest"} {label}
+      </span>{" "}
+      <b>{value}</b>:{" "}
       <Link to={paths.job(best.job)} title={best.name}>
         run {best.number}
       </Link>
