@@ -24,12 +24,12 @@ _SORT = (
     "Texts of a field come before its numbers. The values of running jobs change, so a later page may miss or repeat a job."
 )
 _WHERE = (
-    "Only jobs that fulfil this condition (all of these, at most 10): a column as in `show`, one of `=`, `!=`, `<`, `<=`, `>`, "
-    "`>=`, and a value in JSON or a text, such as `spec:ppo.kl.coef>=0.1`, `spec:model.path=gpt2`, `metric:win_rate>0.6`. A job "
+    "Only jobs that fulfil this condition (all of these, at most 10). It is a column as in `show`, one of `=`, `!=`, `<`, "
+    "`<=`, `>`, `>=`, and a value in JSON or a text. Examples: `spec:ppo.kl.coef>=0.1`, `spec:model.path=gpt2`, `metric:win_rate>0.6`. A job "
     "without a value fulfils `= null`, and `!=` with any other value."
 )
 _SHOW = (
-    "Columns to return as `shown` (at most 20): `spec:` with a field of the spec, such as `spec:ppo.kl.coef`, or `metric:` with "
+    "Columns to return as `shown` (at most 20). `spec:` names a field of the spec, such as `spec:ppo.kl.coef`. `metric:` names "
     "a figure of the summary or a metric, such as `metric:reward/length`. A metric has the newest value of its stage; after "
     "several seeds, the mean."
 )
@@ -124,7 +124,7 @@ def job_order(
 
 @dataclass(frozen=True)
 class ListLook:
-    """What a list shows of its jobs."""
+    """Columns and folding of a list."""
 
     show: Sequence[JobField]
     fold: bool

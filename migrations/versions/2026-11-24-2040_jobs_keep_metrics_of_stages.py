@@ -17,24 +17,25 @@ _STAGES = (
     "unnest(ARRAY['sft', 'reward_model', 'dpo', 'kto', 'ppo', 'evaluation']) WITH ORDINALITY AS stage (name, place)"
 )
 _LAST_STEPS = f"""
-FROM {_STAGES} CROSS JOIN LATERAL (
+SELECT jsonb_object_agg(one.key, one.value ORDER BY stage.place)
+FROM {_STAGES}
+CROSS JOIN LATERAL (
     SELECT m.values FROM job_metrics m WHERE job_id = {{job}} AND seed_index = {{seed}} AND m.stage = stage.name
     ORDER BY step DESC LIMIT 1) AS newest
 CROSS JOIN LATERAL jsonb_each(newest.values) AS one
 WHERE stage.name IS DISTINCT FROM {{current}}
 """
-_OF_SEEDS = """
-UPDATE job_seeds SET earlier_metrics = coalesce((SELECT jsonb_object_agg(one.key, one.value ORDER BY stage.place) {last}), '{{}}')
-FROM jobs job WHERE job.id = job_seeds.job_id
-""".format(
-    last=_LAST_STEPS.format(
-        job="job.id", seed="(job_seeds.seed - (job.spec ->> 'seed')::bigint)", current="job_seeds.stage"
-    )
+_OF_SEED = _LAST_STEPS.format(
+    job="job.id", seed="(job_seeds.seed - (job.spec ->> 'seed')::bigint)", current="job_seeds.stage"
 )
-_OF_JOBS = """
-UPDATE jobs SET earlier_metrics = coalesce((SELECT jsonb_object_agg(one.key, one.value ORDER BY stage.place) {last}), '{{}}')
+_OF_JOB = _LAST_STEPS.format(job="jobs.id", seed="0", current="jobs.stage")
+_OF_SEEDS = f"""
+UPDATE job_seeds SET earlier_metrics = coalesce(({_OF_SEED}), '{{}}') FROM jobs job WHERE job.id = job_seeds.job_id
+"""
+_OF_JOBS = f"""
+UPDATE jobs SET earlier_metrics = coalesce(({_OF_JOB}), '{{}}')
 WHERE stage IS NOT NULL AND NOT EXISTS (SELECT FROM job_seeds WHERE job_id = jobs.id)
-""".format(last=_LAST_STEPS.format(job="jobs.id", seed="0", current="jobs.stage"))
+"""
 _MEANS = """
 UPDATE jobs SET earlier_metrics = coalesce((
     SELECT jsonb_object_agg(mean.name, mean.value) FROM (

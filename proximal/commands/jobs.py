@@ -160,7 +160,7 @@ def _columns(asked: Sequence[str], sort: str) -> list[str]:
 def _shown(name: str, job: JobSummary) -> str:
     value = job["shown"][name]
     if value is None:
-        return "–"
+        return "-"
     return f"{value:.4g}" if isinstance(value, float) else value if isinstance(value, str) else json.dumps(value)
 
 

@@ -17,7 +17,7 @@ export const groupsQuery = infiniteQueryOptions({
 
 const of = (id: string) => ({ params: { path: { group_id: id } } });
 
-/** What decides in place of the group's own metric and goal; null for those of the group. */
+/** The metric and goal that decide; null for those of the group. */
 export interface Objective {
   readonly metric: string | null;
   readonly goal: Group["goal"] | null;

@@ -1,4 +1,4 @@
-import { useQueries, useQuery, useQueryClient, type InfiniteData } from "@tanstack/react-query";
+import { type InfiniteData, useQueries, useQuery, useQueryClient, type UseQueryResult } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { type JobFilter, jobsKey } from "@/features/jobs/api";
 import { suggestedColumns } from "@/features/jobs/model/fields";
@@ -7,7 +7,7 @@ import type { JobSummary } from "@/lib/api/types";
 import { metricReferenceQuery } from "@/lib/labels";
 import { metricsOfSpec } from "@/lib/metric-options";
 
-/** Asks the server whether it knows the columns and conditions. Throws an ApiError with the nearest name. */
+/** Has the server check the columns and conditions. Throws an ApiError with the nearest name. */
 export const checkFields = (query: { show?: string[]; where?: string[] }) =>
   answer(api.GET("/v1/jobs", { params: { query: { ...query, limit: 1 } } }));
 
@@ -16,7 +16,7 @@ export const MOST_MEMBERS = 100;
 
 /** The jobs of the opened groups that match the filter, by the id of the group; undefined until they are known. */
 export function useMembers(filter: JobFilter, show: readonly string[], groups: readonly string[]) {
-  return useQueries({
+  const found = useQueries({
     queries: groups.map((group) => ({
       queryKey: [...jobsKey, "list", "group", group, filter, show],
       queryFn: async () => {
@@ -24,9 +24,12 @@ export function useMembers(filter: JobFilter, show: readonly string[], groups: r
         return (await answer(api.GET("/v1/jobs", { params: { query } }))).data;
       },
     })),
-    combine: (results) => new Map(groups.map((group, index) => [group, results[index]?.data])),
+    combine: dataOf,
   });
+  return useMemo(() => new Map(found.map((data, index) => [groups[index] ?? "", data])), [found, groups]);
 }
+
+const dataOf = (results: readonly UseQueryResult<JobSummary[]>[]) => results.map(({ data }) => data);
 
 /** The jobs of an opened group have no pages. */
 type Pages = Partial<InfiniteData<{ readonly data: readonly JobSummary[] }>>;

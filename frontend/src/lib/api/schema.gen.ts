@@ -16202,13 +16202,13 @@ export interface operations {
                 group?: string | null;
                 /** @description Only jobs with these words. Each is the beginning of a word of the name, notes or tags, or of the id. */
                 text?: string | null;
-                /** @description Only jobs that fulfil this condition (all of these, at most 10): a column as in `show`, one of `=`, `!=`, `<`, `<=`, `>`, `>=`, and a value in JSON or a text, such as `spec:ppo.kl.coef>=0.1`, `spec:model.path=gpt2`, `metric:win_rate>0.6`. A job without a value fulfils `= null`, and `!=` with any other value. */
+                /** @description Only jobs that fulfil this condition (all of these, at most 10). It is a column as in `show`, one of `=`, `!=`, `<`, `<=`, `>`, `>=`, and a value in JSON or a text. Examples: `spec:ppo.kl.coef>=0.1`, `spec:model.path=gpt2`, `metric:win_rate>0.6`. A job without a value fulfils `= null`, and `!=` with any other value. */
                 where?: string[] | null;
                 /** @description `desc`: newest first; `asc`: oldest first. */
                 order?: "asc" | "desc";
                 /** @description Order of the list: `name`, `status`, `model`, `progress`, `reward`, `kl`, `win_rate`, `judge`, `group`, `created`, `ended`, `duration`, `gpu_hours`, `submitted_by`, or a column as in `show`, such as `metric:reward/length`; with `-` in front, descending. Jobs without a value come last, and equal ones newest first. `status` follows the life of a job. `reward` is the score in PPO, and `judge` is that of the held-out comparison. `duration` counts until now for a job that has not ended. Texts of a field come before its numbers. The values of running jobs change, so a later page may miss or repeat a job. */
                 sort?: string;
-                /** @description Columns to return as `shown` (at most 20): `spec:` with a field of the spec, such as `spec:ppo.kl.coef`, or `metric:` with a figure of the summary or a metric, such as `metric:reward/length`. A metric has the newest value of its stage; after several seeds, the mean. */
+                /** @description Columns to return as `shown` (at most 20). `spec:` names a field of the spec, such as `spec:ppo.kl.coef`. `metric:` names a figure of the summary or a metric, such as `metric:reward/length`. A metric has the newest value of its stage; after several seeds, the mean. */
                 show?: string[] | null;
                 /** @description One job stands for each group: the first of its jobs in this order that match. `folded` has their number by state and the best of them. `group` lists them. */
                 fold?: boolean;

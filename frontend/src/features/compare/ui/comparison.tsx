@@ -29,18 +29,7 @@ export function Comparison({ jobs, stage, found, by, groups, lookOf, set }: Comp
   return (
     <div className={styles.sections}>
       <section aria-label="Final figures">
-        <div className={styles.curves}>
-          <h2>Final figures</h2>
-          <label>
-            Group by
-            <select value={by ?? ""} onChange={(event) => set("by", event.target.value)}>
-              <option value="">no field: one row and line per run</option>
-              {found.map(({ path }) => (
-                <option key={path}>{path}</option>
-              ))}
-            </select>
-          </label>
-        </div>
+        <h2>Final figures</h2>
         {by ? (
           <Suspense fallback={<Skeleton rows={groups.length} height="3rem" label="Loading the figures" />}>
             <GroupedFigures jobs={jobs} lookOf={lookOf} by={by} groups={groups} />

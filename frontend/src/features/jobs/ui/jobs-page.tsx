@@ -44,7 +44,7 @@ export function JobsPage() {
     refetchInterval: isLive ? SLOW_POLL_MS : POLL_MS,
   });
   const jobs = useMemo(() => query.data && distinct(query.data.pages.flatMap((page) => page.data)), [query.data]);
-  const { rows, folding } = useRows(jobs ?? [], filter, show);
+  const { rows, folding } = useRows(jobs ?? NONE, filter, show);
   const shown = rows.flatMap(({ job }) => (job.folded ? [] : [job]));
   useRefreshedJobs(rows.map(({ job }) => job));
   const selected = shown.filter((job) => picked.includes(job.id));
@@ -105,10 +105,15 @@ export function JobsPage() {
   );
 }
 
+const NONE: readonly JobSummary[] = [];
+
 /** The rows of the list, with the jobs of the opened groups, and how they are opened. */
 function useRows(jobs: readonly JobSummary[], filter: JobFilter, show: readonly string[]) {
   const [open, setOpen] = useState<readonly string[]>([]);
-  const groups = jobs.flatMap(({ folded }) => (folded && open.includes(folded.group_id) ? [folded.group_id] : []));
+  const groups = useMemo(
+    () => jobs.flatMap(({ folded }) => (folded && open.includes(folded.group_id) ? [folded.group_id] : [])),
+    [jobs, open],
+  );
   const members = useMembers(filter, show, groups);
   const rows = useMemo(() => rowsOf(jobs, members), [jobs, members]);
   const folding = useMemo(() => {
