@@ -5,9 +5,8 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field
 
 from api.schema import ListOf, Schema, Timestamp
-from core.jobs.run.seeds import SCORE
 from core.models.groups import Goal
-from core.models.jobs import JobStatus
+from core.models.jobs import SCORE, JobStatus
 
 
 class GroupRequest(Schema):

@@ -75,6 +75,8 @@ _SEARCHED = (
     " || to_tsvector('simple'::regconfig, tags)) || array_to_tsvector(ARRAY[id]))"
 )
 """The words of a job, and its id as one word. The configuration `simple` keeps every word of every language."""
+SCORE = "objective/scores"
+"""The score in PPO. Its sparkline has the mean over seeds while they run."""
 _REWARD = "((reward_line #>> '{buckets,-1,1}'::text[]))::double precision"
 _KL = "(COALESCE((summary ->> 'kl'::text), (latest_metrics ->> 'objective/kl'::text)))::double precision"
 _WIN_RATE = "((summary ->> 'win_rate'::text))::double precision"

@@ -160,8 +160,9 @@ def test_sweep_folds_into_one_job_of_the_list(client: TestClient, session: Sessi
         "group_id": group["id"], "name": "coef", "sweep": True, "metric": "objective/scores", "goal": "maximize",
         "jobs": 3, "statuses": {"queued": 3}, "best": None,
     }  # fmt: skip
-    members = client.get("/v1/jobs", params={"group": group["id"], "where": "spec:ppo.kl.coef<0.3"}).json()["data"]
-    assert [job["group"]["number"] for job in members] == [2, 1]
+    wanted = {"group": group["id"], "where": "spec:ppo.kl.coef<0.3", "sort": "group"}
+    members = client.get("/v1/jobs", params=wanted).json()["data"]
+    assert [job["group"]["number"] for job in members] == [1, 2]
 
 
 def test_wrong_columns_are_refused(client: TestClient) -> None:

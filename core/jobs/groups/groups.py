@@ -11,11 +11,11 @@ from core.errors import IllegalTransition, NotFound
 from core.jobs.lifecycle.actors import PLATFORM, Actor
 from core.jobs.lifecycle.state import Request, change_status, request
 from core.jobs.run import sparkline
-from core.jobs.run.seeds import SCORE, seeds_of
+from core.jobs.run.seeds import seeds_of
 from core.models import Job, JobGroup, JobGroupMember
 from core.models.base import new_id
 from core.models.groups import Goal
-from core.models.jobs import ACTIVE, TERMINAL, JobStatus
+from core.models.jobs import ACTIVE, SCORE, TERMINAL, JobStatus
 
 _TAKES_A_PLACE = (JobStatus.QUEUED, *ACTIVE)
 

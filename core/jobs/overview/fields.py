@@ -14,8 +14,8 @@ from sqlalchemy.orm import Session
 
 from core.db import unstorable_part
 from core.errors import InvalidRequest
-from core.jobs.run.seeds import SCORE
 from core.models import Job
+from core.models.jobs import SCORE
 from trainer.spec import JobSpec
 from trainer.spec.validation_errors import unknown_name
 

@@ -20,8 +20,6 @@ from data.findings import Described
 from trainer.events import Event, Metrics, RunFinished, RunStarted, SeedFinished, StageFinished, StageStarted
 from trainer.events.seed_summary import Outcome, summary_of
 
-SCORE = "objective/scores"
-"""The score in PPO, whose mean over seeds is known while they run."""
 _OWN = ("eval/best_step", "best_step")
 """Metrics without a mean over seeds: a mean of steps is no step."""
 _BOUNDS = ("_low", "_high")

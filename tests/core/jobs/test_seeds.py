@@ -18,7 +18,7 @@ from core.jobs.run.progress import progress
 from core.jobs.run.samples import OneSeed, SampleQuery
 from core.jobs.run.sparkline import mean_of, means
 from core.models import Job, JobMetrics, JobSeed
-from core.models.jobs import JobStatus
+from core.models.jobs import SCORE, JobStatus
 from core.settings import Settings
 from tests.core.factories import make_job, start_events, step
 from trainer.events import Event, Health, RunFinished, Sample, Samples, SeedFinished, StageStarted
@@ -194,7 +194,7 @@ def test_sparkline_of_failed_seeds_alone_is_their_mean(session: Session, job: Jo
 def test_objective_of_several_seeds_is_their_mean_score(session: Session, job: Job) -> None:
     append_events(session, job.id, 1, of_seed(4, [step(1)]))  # .1
     append_events(session, job.id, 1, of_seed(5, [step(1, **{"objective/scores": 0.5})]))
-    assert groups.objective(job, seeds.SCORE) == pytest.approx(0.3)
+    assert groups.objective(job, SCORE) == pytest.approx(0.3)
 
 
 def test_mean_of_lines_of_other_widths_uses_the_wider() -> None:

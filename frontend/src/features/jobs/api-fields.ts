@@ -14,13 +14,14 @@ export const checkFields = (query: { show?: string[]; where?: string[] }) =>
 /** Most jobs of an opened group that the list shows. */
 export const MOST_MEMBERS = 100;
 
-/** The jobs of the opened groups that match the filter, by the id of the group; undefined until they are known. */
+/** The jobs of the opened groups that match the filter, by number unless sorted otherwise, by the id of the group; undefined until they are known. */
 export function useMembers(filter: JobFilter, show: readonly string[], groups: readonly string[]) {
   const found = useQueries({
     queries: groups.map((group) => ({
       queryKey: [...jobsKey, "list", "group", group, filter, show],
       queryFn: async () => {
-        const query = { ...filter, fold: false, group, show: [...show], limit: MOST_MEMBERS };
+        const own = { fold: false, group, show: [...show], limit: MOST_MEMBERS };
+        const query = { ...filter, sort: filter.sort ?? "group", ...own };
         return (await answer(api.GET("/v1/jobs", { params: { query } }))).data;
       },
     })),

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { FIGURES } from "@/features/compare/model/figures";
-import { groupFigure, rangeText, runsText } from "@/features/compare/model/group-figures";
+import { groupFigure, rangeText, othersText } from "@/features/compare/model/group-figures";
 import type { SeedResult } from "@/lib/api/types";
 
 type Summary = Record<string, number> | null;
@@ -57,5 +57,5 @@ it("best steps are a range", () => {
 
 it("runs that did not succeed are named", () => {
   const statuses = ["succeeded", "failed", "failed", "running"] as const;
-  expect(runsText(statuses.map((status) => ({ status })))).toBe("4 (2 failed, 1 running)");
+  expect(othersText(statuses.map((status) => ({ status })))).toBe("2 failed, 1 running");
 });

@@ -50,10 +50,9 @@ export function rangeText(figure: Figure, runs: readonly Run[]): string | null {
   return low === high ? figure.show(low) : `${figure.show(low)} to ${figure.show(high)}`;
 }
 
-/** How many runs a group has, and those that have not succeeded by status: "10 (2 failed, 1 running)". */
-export function runsText(runs: readonly Pick<Job, "status">[]): string {
+/** The runs that have not succeeded, by status: "2 failed, 1 running"; empty without any. */
+export function othersText(runs: readonly Pick<Job, "status">[]): string {
   const others = new Map<string, number>();
   for (const { status } of runs) if (status !== "succeeded") others.set(status, (others.get(status) ?? 0) + 1);
-  const rest = [...others].map(([status, jobs]) => `${jobs} ${status}`).join(", ");
-  return rest ? `${runs.length} (${rest})` : String(runs.length);
+  return [...others].map(([status, jobs]) => `${jobs} ${status}`).join(", ");
 }

@@ -3,7 +3,7 @@ import { lineSample } from "@/charts/palette";
 import { type Column, columnsOf, DataTable } from "@/components/data-table";
 import { type Group, shortText } from "@/features/compare/model/differences";
 import { bestIndices, type Figure, FIGURES } from "@/features/compare/model/figures";
-import { groupFigure, type GroupFigure, rangeText, runsText } from "@/features/compare/model/group-figures";
+import { groupFigure, type GroupFigure, rangeText, othersText } from "@/features/compare/model/group-figures";
 import { FigureTable, type RunsProps } from "@/features/compare/ui/tables";
 import { useParameter } from "@/lib/address";
 import type { Job } from "@/lib/api/types";
@@ -62,7 +62,12 @@ function columnsFor(by: string, groups: readonly Row[]): readonly Column<Row>[] 
     of.accessor(({ runs }) => runs.length, {
       id: "runs",
       header: "Runs",
-      cell: ({ row }) => runsText(row.original.runs),
+      cell: ({ row: { original: group } }) => (
+        <>
+          {group.runs.length}
+          <small className={styles.interval}>{othersText(group.runs)}</small>
+        </>
+      ),
     }),
     ...shown.map((figure) => columnOf(figure, groups)),
   ];
