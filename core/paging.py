@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Generic, Literal, TypeVar
 
-from sqlalchemy import ColumnElement, Select, SQLColumnExpression, and_, func, or_, select, tuple_
+from sqlalchemy import ColumnElement, Select, SQLColumnExpression, and_, func, literal, or_, select, tuple_
 from sqlalchemy.orm import Session
 
 from core.errors import InvalidRequest
@@ -105,15 +105,24 @@ def sorted_page(
     by: tuple[SQLColumnExpression[Any], bool],
     after: str | None,
     limit: int,
+    first_of: SQLColumnExpression[Any] | None = None,
 ) -> Page[T]:
     """At most `limit` of the `wanted` rows in the order of a value, those without it last. `by`: the value, and whether it descends.
 
     Equal ones follow each other newest first, whatever the direction. `after` is the id of one of `rows`. Raises
-    InvalidRequest for any other one.
+    InvalidRequest for any other one. `first_of`: of the rows with the same value of it, only the first in this order.
     """
     value, descending = by
     # Materialised, because some values are subqueries, and the conditions below name the value several times.
-    keys = wanted.with_only_columns(model.id, model.created_at, value.label("value")).cte().prefix_with("MATERIALIZED")
+    columns = wanted.with_only_columns(model.id, model.created_at, value.label("value"))
+    if first_of is not None:
+        ranked = columns.add_columns(first_of.label("of")).subquery()
+        order = (ranked.c.value.desc() if descending else ranked.c.value.asc()).nulls_last()
+        newest = (ranked.c.created_at.desc(), ranked.c.id.desc())
+        rank = func.row_number().over(partition_by=ranked.c.of, order_by=(order, *newest)).label("place")
+        numbered = select(ranked, rank).subquery()
+        columns = select(numbered.c.id, numbered.c.created_at, numbered.c.value).where(numbered.c.place == 1)
+    keys = columns.cte().prefix_with("MATERIALIZED")
     query = select(keys.c.id)
     if after is not None:
         place = rows.where(model.id == after).with_only_columns(value, model.created_at, model.id)
@@ -132,5 +141,6 @@ def _follows(key: Any, descending: bool, value: Any, created_at: datetime, id_: 
     older = tuple_(key.created_at, key.id) < tuple_(created_at, id_)
     if value is None:
         return and_(key.value.is_(None), older)
-    further = key.value < value if descending else key.value > value
-    return or_(further, and_(key.value == value, older), key.value.is_(None))
+    last = literal(value, key.value.type)
+    further = key.value < last if descending else key.value > last
+    return or_(further, and_(key.value == last, older), key.value.is_(None))

@@ -35,6 +35,7 @@ from core.jobs.groups.sweep_spec import SweepSpec
 from core.jobs.lifecycle.actors import key_of
 from core.jobs.run.seeds import seeds_of
 from core.models import JobGroup
+from core.models.groups import Goal
 from core.paging import page
 
 router = APIRouter(tags=["Groups"], route_class=StrictRoute)
@@ -78,7 +79,7 @@ def validate_sweep(body: SweepSpec, principal: PrincipalDep, settings: SettingsD
 @router.post("/groups", status_code=201, dependencies=IDEMPOTENT, responses=documented(*CHANGE))
 def create_group(body: GroupRequest, principal: PrincipalDep, session: SessionDep) -> Group:
     """Make a group without jobs."""
-    group = groups.create_group(session, principal.owner_id, body.name, body.metric, body.max_parallel)
+    group = groups.create_group(session, principal.owner_id, body.name, body.metric, body.max_parallel, goal=body.goal)
     return _view(session, group, group.metric)
 
 
@@ -98,10 +99,13 @@ def get_group(
     principal: PrincipalDep,
     session: SessionDep,
     metric: Annotated[str | None, Query(description="Compare by this figure or metric. Left out: the group's.")] = None,
+    goal: Annotated[
+        Goal | None, Query(description="Whether the highest or the lowest is the best. Left out: as the group has it.")
+    ] = None,
 ) -> Group:
     """One group: its jobs with their values, their states and their objectives."""
     group = groups.group_of(session, principal.owner_id, group_id)
-    return _view(session, group, metric or group.metric)
+    return _view(session, group, metric or group.metric, goal)
 
 
 @router.post("/groups/{group_id}/cancel", responses=documented(NotSignedIn, CrossOrigin, NotFound, InvalidRequest))
@@ -115,8 +119,9 @@ def cancel_group(group_id: str, principal: PrincipalDep, session: SessionDep, se
     return _view(session, group, group.metric)
 
 
-def _view(session: Session, group: JobGroup, metric: str) -> Group:
-    found = groups.members(session, group, metric)
+def _view(session: Session, group: JobGroup, metric: str, goal: Goal | None = None) -> Group:
+    goal = goal or Goal(group.goal)
+    found = groups.members(session, group, metric, goal)
     summary = GroupSummary.model_validate(group).model_dump()
     jobs = [
         GroupJob(
@@ -135,4 +140,5 @@ def _view(session: Session, group: JobGroup, metric: str) -> Group:
         for low, high in [groups.interval(one.job, metric) or (None, None)]
     ]
     statuses = Counter(one.job.status for one in found)
-    return Group.model_validate(summary | {"metric": metric, "statuses": dict(statuses), "jobs": jobs})
+    compared = {"metric": metric, "goal": goal, "metrics": groups.metrics_of(one.job for one in found)}
+    return Group.model_validate(summary | compared | {"statuses": dict(statuses), "jobs": jobs})

@@ -5,8 +5,8 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field
 
 from api.schema import ListOf, Schema, Timestamp
-from core.jobs.groups.groups import SCORE
-from core.models.jobs import JobStatus
+from core.models.groups import Goal
+from core.models.jobs import SCORE, JobStatus
 
 
 class GroupRequest(Schema):
@@ -20,6 +20,8 @@ class GroupRequest(Schema):
     """The objective by which its jobs are compared: a figure of the run's summary, or a metric."""
     max_parallel: Annotated[int, Field(ge=1)] | None = None
     """Most jobs that are queued or run at once. The others are paused until there is room. Left out: no bound."""
+    goal: Goal = Goal.MAXIMIZE
+    """Whether the highest objective is the best, or the lowest, as for a loss."""
 
 
 class GroupJob(Schema):
@@ -58,6 +60,8 @@ class GroupSummary(Schema):
     """For people."""
     metric: str
     """The objective of its jobs."""
+    goal: Goal
+    """Whether the highest or the lowest objective is the best."""
     max_parallel: int | None
     """Most jobs that are queued or run at once; null: no bound."""
     sweep: dict[str, Any] | None
@@ -71,8 +75,10 @@ class Group(GroupSummary):
 
     statuses: dict[JobStatus, int]
     """Number of jobs in each state that occurs."""
+    metrics: list[str]
+    """The figures and metrics by which the jobs can be compared: those that at least one of them has."""
     jobs: list[GroupJob]
-    """The jobs, the highest objective first, those without one last."""
+    """The jobs, the best objective first, those without one last."""
 
 
 class GroupList(ListOf[GroupSummary]):

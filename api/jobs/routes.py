@@ -1,29 +1,25 @@
 """Jobs: submit, list, read, describe."""
 
-from dataclasses import replace
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Response
-from pydantic import AwareDatetime
 from sqlalchemy import select
 
 from api.deps import (
     After,
     ExternalId,
-    ExternalIdFilter,
     Force,
     JobDep,
     Limit,
-    OrderBy,
     PrincipalDep,
     QueueingDep,
     SessionDep,
     SettingsDep,
-    oldest_first,
 )
 from api.etags import ETAG, IfMatch, set_etag
 from api.idempotency import IDEMPOTENT
 from api.jobs import views
+from api.jobs.list_requests import ListLook, invalid, job_filter, job_order, list_look
 from api.jobs.request_schemas import ChangeJob
 from api.jobs.schemas import Job, JobBatch, JobList, JobTag, JobTagList
 from api.problems import BadRequest, documented
@@ -50,26 +46,20 @@ from core.errors import (
 from core.external_ids import refuse_taken, set_external_id
 from core.jobs.groups.groups import add_to_group, group_of
 from core.jobs.lifecycle.actors import key_of
-from core.jobs.lifecycle.descriptions import change_description, normal_tag
+from core.jobs.lifecycle.descriptions import change_description
 from core.jobs.overview import lineage, listing
+from core.jobs.overview.folding import folded_groups
 from core.jobs.overview.lineage import JobLineage
-from core.jobs.overview.listing import JobFilter, JobHealthFilter
-from core.jobs.overview.sorting import JobSort
+from core.jobs.overview.listing import JobFilter
+from core.jobs.overview.sorting import JobOrder
 from core.jobs.queue.waking import wake_for
 from core.jobs.submission import validations
 from core.jobs.submission.submit import submit_job
-from core.models.jobs import JobStatus
 from data.parse import bad_text
 from trainer.spec import JobSpec
 
 router = APIRouter(prefix="/jobs", tags=["Jobs"], route_class=StrictRoute)
 MOST_IN_BATCH = 100
-_SORT = (
-    "Order of the list: a name, with `-` in front for descending. Jobs without a value come last, and equal ones newest "
-    "first. `status` follows the life of a job. `health` is the severity of the gravest finding. `reward` is the score in PPO, and `judge` is that of the held-out comparison. "
-    "`duration` counts until now for a job that has not ended. The values of running jobs change, so a later page may miss or repeat a job."
-)
-_TEXT = "Only jobs with these words. Each is the beginning of a word of the name, notes or tags, or of the id."
 
 
 @router.post(
@@ -121,82 +111,20 @@ def create_job(
     return views.job_view(session, job)
 
 
-def _filter(
-    tag: Annotated[list[str] | None, Query(description="Only jobs with this tag (with all of these).")] = None,
-    model: Annotated[str | None, Query(description="Only jobs whose `model.path` is this one.")] = None,
-    dataset: Annotated[
-        str | None,
-        Query(description="Only jobs that read this dataset, `ds_…`, or this version, `ds_…@2` or `dv_…`."),
-    ] = None,
-    external_id: ExternalIdFilter = None,
-    parent: Annotated[
-        str | None,
-        Query(description="Only jobs made from this job, `job_…`: clones, branches, extensions and continuations."),
-    ] = None,
-    created_after: Annotated[AwareDatetime | None, Query(description="Only jobs submitted after this time.")] = None,
-    created_before: Annotated[AwareDatetime | None, Query(description="Only jobs submitted before this time.")] = None,
-    text: Annotated[str | None, Query(min_length=1, max_length=200, description=_TEXT)] = None,
-) -> JobFilter:
-    """The filters of the request. Raises InvalidRequest."""
-    for name, value in (
-        ("model", model),
-        ("dataset", dataset),
-        ("external_id", external_id),
-        ("parent", parent),
-        ("text", text),
-    ):
-        if value is not None and bad_text(value):
-            raise _invalid(name, "holds a NUL character or half of a surrogate pair")
-    try:
-        tags = [normal_tag(one) for one in tag or ()]
-    except ValueError as error:
-        raise _invalid("tag", str(error)) from error
-    return JobFilter(
-        tags=tags,
-        model=model,
-        dataset=dataset,
-        external_id=external_id,
-        parent=parent,
-        created_after=created_after,
-        created_before=created_before,
-        text=text,
-    )
-
-
-def _invalid(name: str, detail: str) -> InvalidRequest:
-    return InvalidRequest(f"`{name}`: {detail}.", param=name, errors=[{"pointer": f"?{name}", "detail": detail}])
-
-
-def _sort(order: OrderBy = "desc", sort: Annotated[JobSort, Query(description=_SORT)] = "-created") -> JobSort:
-    """The order of the list. `order=asc` is short for `sort=created`. Raises InvalidRequest for `order=asc` with another `sort`."""
-    return "created" if oldest_first(order, sort) else sort
-
-
-def _states(
-    status: Annotated[list[JobStatus] | None, Query(description="Only jobs in this state (or one of these).")] = None,
-    health: Annotated[
-        list[JobHealthFilter] | None,
-        Query(description="Only jobs whose gravest finding has this severity (or one of these). `none`: no finding."),
-    ] = None,
-    archived: Annotated[bool, Query(description="Archived jobs instead of the others.")] = False,
-) -> dict[str, Any]:
-    """The filters by the state of a job, as fields of JobFilter."""
-    return {"statuses": status or (), "health": health or (), "archived": archived}
-
-
 @router.get("", responses=documented(NotSignedIn, InvalidRequest))
 def list_jobs(
     principal: PrincipalDep,
     session: SessionDep,
-    wanted: Annotated[JobFilter, Depends(_filter)],
-    sort: Annotated[JobSort, Depends(_sort)],
-    states: Annotated[dict[str, Any], Depends(_states)],
+    wanted: Annotated[JobFilter, Depends(job_filter)],
+    order: Annotated[JobOrder, Depends(job_order)],
+    look: Annotated[ListLook, Depends(list_look)],
     limit: Limit = 20,
     after: After = None,
 ) -> JobList:
     """Your jobs, without their specs. All filters must hold."""
-    found = listing.list_jobs(session, principal.owner_id, replace(wanted, **states), after, limit, sort)
-    return JobList.from_items(views.job_summaries(session, found.items), found.has_more)
+    found = listing.list_jobs(session, principal.owner_id, wanted, after, limit, order, fold=look.fold)
+    folded = folded_groups(session, principal.owner_id, wanted, found.items) if look.fold else {}
+    return JobList.from_items(views.job_summaries(session, found.items, look.show, folded), found.has_more)
 
 
 @router.get("/tags", responses=documented(NotSignedIn, InvalidRequest))
@@ -214,10 +142,10 @@ def get_jobs(
 ) -> JobBatch:
     """Several jobs with their specs, in the order of `ids`. `missing` names the ids of which there is no job."""
     if bad_text(ids):
-        raise _invalid("ids", "holds a NUL character or half of a surrogate pair")
+        raise invalid("ids", "holds a NUL character or half of a surrogate pair")
     wanted = list(dict.fromkeys(one for one in ids.split(",") if one))
     if not 0 < len(wanted) <= MOST_IN_BATCH:
-        raise _invalid("ids", f"must name 1 to {MOST_IN_BATCH} jobs")
+        raise invalid("ids", f"must name 1 to {MOST_IN_BATCH} jobs")
     query = select(models.Job).where(models.Job.owner_id == principal.owner_id, models.Job.id.in_(wanted))
     found = {row.id: row for row in session.scalars(query)}
     jobs = views.job_views(session, [found[one] for one in wanted if one in found])

@@ -6,6 +6,7 @@ from pydantic import ConfigDict, PlainSerializer, WrapValidator
 
 from api.schema import ListOf, Schema, Timestamp
 from core.jobs.actions.allowed_actions import JobAction
+from core.jobs.overview.folding import FoldedGroup
 from core.jobs.overview.inputs import JobInput
 from core.jobs.overview.lineage import JobParent
 from core.jobs.run.progress import Progress
@@ -47,6 +48,8 @@ class JobGroupPlace(Schema):
 
     group_id: str
     """Id of the group."""
+    name: str
+    """Name of the group."""
     number: int
     """The job's place in the group, from 1."""
     values: dict[str, Any]
@@ -135,6 +138,10 @@ class JobSummary(Schema):
     """Mean score in the course of PPO, at most 60 numbers; empty without PPO. With several seeds, the mean over those that have not failed, or over all if each one has."""
     etag: str
     """Changes with what requests can change. Send it as `If-Match` to keep a request from overwriting another change."""
+    shown: dict[str, Any]
+    """The columns that `show` of the request names, by name: null where the job has no value. Empty without `show`."""
+    folded: FoldedGroup | None
+    """With `fold`, the jobs of its group that this job stands for; null for a job that stands for itself alone."""
     actions: list[JobAction]
     """The requests that the state of the job allows, by their names under `/v1/jobs/{job_id}`. `command`: its knobs can be changed."""
 

@@ -1,8 +1,9 @@
 """Responses for jobs, made from rows."""
 
 import typing
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from types import MappingProxyType
 from typing import Any
 
 from pydantic import BaseModel
@@ -15,6 +16,8 @@ from core import models
 from core.jobs.actions.allowed_actions import allowed_actions
 from core.jobs.groups.groups import places_of
 from core.jobs.overview import findings, lineage, listing
+from core.jobs.overview.fields import JobField, shown_values
+from core.jobs.overview.folding import FoldedGroup
 from core.jobs.overview.inputs import inputs, model_names
 from core.jobs.queue.queue_places import QueuePlace, queue_places
 from core.jobs.run import seeds, sparkline
@@ -55,17 +58,25 @@ def _seeds(session: Session, row: models.Job) -> dict[str, Any]:
     return {"seeds": found, "seeds_summary": summary}
 
 
-def job_summaries(session: Session, rows: Sequence[models.Job]) -> list[JobSummary]:
+def job_summaries(
+    session: Session,
+    rows: Sequence[models.Job],
+    shown: Sequence[JobField] = (),
+    folded: Mapping[str, FoldedGroup] = MappingProxyType({}),
+) -> list[JobSummary]:
     ids = [row.id for row in rows]
     places, groups = queue_places(session, rows), places_of(session, ids)
     hours, parents = listing.gpu_hours(session, ids), lineage.parents(session, rows)
     checkpoints, health = model_names(session, rows), findings.health_of(session, ids)
+    values = shown_values(session, ids, shown)
     own = {
         row.id: {
             "gpu_hours": hours.get(row.id, 0.0),
             "parent": parents.get(row.id),
             "model_name": checkpoints.get(row.id),
             "health": _health(health.get(row.id)),
+            "shown": values.get(row.id, {}),
+            "folded": folded.get(row.id),
         }
         for row in rows
     }
@@ -73,14 +84,14 @@ def job_summaries(session: Session, rows: Sequence[models.Job]) -> list[JobSumma
 
 
 def _summary(
-    row: models.Job, place: QueuePlace | None, group: models.JobGroupMember | None, own: dict[str, Any]
+    row: models.Job, place: QueuePlace | None, group: tuple[models.JobGroupMember, str] | None, own: dict[str, Any]
 ) -> JobSummary:
     derived: dict[str, Any] = own | {
         "etag": etag_of(row),
         "progress": progress(row),
         "queue_reason": place and place.reason,
         "queue": place and asdict(place),
-        "group": group,
+        "group": group and {**_stored(group[0], ("group_id", "number", "values")), "name": group[1]},
     }
     derived |= {
         "reward_sparkline": sparkline.means(row.reward_line),
@@ -88,8 +99,12 @@ def _summary(
         "metadata": row.metadata_,
         "actions": allowed_actions(row),
     }
-    stored = {name: getattr(row, name) for name in JobSummary.model_fields if name not in (*derived, "object")}
+    stored = _stored(row, [name for name in JobSummary.model_fields if name not in (*derived, "object")])
     return JobSummary.model_validate(stored | derived)
+
+
+def _stored(row: Any, names: Sequence[str]) -> dict[str, Any]:
+    return {name: getattr(row, name) for name in names}
 
 
 def _priority(row: models.Job) -> PriorityName:

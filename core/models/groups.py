@@ -1,25 +1,37 @@
 """Groups of jobs, which a sweep makes or a user."""
 
 from datetime import datetime
+from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import DateTime, ForeignKey, Index, func, text
+from sqlalchemy import CheckConstraint, DateTime, ForeignKey, Index, func, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from core.models.base import Base
+from core.models.base import Base, one_of
+
+
+class Goal(StrEnum):
+    """The objective that is the best one."""
+
+    MAXIMIZE = "maximize"
+    """The highest."""
+    MINIMIZE = "minimize"
+    """The lowest, as for a loss."""
 
 
 class JobGroup(Base):
     """Jobs that are viewed and cancelled together."""
 
     __tablename__ = "job_groups"
-    __table_args__ = (Index(None, "owner_id", "created_at", "id"),)
+    __table_args__ = (CheckConstraint(one_of("goal", Goal), name="goal"), Index(None, "owner_id", "created_at", "id"))
 
     id: Mapped[str] = mapped_column(primary_key=True)
     owner_id: Mapped[str] = mapped_column(ForeignKey("owners.id"))
     name: Mapped[str]
     metric: Mapped[str]
     """The objective by which its jobs are compared."""
+    goal: Mapped[str] = mapped_column(default=Goal.MAXIMIZE, server_default="maximize")
+    """Whether the highest or the lowest objective is the best."""
     max_parallel: Mapped[int | None]
     """Most jobs that are queued or run at once; null: no bound."""
     sweep: Mapped[dict[str, Any] | None]

@@ -75,6 +75,8 @@ _SEARCHED = (
     " || to_tsvector('simple'::regconfig, tags)) || array_to_tsvector(ARRAY[id]))"
 )
 """The words of a job, and its id as one word. The configuration `simple` keeps every word of every language."""
+SCORE = "objective/scores"
+"""The score in PPO. Its sparkline has the mean over seeds while they run."""
 _REWARD = "((reward_line #>> '{buckets,-1,1}'::text[]))::double precision"
 _KL = "(COALESCE((summary ->> 'kl'::text), (latest_metrics ->> 'objective/kl'::text)))::double precision"
 _WIN_RATE = "((summary ->> 'win_rate'::text))::double precision"
@@ -182,6 +184,8 @@ class Job(LeasedRow, Base):
     """Mean duration of the finished seeds that did not fail; null with one seed."""
     latest_metrics: Mapped[dict[str, Any]] = mapped_column(default=dict, server_default=text("'{}'"))
     """The newest value of each metric of the current stage. After several seeds, the mean over them."""
+    earlier_metrics: Mapped[dict[str, Any]] = mapped_column(default=dict, server_default=text("'{}'"))
+    """The last value of each metric of the stages before. After several seeds, the mean over them."""
     reward_line: Mapped[dict[str, Any] | None]
     """The sparkline of the reward, as core/jobs/run/sparkline.py keeps it; the mean over several seeds."""
 
@@ -290,6 +294,8 @@ class JobSeed(Base):
     total_steps: Mapped[int | None]
     latest_metrics: Mapped[dict[str, Any]] = mapped_column(default=dict, server_default=text("'{}'"))
     """The newest value of each metric of its stage."""
+    earlier_metrics: Mapped[dict[str, Any]] = mapped_column(default=dict, server_default=text("'{}'"))
+    """The last value of each metric of the stages before."""
     reward_line: Mapped[dict[str, Any] | None]
     """Its sparkline of the reward, as core/jobs/run/sparkline.py keeps it."""
     seconds: Mapped[float | None]

@@ -1,7 +1,7 @@
 """`proximal groups …`"""
 
 import json
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -10,6 +10,7 @@ from proximal.sdk.types import Group
 from proximal.terminal import Printer, age, plain
 
 app = CommandGroup(help="Jobs that are compared and cancelled together.", no_args_is_help=True)
+Goal = Literal["maximize", "minimize"]
 GroupId = Annotated[str, typer.Argument(help="The group's id, grp_…", show_default=False)]
 COLUMNS: dict[str, Any] = {
     "name": lambda group: group["name"],
@@ -44,10 +45,11 @@ def create(
     max_parallel: Annotated[
         int | None, typer.Option(min=1, help="Most jobs that are queued or run at once. Default: no bound.")
     ] = None,
+    goal: Annotated[Goal | None, typer.Option(help="Whether the highest objective is the best, or the lowest.")] = None,
 ) -> None:
     """Make a group without jobs, and print its id. `proximal jobs submit --group` adds jobs to it."""
     with context.obj.client() as client:
-        made = client.create_group(name, metric, max_parallel)
+        made = client.create_group(name, metric, max_parallel, goal)
     context.obj.printer.item(made, plain(made["id"]))
 
 
@@ -56,10 +58,11 @@ def show(
     context: typer.Context,
     group_id: GroupId,
     metric: Annotated[str | None, typer.Option(help="Compare by this figure or metric.")] = None,
+    goal: Annotated[Goal | None, typer.Option(help="Whether the highest or the lowest is the best.")] = None,
 ) -> None:
     """Show the jobs of a group or sweep, the best one first."""
     with context.obj.client() as client:
-        print_jobs(client.get_group(group_id, metric=metric), context.obj.printer)
+        print_jobs(client.get_group(group_id, metric=metric, goal=goal), context.obj.printer)
 
 
 @app.command()

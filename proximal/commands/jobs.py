@@ -1,7 +1,9 @@
 """`proximal jobs …`"""
 
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from itertools import islice
 from typing import Annotated, Any
 
@@ -104,8 +106,22 @@ def list_(  # noqa: PLR0913  # one for each filter
     created_after: Annotated[
         datetime | None, typer.Option(help="Only jobs submitted after this time, by the clock of this machine.")
     ] = None,
+    group: Annotated[str | None, typer.Option(help="Only jobs of this group.")] = None,
+    where: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Only jobs that fulfil this condition, such as `spec:ppo.kl.coef>=0.1` or `metric:win_rate>0.6`; may be repeated."
+        ),
+    ] = None,
+    show_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--show", help="Print this column, too: `spec:` and a field, or `metric:` and a metric; may be repeated."
+        ),
+    ] = None,
     sort: Annotated[
-        str, typer.Option(help="Sort by this column, such as `win_rate`; with `-` in front, highest first.")
+        str,
+        typer.Option(help="Sort by this column, such as `win_rate` or `spec:seed`; with `-` in front, highest first."),
     ] = "-created",
     limit: Annotated[int, typer.Option(min=1, help="Maximum number of jobs.")] = 20,
 ) -> None:
@@ -122,9 +138,26 @@ def list_(  # noqa: PLR0913  # one for each filter
             external_id=external_id,
             parent=parent,
             created_after=since,
+            group=group,
+            where=where,
+            show=(columns := _columns(show_ or (), sort)),
             sort=sort,
         )
-        context.obj.printer.items(islice(found, limit), with_sorted(COLUMNS, SORTED_COLUMNS, sort))
+        own = {name: partial(_shown, name) for name in columns}
+        context.obj.printer.items(islice(found, limit), with_sorted(COLUMNS | own, SORTED_COLUMNS, sort))
+
+
+def _columns(asked: Sequence[str], sort: str) -> list[str]:
+    """The columns to request: those of `--show`, and the one by which the list is sorted."""
+    by = sort.removeprefix("-")
+    return list(dict.fromkeys([*asked, *([by] if ":" in by else [])]))
+
+
+def _shown(name: str, job: JobSummary) -> str:
+    value = job["shown"][name]
+    if value is None:
+        return "-"
+    return f"{value:.4g}" if isinstance(value, float) else value if isinstance(value, str) else json.dumps(value)
 
 
 @app.command()

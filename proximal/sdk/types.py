@@ -162,6 +162,21 @@ class ApplyFixes(TypedDict, closed=True):
     """The report with these findings, `rep_…`. Left out: the newest finished report on the version."""
 
 
+class BestOfGroup(TypedDict):
+    """The job of a group with the best objective."""
+
+    job: str
+    """Its id."""
+    name: str
+    """Its name."""
+    number: int
+    """Its place in the group, from 1."""
+    values: dict[str, Any]
+    """The fields of the spec that differ between the jobs of a sweep, by path."""
+    objective: float
+    """Its objective."""
+
+
 class BranchJob(TypedDict, closed=True):
     """The start of a branch, by `checkpoint` or by `stage` and `step`, and its changes."""
 
@@ -847,6 +862,10 @@ class FindingSample(TypedDict):
     """Beginning of the record."""
 
 
+Goal: TypeAlias = Literal["maximize", "minimize"]
+"""The objective that is the best one."""
+
+
 class GroupRequest(TypedDict, closed=True):
     """A group without jobs. `POST /v1/jobs?group=…` adds jobs to it."""
 
@@ -856,6 +875,8 @@ class GroupRequest(TypedDict, closed=True):
     """The objective by which its jobs are compared: a figure of the run's summary, or a metric."""
     max_parallel: NotRequired[int | None]
     """Most jobs that are queued or run at once. The others are paused until there is room. Left out: no bound."""
+    goal: NotRequired[Goal]
+    """Whether the highest objective is the best, or the lowest, as for a loss."""
 
 
 class GroupSummary(TypedDict):
@@ -869,6 +890,8 @@ class GroupSummary(TypedDict):
     """For people."""
     metric: str
     """The objective of its jobs."""
+    goal: Goal
+    """Whether the highest or the lowest objective is the best."""
     max_parallel: int | None
     """Most jobs that are queued or run at once; null: no bound."""
     sweep: dict[str, Any] | None
@@ -1177,6 +1200,8 @@ class JobGroupPlace(TypedDict):
 
     group_id: str
     """Id of the group."""
+    name: str
+    """Name of the group."""
     number: int
     """The job's place in the group, from 1."""
     values: dict[str, Any]
@@ -3895,6 +3920,27 @@ class Finding(TypedDict):
     """The fix that the platform can apply, if there is one."""
 
 
+class FoldedGroup(TypedDict):
+    """The jobs of a group that a list shows as one."""
+
+    group_id: str
+    """Id of the group."""
+    name: str
+    """Its name."""
+    sweep: bool
+    """Whether a sweep made it."""
+    metric: str
+    """The objective by which its jobs are compared."""
+    goal: Goal
+    """Whether the highest or the lowest objective is the best."""
+    jobs: int
+    """Number of its jobs that match the filters."""
+    statuses: dict[JobStatus, int]
+    """Number of these jobs in each state that occurs."""
+    best: BestOfGroup | None
+    """The best of these jobs; null if none has a value of the objective."""
+
+
 class GroupJob(TypedDict):
     """One member, with its values and its objective."""
 
@@ -4251,6 +4297,10 @@ class JobSummary(TypedDict):
     """Mean score in the course of PPO, at most 60 numbers; empty without PPO. With several seeds, the mean over those that have not failed, or over all if each one has."""
     etag: str
     """Changes with what requests can change. Send it as `If-Match` to keep a request from overwriting another change."""
+    shown: dict[str, Any]
+    """The columns that `show` of the request names, by name: null where the job has no value. Empty without `show`."""
+    folded: FoldedGroup | None
+    """With `fold`, the jobs of its group that this job stands for; null for a job that stands for itself alone."""
     actions: list[
         Literal[
             "pause",
@@ -4739,6 +4789,8 @@ class SweepSpec(TypedDict, closed=True):
     """Most jobs that are queued or run at once. The others are paused until there is room. Left out: no bound."""
     metric: NotRequired[str]
     """The objective by which the jobs are compared: a figure of the run's summary, or a metric."""
+    goal: NotRequired[Goal]
+    """Whether the highest objective is the best, or the lowest, as for a loss."""
 
 
 class Telemetry(TypedDict):
@@ -5012,6 +5064,8 @@ class Group(TypedDict):
     """For people."""
     metric: str
     """The objective of its jobs."""
+    goal: Goal
+    """Whether the highest or the lowest objective is the best."""
     max_parallel: int | None
     """Most jobs that are queued or run at once; null: no bound."""
     sweep: dict[str, Any] | None
@@ -5020,8 +5074,10 @@ class Group(TypedDict):
     """When it was made."""
     statuses: dict[JobStatus, int]
     """Number of jobs in each state that occurs."""
+    metrics: list[str]
+    """The figures and metrics by which the jobs can be compared: those that at least one of them has."""
     jobs: list[GroupJob]
-    """The jobs, the highest objective first, those without one last."""
+    """The jobs, the best objective first, those without one last."""
 
 
 JobEvent: TypeAlias = (
@@ -5278,6 +5334,10 @@ class Job(TypedDict):
     """Mean score in the course of PPO, at most 60 numbers; empty without PPO. With several seeds, the mean over those that have not failed, or over all if each one has."""
     etag: str
     """Changes with what requests can change. Send it as `If-Match` to keep a request from overwriting another change."""
+    shown: dict[str, Any]
+    """The columns that `show` of the request names, by name: null where the job has no value. Empty without `show`."""
+    folded: FoldedGroup | None
+    """With `fold`, the jobs of its group that this job stands for; null for a job that stands for itself alone."""
     actions: list[
         Literal[
             "pause",

@@ -37,7 +37,7 @@ def test_sweep_makes_a_group_of_jobs(client: TestClient, sweep: Body) -> None:
     assert group["sweep"]["parameters"] == sweep["parameters"] and "spec" not in group["sweep"]
     job = client.get(f"/v1/jobs/{group['jobs'][1]['id']}").json()
     assert (job["name"], job["spec"]["ppo"]["kl"]["coef"]) == ("coef 2: ppo.kl.coef=0.2", 0.2)
-    assert job["group"] == {"group_id": group["id"], "number": 2, "values": {"ppo.kl.coef": 0.2}}
+    assert job["group"] == {"group_id": group["id"], "name": "coef", "number": 2, "values": {"ppo.kl.coef": 0.2}}
     assert [one["id"] for one in client.get("/v1/groups").json()["data"]] == [group["id"]]
 
 
@@ -134,3 +134,42 @@ def test_jobs_join_a_group_at_their_submission(
     assert statuses(client, group["id"]) == {1: "queued", 2: "paused"}
     problem(client.post("/v1/jobs", params={"group": "grp_nope"}, json=body), 404, "not_found")
     assert session.query(Job).count() == 2
+
+
+def test_goal_and_metrics_of_a_group(client: TestClient, session: Session, sweep: Body) -> None:
+    group = client.post("/v1/sweeps", json=sweep | {"goal": "minimize"}).json()
+    for score in (1, 5):
+        claim = attempts.claim(session, "wrk_1")
+        assert claim is not None
+        append_events(session, claim.job_id, claim.attempt, [*start_events(), step(score, **{"reward/length": 2.0})])
+    session.commit()
+    found = client.get(f"/v1/groups/{group['id']}").json()
+    assert (found["goal"], [job["objective"] for job in found["jobs"]]) == ("minimize", [0.1, 0.5, None])
+    assert found["metrics"] == ["objective/scores", "reward/length"]
+    other = client.get(f"/v1/groups/{group['id']}", params={"goal": "maximize"}).json()
+    assert [job["objective"] for job in other["jobs"]] == [0.5, 0.1, None]
+    problem(client.get(f"/v1/groups/{group['id']}", params={"goal": "best"}), 422, "invalid_request")
+
+
+def test_sweep_folds_into_one_job_of_the_list(client: TestClient, session: Session, sweep: Body, body: Body) -> None:
+    group = client.post("/v1/sweeps", json=sweep).json()
+    single = client.post("/v1/jobs", json=body).json()
+    first, second = client.get("/v1/jobs", params={"fold": True, "show": "spec:ppo.kl.coef"}).json()["data"]
+    assert (first["id"], first["folded"], second["shown"]) == (single["id"], None, {"spec:ppo.kl.coef": 0.3})
+    assert second["folded"] == {
+        "group_id": group["id"], "name": "coef", "sweep": True, "metric": "objective/scores", "goal": "maximize",
+        "jobs": 3, "statuses": {"queued": 3}, "best": None,
+    }  # fmt: skip
+    wanted = {"group": group["id"], "where": "spec:ppo.kl.coef<0.3", "sort": "group"}
+    members = client.get("/v1/jobs", params=wanted).json()["data"]
+    assert [job["group"]["number"] for job in members] == [1, 2]
+
+
+def test_wrong_columns_are_refused(client: TestClient) -> None:
+    for name, value in (
+        ("show", "spec:ppo.kl.koef"),
+        ("where", "spec:seed>x"),
+        ("sort", "-spec:sed"),
+        ("sort", "wins"),
+    ):
+        assert problem(client.get("/v1/jobs", params={name: value}), 422, "invalid_request")["param"] == name

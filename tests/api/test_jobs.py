@@ -199,7 +199,7 @@ def test_job_list_is_sorted_by_pages(client: TestClient, body: Body) -> None:
     both = problem(client.get("/v1/jobs?sort=name&order=asc"), 422, "invalid_request")
     assert both["param"] == "order" and "gives the direction" in both["detail"]
     unknown = problem(client.get("/v1/jobs?sort=wins"), 422, "invalid_request")
-    assert unknown["param"] == "sort" and "'win_rate', '-win_rate'" in unknown["errors"][0]["detail"]
+    assert unknown["param"] == "sort" and "did you mean 'win_rate'?" in unknown["errors"][0]["detail"]
 
 
 def test_running_job_shows_its_progress(client: TestClient, session: Session, owner: tuple[ApiKey, str]) -> None:

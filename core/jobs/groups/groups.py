@@ -1,6 +1,6 @@
 """Groups of jobs: members, the objective, the bound on parallel jobs, and the cancel of all."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,9 +14,9 @@ from core.jobs.run import sparkline
 from core.jobs.run.seeds import seeds_of
 from core.models import Job, JobGroup, JobGroupMember
 from core.models.base import new_id
-from core.models.jobs import ACTIVE, TERMINAL, JobStatus
+from core.models.groups import Goal
+from core.models.jobs import ACTIVE, SCORE, TERMINAL, JobStatus
 
-SCORE = "objective/scores"
 _TAKES_A_PLACE = (JobStatus.QUEUED, *ACTIVE)
 
 
@@ -37,10 +37,17 @@ def create_group(
     metric: str = SCORE,
     max_parallel: int | None = None,
     sweep: dict[str, Any] | None = None,
+    goal: Goal = Goal.MAXIMIZE,
 ) -> JobGroup:
     """Store a group without jobs."""
     group = JobGroup(
-        id=new_id("grp"), owner_id=owner_id, name=name, metric=metric, max_parallel=max_parallel, sweep=sweep
+        id=new_id("grp"),
+        owner_id=owner_id,
+        name=name,
+        metric=metric,
+        goal=goal,
+        max_parallel=max_parallel,
+        sweep=sweep,
     )
     session.add(group)
     session.flush()
@@ -109,30 +116,39 @@ def release_held_jobs(session: Session) -> list[str]:
     return released
 
 
-def members(session: Session, group: JobGroup, metric: str) -> list[Member]:
-    """All jobs of the group, the highest objective first, those without one last."""
+def members(session: Session, group: JobGroup, metric: str, goal: Goal) -> list[Member]:
+    """All jobs of the group, the best objective first, those without one last."""
     query = select(Job, JobGroupMember).join(JobGroupMember, JobGroupMember.job_id == Job.id)
     rows = session.execute(query.where(JobGroupMember.group_id == group.id).order_by(JobGroupMember.number))
     found = [Member(job, row.number, row.values, objective(job, metric)) for job, row in rows]
-    return sorted(found, key=lambda one: (one.objective is None, -(one.objective or 0.0)))
+    sign = -1.0 if goal == Goal.MAXIMIZE else 1.0
+    return sorted(found, key=lambda one: (one.objective is None, sign * (one.objective or 0.0)))
 
 
-def places_of(session: Session, job_ids: Sequence[str]) -> dict[str, JobGroupMember]:
-    """The membership of each of these jobs that is in a group. One query."""
-    rows = session.scalars(select(JobGroupMember).where(JobGroupMember.job_id.in_(job_ids)))
-    return {row.job_id: row for row in rows}
+def metrics_of(jobs: Iterable[Job]) -> list[str]:
+    """The figures and metrics by which at least one of the jobs can be compared, in the order of their names."""
+    values = (figures for job in jobs for figures in (job.summary or {}, job.latest_metrics, job.earlier_metrics))
+    return sorted({name for figures in values for name in figures if not name.endswith(("_low", "_high"))})
+
+
+def places_of(session: Session, job_ids: Sequence[str]) -> dict[str, tuple[JobGroupMember, str]]:
+    """The membership of each of these jobs that is in a group, and the name of the group. One query."""
+    query = select(JobGroupMember, JobGroup.name).join(JobGroup, JobGroup.id == JobGroupMember.group_id)
+    return {row.job_id: (row, name) for row, name in session.execute(query.where(JobGroupMember.job_id.in_(job_ids)))}
 
 
 def objective(job: Job, metric: str) -> float | None:
-    """The figure of the run's summary, else the newest value of the metric; for the score, the last of its sparkline.
+    """The figure of the run's summary, else the newest value of the metric, also of an earlier stage.
 
-    With several seeds, the newest score is that of one of them, and the sparkline has the mean.
+    The score of earlier stages is the last of the sparkline. With several seeds, the newest score is that of one of them, and
+    the sparkline has the mean.
     """
-    of_one_seed = metric == SCORE and len(seeds_of(job)) > 1
-    for figures in (job.summary, {} if of_one_seed else job.latest_metrics):
+    is_score = metric == SCORE
+    latest = {} if is_score and len(seeds_of(job)) > 1 else job.latest_metrics
+    for figures in (job.summary, latest, {} if is_score else job.earlier_metrics):
         if figures and metric in figures:
             return float(figures[metric])
-    scores = sparkline.means(job.reward_line) if metric == SCORE else []
+    scores = sparkline.means(job.reward_line) if is_score else []
     return scores[-1] if scores else None
 
 

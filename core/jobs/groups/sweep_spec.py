@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from core.errors import InvalidSpec, LimitExceeded
+from core.models.groups import Goal
 
 Values = dict[str, Any]
 """The value of each field that differs, by its path."""
@@ -115,6 +116,8 @@ class SweepSpec(_Part):
     """Most jobs that are queued or run at once. The others are paused until there is room. Left out: no bound."""
     metric: Annotated[str, Field(min_length=1, max_length=200)] = "objective/scores"
     """The objective by which the jobs are compared: a figure of the run's summary, or a metric."""
+    goal: Goal = Goal.MAXIMIZE
+    """Whether the highest objective is the best, or the lowest, as for a loss."""
 
     @model_validator(mode="after")
     def _distributions_need_a_count(self) -> "SweepSpec":

@@ -77,7 +77,7 @@ def create_sweep(
     """
     jobs = planned_jobs(sweep, settings)
     asked = sweep.model_dump(mode="json", exclude={"spec"})
-    group = create_group(session, owner_id, sweep.name, sweep.metric, sweep.max_parallel, asked)
+    group = create_group(session, owner_id, sweep.name, sweep.metric, sweep.max_parallel, asked, sweep.goal)
     for job in jobs:
         with _naming_combination(job):
             made = submit_job(session, owner_id, job.spec, settings, actor, queueing)

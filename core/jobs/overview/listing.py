@@ -11,8 +11,10 @@ from sqlalchemy.orm import Session
 
 from core.datasets.versions import Reference
 from core.errors import InvalidRequest
-from core.jobs.overview.sorting import GPU_HOURS, JobSort, sorted_jobs
-from core.models import Dataset, DatasetVersion, Job, JobDataset
+from core.jobs.overview.fields import Condition
+from core.jobs.overview.folding import newest_of_each
+from core.jobs.overview.sorting import GPU_HOURS, JobOrder, sorted_jobs
+from core.models import Dataset, DatasetVersion, Job, JobDataset, JobGroupMember
 from core.models.jobs import JobStatus
 from core.paging import Page, page, position
 
@@ -49,51 +51,78 @@ class JobFilter:
     created_before: datetime | None = None
     text: str | None = None
     """Words. Each is the beginning of a word of the name, notes or tags, or of the id."""
+    group: str | None = None
+    """The group that they are in."""
+    where: Sequence[Condition] = ()
+    """Comparisons of fields of the spec and of metrics."""
 
-    def conditions(self, owner_id: str) -> list[ColumnElement[bool]]:
+    def conditions(self, owner_id: str, job: type[Job] = Job) -> list[ColumnElement[bool]]:
         """Raises InvalidRequest for a `dataset` that is no reference."""
-        found = self._of_state()
+        found = self._of_state(job)
         if self.tags:
-            found.append(Job.tags.contains(list(self.tags)))
+            found.append(job.tags.contains(list(self.tags)))
+        return found + self._of_inputs(owner_id, job) + self._of_run(job)
+
+    def _of_inputs(self, owner_id: str, job: type[Job]) -> list[ColumnElement[bool]]:
+        found: list[ColumnElement[bool]] = []
         if self.model is not None:
-            found += [Job.model == self.model[:_MODEL_PREFIX], Job.spec["model"]["path"].astext == self.model]
+            found += [job.model == self.model[:_MODEL_PREFIX], job.spec["model"]["path"].astext == self.model]
         if self.dataset is not None:
             try:
                 versions = _versions(owner_id, self.dataset)
             except InvalidRequest as error:
                 error.extras["param"] = "dataset"
                 raise
-            found.append(Job.id.in_(select(JobDataset.job_id).where(JobDataset.version_id.in_(versions))))
-        if self.external_id is not None:
-            found.append(Job.external_id == self.external_id)
-        if self.parent is not None:
-            found.append(Job.parent["job"].astext == self.parent)
-        if self.created_after is not None:
-            found.append(Job.created_at > self.created_after)
-        if self.created_before is not None:
-            found.append(Job.created_at < self.created_before)
-        return found + ([] if self.text is None else _words(self.text))
+            found.append(job.id.in_(select(JobDataset.job_id).where(JobDataset.version_id.in_(versions))))
+        return found
 
-    def _of_state(self) -> list[ColumnElement[bool]]:
-        put_aside = Job.archived_at.is_not(None)
+    def _of_run(self, job: type[Job]) -> list[ColumnElement[bool]]:
+        found: list[ColumnElement[bool]] = []
+        if self.external_id is not None:
+            found.append(job.external_id == self.external_id)
+        if self.parent is not None:
+            found.append(job.parent["job"].astext == self.parent)
+        if self.created_after is not None:
+            found.append(job.created_at > self.created_after)
+        if self.created_before is not None:
+            found.append(job.created_at < self.created_before)
+        if self.group is not None:
+            found.append(job.id.in_(select(JobGroupMember.job_id).where(JobGroupMember.group_id == self.group)))
+        found += [one.clause(job) for one in self.where]
+        return found + ([] if self.text is None else _words(self.text, job))
+
+    def _of_state(self, job: type[Job]) -> list[ColumnElement[bool]]:
+        put_aside = job.archived_at.is_not(None)
         found: list[ColumnElement[bool]] = [put_aside if self.archived else ~put_aside]
         if self.statuses:
-            found.append(Job.status.in_([one.value for one in self.statuses]))
-        return [*found, _health(self.health)] if self.health else found
+            found.append(job.status.in_([one.value for one in self.statuses]))
+        return [*found, _health(self.health, job)] if self.health else found
 
 
 def list_jobs(
-    session: Session, owner_id: str, wanted: JobFilter, after: str | None, limit: int, sort: JobSort = "-created"
+    session: Session,
+    owner_id: str,
+    wanted: JobFilter,
+    after: str | None,
+    limit: int,
+    sort: JobOrder = "-created",
+    *,
+    fold: bool = False,
 ) -> Page[Job]:
-    """A page of the owner's jobs. A job that no longer matches the filter remains a valid cursor. Raises InvalidRequest."""
+    """A page of the owner's jobs. A job that no longer matches the filter remains a valid cursor. Raises InvalidRequest.
+
+    `fold`: one job stands for each group, the first of its matching jobs in this order.
+    """
     owned = select(Job).filter_by(owner_id=owner_id)
     query = owned.where(*wanted.conditions(owner_id))
     if wanted.text is not None and (found := _rare_matches(session, wanted.text)) is not None:
         query = query.where(Job.id.in_(found))
     if sort in ("created", "-created"):  # the order of an index
         start = None if after is None else position(session, owned, Job, after)
+        if fold:
+            query = newest_of_each(query, owner_id, wanted, oldest=sort == "created")
         return page(session, query, Job, start, limit, "desc" if sort == "-created" else "asc")
-    return sorted_jobs(session, owned, query, sort, after, limit)
+    return sorted_jobs(session, owned, query, sort, after, limit, fold=fold)
 
 
 def tag_counts(session: Session, owner_id: str) -> tuple[Sequence[tuple[str, int]], bool]:
@@ -113,9 +142,9 @@ def gpu_hours(session: Session, job_ids: Sequence[str]) -> dict[str, float]:
     return {job_id: float(used) for job_id, used in session.execute(query)}
 
 
-def _health(wanted: Sequence[JobHealthFilter]) -> ColumnElement[bool]:
-    some = Job.health.in_([one for one in wanted if one != "none"])
-    return or_(some, Job.health.is_(None)) if "none" in wanted else some
+def _health(wanted: Sequence[JobHealthFilter], job: type[Job]) -> ColumnElement[bool]:
+    some = job.health.in_([one for one in wanted if one != "none"])
+    return or_(some, job.health.is_(None)) if "none" in wanted else some
 
 
 def _versions(owner_id: str, text: str) -> Select[str]:
@@ -132,10 +161,10 @@ def _versions(owner_id: str, text: str) -> Select[str]:
     return query
 
 
-def _words(text: str) -> list[ColumnElement[bool]]:
+def _words(text: str, job: type[Job] = Job) -> list[ColumnElement[bool]]:
     """A condition for each word with a letter or digit; a text without any matches no job."""
     words = [word for word in text.split() if any(sign.isalnum() for sign in word)]
-    return [_word(word) for word in words] or [false()]
+    return [_word(word, job) for word in words] or [false()]
 
 
 def _rare_matches(session: Session, words: str) -> Sequence[str] | None:
@@ -151,9 +180,9 @@ def _rare_matches(session: Session, words: str) -> Sequence[str] | None:
     return None if len(found) > _MOST_RARE else found
 
 
-def _word(word: str) -> ColumnElement[bool]:
+def _word(word: str, job: type[Job]) -> ColumnElement[bool]:
     quoted = word.replace("\\", "\\\\").replace("'", "''")
     prefix = f"'{quoted}':*"
     # PostgreSQL parses the first form as it parses the stored text. The second one is a single word, as the id is.
     query = func.to_tsquery(cast("simple", REGCONFIG), prefix).op("||")(cast(prefix, TSQUERY))
-    return Job.search_vector.op("@@")(query)
+    return job.search_vector.op("@@")(query)

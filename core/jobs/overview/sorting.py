@@ -1,13 +1,17 @@
 """The list of jobs in the order of a figure."""
 
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+from typing import cast as cast_type
 
 from sqlalchemy import Double, Select, SQLColumnExpression, Text, and_, case, cast, func, select
 from sqlalchemy.orm import Session
 
+from core.jobs.overview.fields import JobField, read_fields, wrong_field
 from core.models import Job, JobAttempt, JobGroup, JobGroupMember, Severity
 from core.models.jobs import ACTIVE, JobStatus
 from core.paging import Page, natural, sorted_page
+from trainer.spec.validation_errors import unknown_name
 
 JobSort = Literal[
     "name", "-name",
@@ -64,9 +68,49 @@ _VALUES: dict[str, SQLColumnExpression[Any]] = {
 """The figure of a job by the name in `JobSort`; SQL null where a job has none."""
 
 
+@dataclass(frozen=True)
+class FieldSort:
+    """The order by a field of the spec or a metric."""
+
+    field: JobField
+    descending: bool
+
+
+JobOrder = JobSort | FieldSort
+
+
+def read_sort(text: str) -> JobOrder:
+    """The order that a request names: one of `JobSort`, or a column such as `-metric:reward/length`. Raises InvalidRequest."""
+    if text in get_args(JobSort):
+        return cast_type(JobSort, text)
+    name = text.removeprefix("-")
+    if ":" not in name:
+        orders = list(dict.fromkeys(one.removeprefix("-") for one in get_args(JobSort)))
+        raise wrong_field("sort", unknown_name("order", name, orders).rstrip("."))
+    (field,) = read_fields([name], "sort")
+    return FieldSort(field, text.startswith("-"))
+
+
 def sorted_jobs(
-    session: Session, jobs: Select[Job], wanted: Select[Job], sort: JobSort, after: str | None, limit: int
+    session: Session,
+    jobs: Select[Job],
+    wanted: Select[Job],
+    sort: JobOrder,
+    after: str | None,
+    limit: int,
+    *,
+    fold: bool = False,
 ) -> Page[Job]:
-    """At most `limit` of the `wanted` jobs. `after` is the id of one of `jobs`. Raises InvalidRequest for any other one."""
-    value = _VALUES[sort.removeprefix("-")]
-    return sorted_page(session, Job, jobs, wanted, (value, sort.startswith("-")), after, limit)
+    """At most `limit` of the `wanted` jobs. `after` is the id of one of `jobs`. Raises InvalidRequest for any other one.
+
+    `fold`: the first job of each group stands for the others.
+    """
+    if isinstance(sort, FieldSort):
+        by = (sort.field.value(), sort.descending)
+    else:
+        by = (_VALUES[sort.removeprefix("-")], sort.startswith("-"))
+    of_group = None
+    if fold:
+        wanted = wanted.outerjoin(JobGroupMember, JobGroupMember.job_id == Job.id)
+        of_group = func.coalesce(JobGroupMember.group_id, Job.id)
+    return sorted_page(session, Job, jobs, wanted, by, after, limit, first_of=of_group)

@@ -29,6 +29,7 @@ def apply_event(job: Job, event: Event) -> None:
             job.plan = [stage.model_dump() for stage in event.stages]
         case StageStarted():
             job.stage, job.step, job.total_steps = event.stage, event.start_step, event.total_steps
+            job.earlier_metrics = job.earlier_metrics | job.latest_metrics
             job.step_at, job.step_seconds, job.latest_metrics = _when(event), None, {}
         case Metrics():
             _count_step(job, event)
@@ -45,7 +46,7 @@ def _begin_seed(job: Job, seed: int) -> None:
     job.seed = seed
     if job.plan:
         job.stage, job.step, job.total_steps = job.plan[0]["stage"], 0, job.plan[0]["total_steps"]
-    job.step_at, job.step_seconds, job.latest_metrics = None, None, {}
+    job.step_at, job.step_seconds, job.latest_metrics, job.earlier_metrics = None, None, {}, {}
 
 
 def _count_step(job: Job, event: Metrics) -> None:

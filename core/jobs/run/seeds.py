@@ -94,7 +94,7 @@ def started_seeds(session: Session, job: Job, events: Sequence[Event]) -> dict[i
         index_of(job, seed)
         row = session.get(JobSeed, (job.id, seed))
         if row is None:
-            row = JobSeed(job_id=job.id, seed=seed, latest_metrics={})
+            row = JobSeed(job_id=job.id, seed=seed, latest_metrics={}, earlier_metrics={})
             session.add(row)
         rows[seed] = row
     if rows:
@@ -106,13 +106,16 @@ def apply_to_seed(session: Session, job: Job, event: Event, seeds: Mapping[int, 
     """Update the row of the event's seed; at the end of the run, the job's means over the seeds."""
     if event.seed is None:
         if isinstance(event, RunFinished) and len(seeds_of(job)) > 1:
-            job.latest_metrics = _means([row.latest_metrics for row in rows_of(session, job) if row.summary])
+            ended = [row for row in rows_of(session, job) if row.summary]
+            job.latest_metrics = _means([row.latest_metrics for row in ended])
+            job.earlier_metrics = _means([row.earlier_metrics for row in ended])
         return
     row = seeds[event.seed]
     match event:
         case RunStarted():
             row.seconds, row.summary, row.why_collapsed = None, None, None
         case StageStarted():
+            row.earlier_metrics = row.earlier_metrics | row.latest_metrics
             row.stage, row.step, row.total_steps, row.latest_metrics = (
                 event.stage,
                 event.start_step,

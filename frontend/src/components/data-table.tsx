@@ -65,6 +65,8 @@ interface DataTableProps<Row extends RowData> extends Omit<
   shown?: readonly string[];
   selected?: readonly string[];
   onSelect?: (ids: readonly string[]) => void;
+  /** Whether a row can be selected; all can by default. */
+  canSelect?: (row: Row) => boolean;
 }
 
 /** A table whose heads sort it, whose columns can be chosen and whose rows can be selected, as far as the page asks for it. */
@@ -79,6 +81,7 @@ export function DataTable<Row extends RowData>({
   shown,
   selected = [],
   onSelect,
+  canSelect = () => true,
   ...look
 }: DataTableProps<Row>) {
   const sorting = useMemo(() => (sort ? [{ id: sort.replace(/^-/, ""), desc: sort.startsWith("-") }] : []), [sort]);
@@ -91,6 +94,7 @@ export function DataTable<Row extends RowData>({
     defaultColumn: { sortUndefined: "last" },
     enableSorting: onSort !== undefined,
     enableMultiSort: false,
+    enableRowSelection: ({ original }) => canSelect(original),
     manualSorting: isSorted,
     state: { sorting, rowSelection, ...(shown && placesOf(columns, shown)) },
     onSortingChange: (change) => {
@@ -176,14 +180,15 @@ export function selectionColumn<Row extends RowData>(all: string, nameOf: (row: 
         onChange={table.getToggleAllRowsSelectedHandler()}
       />
     ),
-    cell: ({ row }) => (
-      <input
-        type="checkbox"
-        aria-label={`Select ${nameOf(row.original)}`}
-        checked={row.getIsSelected()}
-        onChange={row.getToggleSelectedHandler()}
-      />
-    ),
+    cell: ({ row }) =>
+      row.getCanSelect() && (
+        <input
+          type="checkbox"
+          aria-label={`Select ${nameOf(row.original)}`}
+          checked={row.getIsSelected()}
+          onChange={row.getToggleSelectedHandler()}
+        />
+      ),
     meta: { className: styles.pick, headClassName: styles.pick },
   };
 }

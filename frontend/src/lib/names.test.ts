@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { fieldName, shortNames, sweepName } from "@/lib/names";
+import { fieldName, shortNames, shortValue, sweepName } from "@/lib/names";
 
 const short = (...names: string[]) =>
   shortNames(names.map((name, index) => ({ id: `job_aaaaa${index}`, name }))).map(({ name }) => name);
@@ -80,3 +80,12 @@ test.each([
   ["ppo.learning_rate", "learning_rate"],
   ["seed", "seed"],
 ])("the field %s is called %s", (path, name) => expect(fieldName(path)).toBe(name));
+
+test.each([
+  [0.0000029252898247025995, "2.925e-6"],
+  [0.123456789, "0.1235"],
+  [0.00001, "0.00001"],
+  [1234567890, "1234567890"],
+  ["linear", "linear"],
+  [null, "null"],
+])("the value %j is shown as %j", (value, expected) => expect(shortValue(value)).toBe(expected));

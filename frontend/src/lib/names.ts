@@ -28,7 +28,7 @@ export function sweepName(job: { readonly name: string }, values: Values = {}): 
   const ends = paths.map((path) => job.name.indexOf(`: ${path}=`)).filter((end) => end > 0);
   return {
     name: jobName({ name: job.name.slice(0, Math.min(...ends, job.name.length)) }),
-    values: paths.map((path) => `${fieldName(path, paths)} ${valueText(values[path])}`),
+    values: paths.map((path) => `${fieldName(path, paths)} ${shortValue(values[path])}`),
   };
 }
 
@@ -48,6 +48,17 @@ export function fieldName(path: string, paths: readonly string[] = [path]): stri
 const lastPart = (path: string): string => path.slice(path.lastIndexOf(".") + 1);
 
 const valueText = (value: unknown): string => visible(typeof value === "string" ? value : JSON.stringify(value));
+
+/** A longer number is shortened. */
+const LONGEST_NUMBER = 8;
+
+/** A value of a field for narrow places: a long number has four significant digits, such as 2.925e-6. */
+export function shortValue(value: unknown): string {
+  const text = valueText(value);
+  if (typeof value !== "number" || text.length <= LONGEST_NUMBER || Number.isInteger(value)) return text;
+  const rounded = Number(value.toPrecision(4));
+  return Math.abs(rounded) < 1e-3 ? rounded.toExponential() : String(rounded);
+}
 
 /** A job as far as its name needs it. */
 export interface Named {
@@ -84,7 +95,7 @@ export function shortNames(runs: readonly Named[]): ShortName[] {
   });
   return values.map((own, index) => {
     const name = (isUnique(cut, values, index) ? cut : full)[index] ?? "";
-    const bare = Object.values(own).map(valueText).join(", ");
+    const bare = Object.values(own).map(shortValue).join(", ");
     return { name, values: sweepName({ name }, own).values, brief: bare ? `${name}: ${bare}` : name };
   });
 }

@@ -18,10 +18,10 @@ from core.jobs.run.progress import progress
 from core.jobs.run.samples import OneSeed, SampleQuery
 from core.jobs.run.sparkline import mean_of, means
 from core.models import Job, JobMetrics, JobSeed
-from core.models.jobs import JobStatus
+from core.models.jobs import SCORE, JobStatus
 from core.settings import Settings
 from tests.core.factories import make_job, start_events, step
-from trainer.events import Event, Health, RunFinished, Sample, Samples, SeedFinished
+from trainer.events import Event, Health, RunFinished, Sample, Samples, SeedFinished, StageStarted
 
 
 def of_seed(seed: int, events: Sequence[Event]) -> list[Event]:
@@ -152,6 +152,17 @@ def test_latest_metrics_of_finished_seeds_are_their_mean(session: Session, job: 
     assert job.latest_metrics == {"kl": 5.0, "objective/scores": 1.0}
 
 
+def test_earlier_metrics_of_finished_seeds_are_their_mean(session: Session, job: Job) -> None:
+    for number, seed in enumerate((4, 5, 6), 1):
+        ppo = [*start_events(), step(10, **{"reward/length": float(seed)})]
+        evaluation = StageStarted(stage="evaluation", total_steps=1)
+        append_events(session, job.id, 1, of_seed(seed, [*ppo, evaluation]))
+        assert job.earlier_metrics["reward/length"] == seed
+        append_events(session, job.id, 1, [done(seed, number, win_rate=0.5)])
+    append_events(session, job.id, 1, [RunFinished(seconds=1.0, summary={})])
+    assert groups.objective(job, "reward/length") == 5.0
+
+
 def test_latest_metrics_of_seeds_have_no_mean_of_steps_or_bounds(session: Session, job: Job) -> None:
     figures = {"eval/best_step": 2.0, "best_step": 2.0, "win_rate": 0.5, "win_rate_low": 0.3, "win_rate_high": 0.7}
     for number, seed in enumerate((4, 5, 6), 1):
@@ -183,7 +194,7 @@ def test_sparkline_of_failed_seeds_alone_is_their_mean(session: Session, job: Jo
 def test_objective_of_several_seeds_is_their_mean_score(session: Session, job: Job) -> None:
     append_events(session, job.id, 1, of_seed(4, [step(1)]))  # .1
     append_events(session, job.id, 1, of_seed(5, [step(1, **{"objective/scores": 0.5})]))
-    assert groups.objective(job, groups.SCORE) == pytest.approx(0.3)
+    assert groups.objective(job, SCORE) == pytest.approx(0.3)
 
 
 def test_mean_of_lines_of_other_widths_uses_the_wider() -> None:

@@ -5,10 +5,12 @@ from statistics import fmean
 import pytest
 from sqlalchemy.orm import Session
 
+from core.jobs.groups.groups import objective
 from core.jobs.run.events import append_events
 from core.jobs.run.sparkline import Sparkline, means
 from core.models import Job
 from tests.core.factories import make_job, running, step
+from trainer.events import StageStarted
 
 
 @pytest.fixture
@@ -57,3 +59,11 @@ def test_latest_metrics_are_of_the_current_stage(session: Session, job: Job) -> 
     assert job.latest_metrics == {"objective/scores": 0.2, "kl": 0.7, "win_rate": 0.6}
     append_events(session, job.id, 1, [step(2, kl=0.9).model_copy(update={"stage": "evaluation"})])
     assert job.latest_metrics == {"objective/scores": 0.2, "kl": 0.9}
+
+
+def test_metrics_of_earlier_stages_are_kept(session: Session, job: Job) -> None:
+    append_events(session, job.id, 1, [step(1, **{"reward/length": 0.5, "kl": 1.0}), step(2, kl=2.0)])
+    evaluation = StageStarted(stage="evaluation", total_steps=1)
+    append_events(session, job.id, 1, [evaluation, step(1, kl=3.0).model_copy(update={"stage": "evaluation"})])
+    assert job.earlier_metrics == {"objective/scores": 0.2, "reward/length": 0.5, "kl": 2.0}
+    assert (objective(job, "reward/length"), objective(job, "kl")) == (0.5, 3.0)

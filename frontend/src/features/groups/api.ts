@@ -17,10 +17,21 @@ export const groupsQuery = infiniteQueryOptions({
 
 const of = (id: string) => ({ params: { path: { group_id: id } } });
 
-export const groupQuery = (id: string) =>
+/** The metric and goal that decide; null for those of the group. */
+export interface Objective {
+  readonly metric: string | null;
+  readonly goal: Group["goal"] | null;
+}
+
+const OWN: Objective = { metric: null, goal: null };
+
+export const groupQuery = (id: string, { metric, goal }: Objective = OWN) =>
   queryOptions({
-    queryKey: [...groupsKey, id],
-    queryFn: () => answer(api.GET("/v1/groups/{group_id}", of(id))),
+    queryKey: [...groupsKey, id, metric, goal],
+    queryFn: () => {
+      const query = { ...(metric !== null && { metric }), ...(goal !== null && { goal }) };
+      return answer(api.GET("/v1/groups/{group_id}", { params: { path: { group_id: id }, query } }));
+    },
   });
 
 export const cancelGroup = (id: string) => answer(api.POST("/v1/groups/{group_id}/cancel", of(id)));

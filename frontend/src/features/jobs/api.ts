@@ -10,15 +10,17 @@ const PAGE = 25;
 
 export type JobFilter = Pick<
   NonNullable<operations["list_jobs"]["parameters"]["query"]>,
-  "text" | "status" | "health" | "tag" | "archived" | "sort"
+  "text" | "status" | "health" | "tag" | "archived" | "where" | "fold" | "sort"
 >;
 
-/** The jobs that match, newest first unless sorted otherwise, a page at a time. */
-export const filteredJobsQuery = (filter: JobFilter) =>
+/** The jobs that match, newest first unless sorted otherwise, a page at a time. `show`: columns of fields and metrics. */
+export const filteredJobsQuery = (filter: JobFilter, show: readonly string[] = []) =>
   infiniteQueryOptions({
-    queryKey: [...jobsKey, "list", filter],
-    queryFn: ({ pageParam }) =>
-      answer(api.GET("/v1/jobs", { params: { query: { ...filter, limit: PAGE, after: pageParam } } })),
+    queryKey: [...jobsKey, "list", filter, show],
+    queryFn: ({ pageParam }) => {
+      const query = { ...filter, ...(show.length > 0 && { show: [...show] }), limit: PAGE, after: pageParam };
+      return answer(api.GET("/v1/jobs", { params: { query } }));
+    },
     initialPageParam: null as string | null,
     getNextPageParam: (page) => (page.has_more ? page.last_id : null),
   });

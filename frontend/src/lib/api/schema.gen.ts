@@ -2845,6 +2845,39 @@ export interface components {
             report?: string | null;
         };
         /**
+         * BestOfGroup
+         * @description The job of a group with the best objective.
+         */
+        BestOfGroup: {
+            /**
+             * Job
+             * @description Its id.
+             */
+            job: string;
+            /**
+             * Name
+             * @description Its name.
+             */
+            name: string;
+            /**
+             * Number
+             * @description Its place in the group, from 1.
+             */
+            number: number;
+            /**
+             * Values
+             * @description The fields of the spec that differ between the jobs of a sweep, by path.
+             */
+            values: {
+                [key: string]: unknown;
+            };
+            /**
+             * Objective
+             * @description Its objective.
+             */
+            objective: number;
+        };
+        /**
          * BranchJob
          * @description The start of a branch, by `checkpoint` or by `stage` and `step`, and its changes.
          */
@@ -5185,6 +5218,54 @@ export interface components {
             text: string;
         };
         /**
+         * FoldedGroup
+         * @description The jobs of a group that a list shows as one.
+         */
+        FoldedGroup: {
+            /**
+             * Group Id
+             * @description Id of the group.
+             */
+            group_id: string;
+            /**
+             * Name
+             * @description Its name.
+             */
+            name: string;
+            /**
+             * Sweep
+             * @description Whether a sweep made it.
+             */
+            sweep: boolean;
+            /**
+             * Metric
+             * @description The objective by which its jobs are compared.
+             */
+            metric: string;
+            /** @description Whether the highest or the lowest objective is the best. */
+            goal: components["schemas"]["Goal"];
+            /**
+             * Jobs
+             * @description Number of its jobs that match the filters.
+             */
+            jobs: number;
+            /**
+             * Statuses
+             * @description Number of these jobs in each state that occurs.
+             */
+            statuses: {
+                [key: string]: number;
+            };
+            /** @description The best of these jobs; null if none has a value of the objective. */
+            best: components["schemas"]["BestOfGroup"] | null;
+        };
+        /**
+         * Goal
+         * @description The objective that is the best one.
+         * @enum {string}
+         */
+        Goal: "maximize" | "minimize";
+        /**
          * Group
          * @description A group with its jobs.
          */
@@ -5211,6 +5292,8 @@ export interface components {
              * @description The objective of its jobs.
              */
             metric: string;
+            /** @description Whether the highest or the lowest objective is the best. */
+            goal: components["schemas"]["Goal"];
             /**
              * Max Parallel
              * @description Most jobs that are queued or run at once; null: no bound.
@@ -5237,8 +5320,13 @@ export interface components {
                 [key: string]: number;
             };
             /**
+             * Metrics
+             * @description The figures and metrics by which the jobs can be compared: those that at least one of them has.
+             */
+            metrics: string[];
+            /**
              * Jobs
-             * @description The jobs, the highest objective first, those without one last.
+             * @description The jobs, the best objective first, those without one last.
              */
             jobs: components["schemas"]["GroupJob"][];
         };
@@ -5353,6 +5441,11 @@ export interface components {
              * @description Most jobs that are queued or run at once. The others are paused until there is room. Left out: no bound.
              */
             max_parallel?: number | null;
+            /**
+             * @description Whether the highest objective is the best, or the lowest, as for a loss.
+             * @default maximize
+             */
+            goal: components["schemas"]["Goal"];
         };
         /**
          * GroupSummary
@@ -5381,6 +5474,8 @@ export interface components {
              * @description The objective of its jobs.
              */
             metric: string;
+            /** @description Whether the highest or the lowest objective is the best. */
+            goal: components["schemas"]["Goal"];
             /**
              * Max Parallel
              * @description Most jobs that are queued or run at once; null: no bound.
@@ -6350,6 +6445,15 @@ export interface components {
              */
             etag: string;
             /**
+             * Shown
+             * @description The columns that `show` of the request names, by name: null where the job has no value. Empty without `show`.
+             */
+            shown: {
+                [key: string]: unknown;
+            };
+            /** @description With `fold`, the jobs of its group that this job stands for; null for a job that stands for itself alone. */
+            folded: components["schemas"]["FoldedGroup"] | null;
+            /**
              * Actions
              * @description The requests that the state of the job allows, by their names under `/v1/jobs/{job_id}`. `command`: its knobs can be changed.
              */
@@ -6665,6 +6769,11 @@ export interface components {
              * @description Id of the group.
              */
             group_id: string;
+            /**
+             * Name
+             * @description Name of the group.
+             */
+            name: string;
             /**
              * Number
              * @description The job's place in the group, from 1.
@@ -7600,6 +7709,15 @@ export interface components {
              * @description Changes with what requests can change. Send it as `If-Match` to keep a request from overwriting another change.
              */
             etag: string;
+            /**
+             * Shown
+             * @description The columns that `show` of the request names, by name: null where the job has no value. Empty without `show`.
+             */
+            shown: {
+                [key: string]: unknown;
+            };
+            /** @description With `fold`, the jobs of its group that this job stands for; null for a job that stands for itself alone. */
+            folded: components["schemas"]["FoldedGroup"] | null;
             /**
              * Actions
              * @description The requests that the state of the job allows, by their names under `/v1/jobs/{job_id}`. `command`: its knobs can be changed.
@@ -12495,6 +12613,11 @@ export interface components {
              * @default objective/scores
              */
             metric: string;
+            /**
+             * @description Whether the highest objective is the best, or the lowest, as for a loss.
+             * @default maximize
+             */
+            goal: components["schemas"]["Goal"];
         };
         /**
          * TaskStatus
@@ -16366,18 +16489,26 @@ export interface operations {
                 created_after?: string | null;
                 /** @description Only jobs submitted before this time. */
                 created_before?: string | null;
-                /** @description Only jobs with these words. Each is the beginning of a word of the name, notes or tags, or of the id. */
-                text?: string | null;
-                /** @description `desc`: newest first; `asc`: oldest first. */
-                order?: "asc" | "desc";
-                /** @description Order of the list: a name, with `-` in front for descending. Jobs without a value come last, and equal ones newest first. `status` follows the life of a job. `health` is the severity of the gravest finding. `reward` is the score in PPO, and `judge` is that of the held-out comparison. `duration` counts until now for a job that has not ended. The values of running jobs change, so a later page may miss or repeat a job. */
-                sort?: "name" | "-name" | "status" | "-status" | "model" | "-model" | "progress" | "-progress" | "reward" | "-reward" | "kl" | "-kl" | "win_rate" | "-win_rate" | "judge" | "-judge" | "group" | "-group" | "created" | "-created" | "ended" | "-ended" | "duration" | "-duration" | "gpu_hours" | "-gpu_hours" | "submitted_by" | "-submitted_by" | "health" | "-health";
                 /** @description Only jobs in this state (or one of these). */
                 status?: components["schemas"]["JobStatus"][] | null;
                 /** @description Only jobs whose gravest finding has this severity (or one of these). `none`: no finding. */
                 health?: ("none" | "warning" | "error")[] | null;
                 /** @description Archived jobs instead of the others. */
                 archived?: boolean;
+                /** @description Only jobs of this group, `grp_…`. */
+                group?: string | null;
+                /** @description Only jobs with these words. Each is the beginning of a word of the name, notes or tags, or of the id. */
+                text?: string | null;
+                /** @description Only jobs that fulfil this condition (all of these, at most 10). It is a column as in `show`, one of `=`, `!=`, `<`, `<=`, `>`, `>=`, and a value in JSON or a text. Examples: `spec:ppo.kl.coef>=0.1`, `spec:model.path=gpt2`, `metric:win_rate>0.6`. A job without a value fulfils `= null`, and `!=` with any other value. */
+                where?: string[] | null;
+                /** @description `desc`: newest first; `asc`: oldest first. */
+                order?: "asc" | "desc";
+                /** @description Order of the list: `name`, `status`, `model`, `progress`, `reward`, `kl`, `win_rate`, `judge`, `group`, `created`, `ended`, `duration`, `gpu_hours`, `submitted_by`, `health`, or a column as in `show`, such as `metric:reward/length`; with `-` in front, descending. Jobs without a value come last, and equal ones newest first. `status` follows the life of a job. `health` is the severity of the gravest finding. `reward` is the score in PPO, and `judge` is that of the held-out comparison. `duration` counts until now for a job that has not ended. Texts of a field come before its numbers. The values of running jobs change, so a later page may miss or repeat a job. */
+                sort?: string;
+                /** @description Columns to return as `shown` (at most 20). `spec:` names a field of the spec, such as `spec:ppo.kl.coef`. `metric:` names a figure of the summary or a metric, such as `metric:reward/length`. A metric has the newest value of its stage; after several seeds, the mean. */
+                show?: string[] | null;
+                /** @description One job stands for each group: the first of its jobs in this order that match. `folded` has their number by state and the best of them. `group` lists them. */
+                fold?: boolean;
             };
             header?: never;
             path?: never;
@@ -17030,6 +17161,8 @@ export interface operations {
             query?: {
                 /** @description Compare by this figure or metric. Left out: the group's. */
                 metric?: string | null;
+                /** @description Whether the highest or the lowest is the best. Left out: as the group has it. */
+                goal?: components["schemas"]["Goal"] | null;
             };
             header?: never;
             path: {

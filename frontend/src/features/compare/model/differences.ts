@@ -1,6 +1,6 @@
 import { useMemo } from "react";
 import type { Job } from "@/lib/api/types";
-import { fieldName, jobName, type Named, type ShortName, shortNames } from "@/lib/names";
+import { fieldName, jobName, type Named, type ShortName, shortNames, shortValue } from "@/lib/names";
 
 /** A field in which the runs differ, with a text for each run. */
 export interface Difference {
@@ -64,10 +64,14 @@ export function looksOf<Run extends Named>(runs: readonly Run[], groups: readonl
   return (id) => looks.get(id) ?? { short: { name: id, values: [], brief: id }, colour: 0 };
 }
 
-/** The runs with the same value of a field, by that value; without a field each run alone. */
+/**
+ * The runs with the same value of a field, by that value: numbers by size, runs without the field last. Without a field each
+ * run is alone. `specs`: the specs as they are compared.
+ */
 export function grouped<Run extends Named & { readonly spec: object }>(
   runs: readonly Run[],
   field: string | null,
+  specs: readonly object[] = runs.map(({ spec }) => spec),
 ): Group<Run>[] {
   if (field === null) {
     const short = shortNames(runs);
@@ -79,36 +83,79 @@ export function grouped<Run extends Named & { readonly spec: object }>(
     }));
   }
   const groups = new Map<string, Run[]>();
-  for (const run of runs) {
-    const value = flattened(run.spec).get(field) ?? NOT_SET;
+  for (const [index, run] of runs.entries()) {
+    const value = flattened(specs[index] ?? run.spec).get(field) ?? NOT_SET;
     groups.set(value, [...(groups.get(value) ?? []), run]);
   }
-  return [...groups].map(([value, members]) => {
-    const label = `${field} ${value}`;
-    return { key: value, label, short: `${fieldName(field)} ${value}`, runs: members };
-  });
+  return [...groups]
+    .sort(([a], [b]) => byValue(a, b))
+    .map(([value, members]) => {
+      const short = `${fieldName(field)} ${shortText(value)}`;
+      return { key: value, label: `${field} ${value}`, short, runs: members };
+    });
 }
 
-/** The spec with datasets and checkpoints by their names, each with the end of its id. */
-export function named({ spec, inputs }: Pick<Job, "spec" | "inputs">): object {
-  const names = new Map(inputs.map(({ field, name, id }) => [field, name && `${name} (…${id.slice(-6)})`]));
-  const renamed = (value: unknown, path: string): unknown => {
-    const name = names.get(path);
-    if (name && typeof value === "string") return name;
-    const below = (key: string | number) => (path ? `${path}.${key}` : String(key));
-    if (Array.isArray(value)) return value.map((one, index) => renamed(one, below(index)));
-    if (typeof value !== "object" || value === null) return value;
-    return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, renamed(one, below(key))]));
+/** The text of a value for narrow places. */
+export const shortText = (value: string): string => shortValue(numberOf(value) ?? value);
+
+/** The number that a text is; null for another text. */
+const numberOf = (text: string): number | null => (text.trim() && Number.isFinite(Number(text)) ? Number(text) : null);
+
+function byValue(a: string, b: string): number {
+  const [x, y] = [numberOf(a), numberOf(b)];
+  if (x !== null && y !== null) return x - y;
+  const rank = (text: string) => (text === NOT_SET ? 2 : numberOf(text) === null ? 1 : 0);
+  return rank(a) - rank(b);
+}
+
+type Compared = Pick<Job, "spec" | "inputs">;
+type Input = Job["inputs"][number];
+
+/** The hash of the rows of a dataset, which its reference holds. */
+const hashOf = (value: string): string | null => value.split("@sha256:")[1] ?? null;
+
+/**
+ * The specs with datasets by name and version, and checkpoints by name with the end of the id. Datasets of the same rows have
+ * one text, whatever their ids and names. Other rows never have the text of these.
+ */
+export function namedSpecs(runs: readonly Compared[]): object[] {
+  const names = new Map<string, Set<string>>();
+  for (const { value, kind, name } of runs.flatMap(({ inputs }) => inputs)) {
+    const hash = hashOf(value);
+    if (kind !== "dataset" || !hash) continue;
+    const known = names.get(hash) ?? new Set();
+    if (name) known.add(name);
+    names.set(hash, known);
+  }
+  const texts = new Map([...names].map(([hash, known]) => [hash, [...known].join(" = ")]));
+  const textOf = ({ value, name, id }: Input): string | null => {
+    const hash = hashOf(value);
+    if (!hash) return name && `${name} (…${id.slice(-6)})`;
+    const text = texts.get(hash) || "a deleted dataset";
+    const isShared = [...texts].some(([other, same]) => other !== hash && (same || "a deleted dataset") === text);
+    return isShared ? `${text} (rows ${hash.slice(0, 8)})` : text;
   };
-  return renamed(spec, "") as object;
+  return runs.map(({ spec, inputs }) =>
+    renamed(spec, new Map(inputs.map((one) => [one.field, textOf(one)]))),
+  ) as object[];
+}
+
+function renamed(value: unknown, names: ReadonlyMap<string, string | null>, path = ""): unknown {
+  const name = names.get(path);
+  if (name && typeof value === "string") return name;
+  const below = (key: string | number) => (path ? `${path}.${key}` : String(key));
+  if (Array.isArray(value)) return value.map((one, index) => renamed(one, names, below(index)));
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, renamed(one, names, below(key))]));
 }
 
 /** The fields in which the runs differ, and their groups by one of them, if it is one. */
 export function useComparison(jobs: readonly Job[], field: string | null) {
+  const specs = useMemo(() => namedSpecs(jobs), [jobs]);
   // The name of a run is the head of its column.
-  const found = useMemo(() => differences(jobs.map(named)).filter(({ path }) => path !== "name"), [jobs]);
+  const found = useMemo(() => differences(specs).filter(({ path }) => path !== "name"), [specs]);
   const by = found.some(({ path }) => path === field) ? field : null;
-  const groups = useMemo(() => grouped(jobs, by), [jobs, by]);
+  const groups = useMemo(() => grouped(jobs, by, specs), [jobs, by, specs]);
   const lookOf = useMemo(() => looksOf(jobs, groups), [jobs, groups]);
   return { found, by, groups, lookOf };
 }

@@ -15,6 +15,8 @@ export interface Figure {
   /** Null where the run has no such figure. */
   readonly value: (job: Ended) => number | null;
   readonly text: (value: number, job: Ended) => string;
+  /** A value alone, such as a mean over runs. */
+  readonly show: (value: number) => string;
   /** `high`: a high value is better. */
   readonly better: "high" | "low" | null;
 }
@@ -30,13 +32,13 @@ function meanText(name: string, show: (value: number) => string, summary: Ended[
 /** The best step of each seed of a run. */
 const stepsOf = ({ seeds }: Ended): number[] => seeds?.flatMap(({ summary }) => summary?.best_step ?? []) ?? [];
 
-const figure = (label: string, name: string, text: Figure["text"], better: Figure["better"] = null): Figure => ({
-  id: name,
-  label,
-  value: (job) => job.summary?.[name] ?? null,
-  text,
-  better,
-});
+const figure = (
+  label: string,
+  name: string,
+  show: Figure["show"],
+  better: Figure["better"] = null,
+  text: Figure["text"] = show,
+): Figure => ({ id: name, label, value: (job) => job.summary?.[name] ?? null, text, show, better });
 
 const share = percentText;
 
@@ -50,12 +52,13 @@ const overSeeds = (
   figure(
     label,
     name,
-    (value, { summary }) => (summary?.seeds === undefined ? null : meanText(name, show, summary)) ?? show(value),
+    show,
     better,
+    (value, { summary }) => (summary?.seeds === undefined ? null : meanText(name, show, summary)) ?? show(value),
   );
 
 export const FIGURES: readonly Figure[] = [
-  figure("Win rate (95 % interval)", "win_rate", (value, job) => withInterval(value, job), "high"),
+  figure("Win rate (95 % interval)", "win_rate", percentText, "high", (value, job) => withInterval(value, job)),
   overSeeds("Judge", "judge_after", measured, "high"),
   overSeeds("Score at the evaluation", "score_after", measured),
   overSeeds("KL", "kl", measured),
@@ -71,9 +74,10 @@ export const FIGURES: readonly Figure[] = [
       stepsOf(job)
         .map((step) => number(step))
         .join(", ") || number(value),
+    show: number,
     better: null,
   },
-  { id: "time", label: "Time", value: seconds, text: (value) => duration(value), better: "low" },
+  { id: "time", label: "Time", value: seconds, text: duration, show: duration, better: "low" },
 ];
 
 function withInterval(rate: number, { summary }: Ended): string {
@@ -88,8 +92,11 @@ function seconds({ started_at: start, finished_at: end }: Ended): number | null 
 }
 
 /** Indices of the runs with the best value of a figure; none where all are equal, or where no value is better. */
-export function bestOf({ value, better }: Figure, jobs: readonly Ended[]): ReadonlySet<number> {
-  const values = jobs.map(value);
+export const bestOf = (figure: Figure, jobs: readonly Ended[]): ReadonlySet<number> =>
+  bestIndices(jobs.map(figure.value), figure.better);
+
+/** Indices of the best values; none where all are equal, or where no value is better. */
+export function bestIndices(values: readonly (number | null)[], better: Figure["better"]): ReadonlySet<number> {
   const known = values.filter((one) => one !== null);
   if (!better || known.length < 2 || new Set(known).size < 2) return new Set();
   const best = better === "high" ? Math.max(...known) : Math.min(...known);

@@ -68,13 +68,26 @@ export function ComparePage() {
           />
         ))}
       </div>
-      <div className={styles.add}>
-        {adding ? (
-          <Suspense fallback={<Button disabled>Add a run</Button>}>
-            <AddRun taken={ids} onAdd={(id) => set("runs", [...ids, id].join(","))} />
-          </Suspense>
-        ) : (
-          <Button onClick={() => setAdding(true)}>Add a run</Button>
+      <div className={styles.choices}>
+        <div className={styles.add}>
+          {adding ? (
+            <Suspense fallback={<Button disabled>Add a run</Button>}>
+              <AddRun taken={ids} onAdd={(id) => set("runs", [...ids, id].join(","))} />
+            </Suspense>
+          ) : (
+            <Button onClick={() => setAdding(true)}>Add a run</Button>
+          )}
+        </div>
+        {isReady && comparison.found.length > 0 && (
+          <label>
+            Group by
+            <select value={comparison.by ?? ""} onChange={(event) => set("by", event.target.value)}>
+              <option value="">no field: each run alone</option>
+              {comparison.found.map(({ path }) => (
+                <option key={path}>{path}</option>
+              ))}
+            </select>
+          </label>
         )}
       </div>
       {error && <ErrorNotice error={error} doing="load the runs" onRetry={retry} />}

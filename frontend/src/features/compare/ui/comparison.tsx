@@ -10,6 +10,7 @@ import { type Stage, STAGES, stageShort } from "@/lib/states";
 import styles from "./compare.module.css";
 
 const CompareCharts = loadable(async () => (await import("@/features/compare/ui/compare-charts")).CompareCharts);
+const GroupedFigures = loadable(async () => (await import("@/features/compare/ui/grouped-figures")).GroupedFigures);
 const FrontierSection = loadable(async () => (await import("@/features/compare/ui/frontier")).FrontierSection);
 const WinRateMatrix = loadable(async () => (await import("@/features/compare/ui/win-rate-matrix")).WinRateMatrix);
 
@@ -29,7 +30,13 @@ export function Comparison({ jobs, stage, found, by, groups, lookOf, set }: Comp
     <div className={styles.sections}>
       <section aria-label="Final figures">
         <h2>Final figures</h2>
-        <FigureTable jobs={jobs} lookOf={lookOf} />
+        {by ? (
+          <Suspense fallback={<Skeleton rows={groups.length} height="3rem" label="Loading the figures" />}>
+            <GroupedFigures jobs={jobs} lookOf={lookOf} by={by} groups={groups} />
+          </Suspense>
+        ) : (
+          <FigureTable jobs={jobs} lookOf={lookOf} />
+        )}
       </section>
       <section aria-label="Curves">
         <div className={styles.curves}>
@@ -42,15 +49,6 @@ export function Comparison({ jobs, stage, found, by, groups, lookOf, set }: Comp
               onChange={(one) => set("stage", one)}
             />
           )}
-          <label>
-            Group by
-            <select value={by ?? ""} onChange={(event) => set("by", event.target.value)}>
-              <option value="">no field: one line per run</option>
-              {found.map(({ path }) => (
-                <option key={path}>{path}</option>
-              ))}
-            </select>
-          </label>
         </div>
         {(by || jobs.some(({ seeds }) => seeds.length)) && (
           <p className={styles.note}>

@@ -1,33 +1,42 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { useMemo } from "react";
+import { Suspense, useMemo } from "react";
 import { Link, useParams } from "react-router";
 import { buttonClass } from "@/components/button";
 import { ConfirmButton } from "@/components/confirm-button";
-import { columnsOf, DataTable } from "@/components/data-table";
+import { loadable } from "@/components/loadable";
 import { Notice, PageError, StaleBanner } from "@/components/notice";
 import { Fact, Facts, PageHeader } from "@/components/page-header";
-import { Skeleton, StatusBadge } from "@/components/status";
-import { RowLink } from "@/components/table";
+import { Skeleton } from "@/components/status";
 import { TimeAgo } from "@/components/text";
-import { cancelGroup, type Group, type GroupJob, groupQuery } from "@/features/groups/api";
-import { openCount, parametersOf, sortValue, valueText } from "@/features/groups/model/parameters";
-import { paths, useParameter } from "@/lib/address";
-import { count, measured } from "@/lib/format";
-import { useLabels } from "@/lib/labels";
-import { sweepName } from "@/lib/names";
-import { spreadText } from "@/lib/seeds";
+import { cancelGroup, type Group, groupQuery, groupsKey, type Objective } from "@/features/groups/api";
+import { openCount, parametersOf } from "@/features/groups/model/parameters";
+import { GroupTable } from "@/features/groups/ui/group-table";
+import { paths, useAddress } from "@/lib/address";
+import type { MetricInfo } from "@/lib/api/types";
+import { count } from "@/lib/format";
+import { type LabelOf, metricReferenceQuery, useLabels } from "@/lib/labels";
+import { labelOfAny, metricOptions } from "@/lib/metric-options";
+import styles from "./groups.module.css";
+
+const SweepPlots = loadable(async () => (await import("@/features/groups/ui/sweep-plots")).SweepPlots);
+const ComparedBy = loadable(async () => (await import("@/components/compared-by")).ComparedBy);
 
 const POLL_MS = 5000;
 
 /** One group: its jobs with their parameters and objective, best first. */
 export function GroupPage() {
   const { groupId = "" } = useParams();
+  const [objective, setObjective] = useObjective();
   const query = useQuery({
-    ...groupQuery(groupId),
+    ...groupQuery(groupId, objective),
+    placeholderData: (before) => (before?.id === groupId ? before : undefined),
     refetchInterval: ({ state }) => (state.data && !openCount(state.data.statuses) ? false : POLL_MS),
   });
   const labelOf = useLabels();
+  const { data: reference = [] } = useQuery(metricReferenceQuery);
   const group = query.data;
+  const parameters = parametersOf(group?.jobs ?? []).join("\n");
+  const fields = useMemo(() => parameters.split("\n").filter(Boolean), [parameters]);
   const parent = { to: paths.groups, label: "Groups" };
   if (!group && query.isError) {
     const retry = () => void query.refetch();
@@ -62,9 +71,6 @@ export function GroupPage() {
               .map(([status, jobs]) => `${jobs} ${status}`)
               .join(", ") || "none"}
           </Fact>
-          <Fact name="Objective">
-            <span title={group.metric}>{labelOf("ppo", group.metric)}</span>
-          </Fact>
           {group.max_parallel !== null && <Fact name="At once">at most {count(group.max_parallel, "job")}</Fact>}
           <Fact name="Created">
             <TimeAgo time={group.created_at} />
@@ -72,7 +78,72 @@ export function GroupPage() {
         </Facts>
       </PageHeader>
       {query.isError && <StaleBanner since={query.dataUpdatedAt} />}
-      {group.jobs.length ? <GroupTable group={group} /> : <NoJobs group={group} />}
+      {group.jobs.length ? (
+        <Compared group={group} fields={fields} onObjective={setObjective} reference={reference} labelOf={labelOf} />
+      ) : (
+        <NoJobs group={group} />
+      )}
+    </>
+  );
+}
+
+/** The metric and goal in the address, which decide in place of the group's. */
+function useObjective(): [Objective, (to: Partial<Objective>) => void] {
+  const [params, change] = useAddress();
+  const goal = params.get("goal");
+  const objective: Objective = {
+    metric: params.get("metric"),
+    goal: goal === "maximize" || goal === "minimize" ? goal : null,
+  };
+  const set = (to: Partial<Objective>) =>
+    change((before) => {
+      for (const [name, value] of Object.entries(to)) if (value) before.set(name, value);
+      return before;
+    });
+  return [objective, set];
+}
+
+interface ComparedProps {
+  group: Group;
+  fields: readonly string[];
+  onObjective: (to: Partial<Objective>) => void;
+  reference: readonly Pick<MetricInfo, "stage" | "name" | "label">[];
+  labelOf: LabelOf;
+}
+
+/** The jobs by the metric that decides, as plots and as a table. */
+function Compared({ group, fields, onObjective, reference, labelOf }: ComparedProps) {
+  const label = labelOfAny(reference, labelOf, group.metric);
+  const options = useMemo(
+    () => metricOptions(reference, labelOf, [...group.metrics, group.metric]),
+    [reference, labelOf, group.metrics, group.metric],
+  );
+  return (
+    <>
+      <div className={styles.by}>
+        <span>Compared by</span>
+        <Suspense fallback={<Skeleton rows={1} height="2.25rem" label="Loading the metrics" />}>
+          <ComparedBy
+            className={styles.picker}
+            options={options}
+            metric={group.metric}
+            goal={group.goal}
+            onChange={onObjective}
+          />
+        </Suspense>
+      </div>
+      {group.jobs.length > 1 && fields.length > 0 && (
+        <Suspense fallback={<Skeleton rows={1} height="26rem" label="Loading the plots" />}>
+          <SweepPlots group={group} parameters={fields} label={label} />
+        </Suspense>
+      )}
+      {group.jobs.length > 1 && fields.length === 0 && (
+        <p className={styles.note}>
+          These jobs were added by hand, so no field is known to vary. “Compare all” shows the fields in which they
+          differ.
+        </p>
+      )}
+      <GroupTable group={group} parameters={fields} label={label} />
     </>
   );
 }
@@ -91,72 +162,6 @@ function NoJobs({ group }: { group: Group }) {
   );
 }
 
-function GroupTable({ group }: { group: Group }) {
-  const [sort, setSort] = useParameter("sort");
-  const label = useLabels()("ppo", group.metric);
-  const parameters = parametersOf(group.jobs).join("\n");
-  const columns = useMemo(
-    () => columnsFor(group.metric, label, parameters.split("\n")),
-    [group.metric, label, parameters],
-  );
-  return (
-    <DataTable
-      label="Jobs of the group"
-      rows={group.jobs}
-      rowId={(job) => job.id}
-      columns={columns}
-      sort={sort}
-      onSort={setSort}
-    />
-  );
-}
-
-/** `label`: that of the objective. */
-function columnsFor(metric: string, label: string, parameters: readonly string[]) {
-  const of = columnsOf<GroupJob>();
-  return of.columns([
-    of.accessor(({ name, number }) => name || `Run ${number}`, {
-      id: "name",
-      header: "Job",
-      cell: ({ getValue, row: { original: job } }) => (
-        <RowLink to={paths.job(job.id)}>
-          <span title={job.name}>{sweepName({ name: getValue() }, job.values).name}</span>
-        </RowLink>
-      ),
-      meta: { isRowHead: true },
-    }),
-    of.accessor((job) => job.objective ?? undefined, {
-      id: "objective",
-      header: label,
-      cell: ({ getValue, row: { original: job } }) => objectiveText(getValue(), job),
-      meta: { label, title: metric },
-    }),
-    ...parameters.filter(Boolean).map((path) =>
-      of.accessor(({ values }) => sortValue(values[path]), {
-        id: path,
-        header: path,
-        cell: ({ row }) => valueText(row.original.values[path]),
-        meta: { label: path },
-      }),
-    ),
-    of.accessor("status", {
-      header: "Status",
-      cell: ({ getValue }) => <StatusBadge status={getValue()} />,
-    }),
-  ]);
-}
-
-/** The objective; of several seeds the mean, with its interval once the job has finished. */
-function objectiveText(
-  value: number | undefined,
-  { objective_low: low, objective_high: high, seeds }: GroupJob,
-): string {
-  if (value === undefined || seeds === 1) return measured(value);
-  return low === null
-    ? `${measured(value)} (${count(seeds, "seed")})`
-    : spreadText({ mean: value, low, high }, seeds, measured);
-}
-
 function CancelAll({ group }: { group: Group }) {
   const client = useQueryClient();
   const open = openCount(group.statuses);
@@ -167,7 +172,10 @@ function CancelAll({ group }: { group: Group }) {
       title={`Cancel ${count(open, "job")}?`}
       confirm="Cancel the jobs"
       keep="Keep the jobs"
-      action={async () => client.setQueryData(groupQuery(group.id).queryKey, await cancelGroup(group.id))}
+      action={async () => {
+        await cancelGroup(group.id);
+        await client.invalidateQueries({ queryKey: [...groupsKey, group.id] });
+      }}
       done="The jobs of the group stop."
     >
       <p>Jobs that run stop after their present step. Finished jobs stay as they are.</p>

@@ -26,7 +26,7 @@ export function readDraft(): Draft | null {
     return {
       spec: stored.spec,
       variations: textsOf(stored.variations),
-      options: { ...NO_OPTIONS, ...textsOf(options) },
+      options: { ...NO_OPTIONS, ...textsOf(options), goal: options.goal === "minimize" ? "minimize" : "maximize" },
       unreadable: Object.fromEntries(unreadable) as unknown as UnreadableTexts,
     };
   } catch {

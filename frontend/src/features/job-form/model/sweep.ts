@@ -92,9 +92,16 @@ export interface SweepOptions {
   readonly seed: string;
   readonly parallel: string;
   readonly metric: string;
+  readonly goal: Sweep["goal"];
 }
 
-export const NO_OPTIONS: SweepOptions = { count: "", seed: "0", parallel: "", metric: "objective/scores" };
+export const NO_OPTIONS: SweepOptions = {
+  count: "",
+  seed: "0",
+  parallel: "",
+  metric: "objective/scores",
+  goal: "maximize",
+};
 
 /** The bounds of the numbers of the card. */
 export const OPTION_RULES = {
@@ -134,5 +141,6 @@ export function sweepSpec(plan: SweepPlan, spec: JsonObject, options: SweepOptio
     seed: optionIn(options, "seed") ?? 0,
     max_parallel: optionIn(options, "parallel"),
     metric: options.metric || NO_OPTIONS.metric,
+    goal: options.goal,
   };
 }

@@ -1,5 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
+import { Suspense, useMemo } from "react";
 import { Card, Note } from "@/components/card";
+import { loadable } from "@/components/loadable";
 import { Prose } from "@/components/text";
 import { planQuery, type Sweep } from "@/features/job-form/api";
 import { refusalText } from "@/features/job-form/model/problems";
@@ -8,7 +10,11 @@ import { NumberInput } from "@/components/number-input";
 import { controlId } from "@/features/job-form/ui/form-context";
 import { useSettled } from "@/features/job-form/ui/use-check";
 import { count } from "@/lib/format";
+import { metricReferenceQuery, useLabels } from "@/lib/labels";
+import { metricOptions, metricsOfSpec } from "@/lib/metric-options";
 import styles from "./form.module.css";
+
+const ComparedBy = loadable(async () => (await import("@/components/compared-by")).ComparedBy);
 
 interface SweepCardProps {
   plan: SweepPlan;
@@ -24,6 +30,7 @@ export function SweepCard({ plan, sweep, options, onChange }: SweepCardProps) {
   const planned = useQuery(planQuery(useSettled(sweep)));
   const fields = Object.keys(plan.parameters);
   const jobs = planned.data?.jobs ?? [];
+  const metrics = useMetrics(sweep, options.metric);
   return (
     <Card title="Sweep">
       {fields.length === 0 ? (
@@ -54,13 +61,16 @@ export function SweepCard({ plan, sweep, options, onChange }: SweepCardProps) {
           onChange={(value) => onChange({ ...options, parallel: value })}
         />
         <div className={styles.leaf}>
-          <label htmlFor="sweep-metric">Compared by</label>
-          <input
-            id="sweep-metric"
-            type="text"
-            value={options.metric}
-            onChange={(event) => onChange({ ...options, metric: event.target.value })}
-          />
+          <span>Compared by</span>
+          <Suspense fallback={null}>
+            <ComparedBy
+              className={styles.compared}
+              options={metrics}
+              metric={options.metric}
+              goal={options.goal}
+              onChange={(to) => onChange({ ...options, ...to })}
+            />
+          </Suspense>
         </div>
       </div>
       {planned.error && (
@@ -83,6 +93,17 @@ export function SweepCard({ plan, sweep, options, onChange }: SweepCardProps) {
       )}
     </Card>
   );
+}
+
+/** The metrics that the jobs of the sweep will have, as far as they are known. */
+function useMetrics(sweep: Sweep | null, chosen: string) {
+  const labelOf = useLabels();
+  const { data: reference } = useQuery(metricReferenceQuery);
+  const spec = sweep?.spec;
+  return useMemo(() => {
+    const known = reference ?? [];
+    return metricOptions(known, labelOf, [...metricsOfSpec(known, spec ?? {}), chosen]);
+  }, [reference, labelOf, spec, chosen]);
 }
 
 interface OptionProps {

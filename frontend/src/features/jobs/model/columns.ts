@@ -1,4 +1,4 @@
-import type { operations } from "@/lib/api/schema.gen";
+import { type FieldColumn, isFieldColumn, nameOfColumn } from "@/features/jobs/model/fields";
 import type { JobSummary } from "@/lib/api/types";
 
 /** The columns that can be shown beside the name of a job. The server sorts by those that sort: texts from A on, at first. */
@@ -19,34 +19,62 @@ export const COLUMNS = [
   { id: "gpu_hours", label: "GPU-hours", sorts: "down" },
   { id: "submitted_by", label: "Submitted by", sorts: "up" },
 ] as const;
-export type ColumnId = (typeof COLUMNS)[number]["id"];
-const IDS: readonly ColumnId[] = COLUMNS.map(({ id }) => id);
+export type FixedColumn = (typeof COLUMNS)[number]["id"];
+/** A column of the list: one of the above, or a field of the spec or a metric. */
+export type ColumnId = FixedColumn | FieldColumn;
+const IDS: readonly FixedColumn[] = COLUMNS.map(({ id }) => id);
+
+/** Most columns of fields and metrics that the server returns. */
+export const MOST_FIELD_COLUMNS = 20;
+
+export const fieldsIn = (columns: readonly ColumnId[]): readonly FieldColumn[] => columns.filter(isFieldColumn);
+
+export const labelOfColumn = (id: ColumnId): string =>
+  isFieldColumn(id) ? nameOfColumn(id) : (COLUMNS.find((column) => column.id === id)?.label ?? id);
 
 /** The order of the list: a name of the server, with "-" in front for descending. */
-export type JobSort = NonNullable<NonNullable<operations["list_jobs"]["parameters"]["query"]>["sort"]>;
+export type JobSort = string;
+
+interface Sort {
+  readonly id: string;
+  readonly label: string;
+  readonly first: JobSort;
+}
 
 /** The columns that sort the list, each with its first order. */
-export const SORTS: readonly { readonly id: string; readonly label: string; readonly first: JobSort }[] = [
+export const SORTS: readonly Sort[] = [
   { id: "name", label: "Name", first: "name" },
-  ...COLUMNS.flatMap(({ id, label, sorts }) =>
-    sorts ? [{ id, label, first: sorts === "down" ? (`-${id}` as const) : id }] : [],
-  ),
+  ...COLUMNS.flatMap(({ id, label, sorts }) => (sorts ? [{ id, label, first: sorts === "down" ? `-${id}` : id }] : [])),
 ];
 
+/** The orders to choose from: those above, and those of the fields and metrics that are columns or sort the list. */
+export function sortsFor(columns: readonly ColumnId[], sort: JobSort | null): readonly Sort[] {
+  const by = sort?.replace(/^-/, "") ?? "";
+  const fields = new Set([...fieldsIn(columns), ...(isFieldColumn(by) ? [by] : [])]);
+  return [
+    ...SORTS,
+    ...[...fields].map((id) => ({ id, label: nameOfColumn(id), first: id.startsWith("metric:") ? `-${id}` : id })),
+  ];
+}
+
 /** The order as an address names it; null for an unknown one. */
-export const asSort = (text: string | null): JobSort | null =>
-  SORTS.some(({ id }) => id === text?.replace(/^-/, "")) ? (text as JobSort) : null;
+export function asSort(text: string | null): JobSort | null {
+  const by = text?.replace(/^-/, "") ?? "";
+  return isFieldColumn(by) || SORTS.some(({ id }) => id === by) ? text : null;
+}
 
-export const reversed = (sort: JobSort): JobSort => (sort.startsWith("-") ? sort.slice(1) : `-${sort}`) as JobSort;
+export const reversed = (sort: JobSort): JobSort => (sort.startsWith("-") ? sort.slice(1) : `-${sort}`);
 
-const START: readonly ColumnId[] = ["status", "progress", "reward", "health", "tags", "created", "duration"];
+const START: readonly FixedColumn[] = ["status", "progress", "reward", "health", "tags", "created", "duration"];
 /** Shown at first on a wide screen, in addition. */
-const WIDE_START: readonly ColumnId[] = [...START, "model", "kl", "win_rate", "gpu_hours"];
+const WIDE_START: readonly FixedColumn[] = [...START, "model", "kl", "win_rate", "gpu_hours"];
 
 /** Reads the chosen columns from a stored text such as "status,kl", in its order. Unknown ones are left out. */
 export function readColumns(text: string | null, isWide = false): readonly ColumnId[] {
   if (text === null) return isWide ? IDS.filter((id) => WIDE_START.includes(id)) : START;
-  return [...new Set(text.split(","))].flatMap((name) => IDS.find((id) => id === name) ?? []);
+  return [...new Set(text.split(","))].flatMap((name) =>
+    isFieldColumn(name) ? name : (IDS.find((id) => id === name) ?? []),
+  );
 }
 
 /** All columns for a menu: the chosen ones in their order, each of the others after the one that it follows at first. */

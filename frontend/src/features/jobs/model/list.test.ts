@@ -1,11 +1,12 @@
 import { expect, test } from "vitest";
 import { forEach } from "@/features/jobs/model/bulk";
 import { filterOf, isFiltered, readChoice, writeChoice } from "@/features/jobs/model/choice";
-import { orderedColumns, readColumns, withMoved } from "@/features/jobs/model/columns";
+import { asSort, orderedColumns, readColumns, sortsFor, withMoved } from "@/features/jobs/model/columns";
 import { readViews, withView } from "@/features/jobs/model/views";
 
 test("an address says which jobs are listed, and comes back the same", () => {
-  const address = "q=kl+sweep&status=running&status=failed&health=error&health=none&tag=a&tag=b&archived=1&sort=-kl";
+  const address =
+    "q=kl+sweep&status=running&status=failed&health=error&health=none&tag=a&tag=b&archived=1&where=metric%3Akl%3C2&flat=1&sort=-kl";
   const choice = readChoice(new URLSearchParams(address));
   expect(choice).toEqual({
     search: "kl sweep",
@@ -13,6 +14,8 @@ test("an address says which jobs are listed, and comes back the same", () => {
     health: ["error", "none"],
     tags: ["a", "b"],
     archived: true,
+    where: ["metric:kl<2"],
+    flat: true,
     sort: "-kl",
   });
   expect(writeChoice(choice).toString()).toBe(address);
@@ -22,6 +25,7 @@ test("an address says which jobs are listed, and comes back the same", () => {
     health: ["error", "none"],
     tag: ["a", "b"],
     archived: true,
+    where: ["metric:kl<2"],
     sort: "-kl",
   });
   expect(isFiltered(readChoice(new URLSearchParams("sort=-kl")))).toBe(false);
@@ -30,7 +34,8 @@ test("an address says which jobs are listed, and comes back the same", () => {
 test("invalid parameters of an address count as absent", () => {
   const choice = readChoice(new URLSearchParams("status=odd&health=ill&sort=tags&archived=yes&tag="));
   expect(writeChoice(choice).toString()).toBe("");
-  expect(filterOf(choice)).toEqual({});
+  expect(filterOf(choice)).toEqual({ fold: true });
+  expect(isFiltered(choice)).toBe(false);
 });
 
 test("stored columns keep their order, and unknown ones are left out", () => {
@@ -39,6 +44,18 @@ test("stored columns keep their order, and unknown ones are left out", () => {
   expect(readColumns(null)).toEqual(["status", "progress", "reward", "health", "tags", "created", "duration"]);
   expect(readColumns(null, true)).toContain("gpu_hours");
   expect(readColumns("kl", true)).toEqual(["kl"]);
+});
+
+test("fields and metrics are columns and orders", () => {
+  const columns = readColumns("spec:ppo.kl.coef,kl,metric:reward/length,spec:");
+  expect(columns).toEqual(["spec:ppo.kl.coef", "kl", "metric:reward/length"]);
+  expect(orderedColumns(columns)).toContain("spec:ppo.kl.coef");
+  expect([asSort("-metric:reward/length"), asSort("-odd")]).toEqual(["-metric:reward/length", null]);
+  expect(
+    sortsFor(columns, "spec:seed")
+      .slice(-3)
+      .map(({ first }) => first),
+  ).toEqual(["spec:ppo.kl.coef", "-metric:reward/length", "spec:seed"]);
 });
 
 test("a column that is chosen follows the one that it follows at first", () => {

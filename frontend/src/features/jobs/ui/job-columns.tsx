@@ -1,14 +1,12 @@
 import { type ReactNode } from "react";
 import { Link } from "react-router";
 import { Sparkline } from "@/charts/sparkline";
-import { type Column, selectionColumn } from "@/components/data-table";
 import { ProgressBar, StatusBadge } from "@/components/status";
 import { RowLink } from "@/components/table";
 import { NameValues, TimeAgo, useNow } from "@/components/text";
-import { JobActions } from "@/features/job-actions/ui";
 import { readChoice, writeChoice } from "@/features/jobs/model/choice";
 import { JobHealth } from "@/features/jobs/ui/job-health";
-import { COLUMNS, type ColumnId, klOf } from "@/features/jobs/model/columns";
+import { type FixedColumn, klOf } from "@/features/jobs/model/columns";
 import { paths, useAddress } from "@/lib/address";
 import type { JobSummary } from "@/lib/api/types";
 import { count, duration, hours, measured, NO_VALUE, percent, secondsBetween } from "@/lib/format";
@@ -23,7 +21,8 @@ const MOST_TAGS = 4;
 
 type Cell = (job: JobSummary) => ReactNode;
 
-const CELLS: Record<ColumnId, { cell: Cell; className?: string | undefined; label?: string }> = {
+/** The cell of each column, and how the column looks. */
+export const CELLS: Record<FixedColumn, { cell: Cell; className?: string | undefined; label?: string }> = {
   status: { cell: (job) => <StatusBadge status={job.status} /> },
   model: { cell: (job) => <Model path={job.model} name={job.model_name} />, className: styles.model, label: "Model" },
   progress: { cell: (job) => <JobProgress job={job} />, className: styles.progress },
@@ -48,39 +47,7 @@ const CELLS: Record<ColumnId, { cell: Cell; className?: string | undefined; labe
   submitted_by: { cell: (job) => job.submitted_by ?? NO_VALUE, label: "By" },
 };
 
-/** The server sorts, so the value of an accessor is not read. */
-const sortable = { accessorFn: (job: JobSummary) => job.id };
-
-export const JOB_COLUMNS: readonly Column<JobSummary>[] = [
-  selectionColumn("Select all jobs shown", (job) => job.name || job.id),
-  {
-    ...sortable,
-    id: "name",
-    header: "Job",
-    sortDescFirst: false,
-    cell: ({ row }) => <Name job={row.original} />,
-    meta: { className: styles.name, isRowHead: true },
-  },
-  ...COLUMNS.map(({ id, label, sorts }) => {
-    const { cell, ...meta } = CELLS[id];
-    return {
-      ...(sorts && sortable),
-      id,
-      header: label,
-      sortDescFirst: sorts === "down",
-      cell: ({ row }: { row: { original: JobSummary } }) => cell(row.original),
-      meta,
-    };
-  }),
-  {
-    id: "actions",
-    header: () => <span className="visually-hidden">Actions</span>,
-    cell: ({ row }) => <JobActions job={row.original} look="row" />,
-    meta: { className: styles.menu },
-  },
-];
-
-function Name({ job }: { job: JobSummary }) {
+export function Name({ job }: { job: JobSummary }) {
   const { name, values } = sweepName(job, job.group?.values);
   return (
     <>

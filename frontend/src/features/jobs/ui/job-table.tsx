@@ -1,11 +1,12 @@
+import { useMemo } from "react";
 import { DataTable } from "@/components/data-table";
-import { asSort, type ColumnId, type JobSort } from "@/features/jobs/model/columns";
-import { JOB_COLUMNS } from "@/features/jobs/ui/job-columns";
-import type { JobSummary } from "@/lib/api/types";
+import { asSort, type ColumnId, fieldsIn, type JobSort } from "@/features/jobs/model/columns";
+import type { ListRow } from "@/features/jobs/model/folding";
+import { jobColumns } from "@/features/jobs/ui/list-columns";
 import styles from "./jobs.module.css";
 
 interface JobTableProps {
-  jobs: readonly JobSummary[];
+  rows: readonly ListRow[];
   columns: readonly ColumnId[];
   sort: JobSort | null;
   onSort: (sort: JobSort | null) => void;
@@ -14,15 +15,18 @@ interface JobTableProps {
   onSelect: (ids: readonly string[]) => void;
 }
 
-export function JobTable({ jobs, columns, onSort, ...state }: JobTableProps) {
+export function JobTable({ columns, onSort, ...state }: JobTableProps) {
+  const fields = fieldsIn(columns).join("\n");
+  const all = useMemo(() => jobColumns(fieldsIn(fields.split("\n") as ColumnId[])), [fields]);
   return (
     <DataTable
       {...state}
       label="Jobs"
       className={styles.jobs}
-      rows={jobs}
-      rowId={(job) => job.id}
-      columns={JOB_COLUMNS}
+      rowId={({ id }) => id}
+      rowProps={({ isNested }) => (isNested ? { "data-nested": "" } : {})}
+      canSelect={({ job }) => !job.folded}
+      columns={all}
       shown={["select", "name", ...columns, "actions"]}
       isSorted
       onSort={(sort) => onSort(asSort(sort))}

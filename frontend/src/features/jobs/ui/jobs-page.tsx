@@ -6,10 +6,14 @@ import { loadable } from "@/components/loadable";
 import { ErrorNotice, Notice, StaleBanner } from "@/components/notice";
 import { PageHeader } from "@/components/page-header";
 import { Skeleton } from "@/components/status";
-import { filteredJobsQuery } from "@/features/jobs/api";
+import { filteredJobsQuery, type JobFilter } from "@/features/jobs/api";
+import { useMembers } from "@/features/jobs/api-fields";
 import { type Choice, filterOf, isFiltered, readChoice, UNFILTERED, writeChoice } from "@/features/jobs/model/choice";
+import { fieldsIn } from "@/features/jobs/model/columns";
+import { rowsOf } from "@/features/jobs/model/folding";
 import { useRefreshedJobs } from "@/features/jobs/refreshed";
 import { BulkBar } from "@/features/jobs/ui/bulk-bar";
+import { FoldingContext } from "@/features/jobs/ui/fold";
 import { JobTable } from "@/features/jobs/ui/job-table";
 import { ListFilters } from "@/features/jobs/ui/list-filters";
 import { ListViews, useColumns } from "@/features/jobs/ui/list-views";
@@ -32,14 +36,18 @@ export function JobsPage() {
   const [columns, setColumns] = useColumns();
   const [picked, setPicked] = useState<readonly string[]>([]);
   const isLive = useLink().state === "live";
+  const filter = filterOf(choice);
+  const show = fieldsIn(columns);
   const query = useInfiniteQuery({
-    ...filteredJobsQuery(filterOf(choice)),
+    ...filteredJobsQuery(filter, show),
     placeholderData: keepPreviousData,
     refetchInterval: isLive ? SLOW_POLL_MS : POLL_MS,
   });
   const jobs = useMemo(() => query.data && distinct(query.data.pages.flatMap((page) => page.data)), [query.data]);
-  useRefreshedJobs(jobs ?? []);
-  const selected = jobs?.filter((job) => picked.includes(job.id)) ?? [];
+  const { rows, folding } = useRows(jobs ?? NONE, filter, show);
+  const shown = rows.flatMap(({ job }) => (job.folded ? [] : [job]));
+  useRefreshedJobs(rows.map(({ job }) => job));
+  const selected = shown.filter((job) => picked.includes(job.id));
   // The answer to other filters, which is shown in the meantime, does not say that there are no jobs.
   const isFirst = jobs?.length === 0 && !isFiltered(choice) && !query.isPlaceholderData;
   return (
@@ -75,14 +83,16 @@ export function JobsPage() {
         </Notice>
       )}
       {jobs && jobs.length > 0 && (
-        <JobTable
-          jobs={jobs}
-          columns={columns}
-          sort={choice.sort}
-          onSort={(sort) => change({ sort })}
-          selected={selected.map((job) => job.id)}
-          onSelect={setPicked}
-        />
+        <FoldingContext value={folding}>
+          <JobTable
+            rows={rows}
+            columns={columns}
+            sort={choice.sort}
+            onSort={(sort) => change({ sort })}
+            selected={selected.map((job) => job.id)}
+            onSelect={setPicked}
+          />
+        </FoldingContext>
       )}
       {query.hasNextPage && (
         <p className={styles.more}>
@@ -93,6 +103,25 @@ export function JobsPage() {
       )}
     </div>
   );
+}
+
+const NONE: readonly JobSummary[] = [];
+
+/** The rows of the list, with the jobs of the opened groups, and how they are opened. */
+function useRows(jobs: readonly JobSummary[], filter: JobFilter, show: readonly string[]) {
+  const [open, setOpen] = useState<readonly string[]>([]);
+  const groups = useMemo(
+    () => jobs.flatMap(({ folded }) => (folded && open.includes(folded.group_id) ? [folded.group_id] : [])),
+    [jobs, open],
+  );
+  const members = useMembers(filter, show, groups);
+  const rows = useMemo(() => rowsOf(jobs, members), [jobs, members]);
+  const folding = useMemo(() => {
+    const toggle = (group: string) =>
+      setOpen((before) => (before.includes(group) ? before.filter((one) => one !== group) : [...before, group]));
+    return { open, toggle };
+  }, [open]);
+  return { rows, folding };
 }
 
 /** Each job once: a job whose value changes between two pages may be on both. */

@@ -1,12 +1,17 @@
 import { useQuery } from "@tanstack/react-query";
+import { Suspense } from "react";
 import { Button } from "@/components/button";
+import { loadable } from "@/components/loadable";
 import { Popover } from "@/components/popover";
 import { SearchBox } from "@/components/search-box";
 import { tagsQuery } from "@/features/jobs/api";
 import { type Choice, isFiltered, STATUSES, UNFILTERED } from "@/features/jobs/model/choice";
 import { HealthFilter } from "@/features/jobs/ui/health-filter";
-import { type ColumnId, reversed, SORTS } from "@/features/jobs/model/columns";
+import { type ColumnId, reversed, sortsFor } from "@/features/jobs/model/columns";
+import { conditionLabel } from "@/features/jobs/model/fields";
 import styles from "./jobs.module.css";
+
+const AddCondition = loadable(async () => (await import("@/features/jobs/ui/field-picker")).AddCondition);
 
 interface ListFiltersProps {
   choice: Choice;
@@ -17,7 +22,7 @@ interface ListFiltersProps {
 
 /** Which jobs are listed: by words, state and tags. */
 export function ListFilters({ choice, columns, onChange }: ListFiltersProps) {
-  const { statuses, tags, archived } = choice;
+  const { statuses, tags, archived, where, flat } = choice;
   const known = useQuery(tagsQuery).data ?? [];
   return (
     <div className={styles.filters} role="search" aria-label="Which jobs">
@@ -66,6 +71,22 @@ export function ListFilters({ choice, columns, onChange }: ListFiltersProps) {
         <input type="checkbox" checked={archived} onChange={(event) => onChange({ archived: event.target.checked })} />
         Archived
       </label>
+      <label className={styles.check} title="One row for all jobs of a sweep or group">
+        <input type="checkbox" checked={!flat} onChange={(event) => onChange({ flat: !event.target.checked })} />
+        Fold groups
+      </label>
+      <Popover button={where.length ? `Values (${where.length})` : "Values"} label="Filter by fields and metrics" wide>
+        {(close) => (
+          <Suspense fallback={null}>
+            <AddCondition
+              onAdd={(condition) => {
+                onChange({ where: [...new Set([...where, condition])] });
+                close();
+              }}
+            />
+          </Suspense>
+        )}
+      </Popover>
       <SortSelect choice={choice} columns={columns} onChange={onChange} />
       {tags.map((tag) => (
         <button
@@ -76,6 +97,17 @@ export function ListFilters({ choice, columns, onChange }: ListFiltersProps) {
           onClick={() => onChange({ tags: tags.filter((one) => one !== tag) })}
         >
           {tag} ×
+        </button>
+      ))}
+      {where.map((one) => (
+        <button
+          key={one}
+          type="button"
+          className={styles.chip}
+          aria-label={`Remove the condition ${conditionLabel(one)}`}
+          onClick={() => onChange({ where: where.filter((other) => other !== one) })}
+        >
+          {conditionLabel(one)} ×
         </button>
       ))}
       {isFiltered(choice) && (
@@ -90,15 +122,16 @@ export function ListFilters({ choice, columns, onChange }: ListFiltersProps) {
 /** The order, where no head shows it: on a narrow screen, and for a column that is not shown. */
 function SortSelect({ choice: { sort }, columns, onChange }: ListFiltersProps) {
   const by = sort?.replace(/^-/, "") ?? "";
+  const sorts = sortsFor(columns, sort);
   return (
     <span className={styles.order} data-headless={!["", "name", ...columns].includes(by) || undefined}>
       <select
         aria-label="Order of the jobs"
         value={by}
-        onChange={({ target }) => onChange({ sort: SORTS.find(({ id }) => id === target.value)?.first ?? null })}
+        onChange={({ target }) => onChange({ sort: sorts.find(({ id }) => id === target.value)?.first ?? null })}
       >
         <option value="">Newest first</option>
-        {SORTS.map(({ id, label }) => (
+        {sorts.map(({ id, label }) => (
           <option key={id} value={id}>
             By {label}
           </option>

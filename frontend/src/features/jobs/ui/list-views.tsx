@@ -1,13 +1,25 @@
-import { useMemo, useState } from "react";
+import { Suspense, useMemo, useState } from "react";
 import { flushSync } from "react-dom";
 import { useNavigate } from "react-router";
 import { Button } from "@/components/button";
+import { loadable } from "@/components/loadable";
 import { Popover } from "@/components/popover";
-import { COLUMNS, type ColumnId, orderedColumns, readColumns, withMoved } from "@/features/jobs/model/columns";
+import {
+  type ColumnId,
+  fieldsIn,
+  labelOfColumn,
+  MOST_FIELD_COLUMNS,
+  orderedColumns,
+  readColumns,
+  withMoved,
+} from "@/features/jobs/model/columns";
+import { isFieldColumn } from "@/features/jobs/model/fields";
 import { readViews, type View, withView } from "@/features/jobs/model/views";
 import { paths } from "@/lib/address";
 import { useViewSetting, viewSetting } from "@/lib/view-settings";
 import styles from "./jobs.module.css";
+
+const AddColumn = loadable(async () => (await import("@/features/jobs/ui/field-picker")).AddColumn);
 
 const columnsSetting = viewSetting("jobs.columns", (stored): readonly unknown[] | null =>
   Array.isArray(stored) ? stored : null,
@@ -37,6 +49,11 @@ export function ListViews({ columns, onColumns, query }: ListViewsProps) {
     <div className={styles.views}>
       <Popover button="Columns" label="Columns of the table">
         <ColumnChoice chosen={columns} onChange={onColumns} />
+        {fieldsIn(columns).length < MOST_FIELD_COLUMNS && (
+          <Suspense fallback={null}>
+            <AddColumn onAdd={(id) => isFieldColumn(id) && onColumns([...new Set([...columns, id])])} />
+          </Suspense>
+        )}
       </Popover>
       <Popover button="Views" label="Saved views">
         {(close) => <SavedViews columns={columns} onColumns={onColumns} query={query} onShow={close} />}
@@ -60,7 +77,7 @@ function ColumnChoice({ chosen, onChange }: ColumnChoiceProps) {
   return (
     <ul className={styles.columns}>
       {order.map((id) => {
-        const label = COLUMNS.find((column) => column.id === id)?.label ?? id;
+        const label = labelOfColumn(id);
         const place = chosen.indexOf(id);
         return (
           <li key={id}>
