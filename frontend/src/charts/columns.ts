@@ -1,12 +1,11 @@
 import uPlot, { type AlignedData } from "uplot";
+import { placed } from "@/charts/placed";
+import type { Along } from "@/charts/positions";
 import type { Series } from "@/charts/series";
 import { type Average, runningMean, smooth, windowOf } from "@/charts/smooth";
 
 /** Part of a chart that a column holds: the line to read, the faint raw line under it, or an edge of the band. */
 export type Role = "line" | "raw" | "max" | "min";
-
-/** Turns a step into a position on the axis. */
-export type Along = (step: number) => number;
 
 /** One line of a chart. */
 export interface ChartLine {
@@ -26,8 +25,12 @@ export interface ChartLine {
   readonly thin?: boolean;
   /** Unit of its values, where it differs from the chart's. */
   readonly unit?: string;
-  /** Its own positions on the axis, in place of the group's. */
+  /** The positions of its steps on the axis; null where the axis shows steps. */
   readonly along?: Along | null;
+  /** Whether the steps of its series are positions on the axis already: a mean of several runs. */
+  readonly placed?: boolean;
+  /** Its name in a file, where its key is none. */
+  readonly column?: string;
 }
 
 export interface Column {
@@ -62,8 +65,11 @@ const FEW_POINTS = 4;
 const UNITS_OF_EXTENT = 1000;
 
 /** Aligns the lines of one chart on their positions. */
-export function toColumns(lines: readonly ChartLine[], along: Along | null, smoothing: Smoothing): ChartData {
-  const bare = lines.map(({ series, ...line }) => (series.steps.length ? toRows(series, line.along ?? along) : null));
+export function toColumns(lines: readonly ChartLine[], smoothing: Smoothing): ChartData {
+  const bare = lines.map((line) => {
+    const found = line.series.steps.length ? rowsOf(line) : null;
+    return found?.rows[0].length ? found : null;
+  });
   const cadences = bare.flatMap((one) => (one ? [cadence(one.rows[0])] : []));
   const unit = Math.max(Math.min(...cadences), smoothing.extent / UNITS_OF_EXTENT);
   const tables = bare.flatMap((one, index) => (one ? [toTable(index, one, smoothing, unit, !lines[index]?.thin)] : []));
@@ -148,6 +154,17 @@ export function cadence(positions: readonly number[], counts: Series["n"] = null
   distances.sort((a, b) => a - b);
   return distances[distances.length >> 1] ?? 1;
 }
+
+function rowsOf({ series, along = null, placed: isPlaced = false }: ChartLine): Rows {
+  if (isPlaced) return withoutHoles(series);
+  return along?.scattered ? withoutHoles(placed(series, along)) : toRows(series, along);
+}
+
+/** Between values of a metric there are no holes, and neither in a mean. */
+const withoutHoles = ({ steps, values, min, max }: Series): Rows => ({
+  rows: [steps, values],
+  band: min && max ? { max, min } : null,
+});
 
 /** Puts a `null` into every hole in the steps, so that no line is drawn, or smoothed, across it. Do not change the arrays. */
 export function toRows(series: Series, along: Along | null): Rows {

@@ -1,8 +1,9 @@
-import { useSyncExternalStore } from "react";
-import { type AxisKind, positionText, valueText } from "@/charts/axis";
-import type { ChartPlot, Drawn } from "@/charts/chart-plot";
+import { type CSSProperties, useSyncExternalStore } from "react";
+import { positionText, valueText } from "@/charts/axis";
+import type { ChartPlot } from "@/charts/chart-plot";
 import type { ChartLine } from "@/charts/columns";
-import { useCharts } from "@/charts/group";
+import type { Drawn } from "@/charts/drawn";
+import { type ChartsShared, useCharts } from "@/charts/group";
 import { type Healthy, isHealthy } from "@/charts/healthy";
 import { lineSample } from "@/charts/palette";
 import { courseOf, named, readout } from "@/charts/readout";
@@ -17,6 +18,9 @@ interface LegendProps {
   visible: boolean;
 }
 
+/** Longer names are cut, so that their values have room. */
+const MOST_LETTERS = 40;
+
 const never = () => () => undefined;
 const nowhere = () => null;
 
@@ -28,8 +32,14 @@ export function Legend({ plot, lines, unit, healthy, visible }: LegendProps) {
   const position = useSyncExternalStore(visible ? group.onCursor : never, visible ? group.getCursor : nowhere);
   const values = lines.map((_, index) => readout(drawn.chart, index, position));
   const shown = named(values.map((found) => found?.value ?? null));
+  // The places depend on the names alone, so that a value that becomes wider moves nothing.
+  const letters = Math.max(...shown.map((index) => lines[index]?.label.length ?? 0));
+  const isList = shown.length > 1;
   return (
-    <p className={`${styles.legend} ${lines.some(({ thin }) => thin) ? styles.wrapped : ""}`}>
+    <p
+      className={`${styles.legend} ${isList ? styles.list : ""}`}
+      style={isList ? ({ "--letters": Math.min(MOST_LETTERS, letters) } as CSSProperties) : undefined}
+    >
       {lines.map((line, index) => {
         if (!shown.includes(index)) return null;
         const found = values[index] ?? null;
@@ -79,7 +89,7 @@ export function legendText(
   { chart }: Drawn,
   lines: readonly ChartLine[],
   position: number | null,
-  axis: AxisKind,
+  { settings: { axis }, axisName }: Pick<ChartsShared, "settings" | "axisName">,
 ): string {
   const values = lines.flatMap((line, index) => {
     const text = (value: number) => valueText(value, line.unit ?? "", measured);
@@ -91,7 +101,7 @@ export function legendText(
     const { first, last, low, high } = course;
     return [`${name} from ${text(first)} to ${text(last)}, lowest ${text(low)}, highest ${text(high)}`.trim()];
   });
-  return [...(position === null ? [] : [positionText(axis, position)]), ...values].join(
+  return [...(position === null ? [] : [positionText(axis, position, axisName || undefined)]), ...values].join(
     position === null ? "; " : ", ",
   );
 }

@@ -1,6 +1,7 @@
-import { type DragEvent, useState } from "react";
+import { type DragEvent, type ReactNode, useState } from "react";
+import { ChartColumns } from "@/charts/chart-columns";
 import { Button } from "@/components/button";
-import type { ChartSpec } from "@/features/run/model/chart-specs";
+import type { ChartSpec } from "@/features/metric-charts/model/chart-specs";
 import {
   arrange,
   arranged,
@@ -10,15 +11,31 @@ import {
   pinnedOrNot,
   reset,
   useLayout,
-} from "@/features/run/model/layout";
-import type { OwnChart } from "@/features/run/model/own-charts";
-import { ChartCard, type ChartData } from "@/features/run/ui/chart-card";
-import { ChartEditor, deleteChart } from "@/features/run/ui/chart-editor";
-import { FullScreen } from "@/features/run/ui/full-screen";
+} from "@/features/metric-charts/model/layout";
+import type { Meaning } from "@/features/metric-charts/model/meanings";
+import type { OwnChart } from "@/features/metric-charts/model/own-charts";
+import type { CardParts } from "@/features/metric-charts/ui/chart-card";
+import { ChartEditor, deleteChart } from "@/features/metric-charts/ui/chart-editor";
+import { type DrawLarge, FullScreen } from "@/features/metric-charts/ui/full-screen";
 import styles from "./charts.module.css";
 
-interface ChartGridProps extends Omit<ChartData, "spec"> {
+/** How a page draws a chart, as a card and in full screen. */
+export interface Drawing {
+  draw: (spec: ChartSpec, parts: CardParts) => ReactNode;
+  drawLarge: DrawLarge;
+}
+
+/** What the charts of a page show. */
+export interface StageCharts {
+  /** Names the arrangement: see layout.ts. */
+  place: string;
   charts: readonly ChartSpec[];
+  /** Metrics that a chart may show. */
+  names: readonly string[];
+  meanings: ReadonlyMap<string, Meaning>;
+}
+
+interface ChartGridProps extends StageCharts, Drawing {
   /** Only charts whose title or metrics hold this text; empty for all. */
   find: string;
 }
@@ -26,8 +43,7 @@ interface ChartGridProps extends Omit<ChartData, "spec"> {
 const DRAGGED = "application/x-proximal-chart";
 
 /** The charts of a stage in the user's arrangement. */
-export function ChartGrid({ charts, find, ...card }: ChartGridProps) {
-  const { stage } = card;
+export function ChartGrid({ place: stage, charts, names, meanings, find, draw, drawLarge }: ChartGridProps) {
   const layout = useLayout(stage);
   const [edited, setEdited] = useState<OwnChart | null>(null);
   const [enlarged, setEnlarged] = useState<string | null>(null);
@@ -50,7 +66,7 @@ export function ChartGrid({ charts, find, ...card }: ChartGridProps) {
   const found = shown.filter(isFound);
   return (
     <>
-      <div className={styles.grid}>
+      <ChartColumns>
         {found.map((spec) => {
           const { title, own } = spec;
           const at = titles.indexOf(title);
@@ -71,17 +87,15 @@ export function ChartGrid({ charts, find, ...card }: ChartGridProps) {
               onDragOver={(event) => event.dataTransfer.types.includes(DRAGGED) && event.preventDefault()}
               onDrop={(event) => drop(event, title)}
             >
-              <ChartCard
-                {...card}
-                spec={spec}
-                place={place}
-                onEnlarge={() => setEnlarged(title)}
-                onDragStart={(event) => event.dataTransfer.setData(DRAGGED, title)}
-              />
+              {draw(spec, {
+                place,
+                onEnlarge: () => setEnlarged(title),
+                onDragStart: (event) => event.dataTransfer.setData(DRAGGED, title),
+              })}
             </div>
           );
         })}
-      </div>
+      </ChartColumns>
       {!isReset(layout) && (
         <p className={styles.arranged}>
           {hidden.map(({ title }) => (
@@ -94,15 +108,15 @@ export function ChartGrid({ charts, find, ...card }: ChartGridProps) {
           </Button>
         </p>
       )}
-      <FullScreen {...card} charts={found} title={enlarged} onTitle={setEnlarged} />
+      <FullScreen charts={found} title={enlarged} onTitle={setEnlarged} drawLarge={drawLarge} />
       <ChartEditor
         key={edited?.title}
         chart={edited}
         open={editing}
-        stage={stage}
+        place={stage}
         charts={charts}
-        names={Object.keys(card.series)}
-        meanings={card.meanings}
+        names={names}
+        meanings={meanings}
         onClose={() => setEditing(false)}
       />
     </>

@@ -1,22 +1,24 @@
-import { type DragEvent, useMemo, useState } from "react";
+import { useMemo, useState } from "react";
 import type { Range } from "@/charts/axis";
 import { Chart, type ChartProps } from "@/charts/chart";
 import { dashedNumber } from "@/charts/palette";
 import { emptySeries, type Series } from "@/charts/series";
-import type { ChartSpec } from "@/features/run/model/chart-specs";
-import type { Meaning } from "@/features/run/model/meanings";
+import {
+  type CardParts,
+  ChartCard,
+  type ChartSpec,
+  type DescribedChart,
+  type Meaning,
+} from "@/features/metric-charts/ui";
 import { type Curves, linesOf, linesOfHistory, type SeedRun } from "@/features/run/model/seeds";
 import { useDetail } from "@/features/run/model/use-detail";
-import { ChartMenu, type ChartPlace } from "@/features/run/ui/chart-menu";
 import type { History } from "@/features/run/model/use-history";
-import { MetricNotes } from "@/features/run/ui/metric-notes";
 import type { Stage } from "@/lib/states";
 
-/** A chart of a stage with the data of the run. */
-export interface ChartData {
+/** What the charts of a stage show of a run. */
+export interface RunData {
   jobId: string;
   stage: Stage;
-  spec: ChartSpec;
   /** Every measured metric, with the series of a seed that has it. */
   series: Readonly<Record<string, Series>>;
   /** The series of each seed, or of the job. */
@@ -28,36 +30,32 @@ export interface ChartData {
   meanings: ReadonlyMap<string, Meaning>;
   /** The shown steps; null for all. */
   steps: Range | null;
+  /** Whether the axis is logarithmic. */
+  isLog: boolean;
 }
 
-interface ChartCardProps extends ChartData {
-  place?: ChartPlace | null;
-  onEnlarge: () => void;
-  onDragStart?: (event: DragEvent<HTMLElement>) => void;
+interface RunChartProps {
+  spec: ChartSpec;
+  data: RunData;
 }
 
 /** One chart of a stage. */
-export function ChartCard({ place = null, onEnlarge, onDragStart, ...data }: ChartCardProps) {
+export function RunChart({ spec, data, parts }: RunChartProps & { parts: CardParts }) {
   const [visible, setVisible] = useState(false);
-  const { chart, notes } = useChart(data, visible);
-  const { title } = chart;
-  return (
-    <Chart
-      {...chart}
-      about={<MetricNotes title={title} notes={notes} />}
-      actions={(plot) => <ChartMenu title={title} plot={plot} place={place} onEnlarge={onEnlarge} />}
-      onVisible={setVisible}
-      onEnlarge={onEnlarge}
-      {...(onDragStart && { onDragStart })}
-    />
-  );
+  return <ChartCard {...useChart({ ...data, spec }, visible)} {...parts} onVisible={setVisible} />;
+}
+
+/** The same chart in full screen. */
+export function EnlargedRunChart({ spec, data, height }: RunChartProps & { height: number }) {
+  const { chart } = useChart({ ...data, spec }, true);
+  return <Chart {...chart} height={height} />;
 }
 
 /** The lines of a chart, and the descriptions of its metrics. A visible chart fetches finer points of a zoomed part. */
-export function useChart(data: ChartData, visible: boolean) {
-  const { jobId, stage, spec, series, meanings, steps } = data;
+function useChart(data: RunData & { spec: ChartSpec }, visible: boolean): DescribedChart {
+  const { jobId, stage, spec, series, meanings, steps, isLog } = data;
   const names = useMemo(() => spec.lines.map((line) => line.name), [spec]);
-  const runs = useDetail({ jobId, stage, names, runs: data.runs, steps, visible });
+  const runs = useDetail({ jobId, stage, names, runs: data.runs, steps, visible, isLog });
   const chart = drawn(spec, { ...data, runs });
   const notes = names.flatMap((name) => (series[name] ? (meanings.get(name) ?? []) : []));
   return { chart, notes };
@@ -66,7 +64,7 @@ export function useChart(data: ChartData, visible: boolean) {
 /** The chart with the lines that the run has measured. */
 function drawn(
   { title, lines: wanted, own }: ChartSpec,
-  { series, runs, curves, meanings, history }: Pick<ChartData, "series" | "runs" | "curves" | "meanings" | "history">,
+  { series, runs, curves, meanings, history }: Pick<RunData, "series" | "runs" | "curves" | "meanings" | "history">,
 ): ChartProps {
   const measured = wanted.filter((line) => series[line.name]);
   const missing = wanted.filter((line) => !measured.includes(line)).map((line) => line.short);
@@ -96,6 +94,13 @@ function drawn(
     // The range of one metric means nothing for the others that a user has put beside it.
     healthy: own && measured.length > 1 ? null : healthy,
     scale: own?.log ? "log" : undefined,
-    note: own && missing.length ? `Not measured in this run: ${missing.join(", ")}.` : undefined,
+    note: own && missing.length && measured.length ? `Not measured in this run: ${missing.join(", ")}.` : undefined,
+    nothing: nothing(missing, measured.length > 0),
   };
 }
+
+/** Why a chart has no lines. */
+const nothing = (missing: readonly string[], isMeasured: boolean): string =>
+  isMeasured
+    ? "This run has not measured what the horizontal axis shows. Choose another axis."
+    : `This run has not measured ${missing.join(", ")}.`;

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { chartSpecs } from "@/features/run/model/chart-specs";
-import { byName } from "@/features/run/model/meanings";
+import { chartSpecs } from "@/features/metric-charts/model/chart-specs";
+import { byName } from "@/features/metric-charts/model/meanings";
 
 const metric = (name: string, title: string, order: number, line = "", scale: "left" | "right" = "left") => ({
   name,

@@ -1,4 +1,4 @@
-import type { ChartSpec } from "@/features/run/model/chart-specs";
+import type { ChartSpec } from "@/features/metric-charts/model/chart-specs";
 
 /** A chart of several metrics that a user has made for a stage. */
 export interface OwnChart {

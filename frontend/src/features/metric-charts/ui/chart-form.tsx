@@ -10,7 +10,7 @@ import {
   MOST_METRICS,
   type OwnChart,
   usualTitle,
-} from "@/features/run/model/own-charts";
+} from "@/features/metric-charts/model/own-charts";
 import { count } from "@/lib/format";
 import styles from "./chart-form.module.css";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { byName } from "@/features/run/model/meanings";
+import { byName } from "@/features/metric-charts/model/meanings";
 
 const METRICS = [
   { name: "lr", label: "Learning rate", chart: null },

@@ -1,7 +1,7 @@
 import { healthyText } from "@/charts/healthy";
 import { InfoTip } from "@/components/popover";
 import { Prose } from "@/components/text";
-import type { Meaning } from "@/features/run/model/meanings";
+import type { Meaning } from "@/features/metric-charts/model/meanings";
 import styles from "./charts.module.css";
 
 /** A button that shows meaning, formula and healthy range of a chart's metrics. */

@@ -13,7 +13,7 @@ import {
   withOwn,
   withoutOwn,
   withRestored,
-} from "@/features/run/model/layout";
+} from "@/features/metric-charts/model/layout";
 
 const CHARTS = ["Reward", "KL", "Entropy", "Loss"].map((title) => ({ title }));
 const titles = (layout: Layout) => arranged(CHARTS, layout).map(({ title }) => title);

@@ -1,4 +1,5 @@
-import { type OwnChart, readOwn } from "@/features/run/model/own-charts";
+import { useMemo } from "react";
+import { type OwnChart, readOwn } from "@/features/metric-charts/model/own-charts";
 import { useViewSetting, type ViewSetting, viewSetting } from "@/lib/view-settings";
 
 /** A user's arrangement of the charts of a stage, by title. */
@@ -107,14 +108,35 @@ export function readLayout(stored: unknown): Layout {
   return { order: list("order"), pinned: list("pinned"), hidden: list("hidden"), own };
 }
 
+/**
+ * The arrangement of a stage on the page of a run is named after the stage, and that of the page that compares runs begins
+ * with this. There the charts have other titles, but both show the same charts of the user.
+ */
+export const COMPARED = "compare.";
+
+const stageOf = (place: string): string => place.replace(COMPARED, "");
 const layouts = new Map<string, ViewSetting<Layout>>();
 
-function settingOf(stage: string): ViewSetting<Layout> {
-  const setting = layouts.get(stage) ?? viewSetting(`charts.${stage}`, readLayout);
-  layouts.set(stage, setting);
+function settingOf(place: string): ViewSetting<Layout> {
+  const setting = layouts.get(place) ?? viewSetting(`charts.${place}`, readLayout);
+  layouts.set(place, setting);
   return setting;
 }
 
-export const layoutOf = (stage: string): Layout => settingOf(stage).get();
-export const arrange = (stage: string, change: (before: Layout) => Layout): void => settingOf(stage).change(change);
-export const useLayout = (stage: string): Layout => useViewSetting(settingOf(stage));
+const withOwnOf = (layout: Layout, { own }: Layout): Layout => (layout.own === own ? layout : { ...layout, own });
+
+export const layoutOf = (place: string): Layout => withOwnOf(settingOf(place).get(), settingOf(stageOf(place)).get());
+
+export function arrange(place: string, change: (before: Layout) => Layout): void {
+  const stage = stageOf(place);
+  const before = layoutOf(place);
+  const after = change(before);
+  if (place !== stage) settingOf(place).change(() => ({ ...after, own: [] }));
+  if (place === stage || after.own !== before.own) settingOf(stage).change(change);
+}
+
+export function useLayout(place: string): Layout {
+  const layout = useViewSetting(settingOf(place));
+  const usual = useViewSetting(settingOf(stageOf(place)));
+  return useMemo(() => withOwnOf(layout, usual), [layout, usual]);
+}

@@ -3,32 +3,33 @@ import { Button } from "@/components/button";
 import { Dialog } from "@/components/dialog";
 import { loadable } from "@/components/loadable";
 import { toast } from "@/components/toast";
-import type { ChartSpec } from "@/features/run/model/chart-specs";
-import { arrange, layoutOf, withOwn, withoutOwn, withRestored } from "@/features/run/model/layout";
-import type { Meaning } from "@/features/run/model/meanings";
-import type { Metric, OwnChart } from "@/features/run/model/own-charts";
+import type { ChartSpec } from "@/features/metric-charts/model/chart-specs";
+import { arrange, layoutOf, withOwn, withoutOwn, withRestored } from "@/features/metric-charts/model/layout";
+import type { Meaning } from "@/features/metric-charts/model/meanings";
+import type { Metric, OwnChart } from "@/features/metric-charts/model/own-charts";
 
-const ChartForm = loadable(async () => (await import("@/features/run/ui/chart-form")).ChartForm);
+const ChartForm = loadable(async () => (await import("@/features/metric-charts/ui/chart-form")).ChartForm);
 
 interface ChartEditorProps {
   /** The chart to change; null for a new one. */
   chart: OwnChart | null;
   open: boolean;
-  stage: string;
+  /** Names the arrangement: see layout.ts. */
+  place: string;
   /** All charts of the stage. */
   charts: readonly ChartSpec[];
-  /** Names of the metrics that the run has. */
+  /** Names of the metrics that a chart may show. */
   names: readonly string[];
   meanings: ReadonlyMap<string, Meaning>;
   onClose: () => void;
 }
 
 /** A dialog for a chart of chosen metrics. */
-export function ChartEditor({ chart, open, stage, charts, names, meanings, onClose }: ChartEditorProps) {
+export function ChartEditor({ chart, open, place, charts, names, meanings, onClose }: ChartEditorProps) {
   const save = (made: OwnChart) => {
-    arrange(stage, (before) => withOwn(before, made, chart));
+    arrange(place, (before) => withOwn(before, made, chart));
     onClose();
-    if (chart) toast("The chart is changed.", { undo: () => arrange(stage, (now) => withOwn(now, chart, made)) });
+    if (chart) toast("The chart is changed.", { undo: () => arrange(place, (now) => withOwn(now, chart, made)) });
   };
   return (
     <Dialog open={open} title={chart ? "Edit the chart" : "Add a chart"} onClose={onClose}>
@@ -51,21 +52,30 @@ const metricsOf = (names: readonly string[], meanings: ReadonlyMap<string, Meani
     .sort((a, b) => a.label.localeCompare(b.label));
 
 /** Deletes a chart of the user, and offers to take that back. */
-export function deleteChart(stage: string, chart: OwnChart): void {
-  const before = layoutOf(stage);
-  arrange(stage, (now) => withoutOwn(now, chart));
+export function deleteChart(place: string, chart: OwnChart): void {
+  const before = layoutOf(place);
+  arrange(place, (now) => withoutOwn(now, chart));
   toast(`The chart “${chart.title}” is deleted.`, {
-    undo: () => arrange(stage, (now) => withRestored(now, before, chart)),
+    undo: () => arrange(place, (now) => withRestored(now, before, chart)),
   });
 }
 
-type AddChartProps = Omit<ChartEditorProps, "chart" | "open" | "onClose">;
+interface AddChartProps extends Omit<ChartEditorProps, "chart" | "open" | "onClose"> {
+  onOpen?: () => void;
+}
 
-export function AddChart(props: AddChartProps) {
+export function AddChart({ onOpen, ...props }: AddChartProps) {
   const [open, setOpen] = useState(false);
   return (
     <>
-      <Button onClick={() => setOpen(true)}>Add a chart</Button>
+      <Button
+        onClick={() => {
+          onOpen?.();
+          setOpen(true);
+        }}
+      >
+        Add a chart
+      </Button>
       <ChartEditor {...props} chart={null} open={open} onClose={() => setOpen(false)} />
     </>
   );

@@ -43,11 +43,11 @@ export function ChartMenu({ title, plot, place, onEnlarge }: ChartMenuProps) {
 }
 
 async function saveAs(kind: "csv" | "png" | "svg", title: string, plot: ChartPlot): Promise<void> {
-  const { csv, png, save, svg } = await import("@/charts/export");
+  const [{ png, save, svg }, { csv }] = await Promise.all([import("@/charts/export"), import("@/charts/export-csv")]);
   const exported = plot.exported(title);
   if (!exported) return;
   const name = `${title.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-")}.${kind}`;
   if (kind === "png") save(await png(exported), name);
   else if (kind === "svg") save(new Blob([svg(exported)], { type: "image/svg+xml" }), name);
-  else save(new Blob([csv(exported.lines)], { type: "text/csv" }), name);
+  else save(new Blob([csv(exported.lines, exported.axis)], { type: "text/csv" }), name);
 }

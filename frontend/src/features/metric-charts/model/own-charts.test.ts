@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { axesText, metricFilter, ownSpecs, readOwn, usualTitle } from "@/features/run/model/own-charts";
+import { axesText, metricFilter, ownSpecs, readOwn, usualTitle } from "@/features/metric-charts/model/own-charts";
 
 const metric = (name: string, label: string, unit = "") => ({ name, label, unit });
 const KL = metric("objective/kl", "KL to the reference", "nats");

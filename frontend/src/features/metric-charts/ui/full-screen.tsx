@@ -1,20 +1,22 @@
-import { useEffect, useEffectEvent, useSyncExternalStore } from "react";
+import { type ReactNode, useEffect, useEffectEvent, useSyncExternalStore } from "react";
 import { tinykeys } from "tinykeys";
-import { Chart } from "@/charts/chart";
 import { FOCUSED } from "@/charts/charts";
 import { Button } from "@/components/button";
 import { Dialog } from "@/components/dialog";
-import type { ChartSpec } from "@/features/run/model/chart-specs";
-import { type ChartData, useChart } from "@/features/run/ui/chart-card";
+import type { ChartSpec } from "@/features/metric-charts/model/chart-specs";
 import { hasSingleKeys, useListedKeys } from "@/lib/shortcuts";
 import styles from "./charts.module.css";
 
-interface FullScreenProps extends Omit<ChartData, "spec"> {
+/** Draws a chart of this height in pixels. */
+export type DrawLarge = (spec: ChartSpec, height: number) => ReactNode;
+
+interface FullScreenProps {
   /** The charts of the section, in their order. */
   charts: readonly ChartSpec[];
   /** The title of the chart that is shown; null for none. */
   title: string | null;
   onTitle: (title: string | null) => void;
+  drawLarge: DrawLarge;
 }
 
 const FULL = {
@@ -27,7 +29,7 @@ const FULL = {
 const ENLARGE = { heading: FOCUSED, rows: [["F", "Full screen"]] } as const;
 
 /** One chart of a section in a dialog that fills the window. Keys and buttons lead to its neighbours. */
-export function FullScreen({ charts, title, onTitle, ...data }: FullScreenProps) {
+export function FullScreen({ charts, title, onTitle, drawLarge }: FullScreenProps) {
   useListedKeys(ENLARGE);
   useListedKeys(FULL);
   const at = charts.findIndex((chart) => chart.title === title);
@@ -35,24 +37,25 @@ export function FullScreen({ charts, title, onTitle, ...data }: FullScreenProps)
   const go = (to: number) => onTitle(charts[to]?.title ?? title);
   return (
     <Dialog open={spec !== undefined} title={spec?.title ?? ""} full onClose={() => onTitle(null)}>
-      {spec && <Enlarged {...data} spec={spec} at={at} count={charts.length} onGo={go} />}
+      {spec && <Enlarged spec={spec} at={at} count={charts.length} onGo={go} drawLarge={drawLarge} />}
     </Dialog>
   );
 }
 
-interface EnlargedProps extends ChartData {
+interface EnlargedProps {
+  spec: ChartSpec;
   at: number;
   count: number;
   onGo: (to: number) => void;
+  drawLarge: DrawLarge;
 }
 
 /** Pixels of the window that the frame of the dialog, its buttons and the title of the chart take. */
 const FRAME = 240;
 
 /** It stays the same component from chart to chart, so that the focus stays where it is. */
-function Enlarged({ at, count, onGo, ...data }: EnlargedProps) {
+function Enlarged({ spec, at, count, onGo, drawLarge }: EnlargedProps) {
   const height = useSyncExternalStore(onResize, () => window.innerHeight);
-  const { chart } = useChart(data, true);
   const [isFirst, isLast] = [at === 0, at === count - 1];
   const go = (by: number) => onGo(Math.min(count - 1, Math.max(0, at + by)));
   useNeighbourKeys(go);
@@ -66,11 +69,11 @@ function Enlarged({ at, count, onGo, ...data }: EnlargedProps) {
           Next →
         </Button>
         <output aria-live="polite">
-          <span className="visually-hidden">{data.spec.title}, </span>
+          <span className="visually-hidden">{spec.title}, </span>
           {at + 1} of {count}
         </output>
       </div>
-      <Chart {...chart} height={Math.max(160, height - FRAME)} />
+      {drawLarge(spec, Math.max(160, height - FRAME))}
     </>
   );
 }

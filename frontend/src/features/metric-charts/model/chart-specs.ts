@@ -1,5 +1,5 @@
-import type { Meaning } from "@/features/run/model/meanings";
-import type { OwnChart } from "@/features/run/model/own-charts";
+import type { Meaning } from "@/features/metric-charts/model/meanings";
+import type { OwnChart } from "@/features/metric-charts/model/own-charts";
 
 export interface Line {
   readonly name: string;
