@@ -129,7 +129,7 @@ export class ChartPlot {
     const depends = [axis, smoothing, average, wanted, extent, lines.length, ...lines.flatMap(partsOf)];
     if (same(depends, this.prepared)) return this.drawn;
     const placed = axis === "log-step" ? lines.map((line) => ({ ...line, series: fromStepOne(line.series) })) : lines;
-    const chart = toColumns(placed, { weight: smoothing, average, extent });
+    const chart = toColumns(placed, { weight: smoothing, average, extent, byPoint: axis === "log-step" });
     this.prepared = depends;
     return { chart, scale: drawnScale(wanted, valuesOn(chart, wanted)) };
   }

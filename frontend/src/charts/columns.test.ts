@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { cadence, toColumns, toRows } from "@/charts/columns";
+import { cadence } from "@/charts/cadence";
+import { toColumns, toRows } from "@/charts/columns";
 import { type Series } from "@/charts/series";
 
 const series = (steps: number[], values: number[]): Series => ({ steps, values, min: null, max: null });

@@ -1,5 +1,5 @@
 import { around, type Range } from "@/charts/axis";
-import { cadence } from "@/charts/columns";
+import { cadence } from "@/charts/cadence";
 import type { Along, Placement } from "@/charts/positions";
 import type { Series } from "@/charts/series";
 

@@ -1,4 +1,4 @@
-import { type CSSProperties, useSyncExternalStore } from "react";
+import { useSyncExternalStore } from "react";
 import { positionText, valueText } from "@/charts/axis";
 import type { ChartPlot } from "@/charts/chart-plot";
 import type { ChartLine } from "@/charts/columns";
@@ -18,9 +18,6 @@ interface LegendProps {
   visible: boolean;
 }
 
-/** Longer names are cut, so that their values have room. */
-const MOST_LETTERS = 40;
-
 const never = () => () => undefined;
 const nowhere = () => null;
 
@@ -32,14 +29,8 @@ export function Legend({ plot, lines, unit, healthy, visible }: LegendProps) {
   const position = useSyncExternalStore(visible ? group.onCursor : never, visible ? group.getCursor : nowhere);
   const values = lines.map((_, index) => readout(drawn.chart, index, position));
   const shown = named(values.map((found) => found?.value ?? null));
-  // The places depend on the names alone, so that a value that becomes wider moves nothing.
-  const letters = Math.max(...shown.map((index) => lines[index]?.label.length ?? 0));
-  const isList = shown.length > 1;
   return (
-    <p
-      className={`${styles.legend} ${isList ? styles.list : ""}`}
-      style={isList ? ({ "--letters": Math.min(MOST_LETTERS, letters) } as CSSProperties) : undefined}
-    >
+    <p className={`${styles.legend} ${shown.length > 1 ? styles.list : ""}`}>
       {lines.map((line, index) => {
         if (!shown.includes(index)) return null;
         const found = values[index] ?? null;

@@ -45,7 +45,26 @@ test("a metric that a run lacks is named", () => {
   const runs = byId(run("a", "step", { kl: points([1], [1]) }), run("b", "step", {}));
   const { lines, note } = linesOf([groupOf("a"), groupOf("b")], runs, [KL]);
   expect(lines.map(({ key }) => key)).toEqual(["a"]);
-  expect(note).toBe("KL: not measured in b.");
+  expect(note).toBe("Not measured in b.");
+});
+
+test("a chart of several metrics names the one that is missing", () => {
+  const runs = byId(
+    run("a", "step", { kl: points([1], [1]), lr: points([1], [1]) }),
+    run("b", "step", { kl: points([1], [1]) }),
+  );
+  expect(linesOf([groupOf("a"), groupOf("b")], runs, [KL, LR]).note).toBe("Learning rate: Not measured in b.");
+});
+
+test("runs that share no part of an axis have no mean, and the chart says so", () => {
+  const axis = { "objective/kl": points([1, 2], [1, 2]) };
+  const low = run("a", "metric:objective/kl", { kl: points([1, 2], [1, 2]), ...axis });
+  const high = run("b", "metric:objective/kl", { kl: points([1, 2], [1, 2]), "objective/kl": points([1, 2], [8, 9]) });
+  const { lines, nothing } = linesOf([groupOf("a", "b")], byId(low, high), [KL]);
+  expect([lines, nothing]).toEqual([
+    [],
+    "The runs of each line share no part of this axis, so they have no mean. Choose another axis.",
+  ]);
 });
 
 test("a chart without a line names the reason", () => {

@@ -47,7 +47,11 @@ export function linesOf(
   );
   const lines = found.filter((one) => "key" in one);
   const missing = found.filter((one) => "why" in one);
-  return { lines, note: lines.length ? noteOf(missing) : undefined, nothing: nothing(missing, metrics) };
+  return {
+    lines,
+    note: lines.length ? noteOf(missing, metrics.length > 1) : undefined,
+    nothing: nothing(missing, metrics),
+  };
 }
 
 function lineOf(
@@ -84,17 +88,17 @@ const onAxis = ({ series, placement }: PlacedCurve): Series =>
   placement?.along ? placed(series, placement.along) : placement ? series : emptySeries;
 
 const WHY = {
-  lacking: "not measured in",
-  unplaced: "has no place on this axis in",
-  apart: "no mean over runs that share no part of this axis, in",
+  lacking: "Not measured in",
+  unplaced: "No place on this axis in",
+  apart: "No mean over runs that share no part of this axis:",
 } as const;
 
 const MOST_NAMED = 3;
 
-function noteOf(missing: readonly Exclude<Found, ChartLine>[]): string | undefined {
+function noteOf(missing: readonly Exclude<Found, ChartLine>[], namesMetrics: boolean): string | undefined {
   const reasons = new Map<string, string[]>();
   for (const { metric, why, group } of missing) {
-    const reason = `${metric}: ${WHY[why]}`;
+    const reason = (namesMetrics ? `${metric}: ` : "") + WHY[why];
     reasons.set(reason, [...(reasons.get(reason) ?? []), group]);
   }
   const texts = [...reasons].map(([reason, names]) => {

@@ -10,10 +10,8 @@ import {
   readLayout,
   reset,
   USUAL_LAYOUT,
-  withOwn,
-  withoutOwn,
-  withRestored,
 } from "@/features/metric-charts/model/layout";
+import { withOwn, withoutOwn, withRestored } from "@/features/metric-charts/model/own-layout";
 
 const CHARTS = ["Reward", "KL", "Entropy", "Loss"].map((title) => ({ title }));
 const titles = (layout: Layout) => arranged(CHARTS, layout).map(({ title }) => title);

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { axesText, metricFilter, ownSpecs, readOwn, usualTitle } from "@/features/metric-charts/model/own-charts";
+import { axesText, metricFilter, usualTitle } from "@/features/metric-charts/model/choose-metrics";
+import { ownSpecs, readOwn } from "@/features/metric-charts/model/own-charts";
 
 const metric = (name: string, label: string, unit = "") => ({ name, label, unit });
 const KL = metric("objective/kl", "KL to the reference", "nats");

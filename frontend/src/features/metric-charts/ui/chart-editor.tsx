@@ -1,16 +1,16 @@
-import { Suspense, useState } from "react";
-import { Button } from "@/components/button";
+import { Suspense } from "react";
 import { Dialog } from "@/components/dialog";
 import { loadable } from "@/components/loadable";
 import { toast } from "@/components/toast";
 import type { ChartSpec } from "@/features/metric-charts/model/chart-specs";
-import { arrange, layoutOf, withOwn, withoutOwn, withRestored } from "@/features/metric-charts/model/layout";
+import { arrange, layoutOf } from "@/features/metric-charts/model/layout";
 import type { Meaning } from "@/features/metric-charts/model/meanings";
 import type { Metric, OwnChart } from "@/features/metric-charts/model/own-charts";
+import { withOwn, withoutOwn, withRestored } from "@/features/metric-charts/model/own-layout";
 
 const ChartForm = loadable(async () => (await import("@/features/metric-charts/ui/chart-form")).ChartForm);
 
-interface ChartEditorProps {
+export interface ChartEditorProps {
   /** The chart to change; null for a new one. */
   chart: OwnChart | null;
   open: boolean;
@@ -58,25 +58,4 @@ export function deleteChart(place: string, chart: OwnChart): void {
   toast(`The chart “${chart.title}” is deleted.`, {
     undo: () => arrange(place, (now) => withRestored(now, before, chart)),
   });
-}
-
-interface AddChartProps extends Omit<ChartEditorProps, "chart" | "open" | "onClose"> {
-  onOpen?: () => void;
-}
-
-export function AddChart({ onOpen, ...props }: AddChartProps) {
-  const [open, setOpen] = useState(false);
-  return (
-    <>
-      <Button
-        onClick={() => {
-          onOpen?.();
-          setOpen(true);
-        }}
-      >
-        Add a chart
-      </Button>
-      <ChartEditor {...props} chart={null} open={open} onClose={() => setOpen(false)} />
-    </>
-  );
 }

@@ -2,15 +2,8 @@ import { type SyntheticEvent, useId, useState } from "react";
 import { dashedNumber, lineSample } from "@/charts/palette";
 import { Button } from "@/components/button";
 import { PickList } from "@/components/pick-list";
-import {
-  axesText,
-  LONGEST_TITLE,
-  type Metric,
-  metricFilter,
-  MOST_METRICS,
-  type OwnChart,
-  usualTitle,
-} from "@/features/metric-charts/model/own-charts";
+import { axesText, metricFilter, usualTitle } from "@/features/metric-charts/model/choose-metrics";
+import { LONGEST_TITLE, type Metric, MOST_METRICS, type OwnChart } from "@/features/metric-charts/model/own-charts";
 import { count } from "@/lib/format";
 import styles from "./chart-form.module.css";
 

@@ -15,7 +15,7 @@ import {
 import type { Meaning } from "@/features/metric-charts/model/meanings";
 import type { OwnChart } from "@/features/metric-charts/model/own-charts";
 import type { CardParts } from "@/features/metric-charts/ui/chart-card";
-import { ChartEditor, deleteChart } from "@/features/metric-charts/ui/chart-editor";
+import { ChartEditor, deleteChart } from "@/features/metric-charts/ui/own-chart";
 import { type DrawLarge, FullScreen } from "@/features/metric-charts/ui/full-screen";
 import styles from "./charts.module.css";
 
@@ -77,7 +77,7 @@ export function ChartGrid({ place: stage, charts, names, meanings, find, draw, d
             onPin: () => arrange(stage, (now) => pinnedOrNot(now, title)),
             onHide: () => arrange(stage, (now) => hiddenOrNot(now, title)),
             onMove: (by: number) => arrange(stage, (now) => moved(now, titles, title, titles[at + by] ?? title)),
-            ...(own && { onEdit: () => edit(own), onDelete: () => deleteChart(stage, own) }),
+            ...(own && { onEdit: () => edit(own), onDelete: () => void deleteChart(stage, own) }),
           };
           return (
             <div

@@ -1,5 +1,6 @@
 import type { ChartPlot } from "@/charts/chart-plot";
 import { MenuButton, type MenuEntry } from "@/components/menu";
+import type { saveAs } from "@/features/metric-charts/ui/save-chart";
 import styles from "./charts.module.css";
 
 /** The place of a chart among the others, and the ways to change it. */
@@ -36,18 +37,11 @@ export function ChartMenu({ title, plot, place, onEnlarge }: ChartMenuProps) {
     if (place.onDelete) entries.push({ label: "Delete", onSelect: place.onDelete });
   }
   (["csv", "png", "svg"] as const).forEach((kind, index) => {
-    const onSelect = () => void saveAs(kind, title, plot);
+    const onSelect = () => void save(kind, title, plot);
     entries.push({ label: `Save as ${kind.toUpperCase()}`, onSelect, group: index === 0 });
   });
   return <MenuButton button="⋯" label={`Actions: ${title}`} entries={entries} className={styles.menuButton} />;
 }
 
-async function saveAs(kind: "csv" | "png" | "svg", title: string, plot: ChartPlot): Promise<void> {
-  const [{ png, save, svg }, { csv }] = await Promise.all([import("@/charts/export"), import("@/charts/export-csv")]);
-  const exported = plot.exported(title);
-  if (!exported) return;
-  const name = `${title.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-")}.${kind}`;
-  if (kind === "png") save(await png(exported), name);
-  else if (kind === "svg") save(new Blob([svg(exported)], { type: "image/svg+xml" }), name);
-  else save(new Blob([csv(exported.lines, exported.axis)], { type: "text/csv" }), name);
-}
+const save = async (...chart: Parameters<typeof saveAs>): Promise<void> =>
+  (await import("@/features/metric-charts/ui/save-chart")).saveAs(...chart);

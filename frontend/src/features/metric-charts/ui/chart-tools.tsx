@@ -1,6 +1,6 @@
 import { loadable } from "@/components/loadable";
 import { Popover } from "@/components/popover";
-import { AddChart } from "@/features/metric-charts/ui/chart-editor";
+import { AddChart } from "@/features/metric-charts/ui/own-chart";
 import type { StageCharts } from "@/features/metric-charts/ui/chart-grid";
 import { useParameter } from "@/lib/address";
 import styles from "./charts.module.css";
