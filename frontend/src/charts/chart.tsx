@@ -4,7 +4,7 @@ import type { ChartLine } from "@/charts/columns";
 import { ChartGroupContext, useCharts, useVisible } from "@/charts/group";
 import type { Healthy } from "@/charts/healthy";
 import { CursorLabels } from "@/charts/cursor-labels";
-import { Legend, legendText } from "@/charts/legend";
+import { Legend } from "@/charts/legend";
 import { useSize } from "@/charts/look";
 import { useScheme } from "@/charts/palette";
 import { pressedKey, useWheel } from "@/charts/pointer";
@@ -104,15 +104,15 @@ function Content({ title, level, lines, unit = "", healthy = null, height, visib
   useWheel(host, shared.group);
   useTouch(host, shared.group);
   // Made on demand, since a text for each new point would cost too much.
-  const say = (slider: HTMLElement) => {
-    const position = shared.group.getCursor();
-    slider.setAttribute("aria-valuenow", String(position ?? 0));
-    slider.setAttribute("aria-valuetext", legendText(plot.getDrawn(), lines, position, shared));
+  const say = async (slider: HTMLElement) => {
+    slider.setAttribute("aria-valuenow", String(shared.group.getCursor() ?? 0));
+    const { legendText } = await import("@/charts/spoken");
+    slider.setAttribute("aria-valuetext", legendText(plot.getDrawn(), lines, shared.group.getCursor(), shared));
   };
   const walk = (event: KeyboardEvent<HTMLDivElement>) => {
     if (!pressedKey(plot, shared.group, event, onEnlarge)) return;
     event.preventDefault();
-    say(event.currentTarget);
+    void say(event.currentTarget);
   };
   return (
     <>
@@ -135,7 +135,7 @@ function Content({ title, level, lines, unit = "", healthy = null, height, visib
           aria-valuenow={0}
           aria-valuetext="newest point"
           aria-label={`${title}: arrow keys move the crosshair${shared.pointHint && `, Enter: ${shared.pointHint}`}`}
-          onFocus={(event) => say(event.currentTarget)}
+          onFocus={(event) => void say(event.currentTarget)}
           onKeyDown={walk}
         />
         {visible && <CursorLabels plot={plot} />}

@@ -1,7 +1,7 @@
 import uPlot, { type AlignedData } from "uplot";
 import { cadence } from "@/charts/cadence";
 import { placed } from "@/charts/placed";
-import type { Along } from "@/charts/positions";
+import type { Along } from "@/charts/placement";
 import { emptySeries, type Series } from "@/charts/series";
 import { type Average, pointwise, runningMean, smooth, windowOf } from "@/charts/smooth";
 

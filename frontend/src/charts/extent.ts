@@ -1,6 +1,6 @@
 import { around, type Range } from "@/charts/axis";
 import { cadence } from "@/charts/cadence";
-import type { Along, Placement } from "@/charts/positions";
+import type { Along, Placement } from "@/charts/placement";
 import type { Series } from "@/charts/series";
 
 /** The first step with a point. A first bucket is named after its last step, and begins earlier. */

@@ -1,5 +1,6 @@
 import type { AxisKind } from "@/charts/axis";
-import { type Located, type Origin, type Placement, placementOf } from "@/charts/positions";
+import type { Located, Origin, Placement } from "@/charts/placement";
+import { placementOf } from "@/charts/positions";
 
 /** A run that another one continues, and its last step before that one; null where it ran to its end. */
 export interface Ancestor extends Omit<Located, "stage" | "origin"> {
@@ -20,3 +21,5 @@ export function lineOf(
   });
   return { placements, origin };
 }
+
+export { placementOf };

@@ -1,4 +1,4 @@
-import type { Along } from "@/charts/positions";
+import type { Along } from "@/charts/placement";
 import type { Series } from "@/charts/series";
 
 const PLACED = new WeakMap<Series, { readonly along: Along; readonly placed: Series }>();

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { alongOf, axesOf, interpolated, placementOf, positionsOn, stepAt, stepsOf } from "@/charts/positions";
+import { axesOf, interpolated, stepAt, stepsOf } from "@/charts/placement";
+import { alongOf, placementOf, positionsOn } from "@/charts/positions";
 import type { JobEvent } from "@/lib/api/types";
 
 const points = (steps: number[], values: number[]) => ({ steps, values, min: null, max: null });

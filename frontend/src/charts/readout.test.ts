@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { toColumns } from "@/charts/columns";
-import { courseOf, named, nearest, readout } from "@/charts/readout";
+import { named, nearest, readout } from "@/charts/readout";
+import { courseOf } from "@/charts/spoken";
 
 const series = (steps: number[], values: number[]) => ({ steps, values, min: null, max: null });
 

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import * as code from "@/charts/origin";
 import { linesOf } from "@/features/compare/model/lines";
 import { placedRun } from "@/features/compare/model/placed-runs";
 import type { AxisKind } from "@/charts/axis";
@@ -13,7 +14,7 @@ const job = (id: string) => ({ id, seeds: [] }) as unknown as Job;
 /** A run in which a step takes so many seconds. */
 function run(id: string, axis: AxisKind, series: Record<string, ReturnType<typeof points>>) {
   const curves = new Map(Object.entries(series).map(([name, one]) => [name, [{ seed: null, series: one }]]));
-  return placedRun({ job: job(id), curves, log: [], ancestors: [], axis, stage: "ppo" });
+  return placedRun({ code, job: job(id), curves, log: [], ancestors: [], axis, stage: "ppo" });
 }
 
 const groupOf = (...ids: string[]) => ({

@@ -1,7 +1,8 @@
 import type { AxisKind } from "@/charts/axis";
-import { type Ancestor, lineOf } from "@/charts/origin";
-import { type Placement, placementOf } from "@/charts/positions";
+import type { Ancestor } from "@/charts/origin";
+import type { Placement } from "@/charts/placement";
 import type { Series } from "@/charts/series";
+import type { AxisCode } from "@/charts/use-axis-code";
 import { type Curve, curvesOf } from "@/features/compare/api";
 import type { Job, JobEvent } from "@/lib/api/types";
 import type { Stage } from "@/lib/states";
@@ -18,6 +19,8 @@ export interface PlacedRun {
 }
 
 interface Unplaced {
+  /** Null until it is loaded; then nothing has a place. */
+  readonly code: AxisCode | null;
   readonly job: Job;
   readonly curves: ReadonlyMap<string, readonly Curve[]>;
   /** The starts of its stages, for the clock time. */
@@ -28,15 +31,15 @@ interface Unplaced {
 }
 
 /** Places the curves of a run: each seed has positions of its own. */
-export function placedRun({ job, curves, log, ancestors, axis, stage }: Unplaced): PlacedRun {
-  const { origin } = lineOf(axis, stage, ancestors);
+export function placedRun({ code, job, curves, log, ancestors, axis, stage }: Unplaced): PlacedRun {
+  const origin = code?.lineOf(axis, stage, ancestors).origin;
   const bySeed = new Map<number | null, Record<string, Series>>();
   for (const [name, all] of curves)
     for (const { seed, series } of all) bySeed.set(seed, { ...bySeed.get(seed), [name]: series });
   const placements = new Map(
     [...bySeed].map(([seed, series]) => {
       const own = log.filter((event) => event.seed === null || event.seed === seed);
-      return [seed, placementOf(axis, { series, log: own, stage, origin })];
+      return [seed, code?.placementOf(axis, { series, log: own, stage, origin }) ?? null];
     }),
   );
   const placed = [...curves].map(([name, all]) => {

@@ -2,7 +2,8 @@ import { useQueries, type UseQueryResult } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { type AxisKind, metricOf } from "@/charts/axis";
 import { HEAD_STEPS, withHead } from "@/charts/head";
-import { AXIS_METRICS } from "@/charts/positions";
+import { AXIS_METRICS } from "@/charts/placement";
+import { useAxisCode } from "@/charts/use-axis-code";
 import { type Curve, curvesQuery, measuredQuery } from "@/features/compare/api";
 import { type PlacedRun, placedRun } from "@/features/compare/model/placed-runs";
 import { useAncestors } from "@/features/compare/model/use-ancestors";
@@ -72,6 +73,7 @@ export function useCurves(runs: readonly Job[], stage: Stage, { axis, usual, own
     queries: runs.map((run) => ({ ...startsQuery(run.id, !hasEnded(run.status)), enabled: axis === "time" })),
     combine,
   });
+  const code = useAxisCode(axis);
   const ancestors = useAncestors(runs, stage, axis);
   const placed = useMemo(
     () =>
@@ -79,11 +81,11 @@ export function useCurves(runs: readonly Job[], stage: Stage, { axis, usual, own
         const parts = [first, second, third].flatMap(({ data }) => [...(data[index] ?? [])]);
         const curves = joined(new Map(parts), heads.data[index]);
         const log = starts.data[index] ?? [];
-        return placedRun({ job, curves, log, ancestors: ancestors[index] ?? [], axis, stage });
+        return placedRun({ code, job, curves, log, ancestors: ancestors[index] ?? [], axis, stage });
       }),
-    [runs, first, second, third, heads, starts, ancestors, axis, stage],
+    [code, runs, first, second, third, heads, starts, ancestors, axis, stage],
   );
-  const isLoading = [first, second, third, starts, known].some((one) => one.isLoading);
+  const isLoading = code === null || [first, second, third, starts, known].some((one) => one.isLoading);
   const error = [first, second, third, heads, starts, known].find((one) => one.error)?.error ?? null;
   return { placed, measured, isLoading, error };
 }

@@ -3,7 +3,7 @@ import { type ReactNode, useMemo, useState } from "react";
 import { around, axisText, isStepAxis, metricOf, type Range } from "@/charts/axis";
 import { Charts } from "@/charts/charts";
 import { extentOf } from "@/charts/extent";
-import { axesOf } from "@/charts/positions";
+import { axesOf } from "@/charts/placement";
 import { useChartView } from "@/charts/settings";
 import { ChartToolbar } from "@/charts/toolbar";
 import { ErrorNotice } from "@/components/notice";

@@ -1,16 +1,6 @@
 import { expect, test } from "vitest";
-import {
-  arrange,
-  arranged,
-  hiddenOrNot,
-  type Layout,
-  layoutOf,
-  moved,
-  pinnedOrNot,
-  readLayout,
-  reset,
-  USUAL_LAYOUT,
-} from "@/features/metric-charts/model/layout";
+import { arrange, hiddenOrNot, moved, pinnedOrNot, reset } from "@/features/metric-charts/model/arrange";
+import { arranged, type Layout, layoutOf, readLayout, USUAL_LAYOUT } from "@/features/metric-charts/model/layout";
 import { withOwn, withoutOwn, withRestored } from "@/features/metric-charts/model/own-layout";
 
 const CHARTS = ["Reward", "KL", "Entropy", "Loss"].map((title) => ({ title }));

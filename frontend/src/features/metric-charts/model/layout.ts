@@ -14,9 +14,6 @@ export interface Layout {
 
 export const USUAL_LAYOUT: Layout = { order: [], pinned: [], hidden: [], own: [] };
 
-/** The usual order with every chart shown. The user's own charts stay. */
-export const reset = ({ own }: Layout): Layout => ({ ...USUAL_LAYOUT, own });
-
 export const isReset = ({ order, pinned, hidden }: Layout): boolean =>
   !order.length && !pinned.length && !hidden.length;
 
@@ -32,30 +29,6 @@ export function arranged<Chart extends Titled>(charts: readonly Chart[], layout:
   };
   return charts.filter(({ title }) => !layout.hidden.includes(title)).toSorted((a, b) => place(a) - place(b));
 }
-
-/** Moves a chart to the place of another. `shown` are the titles as they are arranged now. */
-export function moved(layout: Layout, shown: readonly string[], title: string, to: string): Layout {
-  const at = shown.indexOf(to);
-  if (at < 0 || title === to) return layout;
-  const order = shown.filter((one) => one !== title);
-  order.splice(at, 0, title);
-  // A pinned chart stays before the others, so a move across the border changes the pin.
-  const pins = layout.pinned.includes(to) !== layout.pinned.includes(title);
-  return { ...layout, order, ...(pins && { pinned: toggled(layout.pinned, title) }) };
-}
-
-export const pinnedOrNot = (layout: Layout, title: string): Layout => ({
-  ...layout,
-  pinned: toggled(layout.pinned, title),
-});
-
-export const hiddenOrNot = (layout: Layout, title: string): Layout => ({
-  ...layout,
-  hidden: toggled(layout.hidden, title),
-});
-
-const toggled = (titles: readonly string[], title: string): string[] =>
-  titles.includes(title) ? titles.filter((one) => one !== title) : [...titles, title];
 
 export function readLayout(stored: unknown): Layout {
   if (typeof stored !== "object" || stored === null) return USUAL_LAYOUT;
@@ -73,10 +46,10 @@ export function readLayout(stored: unknown): Layout {
  */
 export const COMPARED = "compare.";
 
-const stageOf = (place: string): string => place.replace(COMPARED, "");
+export const stageOf = (place: string): string => place.replace(COMPARED, "");
 const layouts = new Map<string, ViewSetting<Layout>>();
 
-function settingOf(place: string): ViewSetting<Layout> {
+export function settingOf(place: string): ViewSetting<Layout> {
   const setting = layouts.get(place) ?? viewSetting(`charts.${place}`, readLayout);
   layouts.set(place, setting);
   return setting;
@@ -85,14 +58,6 @@ function settingOf(place: string): ViewSetting<Layout> {
 const withOwnOf = (layout: Layout, { own }: Layout): Layout => (layout.own === own ? layout : { ...layout, own });
 
 export const layoutOf = (place: string): Layout => withOwnOf(settingOf(place).get(), settingOf(stageOf(place)).get());
-
-export function arrange(place: string, change: (before: Layout) => Layout): void {
-  const stage = stageOf(place);
-  const before = layoutOf(place);
-  const after = change(before);
-  if (place !== stage) settingOf(place).change(() => ({ ...after, own: [] }));
-  if (place === stage || after.own !== before.own) settingOf(stage).change(change);
-}
 
 export function useLayout(place: string): Layout {
   const layout = useViewSetting(settingOf(place));

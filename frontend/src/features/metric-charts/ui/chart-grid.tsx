@@ -2,16 +2,7 @@ import { type DragEvent, type ReactNode, useState } from "react";
 import { ChartColumns } from "@/charts/chart-columns";
 import { Button } from "@/components/button";
 import type { ChartSpec } from "@/features/metric-charts/model/chart-specs";
-import {
-  arrange,
-  arranged,
-  hiddenOrNot,
-  isReset,
-  moved,
-  pinnedOrNot,
-  reset,
-  useLayout,
-} from "@/features/metric-charts/model/layout";
+import { arranged, isReset, type Layout, useLayout } from "@/features/metric-charts/model/layout";
 import type { Meaning } from "@/features/metric-charts/model/meanings";
 import type { OwnChart } from "@/features/metric-charts/model/own-charts";
 import type { CardParts } from "@/features/metric-charts/ui/chart-card";
@@ -42,9 +33,13 @@ interface ChartGridProps extends StageCharts, Drawing {
 
 const DRAGGED = "application/x-proximal-chart";
 
+type Arranging = typeof import("@/features/metric-charts/model/arrange");
+
 /** The charts of a stage in the user's arrangement. */
 export function ChartGrid({ place: stage, charts, names, meanings, find, draw, drawLarge }: ChartGridProps) {
   const layout = useLayout(stage);
+  const change = (to: (code: Arranging, now: Layout) => Layout) =>
+    void import("@/features/metric-charts/model/arrange").then((code) => code.arrange(stage, (now) => to(code, now)));
   const [edited, setEdited] = useState<OwnChart | null>(null);
   const [enlarged, setEnlarged] = useState<string | null>(null);
   const [editing, setEditing] = useState(false);
@@ -59,7 +54,7 @@ export function ChartGrid({ place: stage, charts, names, meanings, find, draw, d
     const title = event.dataTransfer.getData(DRAGGED);
     if (!title) return;
     event.preventDefault();
-    arrange(stage, (now) => moved(now, titles, title, to));
+    change(({ moved }, now) => moved(now, titles, title, to));
   };
   const isFound = ({ title, lines }: ChartSpec) =>
     [title, ...lines.map((line) => line.name)].some((text) => text.toLowerCase().includes(find));
@@ -74,9 +69,9 @@ export function ChartGrid({ place: stage, charts, names, meanings, find, draw, d
             pinned: layout.pinned.includes(title),
             isFirst: at === 0,
             isLast: at === titles.length - 1,
-            onPin: () => arrange(stage, (now) => pinnedOrNot(now, title)),
-            onHide: () => arrange(stage, (now) => hiddenOrNot(now, title)),
-            onMove: (by: number) => arrange(stage, (now) => moved(now, titles, title, titles[at + by] ?? title)),
+            onPin: () => change(({ pinnedOrNot }, now) => pinnedOrNot(now, title)),
+            onHide: () => change(({ hiddenOrNot }, now) => hiddenOrNot(now, title)),
+            onMove: (by: number) => change(({ moved }, now) => moved(now, titles, title, titles[at + by] ?? title)),
             ...(own && { onEdit: () => edit(own), onDelete: () => void deleteChart(stage, own) }),
           };
           return (
@@ -99,11 +94,11 @@ export function ChartGrid({ place: stage, charts, names, meanings, find, draw, d
       {!isReset(layout) && (
         <p className={styles.arranged}>
           {hidden.map(({ title }) => (
-            <Button key={title} onClick={() => arrange(stage, (now) => hiddenOrNot(now, title))}>
+            <Button key={title} onClick={() => change(({ hiddenOrNot }, now) => hiddenOrNot(now, title))}>
               Show {title}
             </Button>
           ))}
-          <Button look="quiet" onClick={() => arrange(stage, reset)}>
+          <Button look="quiet" onClick={() => change(({ reset }, now) => reset(now))}>
             Reset the arrangement
           </Button>
         </p>

@@ -1,7 +1,7 @@
 import { average, meanWithInterval, withoutBand } from "@/charts/average";
 import type { ChartLine } from "@/charts/columns";
 import { placed } from "@/charts/placed";
-import type { Placement } from "@/charts/positions";
+import type { Placement } from "@/charts/placement";
 import { emptySeries, type Series } from "@/charts/series";
 import { ofSeed, type RunState } from "@/features/run/model/state";
 import { headline, type StageState, stageViews, type StageView } from "@/features/run/model/stages";

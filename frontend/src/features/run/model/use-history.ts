@@ -3,7 +3,7 @@ import { useMemo } from "react";
 import { withoutBand } from "@/charts/average";
 import type { AxisKind } from "@/charts/axis";
 import { HEAD_STEPS, withHead } from "@/charts/head";
-import type { Placement } from "@/charts/positions";
+import type { Placement } from "@/charts/placement";
 import type { Series } from "@/charts/series";
 import { historyQuery, lineageQuery, startsQuery } from "@/features/run/api";
 import { byStage } from "@/features/run/model/state";

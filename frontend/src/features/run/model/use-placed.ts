@@ -1,8 +1,7 @@
 import { useMemo } from "react";
 import type { AxisKind } from "@/charts/axis";
 import type { Mark, PlacedMark } from "@/charts/marks";
-import { lineOf } from "@/charts/origin";
-import { placementOf } from "@/charts/positions";
+import { type AxisCode, useAxisCode } from "@/charts/use-axis-code";
 import type { SeedRun } from "@/features/run/model/seeds";
 import type { History } from "@/features/run/model/use-history";
 import type { JobEvent } from "@/lib/api/types";
@@ -12,17 +11,26 @@ export interface LoggedRun extends SeedRun {
   readonly log: readonly JobEvent[];
 }
 
+interface Placed {
+  readonly runs: readonly LoggedRun[];
+  readonly history: readonly History[];
+  /** Whether the code of the axis is loaded. Until then nothing has a place. */
+  readonly isReady: boolean;
+}
+
 /** Runs and their ancestors, each with its place on the axis. A run goes on where its last ancestor ends. */
 export function placedOn(
+  code: AxisCode | null,
   axis: AxisKind,
   stage: string,
   runs: readonly LoggedRun[],
   history: readonly History[],
-): { runs: LoggedRun[]; history: History[] } {
-  const { placements, origin } = lineOf(axis, stage, history);
+): Placed {
+  const { placements, origin } = code?.lineOf(axis, stage, history) ?? { placements: [] };
   return {
+    isReady: code !== null,
     history: history.map((part, index) => ({ ...part, placement: placements[index] ?? null })),
-    runs: runs.map((run) => ({ ...run, placement: placementOf(axis, { ...run, stage, origin }) })),
+    runs: runs.map((run) => ({ ...run, placement: code?.placementOf(axis, { ...run, stage, origin }) ?? null })),
   };
 }
 
@@ -36,9 +44,12 @@ export function placedMarks(marks: readonly Mark[], runs: readonly SeedRun[]): P
   });
 }
 
-export const usePlaced = (
+export function usePlaced(
   axis: AxisKind,
   stage: string,
   runs: readonly LoggedRun[],
   history: readonly History[],
-): ReturnType<typeof placedOn> => useMemo(() => placedOn(axis, stage, runs, history), [axis, stage, runs, history]);
+): Placed {
+  const code = useAxisCode(axis);
+  return useMemo(() => placedOn(code, axis, stage, runs, history), [code, axis, stage, runs, history]);
+}

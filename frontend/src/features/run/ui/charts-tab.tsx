@@ -2,7 +2,7 @@ import { useCallback, useMemo } from "react";
 import { around, isStepAxis, metricOf, type Range } from "@/charts/axis";
 import { Charts } from "@/charts/charts";
 import { extentOf } from "@/charts/extent";
-import { axesOf, stepAt, stepsOf } from "@/charts/positions";
+import { axesOf, stepAt, stepsOf } from "@/charts/placement";
 import type { Series } from "@/charts/series";
 import { useChartView } from "@/charts/settings";
 import { ChartToolbar } from "@/charts/toolbar";
@@ -49,7 +49,7 @@ export function ChartsTab({ job, stage, runs: seeds, log, waiting, hasSamples }:
   const [view, change] = useChartView();
   const isAll = seeds.length > 1;
   const { parts, gone } = useHistory(job, stage, view.axis);
-  const { runs, history } = usePlaced(view.axis, stage, seeds, parts);
+  const { runs, history, isReady } = usePlaced(view.axis, stage, seeds, parts);
   const [named, setCurves] = useParameter("curves");
   const curves = CURVES.find(({ id }) => id === named)?.id ?? "both";
   const series = useMemo(
@@ -78,7 +78,7 @@ export function ChartsTab({ job, stage, runs: seeds, log, waiting, hasSamples }:
     null,
   );
   const isLog = view.axis === "log-step";
-  const data = { jobId: job.id, stage, series, runs, history, curves, meanings: shown.meanings, steps, isLog };
+  const data = { jobId: job.id, stage, series, runs, history, curves, meanings: shown.meanings, steps, isLog, isReady };
   const drawing = {
     draw: (spec: Spec, cardParts: Parts) => <RunChart spec={spec} data={data} parts={cardParts} />,
     drawLarge: (spec: Spec, height: number) => <EnlargedRunChart spec={spec} data={data} height={height} />,

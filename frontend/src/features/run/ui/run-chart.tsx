@@ -30,6 +30,8 @@ export interface RunData {
   meanings: ReadonlyMap<string, Meaning>;
   /** The shown steps; null for all. */
   steps: Range | null;
+  /** Whether the code of the axis is loaded. */
+  isReady: boolean;
   /** Whether the axis is logarithmic. */
   isLog: boolean;
 }
@@ -64,7 +66,14 @@ function useChart(data: RunData & { spec: ChartSpec }, visible: boolean): Descri
 /** The chart with the lines that the run has measured. */
 function drawn(
   { title, lines: wanted, own }: ChartSpec,
-  { series, runs, curves, meanings, history }: Pick<RunData, "series" | "runs" | "curves" | "meanings" | "history">,
+  {
+    series,
+    runs,
+    curves,
+    meanings,
+    history,
+    isReady,
+  }: Pick<RunData, "series" | "runs" | "curves" | "meanings" | "history" | "isReady">,
 ): ChartProps {
   const measured = wanted.filter((line) => series[line.name]);
   const missing = wanted.filter((line) => !measured.includes(line)).map((line) => line.short);
@@ -95,7 +104,7 @@ function drawn(
     healthy: own && measured.length > 1 ? null : healthy,
     scale: own?.log ? "log" : undefined,
     note: own && missing.length && measured.length ? `Not measured in this run: ${missing.join(", ")}.` : undefined,
-    nothing: nothing(missing, measured.length > 0),
+    nothing: isReady ? nothing(missing, measured.length > 0) : "Loading…",
   };
 }
 

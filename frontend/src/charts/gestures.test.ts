@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { gestureOf } from "@/charts/touch";
+import { gestureOf } from "@/charts/gestures";
 
 test("fingers that move apart zoom in around the middle between them", () => {
   // From 100 px apart to 200 px apart; the middle stays at 150 of 300 px.
