@@ -261,7 +261,7 @@ IS_WHOLE = """one => {
 def test_titles_and_the_step_are_whole_near_a_mark(new_page: NewPage, finished_job: str) -> None:
     page = new_page()
     open_charts(page, finished_job, "stage=ppo")
-    for share in (0.02, 0.98):
+    for share in (0.02, 0.995):
         hover(page, "Reward", share)
         steps = page.locator("[data-position] > span")
         expect(steps.first).to_contain_text("step")
@@ -292,7 +292,7 @@ def test_a_browser_remembers_how_charts_are_displayed(new_page: NewPage, finishe
     after = plot.bounding_box()
     assert before and after and after["height"] > 2 * before["height"]
     assert (width := box.bounding_box()) and width["width"] > 550
-    hover(page, "Reward", 0.98)
+    hover(page, "Reward", 0.995)
     expect(box.locator("[data-position] > span")).to_contain_text("step")
     expect(box.locator("[data-position] > b")).to_have_count(0)
 

@@ -14,7 +14,7 @@ interface Row {
 }
 
 /**
- * Every point of the lines before smoothing, with least, greatest and mean value of buckets. A row is a step; on an axis
+ * Every point of the lines before smoothing, with least, greatest and mean value of buckets. A row is a step. On an axis
  * that does not show steps, it is a step at a position, since runs reach a step at different positions.
  */
 export function csv(lines: readonly ChartLine[], axis: AxisKind): string {

@@ -77,7 +77,7 @@ export function interpolated(steps: readonly number[], positions: readonly numbe
   };
 }
 
-/** The steps of a part of the axis; null for all, also on an axis of a metric, where a part is no range of steps. */
+/** The steps of a part of the axis; null for all. A part of an axis of a metric is no range of steps, so it gives null, too. */
 export function stepsOf(shown: Range | null, positions: Positions | null): Range | null {
   if (!shown || !positions) return shown;
   if (positions.metric) return null;

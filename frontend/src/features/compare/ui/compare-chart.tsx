@@ -12,7 +12,7 @@ import {
 } from "@/features/metric-charts/ui";
 import type { Job } from "@/lib/api/types";
 
-/** What the charts of compared runs show. */
+/** The data that the charts of compared runs show. */
 export interface ComparedData {
   groups: readonly Group<Job>[];
   placed: readonly PlacedRun[];

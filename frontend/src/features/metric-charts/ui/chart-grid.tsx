@@ -16,7 +16,7 @@ export interface Drawing {
   drawLarge: DrawLarge;
 }
 
-/** What the charts of a page show. */
+/** The charts of a page and the metrics that they may show. */
 export interface StageCharts {
   /** Names the arrangement: see layout.ts. */
   place: string;

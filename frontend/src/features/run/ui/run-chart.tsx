@@ -15,7 +15,7 @@ import { useDetail } from "@/features/run/model/use-detail";
 import type { History } from "@/features/run/model/use-history";
 import type { Stage } from "@/lib/states";
 
-/** What the charts of a stage show of a run. */
+/** The data of a run that the charts of a stage show. */
 export interface RunData {
   jobId: string;
   stage: Stage;
