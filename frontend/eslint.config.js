@@ -16,8 +16,8 @@ const uses = {
   "job-actions": ["jobs"],
   "job-form": ["datasets", "groups", "jobs"],
   jobs: ["datasets", "job-actions"],
-  run: ["completions", "jobs", "job-actions"],
-  compare: ["jobs", "run"],
+  run: ["completions", "jobs", "job-actions", "metric-charts"],
+  compare: ["jobs", "metric-charts", "run"],
   groups: ["run"],
   workers: ["auth"],
 };

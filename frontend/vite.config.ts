@@ -13,14 +13,23 @@ const COMMON = [
   /src\/charts\/(palette|series|charts\.module)/,
 ];
 
+const production = decodeURI(new URL("node_modules/react-router/dist/production/index.mjs", import.meta.url).pathname);
+/** The exports of the router name its development build only, whose warnings are part of it. */
+const PRODUCTION = [{ find: /^react-router$/, replacement: production }];
+
 export default defineConfig({
   plugins: [react()],
-  resolve: { tsconfigPaths: true },
+  resolve: { tsconfigPaths: true, alias: PRODUCTION },
   css: { postcss: { plugins: [globalData({ files: ["src/styles/breakpoints.css"] }), customMedia()] } },
   server: { host: "127.0.0.1", proxy: { "/v1": api, "/docs": api } },
   build: {
     target: "es2023",
     sourcemap: true,
+    modulePreload: {
+      // A part that is loaded later need not name what every page has loaded.
+      resolveDependencies: (_, files, { hostType }) =>
+        hostType === "js" ? files.filter((file) => !/\/(base|index|rolldown-runtime)-[^/]+\.js$/.test(file)) : files,
+    },
     rolldownOptions: {
       output: { codeSplitting: { groups: [{ name: "base", test: (id) => COMMON.some((part) => part.test(id)) }] } },
     },

@@ -3,7 +3,7 @@
 The metrics of stored jobs are those of the last step of each stage but the current one. Jobs with several seeds have the mean
 over the seeds that came to their end.
 
-Revision: b3e5d20c7a18, after 6d1e0b7a94c2.
+Revision: b3e5d20c7a18, after 3c7f5e0d91ab.
 """
 
 import sqlalchemy as sa

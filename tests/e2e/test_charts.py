@@ -8,7 +8,7 @@ from playwright.sync_api import Page, TimeoutError, expect
 
 from proximal.sdk import Client
 from tests.e2e.axe import violations
-from tests.e2e.conftest import NewPage
+from tests.e2e.conftest import NewPage, Submit
 from tests.waiting import eventually
 from trainer.metrics import METRICS
 
@@ -241,10 +241,111 @@ def test_a_chart_is_saved_as_a_file(new_page: NewPage, finished_job: str, client
         choose(page, "Loss", "Save as CSV")
     (series,) = client.get_job_metrics(finished_job, stage="sft", names=["loss"])["series"]
     head, *rows = download.value.path().read_text().splitlines()
-    assert head == "step,loss,eval/loss"
-    losses = {int(row.split(",")[0]): row.split(",")[1] for row in rows}
+    assert head == "step,seconds,loss,eval/loss"
+    losses = {int(row.split(",")[0]): row.split(",")[2] for row in rows}
     assert [float(losses[step]) for step in series["steps"]] == pytest.approx(series["values"])
     for kind, start in (("PNG", b"\x89PNG"), ("SVG", b"<svg")):
         with page.expect_download() as download:
             choose(page, "Loss", f"Save as {kind}")
         assert download.value.path().read_bytes().startswith(start)
+
+
+# Whether all of the text is inside its box, and the box inside the chart.
+IS_WHOLE = """one => {
+    const box = one.getBoundingClientRect();
+    const chart = one.closest("article").getBoundingClientRect();
+    return one.scrollWidth <= one.clientWidth + 1 && box.left >= chart.left && box.right <= chart.right;
+}"""
+
+
+def test_titles_and_the_step_are_whole_near_a_mark(new_page: NewPage, finished_job: str) -> None:
+    page = new_page()
+    open_charts(page, finished_job, "stage=ppo")
+    for share in (0.02, 0.995):
+        hover(page, "Reward", share)
+        steps = page.locator("[data-position] > span")
+        expect(steps.first).to_contain_text("step")
+        for text in (*page.locator("article h2").all(), *steps.all()):
+            assert text.evaluate(IS_WHOLE), text.inner_text()
+    event = page.get_by_role("article", name="Reward", exact=True).locator("[data-position] > b")
+    expect(event).to_contain_text("heckpoint")
+    assert violations(page) == []
+
+
+def display(page: Page) -> None:
+    page.get_by_role("button", name="Display").click()
+
+
+def test_a_browser_remembers_how_charts_are_displayed(new_page: NewPage, finished_job: str) -> None:
+    page = new_page()
+    open_charts(page, finished_job, "stage=ppo")
+    plot = page.get_by_role("slider", name=re.compile("^Reward: arrow keys"))
+    box = page.get_by_role("article", name="Reward", exact=True)
+    before = plot.bounding_box()
+    display(page)
+    page.get_by_text("Large", exact=True).click()
+    page.get_by_role("combobox", name="Columns").select_option("2")
+    page.get_by_label("Mark events on the charts").uncheck()
+    assert violations(page) == []
+    page.reload()
+    expect(plot.locator("canvas")).to_be_visible()
+    after = plot.bounding_box()
+    assert before and after and after["height"] > 2 * before["height"]
+    assert (width := box.bounding_box()) and width["width"] > 550
+    hover(page, "Reward", 0.995)
+    expect(box.locator("[data-position] > span")).to_contain_text("step")
+    expect(box.locator("[data-position] > b")).to_have_count(0)
+
+
+def test_compared_runs_lie_on_any_axis(
+    new_page: NewPage, finished_job: str, submit_ppo: Submit, client: Client
+) -> None:
+    other = submit_ppo(steps=3, eval_every=2)
+    eventually(lambda: client.get_job(other)["status"] == "succeeded", 120)
+    page = new_page()
+    page.goto(f"/compare?runs={finished_job},{other}&stage=ppo")
+    axis = page.get_by_label("Horizontal axis")
+    chart = page.get_by_role("article", name="Score", exact=True)
+    for wanted in ("Step, logarithmic", "Time since the start", "Clock time", "Episodes", "Tokens", "Entropy"):
+        axis.select_option(label=wanted)
+        expect(chart.locator("canvas")).to_be_visible()
+        expect(chart.locator("[data-points]")).to_have_count(2)
+    hover(page, "Score", 0.5)
+    expect(chart.locator("[data-position] > span")).to_contain_text("Entropy")
+    axis.select_option(label="Tokens")
+    with page.expect_download() as download:
+        choose(page, "Score", "Save as CSV")
+    head = download.value.path().read_text().splitlines()[0]
+    assert head.startswith("step,tokens,") and finished_job in head and other in head
+    with page.expect_download() as download:
+        choose(page, "Score", "Save as PNG")
+    assert download.value.path().read_bytes().startswith(b"\x89PNG")
+    assert violations(page) == []
+
+
+def test_compared_runs_have_the_charts_of_the_user(new_page: NewPage, finished_job: str) -> None:
+    page = new_page()
+    page.goto(f"/compare?runs={finished_job}&stage=sft")
+    page.get_by_role("button", name="Add a chart").click()
+    page.get_by_role("combobox", name="Metrics").fill("^(eval/)?loss$")
+    page.get_by_role("button", name="Add 2 matches").click()
+    page.get_by_label("Title").fill("Both losses")
+    page.get_by_role("button", name="Add the chart").click()
+    expect(page.get_by_role("article", name="Both losses").locator("[data-metric]")).to_have_count(2)
+    page.get_by_label("Find a metric").fill("gradient")
+    expect(page.get_by_role("article", name="Both losses")).to_have_count(0)
+    expect(page.get_by_role("article", name="Gradient norm").first).to_be_visible()
+    assert violations(page) == []
+    open_charts(page, finished_job, "stage=sft")
+    expect(page.get_by_role("article", name="Both losses")).to_be_visible()
+
+
+def test_a_chart_names_the_metric_that_a_run_lacks(new_page: NewPage, finished_job: str, client: Client) -> None:
+    client.store_view_setting("charts.sft", {"own": [{"title": "Yours", "metrics": ["benchmark/none"], "log": False}]})
+    page = new_page()
+    open_charts(page, finished_job, "stage=sft")
+    expect(page.get_by_role("article", name="Yours")).to_contain_text("This run has not measured benchmark/none.")
+    page.goto(f"/jobs/{finished_job}?stage=sft&x=tokens")
+    expect(page.get_by_role("article", name="Loss", exact=True)).to_contain_text("Choose another axis.")
+    page.goto(f"/compare?runs={finished_job}&stage=sft")
+    expect(page.get_by_role("article", name="Yours")).to_contain_text("No run has measured benchmark/none.")

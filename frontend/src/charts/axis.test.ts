@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
-import { around, compact, increments, interpolated, positionText, tickText, valueText } from "@/charts/axis";
+import { around, compact, increments, metricOf, positionText, tickText, valueText } from "@/charts/axis";
 import { number } from "@/lib/format";
 
 test("steps have whole ticks only", () => {
   for (const kind of ["step", "tokens", "episodes"] as const) {
-    expect(increments(kind).slice(0, 4)).toEqual([1, 2, 5, 10]);
-    expect(increments(kind).every(Number.isInteger)).toBe(true);
+    expect(increments(kind)?.slice(0, 4)).toEqual([1, 2, 5, 10]);
+    expect(increments(kind)?.every(Number.isInteger)).toBe(true);
   }
 });
 
@@ -35,15 +35,17 @@ test("a position names its axis", () => {
   expect(positionText("elapsed", 75)).toBe("1 min 15 s");
 });
 
+test("an axis of a metric has fractions and its name", () => {
+  expect(metricOf("metric:objective/kl")).toBe("objective/kl");
+  expect(metricOf("tokens")).toBeNull();
+  expect(increments("metric:lr")).toBeNull();
+  expect(tickText("metric:lr", 0.0025, 0.001)).toBe("0.0025");
+  expect(positionText("metric:objective/kl", 2.5, "KL")).toBe("KL 2.50");
+});
+
 test("bytes have a form of their own", () => {
   expect(valueText(1.5e9, "bytes", number)).toBe("1.5 GB");
   expect(valueText(1.5, "nats", number)).toBe("1.5");
-});
-
-test("interpolated follows the known positions and goes on after the last", () => {
-  const at = interpolated([10, 20, 40], [100, 110, 150]);
-  expect([10, 15, 20, 30, 40, 50].map(at)).toEqual([100, 105, 110, 130, 150, 170]);
-  expect(interpolated([], [])(7)).toBe(7);
 });
 
 test("around covers both ranges", () => {

@@ -1,10 +1,21 @@
-import type { Along } from "@/charts/columns";
-import { bytes, clock, duration, number } from "@/lib/format";
+import { bytes, clock, duration, measured, number } from "@/lib/format";
 
-/** Kind of the horizontal axis. "elapsed" and "time" are seconds, the others whole numbers. "log-step" is logarithmic, from step 1. */
-export type AxisKind = "step" | "log-step" | "elapsed" | "time" | "tokens" | "episodes";
+/** "elapsed" and "time" are seconds, the others whole numbers. "log-step" is logarithmic, from step 1. */
+export type CommonAxis = "step" | "log-step" | "elapsed" | "time" | "tokens" | "episodes";
 
-export const AXIS_NAMES: Record<AxisKind, string> = {
+/** Kind of the horizontal axis: a common one, or the values of a metric of the stage. */
+export type AxisKind = CommonAxis | `metric:${string}`;
+
+const METRIC = "metric:";
+
+export const metricAxis = (name: string): AxisKind => `${METRIC}${name}`;
+
+/** The name of the metric whose values an axis shows; null for a common axis. */
+export const metricOf = (kind: AxisKind): string | null => (kind.startsWith(METRIC) ? kind.slice(METRIC.length) : null);
+
+export const isStepAxis = (kind: AxisKind): boolean => kind === "step" || kind === "log-step";
+
+export const AXIS_NAMES: Record<CommonAxis, string> = {
   step: "Step",
   "log-step": "Step, logarithmic",
   elapsed: "Time since the start",
@@ -12,6 +23,10 @@ export const AXIS_NAMES: Record<AxisKind, string> = {
   tokens: "Tokens",
   episodes: "Episodes",
 };
+
+/** The name of an axis inside a sentence. `metric`: the label of the metric whose values it shows. */
+export const axisText = (kind: AxisKind, metric: string): string =>
+  metricOf(kind) === null ? AXIS_NAMES[kind as CommonAxis].toLowerCase() : metric;
 
 export interface Range {
   readonly from: number;
@@ -22,10 +37,11 @@ export interface Range {
 export const around = (a: Range | null, b: Range | null): Range | null =>
   a && b ? { from: Math.min(a.from, b.from), to: Math.max(a.to, b.to) } : (a ?? b);
 
-/** The distances between ticks that suit an axis. Steps have no fractions. */
-export function increments(kind: AxisKind): number[] {
+/** The distances between ticks that suit an axis; null where uPlot's own do. Steps have no fractions. */
+export function increments(kind: AxisKind): number[] | null {
+  if (kind === "time" || metricOf(kind) !== null) return null;
   const decades = Array.from({ length: 13 }, (_, power) => [1, 2, 5].map((digit) => digit * 10 ** power)).flat();
-  if (kind !== "elapsed" && kind !== "time") return decades;
+  if (kind !== "elapsed") return decades;
   return [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 21_600, 43_200, 86_400].concat(
     decades.slice(0, 12).map((days) => days * 86_400),
   );
@@ -36,6 +52,7 @@ const DAY = 86_400;
 /** Text of a tick. `increment` is the distance between two of them. */
 export function tickText(kind: AxisKind, value: number, increment: number): string {
   if (kind === "elapsed") return elapsed(value, increment);
+  if (metricOf(kind) !== null) return number(value);
   if (kind !== "time") return compact(value);
   const at = new Date(value * 1000);
   if (increment >= DAY) return at.toLocaleDateString("en-GB", { day: "numeric", month: "short" });
@@ -62,32 +79,15 @@ export function compact(value: number): string {
   return number(value, 4);
 }
 
-/** A position for the legend, such as "step 120". */
-export function positionText(kind: AxisKind, value: number): string {
+/** A position for the legend, such as "step 120". `name`: that of the metric of the axis. */
+export function positionText(kind: AxisKind, value: number, name = metricOf(kind) ?? ""): string {
   if (kind === "elapsed") return duration(value);
   if (kind === "time") return clock(new Date(value * 1000).toISOString());
+  if (metricOf(kind) !== null) return `${name} ${measured(value)}`;
   const whole = Math.round(value).toLocaleString("en-US");
-  return kind === "step" || kind === "log-step" ? `step ${whole}` : `${whole} ${kind}`;
+  return isStepAxis(kind) ? `step ${whole}` : `${whole} ${kind}`;
 }
 
 /** A value with a unit that has a form of its own; other units stand at the title of the chart. */
 export const valueText = (value: number, unit: string, text: (value: number) => string): string =>
   unit === "bytes" ? bytes(value) : text(value);
-
-/** Positions between known steps, along a straight line; beyond the last known one with the slope of the last piece. */
-export function interpolated(steps: readonly number[], positions: readonly number[]): Along {
-  const last = steps.length - 1;
-  return (step) => {
-    if (last < 1) return (positions[0] ?? 0) + (last < 0 ? step : 0);
-    let low = 0;
-    let high = last;
-    while (high - low > 1) {
-      const middle = (low + high) >> 1;
-      if ((steps[middle] ?? 0) <= step) low = middle;
-      else high = middle;
-    }
-    const [a, b] = [steps[low] ?? 0, steps[high] ?? 0];
-    const [from, to] = [positions[low] ?? 0, positions[high] ?? 0];
-    return from + ((to - from) * (step - a)) / (b - a || 1);
-  };
-}

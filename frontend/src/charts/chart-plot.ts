@@ -1,5 +1,7 @@
 import uPlot, { type AlignedData } from "uplot";
+import { axisText, isStepAxis } from "@/charts/axis";
 import { type ChartData, toColumns } from "@/charts/columns";
+import { type Crosshair, crosshairAt, type Drawn, NOTHING_DRAWN, valuesOn } from "@/charts/drawn";
 import type { Exported } from "@/charts/export";
 import type { ChartGroup } from "@/charts/group";
 import { markText } from "@/charts/marks";
@@ -9,17 +11,7 @@ import { inputsOf, keyOf, partsOf, type PlotInput, same } from "@/charts/plot-in
 import { plotOptions } from "@/charts/plot-options";
 import { nearest } from "@/charts/readout";
 import { fromStepOne } from "@/charts/series";
-import { drawnScale, numbersOf, pointsOutside, type ScaleKind } from "@/charts/y-scale";
-
-/** The result of a drawing, for the legend. */
-export interface Drawn {
-  readonly chart: ChartData;
-  readonly scale: ScaleKind;
-  /** Shown points that lie outside the vertical axis. */
-  readonly outside: number;
-}
-
-const NOTHING: Drawn = { chart: { columns: [], data: [[]] }, scale: "linear", outside: 0 };
+import { drawnScale, pointsOutside, type ScaleKind } from "@/charts/y-scale";
 
 /** The one place that creates uPlot. It is built anew when its lines or colours change; otherwise it is only fed. */
 export class ChartPlot {
@@ -29,9 +21,10 @@ export class ChartPlot {
   private built = "";
   private isDrawing = false;
   private prepared: readonly unknown[] = [];
-  private drawn = NOTHING;
+  private drawn = NOTHING_DRAWN;
   private release: (() => void) | null = null;
   private readonly listeners = new Set<() => void>();
+  private crosshair: Crosshair | null = null;
 
   constructor(private readonly group: ChartGroup) {}
 
@@ -42,12 +35,25 @@ export class ChartPlot {
 
   getDrawn = (): Drawn => this.drawn;
 
+  /** The crosshair in the shown part; null outside it. */
+  getCrosshair = (): Crosshair | null => this.crosshair;
+
   /** The chart as it is drawn, for a file of it; null while it is not. */
   exported(title: string): Exported | null {
     const { plot, host, input } = this;
     if (!plot || !host || !input) return null;
     const { columns } = this.drawn.chart;
-    return { title, unit: input.unit, lines: input.lines, columns, plot, palette: readPalette(host) };
+    const { axis } = input.shared.settings;
+    const over = isStepAxis(axis) ? "" : `, over ${axisText(axis, input.shared.axisName)}`;
+    return {
+      title: title + over,
+      axis,
+      unit: input.unit,
+      lines: input.lines,
+      columns,
+      plot,
+      palette: readPalette(host),
+    };
   }
 
   update(input: PlotInput): void {
@@ -120,10 +126,10 @@ export class ChartPlot {
     const { axis, smoothing, average, scale: wanted } = shared.settings;
     // The extent counts in steps of a tenth, so that a growing run is not smoothed anew with every point.
     const extent = smoothing ? 1.1 ** Math.ceil(Math.log(Math.max(1e-9, this.group.extent)) / Math.log(1.1)) : 0;
-    const depends = [shared.along, axis, smoothing, average, wanted, extent, lines.length, ...lines.flatMap(partsOf)];
+    const depends = [axis, smoothing, average, wanted, extent, lines.length, ...lines.flatMap(partsOf)];
     if (same(depends, this.prepared)) return this.drawn;
     const placed = axis === "log-step" ? lines.map((line) => ({ ...line, series: fromStepOne(line.series) })) : lines;
-    const chart = toColumns(placed, shared.along, { weight: smoothing, average, extent });
+    const chart = toColumns(placed, { weight: smoothing, average, extent, byPoint: axis === "log-step" });
     this.prepared = depends;
     return { chart, scale: drawnScale(wanted, valuesOn(chart, wanted)) };
   }
@@ -154,9 +160,17 @@ export class ChartPlot {
     const { from, to } = this.group.getRange();
     const isShown = position !== null && position >= from && position <= to;
     const left = isShown ? this.plot.valToPos(position, "x") : -10;
+    this.mark(isShown ? crosshairAt(this.plot, position, left) : null);
     if (Math.abs(left - (this.plot.cursor.left ?? -10)) < 0.5) return;
     this.plot.setCursor({ left, top: left < 0 ? -10 : 1 }, false);
   };
+
+  private mark(next: Crosshair | null): void {
+    const { crosshair } = this;
+    if (next?.position === crosshair?.position && next?.left === crosshair?.left) return;
+    this.crosshair = next;
+    this.listeners.forEach((listener) => listener());
+  }
 
   private readonly select = (plot: uPlot): void => selected(plot, this.group);
 
@@ -175,8 +189,4 @@ export class ChartPlot {
     this.drawn = drawn;
     this.listeners.forEach((listener) => listener());
   }
-}
-
-function* valuesOn({ columns, data }: ChartData, wanted: ScaleKind): Iterable<number> {
-  if (wanted === "log") for (const index of columns.keys()) yield* numbersOf(data, index + 1);
 }

@@ -1,19 +1,11 @@
-import {
-  type DragEvent,
-  type KeyboardEvent,
-  type ReactNode,
-  useEffect,
-  useMemo,
-  useRef,
-  useState,
-  useSyncExternalStore,
-} from "react";
-import { positionText } from "@/charts/axis";
+import { type DragEvent, type KeyboardEvent, type ReactNode, useEffect, useMemo, useRef, useState } from "react";
 import { ChartPlot } from "@/charts/chart-plot";
 import type { ChartLine } from "@/charts/columns";
 import { ChartGroupContext, useCharts, useVisible } from "@/charts/group";
 import type { Healthy } from "@/charts/healthy";
-import { Legend, legendText } from "@/charts/legend";
+import { CursorLabels } from "@/charts/cursor-labels";
+import { Legend } from "@/charts/legend";
+import { useSize } from "@/charts/look";
 import { useScheme } from "@/charts/palette";
 import { pressedKey, useWheel } from "@/charts/pointer";
 import { useTouch } from "@/charts/touch";
@@ -33,6 +25,8 @@ export interface ChartProps {
   scale?: ScaleKind | undefined;
   /** A line of text under the names of the lines. */
   note?: string | undefined;
+  /** In place of the plot of a chart without lines: why there is nothing to draw. */
+  nothing?: string | undefined;
   /** Height of the plot in pixels. */
   height?: number;
   /** Beside the title: what the chart shows. */
@@ -46,22 +40,12 @@ export interface ChartProps {
   onDragStart?: (event: DragEvent<HTMLElement>) => void;
 }
 
-const PLOT_HEIGHT = { usual: 132, wide: 204 };
-const isWide = window.matchMedia("(width >= 112rem)");
-const onWidth = (changed: () => void) => {
-  isWide.addEventListener("change", changed);
-  return () => isWide.removeEventListener("change", changed);
-};
-/** Pixels of a plot: a wide screen has room for higher ones. */
-const usePlotHeight = (): number =>
-  useSyncExternalStore(onWidth, () => (isWide.matches ? PLOT_HEIGHT.wide : PLOT_HEIGHT.usual));
-
 /** Pixels that a card takes beside its plot. */
 const FRAME = 60;
 
 /** One chart with its title and legend. Until it first comes near the screen, it is a title in an empty card. */
 export function Chart(props: ChartProps) {
-  const usual = usePlotHeight();
+  const { height: usual } = useSize();
   const { title, level = 2, height = usual, scale } = props;
   const card = useRef<HTMLElement>(null);
   const visible = useVisible(card);
@@ -101,7 +85,7 @@ interface ContentProps extends ChartProps {
 }
 
 function Content({ title, level, lines, unit = "", healthy = null, height, visible, ...parts }: ContentProps) {
-  const { note, about, actions, onVisible, onEnlarge, onDragStart } = parts;
+  const { note, nothing, about, actions, onVisible, onEnlarge, onDragStart } = parts;
   const shared = useCharts();
   const host = useRef<HTMLDivElement>(null);
   const scheme = useScheme();
@@ -120,15 +104,15 @@ function Content({ title, level, lines, unit = "", healthy = null, height, visib
   useWheel(host, shared.group);
   useTouch(host, shared.group);
   // Made on demand, since a text for each new point would cost too much.
-  const say = (slider: HTMLElement) => {
-    const position = shared.group.getCursor();
-    slider.setAttribute("aria-valuenow", String(position ?? 0));
-    slider.setAttribute("aria-valuetext", legendText(plot.getDrawn(), lines, position, shared.settings.axis));
+  const say = async (slider: HTMLElement) => {
+    slider.setAttribute("aria-valuenow", String(shared.group.getCursor() ?? 0));
+    const { legendText } = await import("@/charts/spoken");
+    slider.setAttribute("aria-valuetext", legendText(plot.getDrawn(), lines, shared.group.getCursor(), shared));
   };
   const walk = (event: KeyboardEvent<HTMLDivElement>) => {
     if (!pressedKey(plot, shared.group, event, onEnlarge)) return;
     event.preventDefault();
-    say(event.currentTarget);
+    void say(event.currentTarget);
   };
   return (
     <>
@@ -136,39 +120,27 @@ function Content({ title, level, lines, unit = "", healthy = null, height, visib
         <Title level={level} title={title} />
         {unit && unit !== "bytes" && <span className={styles.unit}>{unit}</span>}
         {about}
-        <Position plot={plot} visible={visible} />
+        <span className={styles.space} />
         {actions?.(plot)}
       </header>
       <Legend plot={plot} lines={lines} unit={unit} healthy={healthy} visible={visible} />
       {note && <p className={styles.remark}>{note}</p>}
-      <div
-        ref={host}
-        className={styles.plot}
-        style={{ height }}
-        tabIndex={0}
-        role="slider"
-        aria-valuenow={0}
-        aria-valuetext="newest point"
-        aria-label={`${title}: arrow keys move the crosshair${shared.pointHint && `, Enter: ${shared.pointHint}`}`}
-        onFocus={(event) => say(event.currentTarget)}
-        onKeyDown={walk}
-      />
+      <div className={styles.frame}>
+        <div
+          ref={host}
+          className={styles.plot}
+          style={{ height }}
+          tabIndex={0}
+          role="slider"
+          aria-valuenow={0}
+          aria-valuetext="newest point"
+          aria-label={`${title}: arrow keys move the crosshair${shared.pointHint && `, Enter: ${shared.pointHint}`}`}
+          onFocus={(event) => void say(event.currentTarget)}
+          onKeyDown={walk}
+        />
+        {visible && <CursorLabels plot={plot} />}
+        {!lines.length && <p className={styles.nothing}>{nothing}</p>}
+      </div>
     </>
-  );
-}
-
-/** The position of the crosshair, and what happened there. */
-function Position({ plot, visible }: { plot: ChartPlot; visible: boolean }) {
-  const { group, settings } = useCharts();
-  const position = useSyncExternalStore(group.onCursor, group.getCursor);
-  const marks = plot.marksUnder(position);
-  return (
-    <span className={styles.position} data-position={position ?? undefined}>
-      {position !== null && visible && (
-        <>
-          {marks && <b title={marks}>{marks}</b>} <span>{positionText(settings.axis, position)}</span>
-        </>
-      )}
-    </span>
   );
 }

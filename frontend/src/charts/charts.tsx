@@ -2,26 +2,25 @@
  * Charts of a page. They share the crosshair, the part of the axis that is shown, the smoothing and the scale.
  *
  * `useChartView()` returns the settings, which are kept in the address of the page, and a function that changes them.
- * `Charts` makes one group. `span` is the extent of all the data, in units of the axis: `spanOf(series, along)`.
- * `marks` are vertical lines (see marks.ts). `onPoint` is called with the position of a point that is
+ * `Charts` makes one group. `span` is the extent of all the data, in units of the axis (see extent.ts).
+ * `marks` are vertical lines (see marks.ts), unless they are switched off (see look.ts). `onPoint` is called with the position of a point that is
  * clicked, or chosen with Enter. `pointHint` describes this.
  * `ChartToolbar` has the controls of a group. `axes` names the axes that the data offers (see axis.ts).
+ * `ChartColumns` places charts side by side.
  * `Chart` is one chart with its title and legend. `lines` are objects with `key`, `label` and `series` (see `ChartLine`).
  *
  * A `Series` (see series.ts) has ascending `steps` with `values`, and `min` and `max` for a band. Its steps are positions
- * on the axis, unless `along` maps them. `interpolated(steps, positions)` makes such a map. A line of another run has an
- * `along` of its own. Pass the same `series` object while its points are the same: a new object draws the chart again.
+ * on the axis, unless the `along` of the line maps them (see positions.ts). Pass the same `series` object while its points are the same: a new object draws the chart again.
  *
  * A chart is drawn when it is on the screen. `onVisible` reports this to the parent, which may fetch its data then. A drag
  * zooms. A drag with Shift and a horizontal wheel pan. A wheel with Ctrl zooms. A double click and Escape show the whole axis.
  * The arrow keys move the crosshair. Two fingers zoom, and one moves the shown part.
  */
 import { type ReactNode, useEffect, useMemo, useState } from "react";
-import { around, type Range } from "@/charts/axis";
-import type { Along } from "@/charts/columns";
+import { metricOf, type Range } from "@/charts/axis";
 import { ChartGroup, ChartGroupContext } from "@/charts/group";
-import type { Mark } from "@/charts/marks";
-import type { Series } from "@/charts/series";
+import { useLook } from "@/charts/look";
+import type { PlacedMark } from "@/charts/marks";
 import type { ChartView } from "@/charts/settings";
 import { type KeyGroup, useListedKeys } from "@/lib/shortcuts";
 
@@ -30,9 +29,9 @@ interface ChartsProps {
   onView: (change: { view: Range | null }) => void;
   /** Extent of all the data, in units of the axis; null without data. */
   span: Range | null;
-  /** Positions of the steps on the axis; null where it shows steps. */
-  along?: Along | null;
-  marks?: readonly Mark[];
+  /** Name of the metric that the axis shows, where it shows one. */
+  axisName?: string | undefined;
+  marks?: readonly PlacedMark[];
   /** Called with the position of a point that is clicked, or chosen with Enter. Pass the same function each time. */
   onPoint?: ((position: number) => void) | undefined;
   /** The effect of `onPoint`, such as "show the completions of the step". */
@@ -40,9 +39,9 @@ interface ChartsProps {
   children: ReactNode;
 }
 
-const NO_MARKS: readonly Mark[] = [];
+const NO_MARKS: readonly PlacedMark[] = [];
 
-export function Charts({ view, onView, span, along = null, marks = NO_MARKS, ...props }: ChartsProps) {
+export function Charts({ view, onView, span, axisName, marks = NO_MARKS, ...props }: ChartsProps) {
   const { onPoint, pointHint = "", children } = props;
   const [group] = useState(() => new ChartGroup());
   const { axis, smoothing, average, scale, clip } = view;
@@ -61,14 +60,19 @@ export function Charts({ view, onView, span, along = null, marks = NO_MARKS, ...
   useEffect(() => {
     group.setView(shownFrom === undefined || shownTo === undefined ? null : { from: shownFrom, to: shownTo });
   }, [group, shownFrom, shownTo]);
-  const placed = useMemo(
-    () => marks.map((mark) => ({ ...mark, at: along ? along(mark.step) : mark.step })),
-    [marks, along],
-  );
+  const shown = useLook().marks ? marks : NO_MARKS;
+  const name = axisName ?? metricOf(axis) ?? "";
   useListedKeys(useMemo(() => keysOf(pointHint), [pointHint]));
   const shared = useMemo(
-    () => ({ group, settings: { axis, smoothing, average, scale, clip }, along, marks: placed, onPoint, pointHint }),
-    [group, axis, smoothing, average, scale, clip, along, placed, onPoint, pointHint],
+    () => ({
+      group,
+      settings: { axis, smoothing, average, scale, clip },
+      axisName: name,
+      marks: shown,
+      onPoint,
+      pointHint,
+    }),
+    [group, axis, smoothing, average, scale, clip, name, shown, onPoint, pointHint],
   );
   return <ChartGroupContext value={shared}>{children}</ChartGroupContext>;
 }
@@ -91,14 +95,3 @@ const keysOf = (pointHint: string): KeyGroup => ({
     ["Double click", "Show the whole axis"],
   ],
 });
-
-/** The extent of series on an axis. */
-export function spanOf(series: Iterable<Series>, along: Along | null = null): Range | null {
-  let span: Range | null = null;
-  for (const { steps } of series) {
-    const [first, last] = [steps[0], steps.at(-1)];
-    if (first === undefined || last === undefined) continue;
-    span = around(span, { from: along ? along(first) : first, to: along ? along(last) : last });
-  }
-  return span;
-}

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { cadence, toColumns, toRows } from "@/charts/columns";
+import { cadence } from "@/charts/cadence";
+import { toColumns, toRows } from "@/charts/columns";
 import { type Series } from "@/charts/series";
 
 const series = (steps: number[], values: number[]): Series => ({ steps, values, min: null, max: null });
@@ -37,29 +38,25 @@ describe("gaps", () => {
 
 describe("columns", () => {
   test("lines with the same steps share them", () => {
-    const { columns, data } = toColumns(
-      [line("a", series([1, 2], [3, 4])), line("b", series([1, 2], [5, 6]))],
-      null,
-      NONE,
-    );
+    const { columns, data } = toColumns([line("a", series([1, 2], [3, 4])), line("b", series([1, 2], [5, 6]))], NONE);
     expect(data).toEqual([[1, 2], [3, 4], [5, 6]]); // prettier-ignore
     expect(columns).toEqual([{ line: 0, role: "line" }, { line: 1, role: "line" }]); // prettier-ignore
   });
 
   test("lines with different steps are joined without gaps", () => {
-    const { data } = toColumns([line("a", series([1, 2, 3], [1, 2, 3])), line("b", series([2], [9]))], null, NONE);
+    const { data } = toColumns([line("a", series([1, 2, 3], [1, 2, 3])), line("b", series([2], [9]))], NONE);
     expect(data).toEqual([[1, 2, 3], [1, 2, 3], [undefined, 9, undefined]]); // prettier-ignore
   });
 
   test("a bucket is drawn at its mean, between its least and greatest value", () => {
     const buckets = { steps: [4, 8], values: [1, 1], min: [0, 0], max: [9, 9], mean: [2, 3], n: [4, 4] };
-    const { columns, data } = toColumns([line("a", buckets)], null, NONE);
+    const { columns, data } = toColumns([line("a", buckets)], NONE);
     expect(columns.map((column) => column.role)).toEqual(["line", "max", "min"]);
     expect(data).toEqual([[4, 8], [2, 3], [9, 9], [0, 0]]); // prettier-ignore
   });
 
   test("a smoothed line keeps the raw one under it", () => {
-    const { columns, data } = toColumns([line("a", series([1, 2, 3, 4], [0, 1, 0, 1]))], null, {
+    const { columns, data } = toColumns([line("a", series([1, 2, 3, 4], [0, 1, 0, 1]))], {
       weight: 0.5,
       average: "exponential",
       extent: 3,
@@ -69,7 +66,20 @@ describe("columns", () => {
     expect(data[2]).toEqual([0, 1, 0, 1]);
   });
 
+  test("values of a metric as positions are put in order", () => {
+    const along = Object.assign((step: number) => [NaN, 0.5, 0.2, 0.5][step] ?? NaN, { scattered: true });
+    const { data } = toColumns([{ ...line("a", series([0, 1, 2, 3], [9, 4, 1, 8])), along }], NONE);
+    expect(data).toEqual([[0.2, 0.5], [1, 6]]); // prettier-ignore
+  });
+
+  test("a mean that is on the axis already has no holes", () => {
+    const { data } = toColumns([{ ...line("a", series([1, 2, 3, 90], [1, 2, 3, 4])), placed: true }], NONE);
+    expect(data[1]).toEqual([1, 2, 3, 4]);
+  });
+
   test("positions follow the axis", () => {
-    expect(toColumns([line("a", series([1, 2], [3, 4]))], (step) => step * 10, NONE).data[0]).toEqual([10, 20]);
+    expect(
+      toColumns([{ ...line("a", series([1, 2], [3, 4])), along: (step: number) => step * 10 }], NONE).data[0],
+    ).toEqual([10, 20]);
   });
 });

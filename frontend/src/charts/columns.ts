@@ -1,12 +1,12 @@
 import uPlot, { type AlignedData } from "uplot";
-import type { Series } from "@/charts/series";
-import { type Average, runningMean, smooth, windowOf } from "@/charts/smooth";
+import { cadence } from "@/charts/cadence";
+import { placed } from "@/charts/placed";
+import type { Along } from "@/charts/placement";
+import { emptySeries, type Series } from "@/charts/series";
+import { type Average, pointwise, runningMean, smooth, windowOf } from "@/charts/smooth";
 
 /** Part of a chart that a column holds: the line to read, the faint raw line under it, or an edge of the band. */
 export type Role = "line" | "raw" | "max" | "min";
-
-/** Turns a step into a position on the axis. */
-export type Along = (step: number) => number;
 
 /** One line of a chart. */
 export interface ChartLine {
@@ -26,8 +26,12 @@ export interface ChartLine {
   readonly thin?: boolean;
   /** Unit of its values, where it differs from the chart's. */
   readonly unit?: string;
-  /** Its own positions on the axis, in place of the group's. */
+  /** The positions of its steps on the axis; null where the axis shows steps. */
   readonly along?: Along | null;
+  /** Whether the steps of its series are positions on the axis already: a mean of several runs. */
+  readonly placed?: boolean;
+  /** Its name in a file, where its key is none. */
+  readonly column?: string;
 }
 
 export interface Column {
@@ -55,6 +59,8 @@ export interface Smoothing {
   readonly average: Average;
   /** Width of the whole axis, in its own unit. */
   readonly extent: number;
+  /** Whether a bucket counts as one point. On a logarithmic axis a part of the extent is too much for the first points. */
+  readonly byPoint?: boolean;
 }
 
 const FEW_POINTS = 4;
@@ -62,11 +68,22 @@ const FEW_POINTS = 4;
 const UNITS_OF_EXTENT = 1000;
 
 /** Aligns the lines of one chart on their positions. */
-export function toColumns(lines: readonly ChartLine[], along: Along | null, smoothing: Smoothing): ChartData {
-  const bare = lines.map(({ series, ...line }) => (series.steps.length ? toRows(series, line.along ?? along) : null));
-  const cadences = bare.flatMap((one) => (one ? [cadence(one.rows[0])] : []));
-  const unit = Math.max(Math.min(...cadences), smoothing.extent / UNITS_OF_EXTENT);
-  const tables = bare.flatMap((one, index) => (one ? [toTable(index, one, smoothing, unit, !lines[index]?.thin)] : []));
+export function toColumns(lines: readonly ChartLine[], smoothing: Smoothing): ChartData {
+  const bare = lines.map((line) => {
+    const found = line.series.steps.length ? rowsOf(line) : null;
+    return found?.rows[0].length ? found : null;
+  });
+  const cadences = bare.flatMap((one, index) => {
+    const { steps, n } = lines[index]?.series ?? emptySeries;
+    return one ? [smoothing.byPoint ? cadence(steps, n) : cadence(one.rows[0])] : [];
+  });
+  const unit = Math.max(Math.min(...cadences), smoothing.byPoint ? 0 : smoothing.extent / UNITS_OF_EXTENT);
+  const tables = bare.flatMap((one, index) => {
+    const line = lines[index];
+    if (!one || !line) return [];
+    const over = smoothing.byPoint ? pointwise(one.rows[0], line.series) : one.rows[0];
+    return [toTable(index, one, smoothing, unit, over, !line.thin)];
+  });
   const columns = tables.flatMap((table) => table.columns);
   const [first, ...others] = tables;
   if (!first) return { columns, data: [[]] };
@@ -109,13 +126,12 @@ function toTable(
   { rows: [positions, values], band }: Rows,
   { weight, average }: Smoothing,
   unit: number,
+  over: readonly number[],
   hasRaw: boolean,
 ): Table {
   const isSmoothed = weight > 0 && values.length >= FEW_POINTS;
   const smoothed = () =>
-    average === "running"
-      ? runningMean(positions, values, windowOf(weight) * unit)
-      : smooth(positions, values, weight, unit);
+    average === "running" ? runningMean(over, values, windowOf(weight) * unit) : smooth(over, values, weight, unit);
   const columns: Column[] = [{ line, role: "line" }];
   const rows: Table["rows"] = [positions, isSmoothed ? smoothed() : values];
   const add = (role: Role, cells: readonly (number | null)[]) => {
@@ -134,20 +150,16 @@ function toTable(
 export const shapeOf = (columns: readonly Column[]): string =>
   columns.map(({ line, role }) => `${line}:${role}`).join("|");
 
-const MOST_LOOKED_AT = 256;
-
-/**
- * The usual distance between two points: 1 step for most metrics, 10 for one that is measured every ten steps. `counts`: how
- * many points each position stands for, if these are buckets.
- */
-export function cadence(positions: readonly number[], counts: Series["n"] = null): number {
-  const stride = Math.max(1, Math.floor((positions.length - 1) / MOST_LOOKED_AT));
-  const distances: number[] = [];
-  for (let index = 1; index < positions.length; index += stride)
-    distances.push(((positions[index] ?? 0) - (positions[index - 1] ?? 0)) / (counts?.[index] ?? 1));
-  distances.sort((a, b) => a - b);
-  return distances[distances.length >> 1] ?? 1;
+function rowsOf({ series, along = null, placed: isPlaced = false }: ChartLine): Rows {
+  if (isPlaced) return withoutHoles(series);
+  return along?.scattered ? withoutHoles(placed(series, along)) : toRows(series, along);
 }
+
+/** Between values of a metric there are no holes, and neither in a mean. */
+const withoutHoles = ({ steps, values, min, max }: Series): Rows => ({
+  rows: [steps, values],
+  band: min && max ? { max, min } : null,
+});
 
 /** Puts a `null` into every hole in the steps, so that no line is drawn, or smoothed, across it. Do not change the arrays. */
 export function toRows(series: Series, along: Along | null): Rows {

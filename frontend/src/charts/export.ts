@@ -1,39 +1,19 @@
 import type uPlot from "uplot";
+import type { AxisKind } from "@/charts/axis";
 import type { ChartLine, Column } from "@/charts/columns";
 import { colourOf, dashesOf, EDGE, FONT, legendOf, SAMPLE } from "@/charts/export-legend";
 import { faint, type Palette } from "@/charts/palette";
 
 /** A chart that is drawn, as far as a file of it needs. */
 export interface Exported {
+  /** With the name of the axis, where it shows no steps. */
   readonly title: string;
+  readonly axis: AxisKind;
   readonly unit: string;
   readonly lines: readonly ChartLine[];
   readonly columns: readonly Column[];
   readonly plot: uPlot;
   readonly palette: Palette;
-}
-
-const quoted = (cell: string): string => (/[",\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell);
-
-/** Every point of the lines before smoothing: a row for each step, with least, greatest and mean value of buckets. */
-export function csv(lines: readonly ChartLine[]): string {
-  const rows = new Map<number, string[]>();
-  const head = ["step"];
-  for (const { key, series } of lines) {
-    const columns: [string, readonly number[]][] = [[key, series.values]];
-    if (series.min && series.max) columns.push([`${key} min`, series.min], [`${key} max`, series.max]);
-    if (series.mean) columns.push([`${key} mean`, series.mean]);
-    series.steps.forEach((step, index) => {
-      const row = rows.get(step) ?? [String(step)];
-      while (row.length < head.length) row.push("");
-      row.push(...columns.map(([, values]) => String(values[index] ?? "")));
-      rows.set(step, row);
-    });
-    head.push(...columns.map(([name]) => name));
-  }
-  const body = [...rows].sort(([a], [b]) => a - b).map(([, row]) => row);
-  for (const row of body) while (row.length < head.length) row.push("");
-  return `${[head, ...body].map((row) => row.map(quoted).join(",")).join("\n")}\n`;
 }
 
 /** The chart as a picture, with its title and the names of its lines. */

@@ -1,6 +1,5 @@
 import { createContext, type RefObject, useContext, useEffect, useState } from "react";
 import type { AxisKind, Range } from "@/charts/axis";
-import type { Along } from "@/charts/columns";
 import type { PlacedMark } from "@/charts/marks";
 import type { Average } from "@/charts/smooth";
 import type { ScaleKind } from "@/charts/y-scale";
@@ -175,8 +174,8 @@ export interface ChartSettings {
 export interface ChartsShared {
   readonly group: ChartGroup;
   readonly settings: ChartSettings;
-  /** Positions of the steps on the axis; null where the axis shows steps. */
-  readonly along: Along | null;
+  /** Name of the metric that the axis shows; empty on a common axis. */
+  readonly axisName: string;
   readonly marks: readonly PlacedMark[];
   /** Called with the position of a point that is clicked, or chosen with Enter. */
   readonly onPoint?: ((position: number) => void) | undefined;

@@ -1,11 +1,11 @@
 import { useSyncExternalStore } from "react";
-import { type AxisKind, positionText, valueText } from "@/charts/axis";
-import type { ChartPlot, Drawn } from "@/charts/chart-plot";
+import { valueText } from "@/charts/axis";
+import type { ChartPlot } from "@/charts/chart-plot";
 import type { ChartLine } from "@/charts/columns";
 import { useCharts } from "@/charts/group";
 import { type Healthy, isHealthy } from "@/charts/healthy";
 import { lineSample } from "@/charts/palette";
-import { courseOf, named, readout } from "@/charts/readout";
+import { named, readout } from "@/charts/readout";
 import { count, measured } from "@/lib/format";
 import styles from "./charts.module.css";
 
@@ -29,7 +29,7 @@ export function Legend({ plot, lines, unit, healthy, visible }: LegendProps) {
   const values = lines.map((_, index) => readout(drawn.chart, index, position));
   const shown = named(values.map((found) => found?.value ?? null));
   return (
-    <p className={`${styles.legend} ${lines.some(({ thin }) => thin) ? styles.wrapped : ""}`}>
+    <p className={`${styles.legend} ${shown.length > 1 ? styles.list : ""}`}>
       {lines.map((line, index) => {
         if (!shown.includes(index)) return null;
         const found = values[index] ?? null;
@@ -72,26 +72,4 @@ export function Legend({ plot, lines, unit, healthy, visible }: LegendProps) {
 function hint(raw: number | null, isOff: boolean): string | undefined {
   const parts = [raw !== null && `${measured(raw)} before smoothing`, isOff && "outside the healthy range"];
   return parts.filter(Boolean).join(", ") || undefined;
-}
-
-/** The values under the crosshair, for a screen reader. Without a crosshair, the course of each line. */
-export function legendText(
-  { chart }: Drawn,
-  lines: readonly ChartLine[],
-  position: number | null,
-  axis: AxisKind,
-): string {
-  const values = lines.flatMap((line, index) => {
-    const text = (value: number) => valueText(value, line.unit ?? "", measured);
-    const name = line.title ?? line.label;
-    const found = readout(chart, index, position);
-    if (!found) return [];
-    const course = position === null ? courseOf(chart, index) : null;
-    if (!course) return [`${name} ${text(found.value)}`.trim()];
-    const { first, last, low, high } = course;
-    return [`${name} from ${text(first)} to ${text(last)}, lowest ${text(low)}, highest ${text(high)}`.trim()];
-  });
-  return [...(position === null ? [] : [positionText(axis, position)]), ...values].join(
-    position === null ? "; " : ", ",
-  );
 }

@@ -8,6 +8,8 @@ export interface Mark {
   readonly step: number;
   readonly kind: MarkKind;
   readonly text: string;
+  /** The seed whose step it is, in a job of several. */
+  readonly seed?: number | null;
 }
 
 const NEAR = 5;

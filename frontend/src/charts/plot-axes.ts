@@ -19,7 +19,8 @@ export function plotAxes(look: PlotLook, colourOf: (line: number) => string): uP
   const grid = { stroke: palette.grid, width: 1 };
   const ticks = look.scale === "linear" ? {} : { splits: roomyTicks, filter: (_: uPlot, splits: number[]) => splits };
   const steps = kind === "log-step" ? { splits: stepTicks, filter: (_: uPlot, splits: number[]) => splits } : {};
-  const incrs = kind === "time" ? {} : { incrs: increments(kind) };
+  const distances = increments(kind);
+  const incrs = distances ? { incrs: distances } : {};
   const axes: uPlot.Axis[] = [
     { ...common, ...incrs, ...steps, stroke: palette.text, grid, size: 22, space: 64, values: positions },
     { ...common, ...ticks, scale: "y", stroke: palette.text, grid, size: widthOf(46), space: SPACE, values },

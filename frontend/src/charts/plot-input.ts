@@ -23,7 +23,7 @@ export const inputsOf = ({ lines, shared, unit, healthy, height, scheme }: PlotI
   ...lines.flatMap((line) => [...partsOf(line), line.right, line.colour, line.dashed, line.thin]),
 ];
 
-export const partsOf = ({ key, series, along }: ChartLine) => [key, series, along];
+export const partsOf = ({ key, series, along }: ChartLine) => [key, series, along ?? null];
 
 /** Names what the plot is built for. Another key needs a new plot; other data are only fed to it. */
 export function keyOf({ lines, unit, healthy, shared, scheme }: PlotInput, chart: ChartData, scale: ScaleKind): string {

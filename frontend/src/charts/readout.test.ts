@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { toColumns } from "@/charts/columns";
-import { courseOf, named, nearest, readout } from "@/charts/readout";
+import { named, nearest, readout } from "@/charts/readout";
+import { courseOf } from "@/charts/spoken";
 
 const series = (steps: number[], values: number[]) => ({ steps, values, min: null, max: null });
 
@@ -16,7 +17,7 @@ test("a legend names every line, or of many the highest and the lowest", () => {
 
 test("a course is the first, the last, the lowest and the highest of the drawn values", () => {
   const line = { key: "a", label: "a", series: series([1, 2, 3, 4], [2, 5, -1, 3]) };
-  const chart = toColumns([line, { ...line, series: series([], []) }], null, {
+  const chart = toColumns([line, { ...line, series: series([], []) }], {
     weight: 0,
     average: "exponential",
     extent: 3,
@@ -30,7 +31,7 @@ describe("readout", () => {
   const sparse = { key: "b", label: "b", series: series([2], [9]) };
 
   test("is the smoothed value that is drawn, with the raw one beside it", () => {
-    const chart = toColumns([dense], null, { weight: 0.5, average: "exponential", extent: 3 });
+    const chart = toColumns([dense], { weight: 0.5, average: "exponential", extent: 3 });
     const found = readout(chart, 0, 2);
     expect(found?.value).toBe(chart.data[1]?.[1]);
     expect(found?.value).toBeCloseTo(2 / 3, 12);
@@ -38,18 +39,18 @@ describe("readout", () => {
   });
 
   test("without a position it is the newest point", () => {
-    const chart = toColumns([dense, sparse], null, { weight: 0, average: "exponential", extent: 3 });
+    const chart = toColumns([dense, sparse], { weight: 0, average: "exponential", extent: 3 });
     expect(readout(chart, 0, null)).toEqual({ index: 3, position: 4, value: 1, raw: null });
     expect(readout(chart, 1, null)).toEqual({ index: 1, position: 2, value: 9, raw: null });
   });
 
   test("a line that begins later has none", () => {
-    const chart = toColumns([dense, sparse], null, { weight: 0, average: "exponential", extent: 3 });
+    const chart = toColumns([dense, sparse], { weight: 0, average: "exponential", extent: 3 });
     expect(readout(chart, 1, 1)).toBeNull();
   });
 
   test("a gap has none", () => {
-    const chart = toColumns([{ ...dense, series: series([1, 2, 3, 9], [1, 2, 3, 4]) }], null, {
+    const chart = toColumns([{ ...dense, series: series([1, 2, 3, 9], [1, 2, 3, 4]) }], {
       weight: 0,
       average: "exponential",
       extent: 8,

@@ -45,25 +45,6 @@ export function named(values: readonly (number | null)[]): readonly number[] {
   return sorted.length > 2 ? [sorted[0] ?? 0, sorted.at(-1) ?? 0] : sorted;
 }
 
-/** The first, the last, the lowest and the highest of the drawn values of a line. */
-export interface Course {
-  readonly first: number;
-  readonly last: number;
-  readonly low: number;
-  readonly high: number;
-}
-
-/** Null for a line without points. */
-export function courseOf({ columns, data }: ChartData, line: number): Course | null {
-  const column = columns.findIndex((one) => one.line === line && one.role === "line") + 1;
-  const values = column ? (data[column] ?? []).filter((value) => typeof value === "number") : [];
-  const [first, last] = [values[0], values.at(-1)];
-  if (first === undefined || last === undefined) return null;
-  const low = values.reduce((least, value) => Math.min(least, value));
-  const high = values.reduce((most, value) => Math.max(most, value));
-  return { first, last, low, high };
-}
-
 /** The point of a line at a position; without a position, its newest point. Null where the line has no point. */
 export function readout({ columns, data }: ChartData, line: number, position: number | null): Readout | null {
   const positions = data[0];

@@ -144,7 +144,7 @@ export function continued(finer: Series, by: Series): Series {
   return { steps, values: join("values"), min: join("min"), max: join("max"), mean: join("mean"), n: join("n") };
 }
 
-const allColumns = ({ steps, values, min, max, mean, n }: Series) => ({
+export const allColumns = ({ steps, values, min, max, mean, n }: Series) => ({
   ...{ steps, values, min: min ?? values, max: max ?? values, mean: mean ?? values },
   n: n ?? steps.map(() => 1),
 });

@@ -22,7 +22,13 @@ test("what is as usual is not in the address", () => {
   expect(writeView(new URLSearchParams("x=time&clip=1&tab=events"), USUAL).toString()).toBe("tab=events");
 });
 
+test("small values of a metric keep their digits", () => {
+  const view = { ...USUAL, axis: "metric:lr", view: { from: 0.000125, to: 0.0005 } } as const;
+  expect(readView(writeView(new URLSearchParams(), view), 0)).toEqual(view);
+});
+
 test("an address that makes no sense shows the usual view", () => {
+  expect(read("x=toString").axis).toBe("step");
   expect(read("x=parsecs&y=polar&smooth=much&clip=maybe&view=9..3")).toEqual(USUAL);
   expect(read("smooth=7").smoothing).toBe(0.99);
 });

@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useRef, useState } from "react";
-import type { AxisKind, Range } from "@/charts/axis";
+import { AXIS_NAMES, type AxisKind, metricOf, type Range } from "@/charts/axis";
 import type { ChartSettings } from "@/charts/group";
 import type { ScaleKind } from "@/charts/y-scale";
 import { useAddress } from "@/lib/address";
@@ -10,7 +10,6 @@ export interface ChartView extends ChartSettings {
   readonly view: Range | null;
 }
 
-const AXES: readonly AxisKind[] = ["step", "log-step", "elapsed", "time", "tokens", "episodes"];
 const SCALES: readonly ScaleKind[] = ["linear", "log", "symlog"];
 export const MOST_SMOOTHING = 0.99;
 
@@ -19,7 +18,7 @@ export function readView(params: URLSearchParams, smoothing: number): ChartView 
   const weight = Number.parseFloat(params.get("smooth") ?? "");
   const wanted = Number.isFinite(weight) ? weight : smoothing;
   return {
-    axis: AXES.find((axis) => axis === params.get("x")) ?? "step",
+    axis: readAxis(params.get("x") ?? ""),
     scale: SCALES.find((scale) => scale === params.get("y")) ?? "linear",
     average: params.get("average") === "running" ? "running" : "exponential",
     smoothing: Math.min(MOST_SMOOTHING, Math.max(0, wanted)),
@@ -27,6 +26,9 @@ export function readView(params: URLSearchParams, smoothing: number): ChartView 
     view: readRange(params.get("view")),
   };
 }
+
+const readAxis = (text: string): AxisKind =>
+  Object.hasOwn(AXIS_NAMES, text) || metricOf(text as AxisKind) ? (text as AxisKind) : "step";
 
 function readRange(text: string | null): Range | null {
   const [from = NaN, to = NaN] = (text ?? "").split("..").map(Number.parseFloat);
@@ -52,7 +54,8 @@ export function writeView(
   return after;
 }
 
-const rounded = (value: number): string => String(Math.round(value * 10) / 10);
+/** Seconds of the epoch keep a tenth, and small values of a metric their first digits. */
+const rounded = (value: number): string => String(Number(value.toPrecision(Math.abs(value) < 1e4 ? 6 : 11)));
 
 const SMOOTHING = "proximal-smoothing";
 const WRITE_MS = 300;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { runningMean, smooth, windowOf } from "@/charts/smooth";
+import { pointwise, runningMean, smooth, windowOf } from "@/charts/smooth";
 
 describe("smooth", () => {
   test("is debiased: a constant stays where it is from the first point on", () => {
@@ -54,4 +54,10 @@ describe("runningMean", () => {
   test("a weight of 0.9 looks back ten points, one of 0.99 a hundred", () => {
     expect([0.5, 0.9, 0.99].map(windowOf)).toEqual([2, 10, 100]);
   });
+});
+
+test("a bucket counts as one point where points are counted", () => {
+  expect(pointwise([1, 2, 3, 7, 11], { steps: [1, 2, 3, 7, 11], n: [1, 1, 1, 4, 4] })).toEqual([1, 2, 3, 4, 5]);
+  expect(pointwise([4, 6, 12], { steps: [4, 12], n: [4, 4] })).toEqual([4, 4, 6]);
+  expect(pointwise([10, 60], { steps: [10, 60] })).toEqual([10, 60]);
 });

@@ -1,3 +1,5 @@
+import type { Series } from "@/charts/series";
+
 /** Kind of the moving average. */
 export type Average = "exponential" | "running";
 
@@ -56,4 +58,17 @@ export function smooth(
     smoothed[index] = norm > 0 ? sum / norm : value;
   }
   return smoothed;
+}
+
+/** Positions for a moving average in which each bucket counts as one of its points. `rows` are the steps, and holes between. */
+export function pointwise(rows: readonly number[], { steps, n }: Pick<Series, "steps" | "n">): readonly number[] {
+  if (!n) return rows;
+  let found = 0;
+  let at = steps[0] ?? 0;
+  return rows.map((row) => {
+    if (row !== steps[found]) return at;
+    at += found ? (row - (steps[found - 1] ?? row)) / (n[found] ?? 1) : 0;
+    found++;
+    return at;
+  });
 }

@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import { AXIS_NAMES, type AxisKind, positionText } from "@/charts/axis";
+import { AXIS_NAMES, type AxisKind, type CommonAxis, metricAxis, metricOf, positionText } from "@/charts/axis";
 import { useCharts } from "@/charts/group";
 import { type ChartView, MOST_SMOOTHING } from "@/charts/settings";
 import { windowOf } from "@/charts/smooth";
@@ -7,11 +7,20 @@ import type { ScaleKind } from "@/charts/y-scale";
 import { count } from "@/lib/format";
 import styles from "./charts.module.css";
 
+export interface NamedMetric {
+  readonly name: string;
+  readonly label: string;
+}
+
+const NO_METRICS: readonly NamedMetric[] = [];
+
 interface ChartToolbarProps {
   view: ChartView;
   onChange: (change: Partial<ChartView>) => void;
-  /** The axes that the data offers. */
+  /** The common axes that the data offers. */
   axes: readonly AxisKind[];
+  /** The metrics whose values an axis can show. */
+  metrics?: readonly NamedMetric[];
   /** More controls of the page. */
   children?: ReactNode;
 }
@@ -30,9 +39,10 @@ function strengthText({ smoothing, average }: ChartView): string {
 }
 
 /** Smoothing, axes and zoom of a group of charts. */
-export function ChartToolbar({ view, onChange, axes, children }: ChartToolbarProps) {
+export function ChartToolbar({ view, onChange, axes, metrics = NO_METRICS, children }: ChartToolbarProps) {
   const shown = view.view;
-  const { pointHint } = useCharts();
+  const { pointHint, axisName } = useCharts();
+  const at = (position: number) => positionText(view.axis, position, axisName || undefined);
   return (
     <div className={styles.toolbar} role="group" aria-label="How the charts are drawn">
       <label>
@@ -55,13 +65,8 @@ export function ChartToolbar({ view, onChange, axes, children }: ChartToolbarPro
           onChange={(average) => onChange({ average })}
         />
       )}
-      {axes.length > 1 && (
-        <Select
-          label="Horizontal axis"
-          value={view.axis}
-          options={axes.map((axis) => [axis, AXIS_NAMES[axis]])}
-          onChange={(axis) => onChange({ axis })}
-        />
+      {axes.length + metrics.length > 1 && (
+        <Axis view={view} axes={axes} metrics={metrics} name={axisName} onChange={(axis) => onChange({ axis })} />
       )}
       <Select
         label="Vertical axis"
@@ -77,32 +82,71 @@ export function ChartToolbar({ view, onChange, axes, children }: ChartToolbarPro
       {pointHint && <small className={styles.hint}>Click a point: {pointHint}</small>}
       {shown && (
         <button type="button" className={styles.all} onClick={() => onChange({ view: null })}>
-          {positionText(view.axis, shown.from)} to {positionText(view.axis, shown.to)}: show all
+          {at(shown.from)} to {at(shown.to)}: show all
         </button>
       )}
     </div>
   );
 }
 
+interface AxisProps {
+  view: ChartView;
+  axes: readonly AxisKind[];
+  metrics: readonly NamedMetric[];
+  /** Label of the chosen metric. */
+  name: string;
+  onChange: (axis: AxisKind) => void;
+}
+
+function Axis({ view: { axis }, axes, metrics, name, onChange }: AxisProps) {
+  const common = axes.filter((one): one is CommonAxis => metricOf(one) === null);
+  // An axis that this page does not offer stays chosen until the user takes another one. The charts name the reason.
+  const isOther = !axes.includes(axis) && !metrics.some((one) => metricAxis(one.name) === axis);
+  const options = [
+    ...common.map((one) => [one, AXIS_NAMES[one]] as const),
+    ...(isOther
+      ? [[axis, `${metricOf(axis) === null ? AXIS_NAMES[axis as CommonAxis] : name} (not measured)`] as const]
+      : []),
+  ];
+  const more = metrics.map((one) => [metricAxis(one.name), one.label] as const);
+  return (
+    <Select
+      label="Horizontal axis"
+      value={axis}
+      options={options}
+      more={["Values of a metric", more]}
+      onChange={onChange}
+    />
+  );
+}
+
+type Options<Id> = readonly (readonly [Id, string])[];
+
 interface SelectProps<Id extends string> {
   label: string;
   value: Id;
-  options: readonly (readonly [Id, string])[];
+  options: Options<Id>;
+  /** Further options under a heading. */
+  more?: readonly [string, Options<Id>];
   onChange: (id: Id) => void;
 }
 
-function Select<Id extends string>({ label, value, options, onChange }: SelectProps<Id>) {
+function Select<Id extends string>({ label, value, options, more, onChange }: SelectProps<Id>) {
+  const [heading, rest] = more ?? ["", []];
   const choose = (id: string) => {
-    const chosen = options.find(([option]) => option === id);
+    const chosen = [...options, ...rest].find(([option]) => option === id);
     if (chosen) onChange(chosen[0]);
   };
+  const listed = (some: Options<Id>) =>
+    some.map(([id, name]) => (
+      <option key={id} value={id}>
+        {name}
+      </option>
+    ));
   return (
     <select aria-label={label} title={label} value={value} onChange={(event) => choose(event.target.value)}>
-      {options.map(([id, name]) => (
-        <option key={id} value={id}>
-          {name}
-        </option>
-      ))}
+      {listed(options)}
+      {rest.length > 0 && <optgroup label={heading}>{listed(rest)}</optgroup>}
     </select>
   );
 }

@@ -1,74 +1,30 @@
 import { type RefObject, useEffect } from "react";
 import type { ChartGroup } from "@/charts/group";
 
-/** Fingers closer than this in pixels do not change the zoom. */
-const LEAST_SPREAD = 24;
-
-export interface Gesture {
-  /** Factor of the width of the shown part; below 1 it zooms in. */
-  readonly zoom: number;
-  /** Share of the shown part by which it moves. */
-  readonly pan: number;
-  /** The place between the fingers, as a share of the width. */
-  readonly at: number;
-}
-
-/** The change between two positions of the same fingers, in pixels from the left edge of a chart. */
-export function gestureOf(before: readonly number[], after: readonly number[], width: number): Gesture {
-  const middle = (fingers: readonly number[]) => fingers.reduce((sum, x) => sum + x, 0) / fingers.length;
-  const spread = ([a = 0, b = a]: readonly number[]) => Math.abs(b - a);
-  const isPinch = spread(before) >= LEAST_SPREAD && spread(after) >= LEAST_SPREAD;
-  return {
-    zoom: isPinch ? spread(before) / spread(after) : 1,
-    pan: (middle(before) - middle(after)) / width,
-    at: middle(after) / width,
-  };
-}
-
 let touchedAt = -Infinity;
 /** A browser reports a tap as a click a moment later. */
 const TAP_MS = 800;
 
 export const isTap = (): boolean => performance.now() - touchedAt < TAP_MS;
 
-/** Two fingers zoom. One finger moves a zoomed chart sideways; otherwise it moves the crosshair. Up and down scroll the page. */
+/** Listens to fingers (see gestures.ts). Only a device with a touch screen loads the code. */
 export function useTouch(host: RefObject<HTMLDivElement | null>, group: ChartGroup): void {
   useEffect(() => {
     const element = host.current;
-    if (!element) return;
-    let before: readonly number[] = [];
-    const fingers = ({ targetTouches }: TouchEvent) => {
-      const { left } = areaOf(element).getBoundingClientRect();
-      return Array.from(targetTouches, ({ clientX }) => clientX - left).slice(0, 2);
-    };
-    const start = (event: TouchEvent) => {
+    if (!element || navigator.maxTouchPoints === 0) return;
+    let stop: (() => void) | null = null;
+    let isGone = false;
+    const touched = () => {
       touchedAt = performance.now();
-      before = fingers(event);
     };
-    const move = (event: TouchEvent) => {
-      const after = fingers(event);
-      const width = areaOf(element).clientWidth;
-      // The browser scrolls the page, and the event comes too late to stop that.
-      if (!event.cancelable || after.length !== before.length || !width) return;
-      const { zoom, pan, at } = gestureOf(before, after, width);
-      const position = group.at(at);
-      if (after.length === 2) group.zoom(zoom, position);
-      if (group.isZoomed()) group.pan(pan);
-      else if (after.length === 1) group.setCursor(position);
-      before = after;
-      touchedAt = performance.now();
-      event.preventDefault();
-    };
-    element.addEventListener("touchstart", start, { passive: true });
-    element.addEventListener("touchmove", move, { passive: false });
-    element.addEventListener("touchend", start, { passive: true });
+    // Without the code, which a newer build may have replaced, the charts still take a mouse and keys.
+    const load = import("@/charts/gestures").then(({ onFingers }) => {
+      if (!isGone) stop = onFingers(element, group, touched);
+    });
+    load.catch(() => undefined);
     return () => {
-      element.removeEventListener("touchstart", start);
-      element.removeEventListener("touchmove", move);
-      element.removeEventListener("touchend", start);
+      isGone = true;
+      stop?.();
     };
   }, [host, group]);
 }
-
-/** The part of a chart within its axes. */
-const areaOf = (host: HTMLElement): HTMLElement => host.querySelector<HTMLElement>(".u-over") ?? host;

@@ -7,7 +7,7 @@ from core.db import engine_for
 from core.models import Job, JobGroup, JobSeed
 from tests.core.old_databases import database_at
 
-BEFORE = "6d1e0b7a94c2"
+BEFORE = "3c7f5e0d91ab"
 JOBS = """
     INSERT INTO owners (id, name) VALUES ('key_1', 'k');
     INSERT INTO job_groups (id, owner_id, name, metric) VALUES ('grp_1', 'key_1', 'g', 'kl');

@@ -30,12 +30,22 @@ export interface Curve {
   readonly series: Series;
 }
 
-/** Metrics of one stage of a run, by name, with a curve for each seed, in one request. They are fetched again while the run goes on. */
-export const curvesQuery = (id: string, stage: Stage, names: readonly string[], isRunning: boolean) =>
+/**
+ * Metrics of one stage of a run, by name, with a curve for each seed, in one request. They are fetched again while the run
+ * goes on. `until`: only the points up to this step, one by one.
+ */
+export const curvesQuery = (
+  id: string,
+  stage: Stage,
+  names: readonly string[],
+  isRunning: boolean,
+  until: number | null = null,
+) =>
   queryOptions({
-    queryKey: [...jobsKey, id, "curves", stage, names],
+    queryKey: [...jobsKey, id, "curves", stage, names, until],
     queryFn: async () => {
-      const query = { stage, names: names.join(","), max_points: POINTS };
+      const range = until === null ? { max_points: POINTS } : { to: until, max_points: until + 1 };
+      const query = { stage, names: names.join(","), ...range };
       const found = await answer(api.GET("/v1/jobs/{job_id}/metrics", { params: { path: { job_id: id }, query } }));
       const curves = new Map<string, Curve[]>();
       for (const one of found.series)
@@ -44,6 +54,18 @@ export const curvesQuery = (id: string, stage: Stage, names: readonly string[], 
     },
     staleTime: isRunning ? 5000 : Infinity,
     refetchInterval: isRunning ? 10_000 : false,
+  });
+
+/** The names of all metrics that a run has measured in a stage. */
+export const measuredQuery = (id: string, stage: Stage, isRunning: boolean) =>
+  queryOptions({
+    queryKey: [...jobsKey, id, "measured", stage],
+    queryFn: async () => {
+      const params = { path: { job_id: id }, query: { stage, max_points: 1 } };
+      const found = await answer(api.GET("/v1/jobs/{job_id}/metrics", { params }));
+      return [...new Set(found.series.map(({ name }) => name))];
+    },
+    staleTime: isRunning ? 5000 : Infinity,
   });
 
 /** The curves that stand for a run: of several seeds, those that came to an end; before one has, all. */

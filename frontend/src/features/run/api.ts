@@ -58,15 +58,25 @@ export const lineageQuery = (id: string) =>
     staleTime: 30_000,
   });
 
-/** The series of an ancestor's stage up to the step from which a branch goes on. */
-export const historyQuery = ({ job, stage, seed, to }: HistoryPart) =>
+/** The series of an ancestor's stage up to the step from which a branch goes on, or at most up to `until`. */
+export const historyQuery = ({ job, stage, seed, to: end }: HistoryPart, until: number | null = null) =>
   queryOptions({
-    queryKey: [...jobsKey, job, "metrics", "history", stage, seed, to],
+    queryKey: [...jobsKey, job, "metrics", "history", stage, seed, end, until],
     queryFn: () => {
-      const query = { stage: stage as Stage, seed, to };
+      const to = until === null ? end : Math.min(until, end ?? until);
+      const query = { stage: stage as Stage, seed, to, ...(until !== null && { max_points: until + 1 }) };
       return answer(api.GET("/v1/jobs/{job_id}/metrics", { params: { path: { job_id: job }, query } }));
     },
     staleTime: Infinity,
+    gcTime: 60_000,
+  });
+
+/** The events of the starts of a job's stages. */
+export const startsQuery = (id: string, isRunning = false) =>
+  queryOptions({
+    queryKey: [...jobsKey, id, "starts"],
+    queryFn: () => fetchEvents(id, 0, ["stage_started"]),
+    staleTime: isRunning ? 5000 : Infinity,
     gcTime: 60_000,
   });
 

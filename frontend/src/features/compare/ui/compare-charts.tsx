@@ -1,18 +1,32 @@
-import { useQueries, useQuery, type UseQueryResult } from "@tanstack/react-query";
-import { type ReactNode, useMemo } from "react";
-import { Chart } from "@/charts/chart";
-import { Charts, spanOf } from "@/charts/charts";
-import type { ChartLine } from "@/charts/columns";
-import type { Series } from "@/charts/series";
+import { useQuery } from "@tanstack/react-query";
+import { type ReactNode, useMemo, useState } from "react";
+import { around, axisText, isStepAxis, metricOf, type Range } from "@/charts/axis";
+import { Charts } from "@/charts/charts";
+import { extentOf } from "@/charts/extent";
+import { axesOf } from "@/charts/placement";
 import { useChartView } from "@/charts/settings";
 import { ChartToolbar } from "@/charts/toolbar";
 import { ErrorNotice } from "@/components/notice";
-import { chartedMetrics, type Curve, curveNames, curvesOf, curvesQuery } from "@/features/compare/api";
-import { average, withoutBand } from "@/charts/average";
+import { chartedMetrics, curveNames } from "@/features/compare/api";
 import type { Group } from "@/features/compare/model/differences";
+import type { PlacedRun } from "@/features/compare/model/placed-runs";
+import { useCurves } from "@/features/compare/model/use-curves";
+import { CompareChart, EnlargedCompareChart } from "@/features/compare/ui/compare-chart";
+import {
+  AllMetrics,
+  type CardParts,
+  ChartGrid,
+  type ChartSpec,
+  ChartTools,
+  COMPARED,
+  ownSpecs,
+  useFind,
+  useLayout,
+  useMeanings,
+} from "@/features/metric-charts/ui";
 import type { Job } from "@/lib/api/types";
 import { metricReferenceQuery } from "@/lib/labels";
-import { hasEnded, type Stage } from "@/lib/states";
+import { type Stage, stageShort } from "@/lib/states";
 import styles from "./compare.module.css";
 
 interface CompareChartsProps {
@@ -25,79 +39,105 @@ interface CompareChartsProps {
 /** A chart for each metric of the stage that has one and that a run has measured, with a line for each group of runs. */
 export function CompareCharts({ loading, ...shown }: CompareChartsProps) {
   const { data } = useQuery(metricReferenceQuery);
-  const metrics = useMemo(() => chartedMetrics(data ?? [], shown.stage), [data, shown.stage]);
-  const names = useMemo(() => curveNames(data ?? [], shown.stage), [data, shown.stage]);
+  const known = useMemo(() => {
+    const ofStage = (data ?? []).filter(({ stage, name }) => stage === shown.stage && !name.includes("<"));
+    return {
+      charted: chartedMetrics(data ?? [], shown.stage),
+      usual: curveNames(data ?? [], shown.stage),
+      all: ofStage.map(({ name }) => name),
+    };
+  }, [data, shown.stage]);
   if (!data) return loading;
-  return <Shown {...shown} loading={loading} metrics={metrics} names={names} />;
+  return <Shown {...shown} loading={loading} known={known} />;
 }
 
 interface ShownProps extends CompareChartsProps {
-  metrics: readonly { readonly name: string; readonly label: string; readonly unit: string }[];
-  /** The metrics to fetch. */
-  names: readonly string[];
+  /** The metrics of the stage: those with a chart, those to fetch at first, and the names of all in the reference. */
+  known: {
+    readonly charted: readonly { readonly name: string; readonly label: string }[];
+    readonly usual: readonly string[];
+    readonly all: readonly string[];
+  };
 }
 
-type Curves = ReadonlyMap<string, readonly Curve[]>;
-
-const combine = (results: readonly UseQueryResult<Curves>[]) => ({
-  curves: results.map(({ data }) => data),
-  error: results.find((one) => one.isError)?.error ?? null,
-  isLoading: results.some((one) => one.isPending),
-});
-
-function Shown({ groups, stage, loading, metrics, names }: ShownProps) {
+function Shown({ groups, stage, loading, known }: ShownProps) {
   const [view, change] = useChartView();
-  const runs = groups.flatMap((group) => group.runs);
-  const { curves, error, isLoading } = useQueries({
-    queries: runs.map((run) => curvesQuery(run.id, stage, names, !hasEnded(run.status))),
-    combine,
-  });
-  const span = spanOf(curves.flatMap((found) => [...(found?.values() ?? [])].flat().map(({ series }) => series)));
-  // A chart whose lines are the same objects is not drawn again.
-  const shown = useMemo(() => {
-    const measured = metrics.filter(({ name }) => curves.some((found) => found?.get(name)?.length));
-    return measured.map(({ name, label, unit }) => {
-      const lines = linesOf(
-        groups,
-        curves.map((found) => found?.get(name)),
-      );
-      return { name, label, unit, lines };
-    });
-  }, [metrics, groups, curves]);
+  const place = COMPARED + stage;
+  const { own } = useLayout(place);
+  const find = useFind();
+  const [wantsAll, setWantsAll] = useState(false);
+  const all = wantsAll || find !== "";
+  const runs = useMemo(() => groups.flatMap((group) => group.runs), [groups]);
+  const ownNames = useMemo(() => [...new Set(own.flatMap(({ metrics }) => metrics))], [own]);
+  const wanted = { axis: view.axis, usual: known.usual, own: ownNames, all };
+  const { placed, measured, isLoading, error } = useCurves(runs, stage, wanted);
+  const found = [...new Set([...known.all, ...(measured ?? []), ...ownNames])].join("\n"); // by value
+  const meanings = useMeanings(stage, found);
+  const charts = useMemo(() => {
+    const isMeasured = (name: string) => placed.some(({ curves }) => curves.get(name)?.length);
+    const usual = known.charted
+      .filter(({ name }) => isMeasured(name))
+      .map(({ name, label }): ChartSpec => ({ title: label, lines: [{ name, short: label, right: false }] }));
+    const titles = usual.map(({ title }) => title);
+    return { usual, all: [...ownSpecs(own, meanings, titles), ...usual] };
+  }, [known, own, meanings, placed]);
   if (error) return <ErrorNotice error={error} doing="load the curves" />;
-  if (!shown.length && isLoading) return loading;
-  if (!shown.length) return <p className={styles.note}>No run has measured this stage yet.</p>;
+  if (!charts.usual.length && isLoading) return loading;
+  if (!charts.usual.length) return <p className={styles.note}>No run has measured this stage yet.</p>;
+  const names = found.split("\n");
+  const metrics = names
+    .map((name) => ({ name, label: meanings.get(name)?.label ?? name }))
+    .sort((a, b) => a.label.localeCompare(b.label));
+  const axisName = meanings.get(metricOf(view.axis) ?? "")?.label;
+  const data = { groups, placed, meanings, isLoading };
+  const drawing = {
+    draw: (spec: ChartSpec, parts: CardParts) => <CompareChart spec={spec} data={data} parts={parts} />,
+    drawLarge: (spec: ChartSpec, height: number) => <EnlargedCompareChart spec={spec} data={data} height={height} />,
+  };
+  const shown = { place, charts: charts.all, names, meanings };
   return (
-    <Charts view={view} onView={change} span={span}>
-      <ChartToolbar view={view} onChange={change} axes={["step", "log-step"]} />
-      <div className={styles.charts}>
-        {shown.map(({ name, label, unit, lines }) => (
-          <Chart key={name} level={3} title={label} unit={unit} lines={lines} />
-        ))}
-      </div>
+    <Charts view={view} onView={change} span={spanOfRuns(placed)} axisName={axisName}>
+      <ChartToolbar view={view} onChange={change} axes={axesOf(new Set(known.all))} metrics={metrics}>
+        <ChartTools {...shown} onOpen={() => setWantsAll(true)} />
+      </ChartToolbar>
+      {!isLoading && (
+        <Missing
+          placed={placed}
+          stage={stage}
+          axis={isStepAxis(view.axis) ? null : axisText(view.axis, axisName ?? "")}
+        />
+      )}
+      <ChartGrid {...shown} {...drawing} find={find} />
+      <AllMetrics names={measured} meanings={meanings} {...drawing} find={find} onOpen={() => setWantsAll(true)} />
     </Charts>
   );
 }
 
-/** The bands of more lines than these would hide the lines. */
-const MOST_BANDS = 8;
+const spanOfRuns = (placed: readonly PlacedRun[]): Range | null =>
+  placed
+    .flatMap(({ curves }) => [...curves.values()].flat())
+    .reduce<Range | null>((span, { series, placement }) => around(span, extentOf([series], placement)), null);
 
-/**
- * A line for each group: the run itself, or the mean of several runs and seeds. `curves` are those of the runs of all groups,
- * in order.
- */
-function linesOf(groups: readonly Group<Job>[], curves: readonly (readonly Curve[] | undefined)[]): ChartLine[] {
-  let next = 0;
-  const shown = groups.length > MOST_BANDS ? withoutBand : (series: Series) => series;
-  return groups.map((group, index) => {
-    const own = group.runs.flatMap((run) => curvesOf(run, curves[next++]).map(({ series }) => series));
-    const mean = own.length > 1 ? `, mean of ${own.length}` : "";
-    return {
-      key: group.key,
-      label: group.short + mean,
-      title: group.label + (mean && `${mean} runs with its 95 % interval`),
-      series: shown(average(own)),
-      colour: index,
-    };
+interface MissingProps {
+  placed: readonly PlacedRun[];
+  stage: Stage;
+  /** Name of the axis, where it does not show steps. */
+  axis: string | null;
+}
+
+/** The runs that have no line on any chart. */
+function Missing({ placed, stage, axis }: MissingProps) {
+  const named = (runs: readonly PlacedRun[]) => runs.map(({ job }) => job.name || job.id).join(", ");
+  const silent = placed.filter(({ curves }) => !curves.size);
+  const lost = placed.filter(({ curves }) => {
+    const all = [...curves.values()].flat();
+    return all.length > 0 && all.every(({ placement }) => !placement);
   });
+  if (!silent.length && !(axis && lost.length)) return null;
+  return (
+    <p className={styles.note} role="status">
+      {silent.length > 0 && `Without measurements of ${stageShort(stage)}: ${named(silent)}. `}
+      {axis && lost.length > 0 && `Not on the axis “${axis}”, which they have not measured: ${named(lost)}.`}
+    </p>
+  );
 }

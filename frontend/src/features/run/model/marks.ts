@@ -23,7 +23,7 @@ export function marksOf(
     const [kind, what] = markOf(event) ?? [];
     if (!kind || !what || at?.stage !== stage) continue;
     const text = namesSeeds && event.seed !== null ? `Seed ${event.seed}: ${what}` : what;
-    marks.set(`${kind} ${at.step} ${text}`, { step: at.step, kind, text });
+    marks.set(`${kind} ${at.step} ${text}`, { step: at.step, kind, text, ...(namesSeeds && { seed: event.seed }) });
   }
   return [...marks.values()].sort((a, b) => a.step - b.step);
 }

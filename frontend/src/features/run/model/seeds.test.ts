@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import {
   headlineOfSeeds,
   linesOf,
@@ -63,7 +63,7 @@ test("the label of a seed comes before that of the metric, which may be cut", ()
 });
 
 test("the curves of ancestors are named before the metric", () => {
-  const history = [{ key: "job_1", label: "First until step 2", series: run(4, 1).series }];
+  const history = [{ key: "job_1", label: "First until step 2", series: run(4, 1).series, to: 2, log: [] }];
   expect(linesOfHistory(history, "kl", { ...line, label: "training" }).map(({ label }) => label)).toEqual([
     "First until step 2: training",
   ]);
@@ -124,4 +124,32 @@ test("a stage is done once all seeds are done with it", () => {
   expect(together("done", "waiting")).toMatchObject({ state: "active", seconds: null });
   expect(together("waiting", "waiting")?.state).toBe("waiting");
   expect(together("done", "stopped")?.state).toBe("stopped");
+});
+
+describe("on another axis", () => {
+  const along = (factor: number) => ({ positions: null, along: (step: number) => step * factor });
+  const seeds = [1, 3].map((value, index) => ({
+    ...run(index, value),
+    series: { kl: { steps: [1, 2, 3], values: [value, value, value], min: null, max: null } },
+  }));
+
+  test("the mean of seeds is taken at equal positions", () => {
+    const placed = seeds.map((one, index) => ({ ...one, placement: along(10 * (index + 1)) }));
+    const [mean] = linesOf(placed, "kl", line, "mean");
+    expect([mean?.placed, mean?.series.steps, mean?.series.values]).toEqual([true, [20, 30], [2, 2]]);
+  });
+
+  test("seeds that share no part of the axis have no mean", () => {
+    const placed = seeds.map((one, index) => ({
+      ...one,
+      placement: { positions: null, along: (step: number) => step + 100 * index },
+    }));
+    expect(linesOf(placed, "kl", line, "both").map(({ label }) => label)).toEqual(["seed 0", "seed 1"]);
+  });
+
+  test("a seed without a place has no line", () => {
+    const placed = seeds.map((one, index) => ({ ...one, placement: index ? null : along(10) }));
+    expect(linesOf(placed, "kl", line, "each").map(({ label }) => label)).toEqual(["seed 0"]);
+    expect(linesOf(placed.slice(1), "kl", line, "each")).toEqual([]);
+  });
 });

@@ -1,5 +1,7 @@
 import { average, meanWithInterval, withoutBand } from "@/charts/average";
 import type { ChartLine } from "@/charts/columns";
+import { placed } from "@/charts/placed";
+import type { Placement } from "@/charts/placement";
 import { emptySeries, type Series } from "@/charts/series";
 import { ofSeed, type RunState } from "@/features/run/model/state";
 import { headline, type StageState, stageViews, type StageView } from "@/features/run/model/stages";
@@ -18,6 +20,8 @@ export interface SeedRun {
   readonly series: ByName;
   /** Whether the mean over the seeds contains it: it came to its end. */
   readonly counts: boolean;
+  /** How it lies on the axis; null where it has no place there. Without one, the axis shows steps. */
+  readonly placement?: Placement | null;
 }
 
 /** The seed that the address names; null for all. */
@@ -96,18 +100,21 @@ const BEST_STEP = "eval/best_step";
 /** The lines of a metric in the ancestors of a branch, below its own ones. */
 export function linesOfHistory(history: readonly History[], name: string, line: ChartLine): ChartLine[] {
   const of = line.label && `: ${line.label}`;
-  return history.flatMap(({ key, label, series }) => {
+  return history.flatMap(({ key, label, series, placement }) => {
     const one = series[name];
-    if (!one?.steps.length) return [];
-    return [{ ...line, key: `${line.key} ${key}`, label: `${label}${of}`, series: one, thin: true, dashed: true }];
+    if (!one?.steps.length || placement === null) return [];
+    const along = placement?.along ?? null;
+    const own = { key: `${line.key} ${key}`, label: `${label}${of}`, series: one, along };
+    return [{ ...line, ...own, thin: true, dashed: true }];
   });
 }
 
 /** The lines of a metric: the run itself, or the mean of several seeds with its interval, and each seed thin. */
 export function linesOf(runs: readonly SeedRun[], name: string, line: ChartLine, curves: Curves): ChartLine[] {
   const [only, ...others] = runs;
-  if (!others.length) return [{ ...line, series: only?.series[name] ?? emptySeries }];
-  const measured = runs.filter((run) => run.series[name]?.steps.length);
+  if (!others.length && only?.placement === null) return [];
+  if (!others.length) return [{ ...line, series: only?.series[name] ?? emptySeries, ...alongOf(only) }];
+  const measured = runs.filter((run) => run.series[name]?.steps.length && run.placement !== null);
   const counted = name === BEST_STEP ? [] : measured.filter((run) => run.counts);
   // The seed comes first: a long name is cut at its end, and the colour shows the metric.
   const of = line.label && `: ${line.label}`;
@@ -116,17 +123,28 @@ export function linesOf(runs: readonly SeedRun[], name: string, line: ChartLine,
     key: `${line.key} ${run.seed}`,
     label: `seed ${run.seed}${of}`,
     series: withoutBand(run.series[name] ?? emptySeries),
+    ...alongOf(run),
     ...(curves === "each" ? { colour: (line.colour ?? 0) * runs.length + index } : { thin: true }),
   }));
-  if (curves === "each" || counted.length < 2)
+  const averaged = counted.length < 2 ? emptySeries : meanOf(counted.map((run) => onAxis(run, name)));
+  // Seeds that share no part of the axis, such as a time of day, have no mean.
+  if (curves === "each" || !averaged.steps.length)
     return curves === "each" ? each : each.map((one) => ({ ...one, thin: false }));
   const mean: ChartLine = {
     ...line,
     label: `mean of ${count(counted.length, "seed")}${of}`,
     title: `mean of ${count(counted.length, "seed")} with its 95 % interval${of}`,
-    series: meanOf(counted.map((run) => run.series[name] ?? emptySeries)),
+    series: averaged,
+    placed: counted.some((run) => run.placement?.along),
   };
   return curves === "mean" ? [mean] : [mean, ...each];
+}
+
+const alongOf = (run: SeedRun | undefined) => ({ along: run?.placement?.along ?? null });
+
+function onAxis({ series, placement }: SeedRun, name: string): Series {
+  const one = series[name] ?? emptySeries;
+  return placement?.along ? placed(one, placement.along) : one;
 }
 
 const MEANS = new WeakMap<Series, { readonly of: readonly Series[]; readonly mean: Series }>();

@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import type { Range } from "@/charts/axis";
+import { HEAD_STEPS, withHead } from "@/charts/head";
 import { continued, emptySeries, type Series } from "@/charts/series";
 import { metricsBetween } from "@/features/run/api";
 import type { SeedRun } from "@/features/run/model/seeds";
@@ -15,14 +16,16 @@ interface DetailOptions {
   /** The shown steps; null for all. */
   steps: Range | null;
   visible: boolean;
+  /** Whether the first steps take much of the axis. */
+  isLog: boolean;
 }
 
 /**
  * Finer points of the shown steps. In a long run points come in buckets. A zoom fetches smaller buckets, or the points
  * themselves, of the charts on the screen. It fetches as much again on each side, so that there is something to pan to.
- * Steps that arrive later follow. Returns the runs with these points.
+ * Steps that arrive later follow. On a logarithmic axis the first steps are fetched one by one. Returns the runs with these points.
  */
-export function useDetail({ jobId, stage, names, runs, steps, visible }: DetailOptions): readonly SeedRun[] {
+export function useDetail({ jobId, stage, names, runs, steps, visible, isLog }: DetailOptions): readonly SeedRun[] {
   const isBucketed = runs.some(({ series }) => names.some((name) => series[name]?.min));
   const seed = runs.length === 1 ? (runs[0]?.seed ?? null) : null;
   const width = steps ? steps.to - steps.from : 0;
@@ -33,19 +36,26 @@ export function useDetail({ jobId, stage, names, runs, steps, visible }: DetailO
     enabled: visible && steps !== null && isBucketed,
     placeholderData: (before) => before,
   });
+  const head = useQuery({
+    ...metricsBetween(jobId, { stage, seed, names, from: 0, to: HEAD_STEPS }),
+    enabled: visible && isLog && isBucketed,
+  });
   const fetched = useMemo(() => (data ? byStage(data.series) : null), [data]);
+  const first = useMemo(() => (head.data ? byStage(head.data.series) : null), [head.data]);
   const isShown = steps !== null && isBucketed;
   return useMemo(() => {
-    if (!isShown || !fetched) return runs;
+    const finer = isShown ? fetched : null;
+    const heads = isLog ? first : null;
+    if (!finer && !heads) return runs;
     return runs.map((run) => {
+      const key = placeKey(run.seed, stage);
       // A series that ends before the last wanted step was fetched with all its steps: newer ones follow.
       const upToNow = (name: string, one: Series) =>
         (one.steps.at(-1) ?? 0) < to ? continued(one, run.series[name] ?? emptySeries) : one;
-      const finer = Object.entries(fetched[placeKey(run.seed, stage)] ?? {});
-      return {
-        ...run,
-        series: { ...run.series, ...Object.fromEntries(finer.map(([name, one]) => [name, upToNow(name, one)])) },
-      };
+      const series = { ...run.series };
+      for (const [name, one] of Object.entries(finer?.[key] ?? {})) series[name] = upToNow(name, one);
+      for (const [name, one] of Object.entries(heads?.[key] ?? {})) series[name] = withHead(one, series[name] ?? one);
+      return { ...run, series };
     });
-  }, [isShown, fetched, runs, stage, to]);
+  }, [isShown, isLog, fetched, first, runs, stage, to]);
 }

@@ -1,120 +1,101 @@
-import { useCallback, useMemo, useState } from "react";
-import type { AxisKind } from "@/charts/axis";
-import { Charts, spanOf } from "@/charts/charts";
+import { useCallback, useMemo } from "react";
+import { around, isStepAxis, metricOf, type Range } from "@/charts/axis";
+import { Charts } from "@/charts/charts";
+import { extentOf } from "@/charts/extent";
+import { axesOf, stepAt, stepsOf } from "@/charts/placement";
 import type { Series } from "@/charts/series";
 import { useChartView } from "@/charts/settings";
 import { ChartToolbar } from "@/charts/toolbar";
 import { Note } from "@/components/card";
 import { Notice } from "@/components/notice";
 import { Segmented } from "@/components/segmented";
-import { alongOf, axesOf, positionsOn, stepsOf } from "@/features/run/model/axes";
-import { chartSpecs } from "@/features/run/model/chart-specs";
-import { useLayout } from "@/features/run/model/layout";
+import {
+  AllMetrics,
+  ChartGrid,
+  chartSpecs,
+  ChartTools,
+  ownSpecs,
+  useFind,
+  useLayout,
+  useMeanings,
+} from "@/features/metric-charts/ui";
 import { evaluatedSteps, marksOf } from "@/features/run/model/marks";
-import { useMeanings } from "@/features/run/model/meanings";
-import { ownSpecs } from "@/features/run/model/own-charts";
-import { CURVES, type SeedRun } from "@/features/run/model/seeds";
+import { CURVES } from "@/features/run/model/seeds";
 import { useHistory } from "@/features/run/model/use-history";
-import { ChartCard, type ChartData } from "@/features/run/ui/chart-card";
-import { AddChart } from "@/features/run/ui/chart-editor";
-import { ChartGrid } from "@/features/run/ui/chart-grid";
-import { FullScreen } from "@/features/run/ui/full-screen";
+import { type LoggedRun, placedMarks, usePlaced } from "@/features/run/model/use-placed";
+import { EnlargedRunChart, RunChart } from "@/features/run/ui/run-chart";
 import { useAddress, useParameter } from "@/lib/address";
 import type { HistoryPart, Job, JobEvent } from "@/lib/api/types";
 import { type Stage, stageShort } from "@/lib/states";
-import styles from "./charts.module.css";
 
 interface ChartsTabProps {
   job: Job;
   stage: Stage;
   /** The series of this stage of every seed; one run for a job of one seed, or one chosen seed. */
-  runs: readonly SeedRun[];
+  runs: readonly LoggedRun[];
   log: readonly JobEvent[];
   waiting: boolean;
   /** Whether steps of this stage have completions. */
   hasSamples: boolean;
 }
 
-const NO_HISTORY: ReturnType<typeof useHistory>["parts"] = [];
 type ByName = Readonly<Record<string, Series>>;
-
-/** The axes on which several seeds share their positions. */
-const ACROSS: readonly AxisKind[] = ["step", "log-step"];
 
 /** Several seeds have checkpoints at the same steps, so only findings and roll-backs are marked. */
 const isOfSeed = (event: JobEvent): boolean => event.type === "health" || event.type === "rolled_back";
 
 /** The charts of one stage. */
-export function ChartsTab({ job, stage, runs, log, waiting, hasSamples }: ChartsTabProps) {
-  const [chosen, change] = useChartView();
-  const isAll = runs.length > 1;
-  // Each seed has its own time and tokens at a step.
-  const { parts, gone } = useHistory(job, stage);
-  const isInherited = runs.every((run) => !Object.keys(run.series).length) && parts.length > 0;
-  const isOnSteps = isAll || isInherited;
-  const view = isOnSteps && !ACROSS.includes(chosen.axis) ? { ...chosen, axis: "step" as const } : chosen;
+export function ChartsTab({ job, stage, runs: seeds, log, waiting, hasSamples }: ChartsTabProps) {
+  const [view, change] = useChartView();
+  const isAll = seeds.length > 1;
+  const { parts, gone } = useHistory(job, stage, view.axis);
+  const { runs, history, isReady } = usePlaced(view.axis, stage, seeds, parts);
   const [named, setCurves] = useParameter("curves");
   const curves = CURVES.find(({ id }) => id === named)?.id ?? "both";
-  // An ancestor has a time and tokens of its own at a step, too.
-  const history = ACROSS.includes(view.axis) ? parts : NO_HISTORY;
   const series = useMemo(
-    () => Object.assign({}, ...[...runs, ...history.toReversed()].map((run) => run.series).toReversed()) as ByName,
-    [runs, history],
+    () => Object.assign({}, ...[...seeds, ...parts.toReversed()].map((run) => run.series).toReversed()) as ByName,
+    [seeds, parts],
   );
-  const [params, setParams] = useAddress();
   const names = Object.keys(series).join("\n"); // by value: a new point is no new name
-  const meanings = useMeanings(stage, names);
-  const { own } = useLayout(stage);
-  const charts = useMemo(() => {
-    const usual = chartSpecs(meanings, names.split("\n"));
-    const titles = usual.map(({ title }) => title);
-    return [...ownSpecs(own, meanings, titles), ...usual];
-  }, [own, meanings, names]);
+  const { metrics, ...shown } = useStageCharts(stage, names);
   const evaluated = evaluatedSteps(series).join("\n"); // by value, too
   const marks = useMemo(
     () => marksOf(isAll ? log.filter(isOfSeed) : log, stage, evaluated.split("\n").filter(Boolean).map(Number), isAll),
     [log, stage, evaluated, isAll],
   );
-  const positions = useMemo(() => positionsOn(view.axis, series, log, stage), [view.axis, series, log, stage]);
-  const along = useMemo(() => alongOf(positions), [positions]);
-  const openCompletions = useCallback(
-    (at: number) => {
-      const step = stepsOf({ from: at, to: at }, positions)?.from ?? at;
-      const change = (before: URLSearchParams) => {
-        before.set("stage", stage);
-        before.set("tab", "completions");
-        before.set("step", String(Math.round(step)));
-        return before;
-      };
-      setParams(change, true);
-    },
-    [positions, stage, setParams],
+  const placed = useMemo(() => placedMarks(marks, runs), [marks, runs]);
+  const positions = runs[0]?.placement?.positions ?? null;
+  const point = useCompletionsAt(stage, positions);
+  const find = useFind();
+  if (!metrics.length) return gone.length ? <Gone parts={gone} /> : <NoPoints job={job} stage={stage} waiting={waiting} />;
+  const located = [...runs, ...history];
+  const span = located.reduce<Range | null>(
+    (all, one) => around(all, extentOf(Object.values(one.series), one.placement ?? null)),
+    null,
   );
-  if (!Object.keys(series).length)
-    return gone.length ? <Gone parts={gone} /> : <NoPoints job={job} stage={stage} waiting={waiting} />;
-  const found = params.get("find") ?? "";
-  const find = found.trim().toLowerCase();
-  const search = (text: string) =>
-    setParams((before) => {
-      if (text) before.set("find", text);
-      else before.delete("find");
-      return before;
-    });
-  const card = { jobId: job.id, stage, series, runs, history, curves, meanings, steps: stepsOf(view.view, positions) };
-  const point = hasSamples ? { onPoint: openCompletions, pointHint: "show the completions of the step" } : {};
+  const steps = runs.reduce<Range | null>(
+    (all, { placement }) => around(all, stepsOf(view.view, placement?.positions ?? null)),
+    null,
+  );
+  const isLog = view.axis === "log-step";
+  const data = { jobId: job.id, stage, series, runs, history, curves, meanings: shown.meanings, steps, isLog, isReady };
+  const drawing = {
+    draw: (spec: Spec, cardParts: Parts) => <RunChart spec={spec} data={data} parts={cardParts} />,
+    drawLarge: (spec: Spec, height: number) => <EnlargedRunChart spec={spec} data={data} height={height} />,
+  };
+  // Each seed has positions of its own on the other axes.
+  const hasPoint = hasSamples && (!isAll || isStepAxis(view.axis));
+  const axisName = shown.meanings.get(metricOf(view.axis) ?? "")?.label;
   return (
     <Charts
       view={view}
       onView={change}
-      span={spanOf(
-        [...runs, ...history].flatMap((run) => Object.values(run.series)),
-        along,
-      )}
-      along={along}
-      marks={marks}
-      {...point}
+      span={span}
+      axisName={axisName}
+      marks={placed}
+      {...(hasPoint && { onPoint: point, pointHint: "show the completions of the step" })}
     >
-      <ChartToolbar view={view} onChange={change} axes={isOnSteps ? ACROSS : axesOf(series)}>
+      <ChartToolbar view={view} onChange={change} axes={axesOf(new Set(shown.names))} metrics={metrics}>
         {isAll && (
           <Segmented
             label="Lines of the seeds"
@@ -123,20 +104,45 @@ export function ChartsTab({ job, stage, runs, log, waiting, hasSamples }: Charts
             onChange={(curves) => setCurves(curves === "both" ? null : curves)}
           />
         )}
-        <input
-          type="search"
-          className={styles.find}
-          placeholder="Find a metric"
-          aria-label="Find a metric"
-          value={found}
-          onChange={(event) => search(event.target.value)}
-        />
-        <AddChart stage={stage} charts={charts} names={names.split("\n")} meanings={meanings} />
+        <ChartTools {...shown} />
       </ChartToolbar>
       {gone.length > 0 && <Gone parts={gone} />}
-      <ChartGrid charts={charts} find={find} {...card} />
-      <AllMetrics find={find} {...card} />
+      <ChartGrid {...shown} {...drawing} find={find} />
+      <AllMetrics {...shown} {...drawing} find={find} />
     </Charts>
+  );
+}
+
+type Spec = Parameters<typeof RunChart>[0]["spec"];
+type Parts = Parameters<typeof RunChart>[0]["parts"];
+
+/** The charts of a stage whose measured metrics have these names, a line each, and these metrics by their labels. */
+function useStageCharts(stage: Stage, lines: string) {
+  const meanings = useMeanings(stage, lines);
+  const { own } = useLayout(stage);
+  return useMemo(() => {
+    const names = lines.split("\n").filter(Boolean);
+    const usual = chartSpecs(meanings, names);
+    const titles = usual.map(({ title }) => title);
+    const metrics = names
+      .map((name) => ({ name, label: meanings.get(name)?.label ?? name }))
+      .sort((a, b) => a.label.localeCompare(b.label));
+    return { place: stage, charts: [...ownSpecs(own, meanings, titles), ...usual], names, meanings, metrics };
+  }, [stage, own, meanings, lines]);
+}
+
+/** Opens the completions of the step at a position. */
+function useCompletionsAt(stage: Stage, positions: Parameters<typeof stepAt>[1]) {
+  const [, setParams] = useAddress();
+  return useCallback(
+    (at: number) =>
+      setParams((before) => {
+        before.set("stage", stage);
+        before.set("tab", "completions");
+        before.set("step", String(Math.round(stepAt(at, positions))));
+        return before;
+      }, true),
+    [positions, stage, setParams],
   );
 }
 
@@ -160,38 +166,5 @@ function NoPoints({ job, stage, waiting }: { job: Job; stage: string; waiting: b
       </p>
       {reason && <p>{reason}</p>}
     </Notice>
-  );
-}
-
-interface AllMetricsProps extends Omit<ChartData, "spec"> {
-  find: string;
-}
-
-/** Every metric of the stage, each with a chart of its own. Drawn only when opened or searched. */
-function AllMetrics({ find, ...card }: AllMetricsProps) {
-  const [open, setOpen] = useState(false);
-  const [enlarged, setEnlarged] = useState<string | null>(null);
-  const names = Object.keys(card.series).sort();
-  const label = (name: string) => card.meanings.get(name)?.label ?? name;
-  const shown = names.filter((name) => `${name} ${label(name)}`.toLowerCase().includes(find));
-  const charts = shown.map((name) => ({ title: label(name), lines: [{ name, short: "", right: false }] }));
-  const count = find ? `${shown.length} of ${names.length}` : names.length;
-  return (
-    <details
-      className={styles.all}
-      open={open || find !== ""}
-      onToggle={(event) => !find && setOpen(event.currentTarget.open)}
-    >
-      <summary>All metrics ({count})</summary>
-      {find !== "" && shown.length === 0 && <p className={styles.hint}>No metric has “{find}” in its name.</p>}
-      {(open || find !== "") && (
-        <div className={styles.grid}>
-          {charts.map((spec) => (
-            <ChartCard key={spec.lines[0]?.name} spec={spec} onEnlarge={() => setEnlarged(spec.title)} {...card} />
-          ))}
-        </div>
-      )}
-      <FullScreen {...card} charts={charts} title={enlarged} onTitle={setEnlarged} />
-    </details>
   );
 }

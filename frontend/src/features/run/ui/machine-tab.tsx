@@ -1,7 +1,9 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { Chart } from "@/charts/chart";
-import { Charts, spanOf } from "@/charts/charts";
+import { ChartColumns } from "@/charts/chart-columns";
+import { Charts } from "@/charts/charts";
+import { spanOf } from "@/charts/extent";
 import type { ChartView } from "@/charts/settings";
 import { Note } from "@/components/card";
 import { ErrorNotice, Notice } from "@/components/notice";
@@ -11,7 +13,6 @@ import { machineCharts } from "@/features/run/model/telemetry";
 import type { Job } from "@/lib/api/types";
 import { count } from "@/lib/format";
 import { hasEnded } from "@/lib/states";
-import styles from "./charts.module.css";
 
 /** The worker measures every ten seconds, and no event announces it. */
 const POLL_MS = 10_000;
@@ -46,11 +47,11 @@ export function MachineTab({ job }: { job: Job }) {
       {attempts.length > 1 && (
         <Note>{`Measurements of ${count(attempts.length, "attempt")}. Between them no worker ran the job.`}</Note>
       )}
-      <div className={styles.grid}>
+      <ChartColumns>
         {charts.map((chart) => (
           <Chart key={chart.title} {...chart} />
         ))}
-      </div>
+      </ChartColumns>
     </Charts>
   );
 }

@@ -123,6 +123,7 @@ function Panel({ job, view, seeds, stage, tab, isReady }: RunTabsProps & { isRea
       runs={seeds.all.map((one) => ({
         seed: one.seed,
         counts: one.counts,
+        log: one.run.log,
         series: settled(one.run.series[stage] ?? {}, view.ended || isDone(one.stages, stage)),
       }))}
       log={isAll ? view.run.log : run.log}

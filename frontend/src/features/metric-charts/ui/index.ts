@@ -1,0 +1,10 @@
+export type { ChartSpec } from "@/features/metric-charts/model/chart-specs";
+export type { Meaning } from "@/features/metric-charts/model/meanings";
+export { chartSpecs } from "@/features/metric-charts/model/chart-specs";
+export { COMPARED, useLayout } from "@/features/metric-charts/model/layout";
+export { useMeanings } from "@/features/metric-charts/model/meanings";
+export { ownSpecs } from "@/features/metric-charts/model/own-charts";
+export { AllMetrics } from "@/features/metric-charts/ui/all-metrics";
+export { type CardParts, ChartCard, type DescribedChart } from "@/features/metric-charts/ui/chart-card";
+export { ChartGrid } from "@/features/metric-charts/ui/chart-grid";
+export { ChartTools, useFind } from "@/features/metric-charts/ui/chart-tools";
