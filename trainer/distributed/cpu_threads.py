@@ -148,7 +148,7 @@ def choose_halves(
     """How SFT and reward model compute a batch in this run: whole, or where it may pay as two halves, each on one thread.
 
     The choice is written to the file `record`, which a resumed run reads. `alone`: the run is one process on a CPU. A number
-    of threads as `setting` is a wish for threads in each operation.
+    of threads as `setting` applies to each operation, and leaves batches whole.
     """
     if not alone or setting != "auto":
         return PairedExecutor()
