@@ -67,7 +67,8 @@ export function ChartsTab({ job, stage, runs: seeds, log, waiting, hasSamples }:
   const positions = runs[0]?.placement?.positions ?? null;
   const point = useCompletionsAt(stage, positions);
   const find = useFind();
-  if (!metrics.length) return gone.length ? <Gone parts={gone} /> : <NoPoints job={job} stage={stage} waiting={waiting} />;
+  if (!metrics.length)
+    return gone.length ? <Gone parts={gone} /> : <NoPoints job={job} stage={stage} waiting={waiting} />;
   const located = [...runs, ...history];
   const span = located.reduce<Range | null>(
     (all, one) => around(all, extentOf(Object.values(one.series), one.placement ?? null)),
