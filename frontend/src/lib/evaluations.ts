@@ -18,11 +18,6 @@ export interface Evaluation {
   readonly low: number | null;
 }
 
-/** The metrics that `evaluationsOf` reads, and the step of the best one. */
-export const EVALUATION_METRICS = ["sqrt_kl", "score", "judge", "win_rate", "win_rate_low", "best_step"].map(
-  (name) => `eval/${name}`,
-);
-
 /** The evaluations by step: from the metrics, or from the curve that the stage reports at its end. */
 export function evaluationsOf(series: Readonly<Record<string, Series>>, log: readonly JobEvent[]): Evaluation[] {
   const kl = series["eval/sqrt_kl"];

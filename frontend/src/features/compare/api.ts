@@ -3,7 +3,7 @@ import { type Series, toSeries } from "@/charts/series";
 import { jobBatchQuery, jobsKey } from "@/features/jobs/api";
 import { answer, api } from "@/lib/api/client";
 import type { Job, MetricInfo } from "@/lib/api/types";
-import { EVALUATION_METRICS } from "@/lib/evaluations";
+import { EVALUATION_METRICS } from "@/lib/evaluation-metrics";
 import { bestSeed, cameToEnd } from "@/lib/seeds";
 import { hasEnded, type Stage } from "@/lib/states";
 

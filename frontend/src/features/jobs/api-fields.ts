@@ -14,7 +14,7 @@ export const checkFields = (query: { show?: string[]; where?: string[] }) =>
 /** Most jobs of an opened group that the list shows. */
 export const MOST_MEMBERS = 100;
 
-/** The jobs of the opened groups that match the filter, by number unless sorted otherwise, by the id of the group. Undefined until they are known. */
+/** The matching jobs of the opened groups by the id of the group, undefined until they are known. Unsorted ones follow by number. */
 export function useMembers(filter: JobFilter, show: readonly string[], groups: readonly string[]) {
   const found = useQueries({
     queries: groups.map((group) => ({

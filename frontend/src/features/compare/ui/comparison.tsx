@@ -4,12 +4,13 @@ import { loadable, usePreloaded } from "@/components/loadable";
 import { Segmented } from "@/components/segmented";
 import { Skeleton } from "@/components/status";
 import type { useComparison } from "@/features/compare/model/differences";
-import { DifferenceTable, FigureTable } from "@/features/compare/ui/tables";
+import { FigureTable } from "@/features/compare/ui/tables";
 import type { Job } from "@/lib/api/types";
 import { type Stage, STAGES, stageShort } from "@/lib/states";
 import styles from "./compare.module.css";
 
 const CompareCharts = loadable(async () => (await import("@/features/compare/ui/compare-charts")).CompareCharts);
+const DifferenceTable = loadable(async () => (await import("@/features/compare/ui/difference-table")).DifferenceTable);
 const GroupedFigures = loadable(async () => (await import("@/features/compare/ui/grouped-figures")).GroupedFigures);
 const FrontierSection = loadable(async () => (await import("@/features/compare/ui/frontier")).FrontierSection);
 const WinRateMatrix = loadable(async () => (await import("@/features/compare/ui/win-rate-matrix")).WinRateMatrix);
@@ -74,7 +75,9 @@ export function Comparison({ jobs, stage, found, by, groups, lookOf, set }: Comp
       <section aria-label="Differences of the specs">
         <h2>Differences of the specs</h2>
         {found.length ? (
-          <DifferenceTable found={found} jobs={jobs} lookOf={lookOf} />
+          <NearScreen>
+            <DifferenceTable found={found} jobs={jobs} lookOf={lookOf} />
+          </NearScreen>
         ) : (
           <p className={styles.note}>{jobs.length > 1 ? "The specs are the same." : "Add a second run."}</p>
         )}

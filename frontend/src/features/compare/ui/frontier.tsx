@@ -11,7 +11,8 @@ import { bestIndex, type Frontier, frontiersOf, named } from "@/features/compare
 import { RunName } from "@/features/compare/ui/tables";
 import { paths } from "@/lib/address";
 import type { Job } from "@/lib/api/types";
-import { type Evaluation, EVALUATION_METRICS, panelsOf } from "@/lib/evaluations";
+import { EVALUATION_METRICS } from "@/lib/evaluation-metrics";
+import { type Evaluation, panelsOf } from "@/lib/evaluations";
 import { measured, percent } from "@/lib/format";
 import { metricReferenceQuery } from "@/lib/labels";
 import { hasEnded, type Stage } from "@/lib/states";

@@ -2,9 +2,8 @@ import { useMemo } from "react";
 import { Link } from "react-router";
 import { lineSample } from "@/charts/palette";
 import { type Column, columnsOf, DataTable } from "@/components/data-table";
-import { Table } from "@/components/table";
 import { NameValues } from "@/components/text";
-import type { Difference, Look } from "@/features/compare/model/differences";
+import type { Look } from "@/features/compare/model/differences";
 import { bestOf, type Figure, FIGURES } from "@/features/compare/model/figures";
 import { paths, useParameter } from "@/lib/address";
 import type { Job } from "@/lib/api/types";
@@ -98,34 +97,5 @@ export function RunName({ job, colour, short, to = paths.job(job.id) }: RunNameP
         <NameValues values={values} />
       </Link>
     </span>
-  );
-}
-
-/** The fields in which the specs differ. */
-export function DifferenceTable({ found, jobs, lookOf }: RunsProps & { found: readonly Difference[] }) {
-  const heads = jobs.map((job) => (
-    <th scope="col" key={job.id}>
-      <RunName job={job} {...lookOf(job.id)} />
-    </th>
-  ));
-  return (
-    <Table
-      label="Differences of the specs"
-      look="plain"
-      sticky
-      head={["Field", ...heads]}
-      className={styles.differences}
-    >
-      {found.map(({ path, values }) => (
-        <tr key={path}>
-          <th scope="row">
-            <code>{path}</code>
-          </th>
-          {values.map((value, index) => (
-            <td key={jobs[index]?.id}>{value}</td>
-          ))}
-        </tr>
-      ))}
-    </Table>
   );
 }
