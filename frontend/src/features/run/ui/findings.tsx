@@ -1,16 +1,15 @@
 import { Suspense } from "react";
+import { loadable } from "@/components/loadable";
 import { Popover } from "@/components/popover";
-import { Announce } from "@/components/status";
-import { Prose } from "@/components/text";
-import { FindingAction } from "@/features/job-actions/ui";
-import { announcement, type Finding, findings, metricsOf, type Remark, remarks } from "@/features/run/model/findings";
+import { Announce, Skeleton } from "@/components/status";
+import { announcement, type Finding, findings, type Remark, remarks } from "@/features/run/model/findings";
 import type { JobEvent, JobSummary } from "@/lib/api/types";
 import { useParameter } from "@/lib/address";
-import { count, measured } from "@/lib/format";
-import { useLabels, withLabels } from "@/lib/labels";
-import { stageShort } from "@/lib/states";
+import { count } from "@/lib/format";
 import { visible } from "@/lib/visible";
 import styles from "./findings.module.css";
+
+const FindingList = loadable(async () => (await import("@/features/run/ui/finding-list")).FindingList);
 
 interface FindingsProps {
   job: JobSummary;
@@ -61,14 +60,9 @@ function Health({ job, found, messages, loaded }: HealthProps) {
         </>
       }
     >
-      <ul className={styles.findings}>
-        {found.map((finding) => (
-          <Rule key={`${finding.seed} ${finding.rule}`} job={job} finding={finding} />
-        ))}
-        {messages.map((remark) => (
-          <Message key={remark.text} remark={remark} />
-        ))}
-      </ul>
+      <Suspense fallback={<Skeleton />}>
+        <FindingList job={job} found={found} messages={messages} />
+      </Suspense>
     </Popover>
   );
 }
@@ -76,61 +70,4 @@ function Health({ job, found, messages, loaded }: HealthProps) {
 function title(rules: number, warnings: number): string {
   const parts = [rules ? count(rules, "health finding") : "", warnings ? count(warnings, "warning") : ""];
   return parts.filter(Boolean).join(", ");
-}
-
-function Message({ remark }: { remark: Remark }) {
-  return (
-    <li className={styles[remark.level]}>
-      <p className={styles.text}>
-        <Prose text={remark.text} />
-        {remark.times > 1 && <small> {remark.times} times</small>}
-      </p>
-    </li>
-  );
-}
-
-/** Only the newest measurements of a finding are shown. */
-const MOST_EVIDENCE = 4;
-
-const DONE: Record<string, string> = {
-  pause: "paused the run",
-  stop: "stopped the run",
-  roll_back: "went back to an earlier checkpoint",
-};
-
-function Rule({ job, finding }: { job: JobSummary; finding: Finding }) {
-  const { title: what, rule, seed, action, stage, step, cause, suggestion, changes, evidence, times } = finding;
-  const labelOf = useLabels();
-  const metrics = metricsOf(evidence);
-  return (
-    <li className={action === "warn" ? styles.warning : styles.error}>
-      <p className={styles.head}>
-        <b title={`Health rule ${rule}`}>{what}</b>
-        <small>
-          {seed !== null && `Seed ${seed}, `}
-          {stage && stageShort(stage)} step {step}
-          {times > 1 && `, ${times} times so far`}
-          {DONE[action] && `: ${DONE[action]}`}
-        </small>
-      </p>
-      <p className={styles.text} title={metrics || undefined}>
-        <Prose text={withLabels(cause, stage, labelOf)} />
-      </p>
-      {evidence.length > 0 && (
-        <p className={styles.evidence}>
-          {evidence.slice(-MOST_EVIDENCE).map((one, index) => (
-            <span key={index}>
-              <b title={one.metric}>{labelOf(stage, one.metric)}</b> {measured(one.value)} at step {one.step}
-            </span>
-          ))}
-        </p>
-      )}
-      <p className={styles.text}>
-        <Prose text={withLabels(suggestion, stage, labelOf)} />
-      </p>
-      <Suspense fallback={null}>
-        <FindingAction job={job} changes={changes} />
-      </Suspense>
-    </li>
-  );
 }
