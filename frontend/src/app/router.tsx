@@ -4,7 +4,6 @@ import { loadable } from "@/components/loadable";
 import { Notice } from "@/components/notice";
 import { PageHeader } from "@/components/page-header";
 import { filteredJobsQuery, jobBatchQuery, jobQuery } from "@/features/jobs/api";
-import { filterOf, readChoice } from "@/features/jobs/model/choice";
 import { metricsQuery } from "@/features/run/api";
 import { comparedRuns, paths } from "@/lib/address";
 import { queryClient } from "@/lib/api/client";
@@ -72,7 +71,9 @@ export function prefetchData({ pathname, search }: Location): void {
   const ignored = () => undefined; // The page asks again, and shows the error.
   const jobId = matchPath(paths.job(":jobId"), pathname)?.params.jobId;
   if (pathname === paths.jobs)
-    queryClient.infiniteQuery(filteredJobsQuery(filterOf(readChoice(params)))).catch(ignored);
+    import("@/features/jobs/model/choice")
+      .then(({ filterOf, readChoice }) => queryClient.infiniteQuery(filteredJobsQuery(filterOf(readChoice(params)))))
+      .catch(ignored);
   if (pathname === paths.compare()) queryClient.query(jobBatchQuery(comparedRuns(params))).catch(ignored);
   // The head of the page comes from the job. The series are far larger, and would delay it.
   const series = (id: string) =>

@@ -1,7 +1,7 @@
-import { useMemo } from "react";
 import { Link } from "react-router";
 import { lineSample } from "@/charts/palette";
-import { type Column, columnsOf, DataTable } from "@/components/data-table";
+import { SortHead } from "@/components/sort-head";
+import { Table } from "@/components/table";
 import { NameValues } from "@/components/text";
 import type { Look } from "@/features/compare/model/differences";
 import { bestOf, type Figure, FIGURES } from "@/features/compare/model/figures";
@@ -19,44 +19,54 @@ export interface RunsProps {
 /** The results of the runs, one line each; the best of each figure is marked. */
 export function FigureTable({ jobs, lookOf }: RunsProps) {
   const [sort, setSort] = useParameter("sort");
-  const columns = useMemo(() => figureColumns({ jobs, lookOf }), [jobs, lookOf]);
-  if (columns.length < 2) return <p className={styles.note}>No run has ended with an evaluation yet.</p>;
+  const figures = FIGURES.filter((figure) => jobs.some((job) => figure.value(job) !== null));
+  if (!figures.length) return <p className={styles.note}>No run has ended with an evaluation yet.</p>;
+  const best = figures.map((figure) => bestOf(figure, jobs));
+  const head = (id: string, label: string) => (
+    <SortHead key={id} id={id} sort={sort} highFirst={id !== "name"} onSort={setSort}>
+      {label}
+    </SortHead>
+  );
   return (
-    <DataTable
+    <Table
       label="Final figures"
       look="plain"
       sticky
       className={styles.figures}
-      rows={jobs}
-      rowId={(job) => job.id}
-      columns={columns}
-      sort={sort}
-      onSort={setSort}
-    />
+      head={[head("name", "Run"), ...figures.map(({ id, label }) => head(id, label))]}
+    >
+      {sorted(jobs, figures, sort).map((job) => (
+        <tr key={job.id}>
+          <th scope="row">
+            <RunName job={job} colour={lookOf(job.id).colour} />
+          </th>
+          {figures.map((figure, index) => {
+            const isBest = best[index]?.has(jobs.indexOf(job)) ?? false;
+            const value = figure.value(job) ?? undefined;
+            return (
+              <td key={figure.id}>
+                <FigureValue figure={figure} job={job} value={value} isBest={isBest} />
+              </td>
+            );
+          })}
+        </tr>
+      ))}
+    </Table>
   );
 }
 
-function figureColumns({ jobs, lookOf }: RunsProps): readonly Column<Job>[] {
-  const of = columnsOf<Job>();
-  const figures = FIGURES.filter((figure) => jobs.some((job) => figure.value(job) !== null));
-  return [
-    of.accessor(jobName, {
-      id: "name",
-      header: "Run",
-      cell: ({ row }) => <RunName job={row.original} colour={lookOf(row.id).colour} />,
-      meta: { isRowHead: true },
-    }),
-    ...figures.map((figure) => {
-      const best = bestOf(figure, jobs);
-      return of.accessor((job) => figure.value(job) ?? undefined, {
-        id: figure.id,
-        header: figure.label,
-        cell: ({ getValue, row }) => (
-          <FigureValue figure={figure} job={row.original} value={getValue()} isBest={best.has(row.index)} />
-        ),
-      });
-    }),
-  ];
+/** The runs by name or by a figure; those without the figure come last. */
+function sorted(jobs: readonly Job[], figures: readonly Figure[], sort: string | null): readonly Job[] {
+  const sign = sort?.startsWith("-") ? -1 : 1;
+  const id = sort?.replace(/^-/, "");
+  const figure = figures.find((one) => one.id === id);
+  if (id === "name") return jobs.toSorted((a, b) => sign * jobName(a).localeCompare(jobName(b)));
+  if (!figure) return jobs;
+  const last = sign * Infinity;
+  return jobs.toSorted((a, b) => {
+    const [left, right] = [figure.value(a) ?? last, figure.value(b) ?? last];
+    return left === right ? 0 : sign * (left < right ? -1 : 1);
+  });
 }
 
 interface FigureValueProps {
