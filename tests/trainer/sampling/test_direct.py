@@ -98,7 +98,7 @@ class Doubled(nn.Module):
         return out
 
 
-def test_direct_steps_are_refused_by_the_trial_where_logits_differ(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_direct_steps_are_refused_where_the_trial_differs(monkeypatch: pytest.MonkeyPatch) -> None:
     model = llama()
     layer: Any = model.model.layers[1]
     layer.mlp = Doubled(layer.mlp)
