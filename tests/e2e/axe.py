@@ -7,12 +7,12 @@ from playwright.sync_api import Page
 
 AXE = Path(__file__).parents[2] / "frontend" / "node_modules" / "axe-core" / "axe.min.js"
 ALL = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice")
-_RUN = """async rules => {
+_RUN = """async ({ rules, within }) => {
     // Wait until colours have stopped changing. Even a reduced motion takes a moment.
     await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
     const changing = document.getAnimations().filter((one) => one instanceof CSSTransition);
     await Promise.allSettled(changing.map((one) => one.finished));
-    const { violations } = await axe.run(document, { runOnly: rules, resultTypes: ["violations"] });
+    const { violations } = await axe.run(within ?? document, { runOnly: rules, resultTypes: ["violations"] });
     return violations.flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.target.join(" ")}`));
 }"""
 _UNSEEN = """async () => {
@@ -70,11 +70,11 @@ def _source() -> str:
     return AXE.read_text()
 
 
-def violations(page: Page) -> list[str]:
-    """Each as `rule: selector`; none on a page that is in order."""
+def violations(page: Page, within: str | None = None) -> list[str]:
+    """Each as `rule: selector`; none on a page that is in order. `within`: the selector of the only part that is checked."""
     if not page.evaluate("'axe' in window"):
         page.evaluate(_source())
-    found: list[str] = page.evaluate(_RUN, list(ALL))
+    found: list[str] = page.evaluate(_RUN, {"rules": list(ALL), "within": within})
     return found
 
 

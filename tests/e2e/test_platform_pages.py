@@ -102,6 +102,7 @@ def test_compared_runs_show_figures_and_differences(
     differences = page.get_by_role("region", name="Differences of the specs")
     expect(differences.get_by_role("row", name="rewards")).to_contain_text("length")
     expect(differences.get_by_role("row", name="seed")).to_have_count(0)
+    assert violations(page, "[aria-label='Differences of the specs']") == []
     page.get_by_role("button", name="Remove").first.click()
     expect(figures.locator("tbody tr")).to_have_count(1)
     expect(page.get_by_role("group", name="Runs")).to_be_focused()

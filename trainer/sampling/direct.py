@@ -1,9 +1,9 @@
 """Decode steps of common decoders without the overhead of transformers' forward pass, on a CPU in float32.
 
-A decode step of a small model spends a fifth of its time between its operations: building masks, choosing an attention
-function, converting types that are right already. These steps call the model's own linear layers and rotary embedding, and
-compute the rest themselves. They serve decoders built as Llama is: RMSNorm, rotary attention, a gated feed-forward part,
-each added to the residual stream. A trial decides which architectures these are.
+A decode step of a small model also builds masks, looks up attention functions and converts types that are right already.
+The steps here call the model's own linear layers and rotary embedding, and compute the rest themselves. They serve decoders
+built as Llama is: RMSNorm, rotary attention and a gated feed-forward part, with residual connections. A model is served if
+its type is in `ARCHITECTURES` and a trial gives the logits of its own forward pass.
 
 Shapes: B live rows, H hidden size, K key heads, G query heads per key head, D head size, W columns in use, V tokens.
 """
