@@ -147,8 +147,8 @@ def choose_halves(
 ) -> PairedExecutor:
     """How SFT and reward model compute a batch in this run: whole, or where it may pay as two halves, each on one thread.
 
-    The choice is written to the file `record`, which a resumed run reads. `alone`: the run is one process on a CPU. A number
-    of threads as `setting` applies to each operation, and leaves batches whole.
+    The choice is written to the file `record`, which a resumed run reads. `alone`: the run is one process on a CPU, without
+    adapters. A number of threads as `setting` applies to each operation, and leaves batches whole.
     """
     if not alone or setting != "auto":
         return PairedExecutor()

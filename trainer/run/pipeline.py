@@ -122,7 +122,8 @@ def _halves(job: RunContext) -> PairedExecutor:
     session = job.session
     return cpu_threads.choose_halves(
         session.spec.runtime.threads,
-        alone=session.device.type == "cpu" and session.world.size == 1,
+        # the active adapter is a state of the backbone, which two threads would share
+        alone=session.device.type == "cpu" and session.world.size == 1 and session.spec.model.lora is None,
         parameters=job.parameters,
         cores=cpu_threads.available_cores(),
         record=session.run_dir / "halves",

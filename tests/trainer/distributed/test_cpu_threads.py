@@ -3,13 +3,15 @@
 import threading
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Literal
 
 import pytest
 import torch
 from torch import Tensor
 
-from tests.trainer.stage_tools import context_of, four_models, new_codec, respond_and_learn
+from tests.trainer.stage_tools import context_of, four_models, new_codec, respond_and_learn, session_in
+from tests.trainer.tiny_models import llama
 from trainer.distributed import cpu_threads
 from trainer.distributed.cpu_threads import (
     SEQUENTIAL,
@@ -21,12 +23,15 @@ from trainer.distributed.cpu_threads import (
     choose_threads,
 )
 from trainer.errors import Diverged
-from trainer.models import Model
+from trainer.models import Model, compute_in
 from trainer.optim.halves import accumulate_halves
 from trainer.ppo.kl import KLCoefficients
 from trainer.ppo.learners import Learners
 from trainer.ppo.update import update
-from trainer.spec import PPOSpec
+from trainer.run import pipeline
+from trainer.spec import JobSpec, PPOSpec
+from trainer.stages import sft
+from trainer.stages.tokenized_rows import TokenizedDemonstration
 
 SPEC = PPOSpec(batch_size=4, minibatches=2, epochs=2, steps=4, max_new_tokens=6, learning_rate=1e-2)
 SEPARATE = {"separate": True, "parameters": 500_000, "threads": 1, "cores": 2}
@@ -123,6 +128,32 @@ def test_choose_halves_by_size_and_cores(
 ) -> None:
     small: dict[str, Any] = {"alone": True, "parameters": 10**6 - 1, "cores": 2}
     assert choose_halves(setting, **(small | changes), record=tmp_path / "r").threads == threads
+
+
+@pytest.mark.parametrize(("lora", "threads"), [({"rank": 2}, None), (None, 1)])
+@pytest.mark.usefixtures("two_cores")
+def test_halves_are_not_computed_at_once_with_adapters(
+    tmp_path: Path, lora: dict[str, int] | None, threads: int | None
+) -> None:
+    """The active adapter is a state of the backbone. One thread would switch it off while the other one computes."""
+    spec = {"model": {"path": "unused", "lora": lora}, "data": {"preferences": "unused"}, "ppo": {}}
+    with session_in(tmp_path) as session:
+        session.spec = JobSpec.model_validate(spec)
+        job: Any = SimpleNamespace(session=session, parameters=9)
+        assert pipeline._halves(job).threads == threads
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_sft_halves_have_the_same_bits_at_once_and_in_turn(dtype: torch.dtype) -> None:
+    """Autocast keeps the casts of weights for all threads."""
+    examples = [TokenizedDemonstration([3, 4, 5], [6] * (4 + row)) for row in range(8)]
+    found = []
+    with PacedExecutor() as pair:
+        for _ in range(12):
+            model = compute_in(llama(), dtype)
+            sft.accumulate(model, examples, new_codec(), None, torch.device("cpu"), pair=pair)
+            found.append(torch.cat([w.grad.flatten() for w in model.parameters() if w.grad is not None]))
+    assert all(torch.equal(found[0], other) for other in found)
 
 
 def test_choose_halves_keeps_the_recorded_choice(tmp_path: Path) -> None:
