@@ -22,6 +22,7 @@ ABSENT = "job_aaaaaaaaaaaaaaaaaaaaaaaa"
 EXPECTED = "status of 404"
 """The browser reports such responses. The absent job causes one."""
 LISTS = re.compile(r"/v1/(jobs|findings|groups|datasets|annotation/rounds)(\?|$)")
+JOB = re.compile(r"/v1/jobs/job_[a-z0-9]+$")
 # Spaces as in WCAG 1.4.12. The policy of the page refuses <style>, but not a constructed style sheet.
 SPACE = """isOn => {
     window.spaced ??= new CSSStyleSheet();
@@ -134,6 +135,22 @@ def test_every_page_is_in_order(new_page: NewPage, client: Client, finished_job:
     page.goto("/")
     expect(page.get_by_role("button", name="Sign in")).to_be_visible()
     assert [*faults(page, 0), *faults(page, 1)] == []
+
+
+def test_job_of_unknown_or_short_name_is_a_wide_link(new_page: NewPage, client: Client, finished_job: str) -> None:
+    dataset = client.get_job(finished_job)["spec"]["data"]["preferences"].partition("@")[0]
+    page = new_page()
+    with page.expect_request(JOB):
+        page.route(JOB, lambda _: None)  # no answer
+        page.goto(f"/datasets/{dataset}?tab=versions")
+    expect(page.locator(f'a[title="{finished_job}"]')).to_have_text(f"…{finished_job[-6:]}")
+    assert violations(page) == []
+    job = client.get_job(finished_job) | {"name": "x"}
+    page.unroute_all()
+    page.route(JOB, lambda route: route.fulfill(json=job))
+    page.reload()
+    expect(page.locator(f'a[title="{finished_job}"]')).to_have_text("x")
+    assert violations(page) == []
 
 
 @pytest.mark.parametrize("path", ["/", "/jobs/{job}?stage=ppo", "/compare?runs={job}&stage=ppo"])

@@ -11,13 +11,13 @@ interface JobLinkProps {
   children?: ReactNode;
 }
 
-/** A job that is known by its id, as a link with its name. The id shows on hover. */
+/** A job that is known by its id, as a link with its name. The id shows on hover, and its end until the name is known. */
 export function JobLink({ id, children }: JobLinkProps) {
   const job = useQuery({ ...jobQuery(id), retry: false });
   if (job.isError) return <span title={id}>a job that was deleted{children}</span>;
   return (
     <Link to={paths.job(id)} title={id}>
-      {job.data ? jobName(job.data) : "…"}
+      {job.data ? jobName(job.data) : `…${id.slice(-6)}`}
       {children}
     </Link>
   );
