@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 JSON ?= out/gpu.json
 
-.PHONY: help setup demo up test test-unit test-costs test-slow test-rounding check bench bench-platform bench-dashboard lighthouse pictures pictures-check gpu format wheels openapi reference docs clean
+.PHONY: help setup demo up test test-unit test-costs test-slow test-rounding test-vllm check bench bench-platform bench-dashboard lighthouse pictures pictures-check gpu format wheels openapi reference docs clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -47,6 +47,10 @@ test-slow: setup ## run the slow tests (50 minutes on 2 cores)
 test-rounding: setup ## run the trainer's tests as other processors would round
 	@for setting in OTHER_ROUNDING=1 MKL_CBWR=COMPATIBLE ONEDNN_MAX_CPU_ISA=AVX2 ATEN_CPU_CAPABILITY=default OMP_NUM_THREADS=2; do \
 		echo "$$setting"; env $$setting $(BIN)/python -m pytest tests/trainer -m "not slow" -q $(ARGS) || exit 1; done
+
+test-vllm: setup ## run the trainer with the real vLLM on a CPU, in an environment of its own (2 GB, 5 minutes)
+	@$(BIN)/python .setup vllm
+	@.venv-vllm/bin/python -m pytest tests/trainer/vllm -p no:logging $(ARGS)
 
 check: setup ## lint, formats, types, import contracts, prose, the documentation's links
 	@$(BIN)/ruff check
@@ -82,7 +86,11 @@ pictures: setup ## take the pictures of docs/images anew, from real runs (first 
 	@$(BIN)/python -m benchmarks.pictures $(ARGS)
 
 pictures-check: AGAINST ?= main
-pictures-check: setup ## compare 16 views with the dashboard of another commit: AGAINST=COMMIT
+pictures-test-vllm: setup ## run the trainer with the real vLLM on a CPU, in an environment of its own (2 GB, 5 minutes)
+	@$(BIN)/python .setup vllm
+	@.venv-vllm/bin/python -m pytest tests/trainer/vllm -p no:logging $(ARGS)
+
+check: setup ## compare 16 views with the dashboard of another commit: AGAINST=COMMIT
 	@$(BIN)/python .setup browser
 	@$(BIN)/python -m benchmarks.pictures --against "$(AGAINST)" $(ARGS)
 

@@ -52,8 +52,8 @@ def _install(root: Path, venv: Path) -> None:
     run("installer (uv)", [python, "-m", "pip", "install", "--quiet", "-c", constraints, "uv"], log)
     command = [str(venv / "bin" / "uv"), "pip", "install", "--python", python, "-c", constraints]
     command += ["-e", "./proximal", "-e", ".[all]", "--group", "dev"]
-    env = _with_pips_settings(python)
-    if _small_torch_is_available(env):
+    env = with_pips_settings(python)
+    if small_torch_is_available(env):
         try:
             return run("Python packages (1 to 3 minutes)", [*command, "--torch-backend", "cpu"], log, env, root)
         except SetupError:
@@ -61,7 +61,7 @@ def _install(root: Path, venv: Path) -> None:
     run("Python packages (up to some minutes the first time)", command, log, env, root)
 
 
-def _with_pips_settings(python: str) -> dict[str, str]:
+def with_pips_settings(python: str) -> dict[str, str]:
     """uv does not read pip's configuration; hand over what decides where packages come from."""
     env = dict(os.environ)
     handed = {"find-links": "UV_FIND_LINKS", "index-url": "UV_DEFAULT_INDEX", "cert": "SSL_CERT_FILE"}
@@ -72,7 +72,7 @@ def _with_pips_settings(python: str) -> dict[str, str]:
     return env
 
 
-def _small_torch_is_available(env: dict[str, str]) -> bool:
+def small_torch_is_available(env: dict[str, str]) -> bool:
     """On Linux the package index has PyTorch with gigabytes of CUDA; without a GPU the CPU build will do.
 
     Where the installer has other places for packages, those decide.

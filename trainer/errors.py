@@ -13,6 +13,7 @@
     ├── Unhealthy       9  A health rule ended the run. It is saved.
     ├── SelfTestFailed 10  Before PPO's first iteration, two ways to compute one number disagree.
     ├── ProcessLost    11  Another process of the run has ended.
+    ├── EngineFailed   13  The engine that samples the responses did not start, or failed. The run resumes from its checkpoint.
     └── Stopped        75  The run was asked to stop. It is saved; run it again to resume.
         └── Paused     76  A health rule paused the run for a person. It is saved; run it again to resume.
 
@@ -89,6 +90,11 @@ class SelfTestFailed(TrainerError):
 class ProcessLost(TrainerError):
     code = "process_lost"
     exit_status = 11
+
+
+class EngineFailed(TrainerError):
+    code = "engine_failed"
+    exit_status = 13
 
 
 class Stopped(TrainerError):

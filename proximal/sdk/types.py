@@ -2317,7 +2317,7 @@ class RolloutSpec(TypedDict, closed=True):
     asynchronous: NotRequired[bool]
     """Sample the next iteration's responses while the trainer learns from this one's. The sampling policy is one step old (Noukhovitch et al. 2024), which `importance_cap` corrects. Takes one more copy of the policy's weights."""
     gpu_memory_utilization: NotRequired[float]
-    """Share of the GPU's memory that vLLM takes for its weights and its cache while it samples."""
+    """Share of the GPU's memory that vLLM takes for its weights and its cache while it samples. On a CPU the cache takes what the rows sampled at once need."""
 
 
 class RoundChanges(TypedDict, closed=True):

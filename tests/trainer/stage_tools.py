@@ -86,7 +86,7 @@ def four_models() -> PPOModels:
 
 def logprobs_alone(policy: Model, prompt: list[int], response: list[int], temperature: float = 1.0) -> Tensor:
     """(R,) log-probability of each response token, by transformers' own forward pass over this one sequence."""
-    logits = policy(torch.tensor([prompt + response])).logits[0, len(prompt) - 1 : -1] / temperature
+    logits = policy(input_ids=torch.tensor([prompt + response])).logits[0, len(prompt) - 1 : -1] / temperature
     return torch.log_softmax(logits, -1)[torch.arange(len(response)), response]
 
 

@@ -99,9 +99,12 @@ class Backbone:
 
     @torch.no_grad()
     def merged_in_turn(self, name: str | None) -> Iterator[tuple[str, Tensor]]:
-        """Yield the same weights one by one, on the backbone's device and in its type. The caller copies each at once."""
+        """Yield the weights one by one, on the backbone's device and in its type, tied ones under each of their names.
+
+        The caller copies each at once.
+        """
         adapted = self._adapted_by(name)
-        for key, value in self._plain_weights().items():
+        for key, value in self._named_weights():
             if key in adapted:
                 value = (value.float() + adapted[key].get_delta_weight(name).float()).to(value.dtype)
             yield key, value
@@ -115,11 +118,16 @@ class Backbone:
         """The backbone's own weights by the names that they had before adapters were added; tied ones once."""
         state: dict[str, Tensor] = {}
         seen: set[int] = set()
-        for key, value in self.model.state_dict().items():
-            if ".lora_" not in key and value.data_ptr() not in seen:
+        for key, value in self._named_weights():
+            if value.data_ptr() not in seen:
                 seen.add(value.data_ptr())
-                state[key.replace(".base_layer.", ".")] = value
+                state[key] = value
         return state
+
+    def _named_weights(self) -> Iterator[tuple[str, Tensor]]:
+        for key, value in self.model.state_dict().items():
+            if ".lora_" not in key:
+                yield key.replace(".base_layer.", "."), value
 
     @contextmanager
     def _under(self, name: str | None) -> Iterator[None]:

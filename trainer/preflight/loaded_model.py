@@ -5,7 +5,7 @@ import torch
 from trainer.errors import ModelError
 from trainer.models import Model, head_logits, trunk
 from trainer.models.rounding import slack
-from trainer.preflight.own_model import context_findings, vocabulary_and_head
+from trainer.preflight.own_model import context_findings, vllm_findings, vocabulary_and_head
 from trainer.preflight.report import raise_first
 from trainer.sampling import SamplingOptions, sample
 from trainer.sampling.cache import keeps_in_place, use_growing_cache
@@ -21,11 +21,12 @@ _PROBE_TOKENS = 3
 def check_fit(session: Session, model: Model, codec: Codec, encoded: TokenizedData) -> None:
     """Raise ModelError for what the run's stages need and the loaded policy lacks.
 
-    These are a vocabulary as large as the tokenizer's, a context that is long enough, a score head, and sampling with a
-    cache that agrees with the plain forward pass.
+    These are a vocabulary as large as the tokenizer's, a context that is long enough, a score head, an engine that can
+    sample it, and sampling with a cache that agrees with the plain forward pass.
     """
     raise_first(vocabulary_and_head(session.spec, model.config, codec.tokenizer))
     raise_first(context_findings(session.spec, model.config, encoded))
+    raise_first(vllm_findings(session.spec, model.config, model.device.type))
     if {"ppo", "evaluation"} & set(session.spec.stages):
         check_sampling(model)
 

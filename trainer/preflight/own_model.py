@@ -23,6 +23,7 @@ from trainer.preflight.memory.fake_models import Blueprint
 from trainer.preflight.memory.layers import shortened
 from trainer.preflight.report import Finding, Level, ModelReport
 from trainer.sampling.engine import check_engine
+from trainer.sampling.vllm_support import require_vllm, why_refused
 from trainer.spec import JobSpec, ModelSpec
 from trainer.spec.path_rules import is_hub_id
 from trainer.stages.tokenize import TokenizedData, learns_from
@@ -100,6 +101,7 @@ def check_architecture(found: ModelFiles, spec: JobSpec, tokenizer: Tokenizer, d
     if config is None:
         return
     found.findings += vocabulary_and_head(spec, config, tokenizer)
+    found.findings += vllm_findings(spec, config, device)
     blueprint = Blueprint(config, spec.model, device, spec.runtime.packing)
     try:
         blueprint.shortened.trained("policy")
@@ -111,6 +113,18 @@ def check_architecture(found: ModelFiles, spec: JobSpec, tokenizer: Tokenizer, d
         found.problem("#/model", "invalid_model", f"No causal language model can be made of this: {error}")
         return
     found.config, found.blueprint = config, blueprint
+
+
+def vllm_findings(spec: JobSpec, config: Any, device: str) -> Iterator[Finding]:
+    """An error if the vLLM that is installed here cannot sample this model. One that is absent has its own finding."""
+    if "ppo" not in spec.stages or spec.ppo.rollout.engine != "vllm":
+        return
+    try:
+        require_vllm()
+    except ModelError:
+        return
+    if (reason := why_refused(config, device)) is not None:
+        yield finding("error", "engine", "#/ppo/rollout/engine", reason)
 
 
 def describe(blueprint: Blueprint) -> ModelReport:

@@ -19,6 +19,7 @@ from trainer.out_of_memory import as_out_of_memory, is_out_of_memory
 from trainer.run import pipeline
 from trainer.run.several_seeds import run_each
 from trainer.run_folder import alone_in, claim
+from trainer.sampling.sampler import release_engine
 from trainer.session.session import Session
 from trainer.spec import JobSpec, RuntimeSpec
 from trainer.tracking import tracked
@@ -100,6 +101,8 @@ def _guarded(
         if problem is error:
             raise
         raise problem from error
+    finally:
+        release_engine(session)  # another seed of the run may start one of its own
 
 
 def _named(error: Exception, session: Session) -> TrainerError:

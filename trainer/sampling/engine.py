@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from importlib.util import find_spec
 from typing import Protocol
 
 import torch
@@ -11,6 +10,7 @@ from torch import Tensor
 
 from trainer.errors import ModelError
 from trainer.models import Model
+from trainer.sampling.vllm_support import require_vllm
 from trainer.spec import JobSpec
 from trainer.text.stops import Stops
 
@@ -79,15 +79,6 @@ def check_engine(spec: JobSpec) -> None:
     if spec.model.quantization is not None and (rollout.engine == "vllm" or rollout.asynchronous):
         raise ModelError(
             '`ppo.rollout`: a quantized backbone is sampled where it is, by the "built_in" engine and not asynchronously.'
-        )
-
-
-def require_vllm() -> None:
-    """Raise ModelError if vLLM is not installed."""
-    if find_spec("vllm") is None:
-        raise ModelError(
-            '`ppo.rollout.engine` = "vllm" needs vLLM, which is not installed here. Install it (pip install vllm, on a '
-            'machine with a GPU that it supports), or set the engine to "built_in".'
         )
 
 

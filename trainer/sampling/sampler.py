@@ -78,8 +78,9 @@ def sampler_for(
 
 
 def release_engine(session: Session) -> None:
-    """Free the engine that was kept for the stage."""
-    _ENGINES.pop(session, None)
+    """Free the engine that was kept for the stage, if there is one."""
+    if (engine := _ENGINES.pop(session, None)) is not None:
+        engine.close()
 
 
 def _vllm(session: Session, spec: PPOSpec, codec: Codec, policy: Model, prompts: Sequence[TokenizedPrompt]) -> Engine:
@@ -95,7 +96,7 @@ def _vllm(session: Session, spec: PPOSpec, codec: Codec, policy: Model, prompts:
         session.spec.model,
         stops=codec.stops,
         context=max(len(prompt.ids) for prompt in prompts) + responses,
-        folder=session.run_dir / "vllm",
+        folder=session.run_dir / "vllm" / f"process-{session.world.rank}",
         processes=session.world.size,
     )
     return _ENGINES[session]

@@ -233,6 +233,12 @@ class JobSpec(Section):
         return self
 
     @model_validator(mode="after")
+    def _engine_samples_evaluations(self) -> "JobSpec":
+        if "ppo" in self.stages:
+            self.ppo.rollout.refuse_temperature("evaluation.temperature", self.evaluation.temperature)
+        return self
+
+    @model_validator(mode="after")
     def _number_of_held_out_prompts(self) -> "JobSpec":
         if "prompts" not in self.evaluation.model_fields_set:
             evaluation = self.evaluation.model_copy(update={"prompts": self.default_held_out_prompts})

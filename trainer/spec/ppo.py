@@ -110,6 +110,7 @@ class PPOSpec(OptimizerSpec):
 
     @model_validator(mode="after")
     def _parts_fit(self) -> "PPOSpec":
+        self.rollout.refuse_temperature("temperature", self.temperature)
         grouped = self.advantage.baseline in ("leave_one_out", "group_mean") or self.advantage.normalize == "group_std"
         if grouped and self.samples_per_prompt < 2:
             raise ValueError("`samples_per_prompt` must be at least 2 for a baseline or a deviation of the group")

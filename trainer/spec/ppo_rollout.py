@@ -6,6 +6,8 @@ from pydantic import field_validator, model_validator
 
 from trainer.spec.section import Fraction, Positive, PositiveInt, Section
 
+_VLLM_MIN_TEMPERATURE = 0.01
+
 
 class RolloutSpec(Section):
     """The engine that samples the responses, and the source of the sampling policy's log-probabilities."""
@@ -23,7 +25,7 @@ class RolloutSpec(Section):
     asynchronous: bool = False
     """Sample the next iteration's responses while the trainer learns from this one's. The sampling policy is one step old (Noukhovitch et al. 2024), which `importance_cap` corrects. Takes one more copy of the policy's weights."""
     gpu_memory_utilization: Fraction = 0.3
-    """Share of the GPU's memory that vLLM takes for its weights and its cache while it samples."""
+    """Share of the GPU's memory that vLLM takes for its weights and its cache while it samples. On a CPU the cache takes what the rows sampled at once need."""
 
     @field_validator("engine", mode="before")
     @classmethod
@@ -54,6 +56,14 @@ class RolloutSpec(Section):
                     '`asynchronous` needs `logprobs` = "recomputed": the sampler is a policy of one step before'
                 )
         return self
+
+    def refuse_temperature(self, name: str, temperature: float) -> None:
+        """Raise ValueError for a temperature that vLLM would raise to another one without an error."""
+        if self.engine == "vllm" and temperature < _VLLM_MIN_TEMPERATURE:
+            raise ValueError(
+                f'`{name}` is {temperature:g}, and `ppo.rollout.engine` = "vllm" samples at {_VLLM_MIN_TEMPERATURE:g} or '
+                'above. Raise it, or set the engine to "built_in"'
+            )
 
     @property
     def cap(self) -> float | None:

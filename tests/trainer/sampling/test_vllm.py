@@ -1,5 +1,8 @@
-"""vLLM as the trainer drives it, with a fake in its place that records what is asked of it and samples from the weights that
-it was given."""
+"""vLLM on a GPU as the trainer drives it, where it sleeps between the rollouts.
+
+A fake in its place records what is asked of it, and samples from the weights that it was given. `make test-vllm` tests the
+real one on a CPU.
+"""
 
 import sys
 from collections.abc import Iterator
@@ -10,16 +13,19 @@ from typing import Any
 
 import pytest
 import torch
+from pydantic import ValidationError
 from torch import Tensor
 
 from tests.trainer.ppo.tools import spec_of
 from tests.trainer.stage_tools import CPU, logprobs_alone, new_codec
 from tests.trainer.tiny_models import llama
+from trainer.errors import ModelError
 from trainer.models import Model
 from trainer.sampling import Sampler, SamplingOptions, uniforms
 from trainer.sampling.sampler import release_engine, sampler_for
 from trainer.sampling.vllm import VLLM
-from trainer.spec import ModelSpec
+from trainer.sampling.vllm_support import require_vllm
+from trainer.spec import JobSpec, ModelSpec
 from trainer.text.stops import Stops
 
 PROMPTS = [[5, 6, 7], [8]]
@@ -34,6 +40,8 @@ class FakeLLM:
 
     def __init__(self, **options: Any) -> None:
         self.options, self.asked = options, list[str]()
+        shutdown = lambda: self.asked.append("shutdown")  # noqa: E731
+        self.llm_engine = SimpleNamespace(engine_core=SimpleNamespace(shutdown=shutdown))
         self.awake = {"weights", "kv_cache"}
         self.model: Model | None = None
         self.stop_token_ids: list[int] = []
@@ -77,6 +85,15 @@ def _fake_vllm(monkeypatch: pytest.MonkeyPatch) -> None:
     fake.__spec__ = ModuleSpec("vllm", None)
     fake.LLM, fake.SamplingParams = FakeLLM, SimpleNamespace  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "vllm", fake)
+    platform = SimpleNamespace(device_type="cpu", is_sleep_mode_available=lambda: True)
+    attention = SimpleNamespace(get_supported_head_sizes=lambda: [4, 8])
+    for name, parts in (
+        ("vllm.platforms", {"current_platform": platform}),
+        ("vllm.v1.attention.backends.cpu_attn", {"CPUAttentionBackend": attention}),
+    ):
+        module = ModuleType(name)
+        vars(module).update(parts)
+        monkeypatch.setitem(sys.modules, name, module)
     monkeypatch.setenv("VLLM_ENABLE_V1_MULTIPROCESSING", "")
     FakeLLM.made = []
 
@@ -148,7 +165,7 @@ def test_a_run_that_goes_back_keeps_its_engine(tmp_path: Path) -> None:
         __hash__ = object.__hash__
 
     spec = SimpleNamespace(model=ModelSpec(path="x"), evaluation=SimpleNamespace(max_new_tokens=None))
-    session: Any = FakeSession(spec=spec, run_dir=tmp_path, world=SimpleNamespace(size=1), warn=print)
+    session: Any = FakeSession(spec=spec, run_dir=tmp_path, world=SimpleNamespace(size=1, rank=0), warn=print)
     codec: Any = SimpleNamespace(stops=Stops((1,)), pad_id=0)
     prompts: Any = [SimpleNamespace(ids=[2, 3])]
     before, after = llama(), llama(3)
@@ -160,5 +177,24 @@ def test_a_run_that_goes_back_keeps_its_engine(tmp_path: Path) -> None:
     engine: Any = engines[1]
     assert said(engine, after) == by(after) and not engine.serves(before)
     release_engine(session)
+    assert FakeLLM.made[0].asked[-1] == "shutdown"
     sampler_for(session, spec_of(rollout={"engine": "vllm"}), codec, after, prompts)
     assert len(FakeLLM.made) == 2
+
+
+def test_temperature_that_vllm_would_raise_is_refused() -> None:
+    with pytest.raises(
+        ValidationError, match='`temperature` is 0.005, and `ppo.rollout.engine` = "vllm" samples at 0.01'
+    ):
+        spec_of(temperature=0.005, rollout={"engine": "vllm"})
+    assert spec_of(temperature=0.005).temperature == 0.005
+    job = {"model": "m", "data": {"preferences": "p"}, "evaluation": {"temperature": 0.001}}
+    with pytest.raises(ValidationError, match="`evaluation.temperature` is 0.001"):
+        JobSpec.model_validate(job | {"ppo": {"rollout": {"engine": "vllm"}}})
+    assert JobSpec.model_validate(job).evaluation.temperature == 0.001
+
+
+def test_vllm_of_another_version_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trainer.sampling.vllm_support.version", lambda name: "0.33.1+cpu")
+    with pytest.raises(ModelError, match=r"vLLM 0\.33\.1 is installed here, .*'vllm>=0\.30,<0\.33'"):
+        require_vllm()

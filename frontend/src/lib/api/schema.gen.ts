@@ -10804,7 +10804,7 @@ export interface components {
             asynchronous: boolean;
             /**
              * Gpu Memory Utilization
-             * @description Share of the GPU's memory that vLLM takes for its weights and its cache while it samples.
+             * @description Share of the GPU's memory that vLLM takes for its weights and its cache while it samples. On a CPU the cache takes what the rows sampled at once need.
              * @default 0.3
              */
             gpu_memory_utilization: number;
