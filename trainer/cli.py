@@ -193,7 +193,7 @@ def _add_run_and_launch(commands: Any) -> None:
         help="run a spec, or resume a run",
         description="Run a spec. The same command on the same run folder resumes where the run stopped. Exit status 0 is "
         "success, 75 a stop and 76 a pause that can be resumed. Errors: 2 spec, 3 data, 4 model, 5 diverged, 6 out of memory, "
-        "7 run folder, 8 reward failed, 9 unhealthy, 10 self-test failed, 11 process lost, 12 disk full, "
+        "7 run folder. Further: 8 reward failed, 9 unhealthy, 10 self-test failed, 11 process lost, 12 disk full, "
         "13 sampling engine failed.",
     )
     launch = commands.add_parser(

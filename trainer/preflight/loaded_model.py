@@ -21,8 +21,8 @@ _PROBE_TOKENS = 3
 def check_fit(session: Session, model: Model, codec: Codec, encoded: TokenizedData) -> None:
     """Raise ModelError for what the run's stages need and the loaded policy lacks.
 
-    These are a vocabulary as large as the tokenizer's, a context that is long enough, a score head, an engine that can
-    sample it, and sampling with a cache that agrees with the plain forward pass.
+    These are a vocabulary as large as the tokenizer's, a context that is long enough, a score head, and an engine that
+    can sample it. Sampling with a cache must agree with the plain forward pass.
     """
     raise_first(vocabulary_and_head(session.spec, model.config, codec.tokenizer))
     raise_first(context_findings(session.spec, model.config, encoded))

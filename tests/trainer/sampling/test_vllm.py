@@ -184,12 +184,12 @@ def test_a_run_that_goes_back_keeps_its_engine(tmp_path: Path) -> None:
 
 def test_temperature_that_vllm_would_raise_is_refused() -> None:
     with pytest.raises(
-        ValidationError, match='`temperature` is 0.005, and `ppo.rollout.engine` = "vllm" samples at 0.01'
+        ValidationError, match=r'`temperature` is 0.005, and `ppo.rollout.engine` = "vllm" samples at 0.01'
     ):
         spec_of(temperature=0.005, rollout={"engine": "vllm"})
     assert spec_of(temperature=0.005).temperature == 0.005
     job = {"model": "m", "data": {"preferences": "p"}, "evaluation": {"temperature": 0.001}}
-    with pytest.raises(ValidationError, match="`evaluation.temperature` is 0.001"):
+    with pytest.raises(ValidationError, match=r"`evaluation.temperature` is 0.001"):
         JobSpec.model_validate(job | {"ppo": {"rollout": {"engine": "vllm"}}})
     assert JobSpec.model_validate(job).evaluation.temperature == 0.001
 
