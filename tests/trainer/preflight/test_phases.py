@@ -100,6 +100,26 @@ def test_phases_small_graph_cache_on_gpu_stays_for_the_update(monkeypatch: pytes
     assert kept(16 * cache - 16) == kept(16 * cache, decode="eager") == [cache, 0, 0]
 
 
+def test_phases_vllm_holds_a_share_of_a_gpu_while_it_samples(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr("trainer.preflight.memory.phases.available", lambda device: 1000)
+    rollout = {"engine": "vllm", "gpu_memory_utilization": 0.25}
+    ppo = {"batch_size": 16, "minibatches": 2, "epochs": 1, "max_new_tokens": ANSWER, "rollout": rollout}
+    spec = spec_of(ppo=ppo, runtime={}, model={"path": "unused", "dtype": "float32"})
+    phases = estimated(spec, "llama", "cuda", counted=False)
+    assert [phases[phase].parts.get("kv_cache") for phase in ("ppo_rollout", "ppo_score", "ppo_update")] == [
+        250, None, None,
+    ]  # fmt: skip
+
+
+def test_phases_vllm_on_a_cpu_keeps_weights_and_cache() -> None:
+    cache = 2 * 3 * 2 * 12 * 4 * 16 * (PROMPT + ANSWER - 1)
+    ppo = {"batch_size": 16, "minibatches": 2, "epochs": 1, "max_new_tokens": ANSWER, "rollout": {"engine": "vllm"}}
+    phases = estimated(spec_of(ppo=ppo), "llama", counted=False)
+    held = weights(LlamaForCausalLM(LLAMA)) + 3 * cache // 2
+    assert [phases[phase].parts["kv_cache"] for phase in ("ppo_rollout", "ppo_score", "ppo_update")] == [held] * 3
+
+
 def models_of(kind: str) -> tuple[Model, Model, Model, Model]:
     config, policy, scorer = POLICIES[kind]
     torch.manual_seed(0)

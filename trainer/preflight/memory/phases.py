@@ -174,9 +174,16 @@ class Phases:
         return self._of_rollout(level) | self._gathered(["policy"])
 
     def _of_rollout(self, level: Level) -> Parts:
-        return self._sampling(
-            Responses.from_sizes(self.sizes, self.spec.ppo.max_new_tokens), self.spec.ppo.batch_size, level
-        )
+        responses = Responses.from_sizes(self.sizes, self.spec.ppo.max_new_tokens)
+        sampling = self._sampling(responses, self.spec.ppo.batch_size, level)
+        return self._of_vllm(sampling) if self.spec.ppo.rollout.engine == "vllm" else sampling
+
+    def _of_vllm(self, sampling: Parts) -> Parts:
+        """Its weights and its cache: a share of a known GPU, else the bytes of trainer/sampling/vllm.py."""
+        if self.blueprint.device == "cuda" and torch.cuda.is_available():
+            return {"kv_cache": int(self.spec.ppo.rollout.gpu_memory_utilization * available("cuda"))}
+        weights = self.blueprint.parameters("policy") * self.blueprint.dtype.itemsize
+        return sampling | {"kv_cache": weights + 3 * sampling["kv_cache"] // 2}
 
     def _beside(self, parts: Parts, level: Level) -> Parts:
         """Add the sampling of the next responses if it is asynchronous, else the rollout's cache that is kept."""
@@ -188,9 +195,12 @@ class Phases:
     def _kept(self, level: Level) -> Parts:
         """The cache of CUDA graphs and the weights in autocast's type, if they are small enough to be kept.
 
-        trainer/sampling/graphs.py has the rule. On an unknown GPU nothing is counted.
+        trainer/sampling/graphs.py has the rule. On an unknown GPU nothing is counted. vLLM sleeps on a GPU, and keeps all on
+        a CPU.
         """
         rollout = self.spec.ppo.rollout
+        if rollout.engine == "vllm" and self.blueprint.device == "cpu":
+            return {"kv_cache": self._of_rollout(level)["kv_cache"]}
         captured = rollout.engine == "built_in" and rollout.decode != "eager" and not self.processes.sharded
         if self.blueprint.device != "cuda" or not captured or not torch.cuda.is_available():
             return {}
