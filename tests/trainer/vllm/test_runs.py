@@ -87,7 +87,7 @@ def test_check_finds_a_head_size_before_anything_trains(tmp_path: Path) -> None:
     status, text = run(spec, tmp_path / "run")
     assert status == ModelError.exit_status and "the model's have 16" in text
     assert status_of(forked(["check", str(spec)]), 120) != 0
-    assert not (tmp_path / "run" / "checkpoints").exists()
+    assert [event.type for event in events_of(tmp_path / "run")] == ["message", "run_failed"]
 
 
 def model_of(folder: Path, **config: Any) -> dict[str, Any]:
