@@ -62,6 +62,7 @@ BODIES: Mapping[str, Any] = {
     "clone_job": {"patch": {"name": "More steps", "ppo": {"steps": 400}}},
     "branch_job": {"stage": "ppo", "step": 40, "patch": {"ppo": {"kl": {"coef": 0.2}}}},
     "extend_job": {"steps": 400},
+    "write_sample_note": {"text": "Repeats the question, and still has a high score.", "author": "ada"},
 }
 """A JSON body by the id of its operation."""
 FORMS: Mapping[str, Any] = {"upload_dataset": {"file": "preferences.jsonl", "kind": "preferences", "name": "Pairs"}}
@@ -99,6 +100,7 @@ PROBLEMS: Mapping[str, Mapping[str, Any]] = {
         "jobs": [JOB],
         "rounds": [],
     },
+    "completion_replaced": {"detail": "ppo.120.3 has another response now. Read the completions of the step again."},
     "job_not_ended": {"detail": f"{JOB} is running. Cancel it or wait for its end."},
     "job_not_running": {"detail": "The job is succeeded. Only a job that is starting or running takes commands."},
     "knob_unavailable": {

@@ -132,6 +132,11 @@ class UploadDamaged(Conflict):
     title = "The stored bytes of the upload are not those that were received."
 
 
+class CompletionReplaced(Conflict):
+    code = "completion_replaced"
+    title = "The step ran again, and has another completion in this place."
+
+
 class JobInUse(Conflict):
     code = "job_in_use"
     title = "A checkpoint of this job is needed."

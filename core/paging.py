@@ -20,6 +20,7 @@ from core.models import (
     JobFinding,
     JobGroup,
     JobTemplate,
+    SampleNote,
     Upload,
 )
 
@@ -35,6 +36,7 @@ T = TypeVar(
     | DatasetVersion
     | DatasetReport
     | Checkpoint
+    | SampleNote
     | Upload
     | AnnotationRound,
 )

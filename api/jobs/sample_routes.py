@@ -17,6 +17,8 @@ from core.models import Job
 from data.parse import storable
 from trainer.spec import STAGES
 
+SAMPLE_ADDRESS = rf"^({'|'.join(STAGES)})\.\d{{1,18}}\.\d{{1,4}}$"
+"""Matches the stage, step and index of a completion, as in `ppo.120.3`."""
 router = APIRouter(prefix="/jobs/{job_id}", tags=["Metrics and samples"])
 
 
@@ -32,7 +34,7 @@ def list_job_samples(
     ] = None,
 ) -> JobSampleList:
     """List the completions that the run logged at one step."""
-    event = samples.samples_at(session, job.id, stage, step, _seed(job, seed))
+    event = samples.samples_at(session, job.id, stage, step, one_seed(job, seed))
     rows = event.data["rows"] if event else []
     where = {"seed": event.seed, "stage": event.stage, "step": event.step} if event else {}
     return JobSampleList.from_items(
@@ -48,13 +50,13 @@ def list_job_sample_steps(
     seed: Seed = None,
 ) -> SampleStepList:
     """List the steps that have completions."""
-    steps = samples.sample_steps(session, job.id, stage, _seed(job, seed))
+    steps = samples.sample_steps(session, job.id, stage, one_seed(job, seed))
     return SampleStepList.from_items(
         [SampleStep(seed=seed, stage=name, step=step) for seed, name, step in steps], key="step"
     )
 
 
-def _seed(job: Job, seed: int | None) -> OneSeed | None:
+def one_seed(job: Job, seed: int | None) -> OneSeed | None:
     """The seed to select; None for all. Raises InvalidRequest for one that the job does not have."""
     if seed is None:
         return None
@@ -78,7 +80,7 @@ def _selection(
     same_prompt: Annotated[
         str | None,
         Query(
-            pattern=rf"^({'|'.join(STAGES)})\.\d{{1,18}}\.\d{{1,4}}$",
+            pattern=SAMPLE_ADDRESS,
             description="Only completions of the same prompt as this one, by its stage, step and index: `ppo.120.3`.",
         ),
     ] = None,
@@ -101,7 +103,7 @@ def _with_figure(
     min_: Annotated[float | None, Query(alias="min", description="Lowest figure.")] = None,
     max_: Annotated[float | None, Query(alias="max", description="Highest figure.")] = None,
 ) -> SampleQuery:
-    return replace(wanted, by=by, low=min_, high=max_, seed=_seed(job, seed))
+    return replace(wanted, by=by, low=min_, high=max_, seed=one_seed(job, seed))
 
 
 @router.get("/samples/search", responses=documented(NotSignedIn, NotFound, InvalidRequest))

@@ -20,6 +20,7 @@ from core.models.jobs import (
     JobSeed,
     queue_lines,
 )
+from core.models.notes import SampleNote
 from core.models.tasks import DataTask
 from core.models.templates import JobTemplate, Validation
 from core.models.uploads import Upload, UploadPart
@@ -57,6 +58,7 @@ __all__ = [
     "JobTelemetry",
     "JobTemplate",
     "Owner",
+    "SampleNote",
     "Severity",
     "SignInCode",
     "StoredResponse",

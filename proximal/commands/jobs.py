@@ -9,7 +9,15 @@ from typing import Annotated, Any
 
 import typer
 
-from proximal.commands import checkpoints, job_changes, job_metrics, job_set, job_telemetry, job_validation
+from proximal.commands import (
+    checkpoints,
+    job_changes,
+    job_metrics,
+    job_set,
+    job_telemetry,
+    job_validation,
+    sample_notes,
+)
 from proximal.commands.group import CommandGroup
 from proximal.commands.job_changes import Changes, FromTemplate, JobId, Preemptible, Priority, SpecFile, given_spec
 from proximal.commands.templates import template_id
@@ -29,6 +37,7 @@ app.command()(job_telemetry.telemetry)
 app.command()(job_metrics.metrics)
 app.command("checkpoints")(checkpoints.checkpoints)
 app.command()(checkpoints.download)
+app.add_typer(sample_notes.app, name="notes")
 COLUMNS: dict[str, Any] = {
     "name": lambda job: job["name"],
     "status": lambda job: job["status"],

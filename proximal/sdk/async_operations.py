@@ -43,6 +43,7 @@ from proximal.sdk.types import (
     Readiness,
     Report,
     RevokedKey,
+    SampleNote,
     SampleSearch,
     SampleStep,
     Session,
@@ -1308,6 +1309,54 @@ class AsyncOperations(AsyncConnection):
             },
         )
         return found
+
+    def list_sample_notes(
+        self,
+        job_id: str,
+        *,
+        stage: Literal["sft", "reward_model", "dpo", "kto", "ppo", "evaluation"] | None = None,
+        seed: int | None = None,
+        order: Literal["asc", "desc"] | None = None,
+    ) -> AsyncIterator[SampleNote]:
+        """List the notes on completions of a job, each with its completion.
+
+        A step that runs again after a resume or a roll-back replaces its completions. A note stays on a completion with the same prompt
+        and response. Otherwise it is `replaced`, and is on no completion of the run.
+
+        `GET /v1/jobs/{job_id}/samples/notes`
+        """
+        return self._pages(
+            f"/v1/jobs/{escaped(job_id)}/samples/notes", params={"stage": stage, "seed": seed, "order": order}
+        )
+
+    async def write_sample_note(
+        self,
+        job_id: str,
+        sample: str,
+        text: str,
+        author: str | None = None,
+        response: str | None = None,
+        *,
+        seed: int | None = None,
+    ) -> SampleNote:
+        """Write the note on a completion. It replaces the text and the author of a note that the completion has.
+
+        `PUT /v1/jobs/{job_id}/samples/{sample}/note`
+        """
+        found: SampleNote = await self._json(
+            "PUT",
+            f"/v1/jobs/{escaped(job_id)}/samples/{escaped(sample)}/note",
+            params={"seed": seed},
+            body=given({"text": text, "author": author, "response": response}),
+        )
+        return found
+
+    async def delete_sample_note(self, job_id: str, note_id: str) -> None:
+        """Delete a note on a completion. The completion stays.
+
+        `DELETE /v1/jobs/{job_id}/samples/notes/{note_id}`
+        """
+        await self._json("DELETE", f"/v1/jobs/{escaped(job_id)}/samples/notes/{escaped(note_id)}")
 
     async def get_job_telemetry(
         self, job_id: str, *, attempt: int | None = None, every_attempt: bool | None = None

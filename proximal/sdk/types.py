@@ -3278,6 +3278,17 @@ WorkerState: TypeAlias = Literal["online", "cordoned", "draining"]
 """Whether a worker takes jobs. An operator sets it."""
 
 
+class WriteNote(TypedDict, closed=True):
+    """The content of a note on a completion."""
+
+    text: str
+    """Plain text of at most 2,000 characters, without control characters other than line breaks."""
+    author: NotRequired[str | None]
+    """The name of its author, of at most 100 characters. Null: none."""
+    response: NotRequired[str | None]
+    """The response that the author has read. If the step has run again and has another one, the request is refused. Null: the present one."""
+
+
 class ProblemItem(TypedDict):
     """One of several errors."""
 
@@ -4698,6 +4709,44 @@ class Sample(TypedDict, closed=True):
     """The completion token by token; for a few completions, at evaluations in PPO."""
     held_out: NotRequired[bool]
     """Whether its prompt is one of those held-out prompts whose completions are logged at every evaluation of PPO."""
+
+
+class SampleNote(TypedDict):
+    """A note on a completion."""
+
+    object: Literal["job.sample_note"]
+    """Always `job.sample_note`."""
+    id: str
+    """Its id."""
+    job_id: str
+    """Id of the job."""
+    text: str
+    """Plain text."""
+    author: str | None
+    """The name that its author gave; null for none."""
+    replaced: bool
+    """Whether the step ran again and has another completion in this place, or none. The note is about `completion`."""
+    completion: JobSample
+    """The completion that the note is about, as it was logged. Its `token_table` is null."""
+    created_at: str
+    """When it was written."""
+    updated_at: str
+    """When it was changed last."""
+
+
+class SampleNoteList(TypedDict):
+    """Notes on completions."""
+
+    object: Literal["list"]
+    """Always `list`."""
+    data: list[SampleNote]
+    """The items of this page."""
+    has_more: bool
+    """Whether more follow."""
+    first_id: str | None
+    """Cursor of the first item."""
+    last_id: str | None
+    """Cursor of the last item: the next page's `after`."""
 
 
 class SampleSearch(TypedDict):

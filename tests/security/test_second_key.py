@@ -23,6 +23,7 @@ from core.datasets import reports, versions
 from core.jobs.checkpoints.checkpoints import record_checkpoint
 from core.jobs.lifecycle import attempts
 from core.jobs.queue.workers import report_worker
+from core.jobs.run.events import append_events
 from core.models import AnnotationItem, DatasetReport, Job
 from core.models.jobs import JobStatus
 from core.settings import Settings, get_settings
@@ -30,7 +31,7 @@ from tests.api.compatibility import committed
 from tests.api.test_workers import MACHINE
 from tests.core.annotation.tools import make_round
 from tests.core.factories import running
-from trainer.events import CheckpointSaved
+from trainer.events import CheckpointSaved, Sample, Samples
 
 MARK = "belongs-to-the-first-key"
 """Part of every text of the first key."""
@@ -93,7 +94,8 @@ class Platform:
             "templates/{template_id}",
             "view-settings",
         )
-        paths += ("annotation/rounds/{round_id}", "jobs/{job_id}/commands", "datasets/{dataset_id}/tasks")
+        paths += ("annotation/rounds/{round_id}", "jobs/{job_id}/commands", "jobs/{job_id}/samples/notes")
+        paths += ("datasets/{dataset_id}/tasks",)
         return {path: _without_times(self.first.get(f"/v1/{path.format(**self.ids)}").json()) for path in paths}
 
 
@@ -145,6 +147,8 @@ def _objects(client: TestClient, session: Session, owner_id: str) -> dict[str, A
     saved = CheckpointSaved(stage="ppo", step=40, path="checkpoints/ppo", final=True)
     files: Any = [{"path": "config.json", "bytes": 2, "sha256": "0" * 64}]
     checkpoint = record_checkpoint(session, job["id"], attempt, saved, files, MARK)
+    logged = Samples(stage="ppo", step=120, rows=[Sample(prompt=MARK, response=MARK)])
+    append_events(session, job["id"], attempt, [logged])
     attempts.finish(session, job["id"], attempt, JobStatus.SUCCEEDED, "Done.")
     report_worker(session, "wrk_1", "host", job["id"], MACHINE)
     round_ = make_round(session, owner_id, name=MARK)
@@ -156,13 +160,14 @@ def _objects(client: TestClient, session: Session, owner_id: str) -> dict[str, A
     group = client.post("/v1/groups", json={"name": MARK}).json()
     template = client.post("/v1/templates", json={"name": MARK, "spec": {"name": MARK}}).json()
     client.put("/v1/view-settings/charts.ppo", json={"value": MARK}).raise_for_status()
+    note = client.put(f"/v1/jobs/{job['id']}/samples/ppo.120.0/note", json={"text": MARK}).json()
     validation = client.post("/v1/jobs/validate", json=spec | {"seed": 1}).json()
     assert item is not None
     return {
         "dataset_id": dataset["id"], "job_id": job["id"], "checkpoint_id": checkpoint.id, "path": "config.json",
         "round_id": round_.id, "item_id": item.id, "report_id": report.id, "task_id": report.task_id, "number": 1,
         "upload_id": upload["id"], "group_id": group["id"], "validation_id": validation["id"], "worker_id": "wrk_1",
-        "template_id": template["id"], "name": "charts.ppo",
+        "template_id": template["id"], "name": "charts.ppo", "sample": "ppo.120.0", "note_id": note["id"],
     }  # fmt: skip
 
 

@@ -1536,6 +1536,69 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/jobs/{job_id}/samples/notes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Sample Notes
+         * @description List the notes on completions of a job, each with its completion.
+         *
+         *     A step that runs again after a resume or a roll-back replaces its completions. A note stays on a completion with the same prompt
+         *     and response. Otherwise it is `replaced`, and is on no completion of the run.
+         */
+        get: operations["list_sample_notes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/jobs/{job_id}/samples/{sample}/note": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Write Sample Note
+         * @description Write the note on a completion. It replaces the text and the author of a note that the completion has.
+         */
+        put: operations["write_sample_note"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/jobs/{job_id}/samples/notes/{note_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete Sample Note
+         * @description Delete a note on a completion. The completion stays.
+         */
+        delete: operations["delete_sample_note"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/jobs/{job_id}/logs": {
         parameters: {
             query?: never;
@@ -11504,6 +11567,92 @@ export interface components {
             held_out: boolean;
         };
         /**
+         * SampleNote
+         * @description A note on a completion.
+         */
+        SampleNote: {
+            /**
+             * Object
+             * @description Always `job.sample_note`.
+             * @default job.sample_note
+             * @constant
+             */
+            object: "job.sample_note";
+            /**
+             * Id
+             * @description Its id.
+             */
+            id: string;
+            /**
+             * Job Id
+             * @description Id of the job.
+             */
+            job_id: string;
+            /**
+             * Text
+             * @description Plain text.
+             */
+            text: string;
+            /**
+             * Author
+             * @description The name that its author gave; null for none.
+             */
+            author: string | null;
+            /**
+             * Replaced
+             * @description Whether the step ran again and has another completion in this place, or none. The note is about `completion`.
+             */
+            replaced: boolean;
+            /** @description The completion that the note is about, as it was logged. Its `token_table` is null. */
+            completion: components["schemas"]["JobSample"];
+            /**
+             * Created At
+             * Format: date-time
+             * @description When it was written.
+             */
+            created_at: string;
+            /**
+             * Updated At
+             * Format: date-time
+             * @description When it was changed last.
+             */
+            updated_at: string;
+        };
+        /**
+         * SampleNoteList
+         * @description Notes on completions.
+         */
+        SampleNoteList: {
+            /**
+             * Object
+             * @description Always `list`.
+             * @default list
+             * @constant
+             */
+            object: "list";
+            /**
+             * Data
+             * @description The items of this page.
+             */
+            data: components["schemas"]["SampleNote"][];
+            /**
+             * Has More
+             * @description Whether more follow.
+             * @default false
+             */
+            has_more: boolean;
+            /**
+             * First Id
+             * @description Cursor of the first item.
+             */
+            first_id: string | null;
+            /**
+             * Last Id
+             * @description Cursor of the last item: the next page's `after`.
+             */
+            last_id: string | null;
+        };
+        /**
          * SampleSearch
          * @description Completions that a search found.
          */
@@ -13671,6 +13820,27 @@ export interface components {
          * @enum {string}
          */
         WorkerState: "online" | "cordoned" | "draining";
+        /**
+         * WriteNote
+         * @description The content of a note on a completion.
+         */
+        WriteNote: {
+            /**
+             * Text
+             * @description Plain text of at most 2,000 characters, without control characters other than line breaks.
+             */
+            text: string;
+            /**
+             * Author
+             * @description The name of its author, of at most 100 characters. Null: none.
+             */
+            author?: string | null;
+            /**
+             * Response
+             * @description The response that the author has read. If the step has run again and has another one, the request is refused. Null: the present one.
+             */
+            response?: string | null;
+        };
         /**
          * ProblemItem
          * @description One of several errors.
@@ -18242,6 +18412,126 @@ export interface operations {
                 };
             };
             401: components["responses"]["not_signed_in"];
+            404: components["responses"]["not_found"];
+            422: components["responses"]["invalid_request"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal_error"];
+            503: components["responses"]["unavailable-query_timeout"];
+            507: components["responses"]["disk_full"];
+        };
+    };
+    list_sample_notes: {
+        parameters: {
+            query?: {
+                /** @description Only this stage. */
+                stage?: ("sft" | "reward_model" | "dpo" | "kto" | "ppo" | "evaluation") | null;
+                /** @description Only this seed of a job with several. Left out: all. */
+                seed?: number | null;
+                /** @description Maximum number of items. */
+                limit?: number;
+                /** @description Only items after this one: the `last_id` of the previous page. */
+                after?: string | null;
+                /** @description `desc`: newest first; `asc`: oldest first. */
+                order?: "asc" | "desc";
+            };
+            header?: never;
+            path: {
+                job_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SampleNoteList"];
+                };
+            };
+            401: components["responses"]["not_signed_in"];
+            404: components["responses"]["not_found"];
+            422: components["responses"]["invalid_request"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal_error"];
+            503: components["responses"]["unavailable-query_timeout"];
+            507: components["responses"]["disk_full"];
+        };
+    };
+    write_sample_note: {
+        parameters: {
+            query?: {
+                /** @description The seed of the completion, in a job with several. */
+                seed?: number | null;
+            };
+            header?: never;
+            path: {
+                /** @description The completion by its stage, step and index: `ppo.120.3`. */
+                sample: string;
+                job_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WriteNote"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SampleNote"];
+                };
+            };
+            400: components["responses"]["bad_request"];
+            401: components["responses"]["not_signed_in"];
+            403: components["responses"]["cross_origin"];
+            404: components["responses"]["not_found"];
+            /** @description `completion_replaced`: The step ran again, and has another completion in this place. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["too_large"];
+            415: components["responses"]["wrong_media_type"];
+            422: components["responses"]["invalid_request"];
+            429: components["responses"]["quota_exceeded-rate_limited"];
+            500: components["responses"]["internal_error"];
+            503: components["responses"]["unavailable-query_timeout"];
+            507: components["responses"]["disk_full"];
+        };
+    };
+    delete_sample_note: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                note_id: string;
+                job_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            204: components["responses"]["NoContent"];
+            401: components["responses"]["not_signed_in"];
+            403: components["responses"]["cross_origin"];
             404: components["responses"]["not_found"];
             422: components["responses"]["invalid_request"];
             429: components["responses"]["rate_limited"];
