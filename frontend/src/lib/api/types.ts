@@ -41,6 +41,7 @@ export type RoundSide = Schemas["AnnotationSide"];
 export type Report = Schemas["Report"];
 export type ReportResult = Schemas["ReportResult"];
 export type Sample = Schemas["Sample"];
+export type SampleNote = Schemas["SampleNote"];
 export type SuggestedChange = Schemas["SuggestedChange"];
 export type Telemetry = Schemas["Telemetry"];
 export type TokenRow = Schemas["TokenRow"];

@@ -12,6 +12,13 @@ export const VIEWS = [
   { id: "step", label: "One step" },
   { id: "all", label: "All steps" },
   { id: "prompt", label: "One prompt" },
+  { id: "notes", label: "With notes" },
+] as const;
+
+/** The evaluation has one step, and each of its prompts once. */
+export const VIEWS_OF_EVALUATION = [
+  { id: "step", label: "All prompts" },
+  { id: "notes", label: "With notes" },
 ] as const;
 
 export const ORDERS = [

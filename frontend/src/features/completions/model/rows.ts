@@ -3,6 +3,8 @@ import type { FigureHistogram, Sample } from "@/lib/api/types";
 
 /** A completion and its place in the run. */
 export interface Row {
+  /** Where several rows have the same place: what tells them apart. */
+  readonly id?: string;
   readonly sample: Sample;
   readonly stage: string;
   readonly step: number;

@@ -4,7 +4,9 @@ import { LongText } from "@/components/long-text";
 import { addressOf, FIGURES } from "@/features/completions/model/place";
 import type { Row } from "@/features/completions/model/rows";
 import { Beside } from "@/features/completions/ui/beside";
+import { AddNote, NoteOf } from "@/features/completions/ui/completion-note";
 import { TokenView } from "@/features/completions/ui/token-view";
+import { useNote } from "@/features/completions/ui/use-note";
 import type { Chooser } from "@/features/completions/ui/use-place";
 import type { Sample, TokenRow } from "@/lib/api/types";
 import { fixed } from "@/lib/format";
@@ -24,13 +26,17 @@ interface CompletionCardProps {
   chooser: Chooser;
   /** Whether the list has completions of several steps. */
   acrossSteps?: boolean;
+  /** Whether the step ran again and has another completion in this place, to which no link may lead. */
+  isReplaced?: boolean;
 }
 
 /** One completion with its figures, and what it can be looked at beside or by. */
-export function CompletionCard({ jobId, seed, row, tables, chooser, acrossSteps = false }: CompletionCardProps) {
+export function CompletionCard(props: CompletionCardProps) {
+  const { jobId, seed, row, tables, chooser, acrossSteps = false, isReplaced = false } = props;
   const { sample, stage, step, index } = row;
   const { place, choose, linkTo } = chooser;
   const table = sample.token_table;
+  const noting = useNote(jobId, seed, row);
   const open = !acrossSteps && place.row === index && Boolean(table?.length);
   return (
     <article className={styles.completion} aria-label={`Completion ${index + 1} of step ${step}`}>
@@ -42,21 +48,25 @@ export function CompletionCard({ jobId, seed, row, tables, chooser, acrossSteps 
           <Figures sample={sample} />
           <div className={styles.actions}>
             {acrossSteps && <Link to={linkTo({ view: "step", step, row: index })}>Step {step}</Link>}
-            <Link
-              to={linkTo({ view: "prompt", of: addressOf(stage, step, index) })}
-              aria-label={`Same prompt: ${sample.prompt.trim().slice(0, 40)}`}
-            >
-              Same prompt
-            </Link>
+            {!isReplaced && (
+              <Link
+                to={linkTo({ view: "prompt", of: addressOf(stage, step, index) })}
+                aria-label={`Same prompt: ${sample.prompt.trim().slice(0, 40)}`}
+              >
+                Same prompt
+              </Link>
+            )}
             {Boolean(table?.length) && (
               <Button aria-expanded={open} onClick={() => choose({ row: open ? null : index })}>
                 {open ? "Hide tokens" : "Tokens"}
               </Button>
             )}
+            <AddNote noting={noting} />
           </div>
         </div>
         <Beside jobId={jobId} seed={seed} row={row} rival={place.rival} />
         {open && table && <TokenView table={table} tables={tables} />}
+        <NoteOf noting={noting} />
       </div>
     </article>
   );

@@ -7,15 +7,15 @@ import styles from "./completions.module.css";
 
 const USUAL_HEIGHT = 112;
 
-interface CompletionListProps {
-  rows: readonly Row[];
-  render: (row: Row) => ReactNode;
+interface CompletionListProps<One extends Row> {
+  rows: readonly One[];
+  render: (row: One) => ReactNode;
   /** The row at which the list begins: the page scrolls to it once. */
   start?: number | undefined;
 }
 
 /** A list of completions. Only those near the screen are in the document. */
-export function CompletionList({ rows, render, start = 0 }: CompletionListProps) {
+export function CompletionList<One extends Row>({ rows, render, start = 0 }: CompletionListProps<One>) {
   const list = useRef<HTMLUListElement>(null);
   const [top, setTop] = useState(0);
   useLayoutEffect(() => {
@@ -25,7 +25,7 @@ export function CompletionList({ rows, render, start = 0 }: CompletionListProps)
     observer.observe(document.body);
     return () => observer.disconnect();
   }, []);
-  const keyOf = (row: Row) => `${row.stage}.${row.step}.${row.index}`;
+  const keyOf = (row: Row) => row.id ?? `${row.stage}.${row.step}.${row.index}`;
   const virtual = useWindowVirtualizer({
     count: rows.length,
     estimateSize: () => USUAL_HEIGHT,

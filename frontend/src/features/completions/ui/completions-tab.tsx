@@ -1,8 +1,10 @@
 import { useQuery } from "@tanstack/react-query";
 import { Notice } from "@/components/notice";
 import { Segmented } from "@/components/segmented";
+import { notesQuery } from "@/features/completions/api/notes";
 import { type OfStage, samplesQuery } from "@/features/completions/api/samples";
-import { VIEWS } from "@/features/completions/model/place";
+import { VIEWS, VIEWS_OF_EVALUATION } from "@/features/completions/model/place";
+import { NotesView } from "@/features/completions/ui/notes-view";
 import { PromptView } from "@/features/completions/ui/prompt-view";
 import { SearchView } from "@/features/completions/ui/search-view";
 import { SideBySide, type Sides } from "@/features/completions/ui/side-by-side";
@@ -29,18 +31,25 @@ export interface CompletionsTabProps extends OfStage {
 }
 
 export function CompletionsTab(props: CompletionsTabProps) {
-  const { stage, steps } = props;
+  const { jobId, stage, steps } = props;
   const { place, choose } = usePlace();
+  const { data: notes } = useQuery(notesQuery(jobId));
   if (!steps.length) return <NoCompletions stage={stage} waiting={props.waiting} />;
-  if (stage === "evaluation") return <Evaluation {...props} />;
+  const views = stage === "evaluation" ? VIEWS_OF_EVALUATION : VIEWS;
+  const view = views.find(({ id }) => id === place.view)?.id ?? "step";
+  const options = views.map(({ id, label }) => ({
+    id,
+    label: id === "notes" && notes?.length ? `${label} (${notes.length})` : label,
+  }));
   return (
     <>
       <div className={styles.views}>
-        <Segmented label="Completions of" options={VIEWS} value={place.view} onChange={(view) => choose({ view })} />
+        <Segmented label="Completions of" options={options} value={view} onChange={(to) => choose({ view: to })} />
       </div>
-      {place.view === "step" && <StepView {...props} />}
-      {place.view === "all" && <SearchView {...props} />}
-      {place.view === "prompt" && <PromptView {...props} />}
+      {view === "step" && (stage === "evaluation" ? <Evaluation {...props} /> : <StepView {...props} />)}
+      {view === "all" && <SearchView {...props} />}
+      {view === "prompt" && <PromptView {...props} />}
+      {view === "notes" && <NotesView jobId={jobId} />}
     </>
   );
 }
@@ -51,7 +60,7 @@ function Evaluation({ jobId, seed, stage, steps, live, sides, judged }: Completi
   const query = useQuery({ ...samplesQuery({ jobId, seed, stage }, step), enabled: arrived === undefined });
   const rows = arrived ?? query.data;
   if (!rows) return <Pending query={query} />;
-  return <SideBySide rows={rows} sides={sides} judged={judged} />;
+  return <SideBySide {...{ jobId, seed, step, rows, sides, judged }} />;
 }
 
 function NoCompletions({ stage, waiting }: { stage: Stage; waiting: boolean }) {

@@ -8,10 +8,13 @@ import { Segmented } from "@/components/segmented";
 import { Prose } from "@/components/text";
 import { promptQuery, samplesQuery } from "@/features/completions/api/samples";
 import { addressOf } from "@/features/completions/model/place";
+import type { Row } from "@/features/completions/model/rows";
 import { Figures, LONG } from "@/features/completions/ui/completion-card";
+import { AddNote, NoteOf } from "@/features/completions/ui/completion-note";
 import { CompletionList, Pending } from "@/features/completions/ui/completion-list";
 import type { CompletionsTabProps } from "@/features/completions/ui/completions-tab";
 import { type Side, TwoTexts } from "@/features/completions/ui/beside";
+import { useNote } from "@/features/completions/ui/use-note";
 import { usePlace } from "@/features/completions/ui/use-place";
 import type { JobSample, Sample } from "@/lib/api/types";
 import { count } from "@/lib/format";
@@ -94,11 +97,8 @@ function OverTime({ jobId, seed, stage, of }: CompletionsTabProps & { of: string
       </Card>
       <CompletionList
         rows={found.map((sample) => ({ sample, stage, step: sample.step, index: sample.index }))}
-        render={({ sample, step, index }) => (
-          <article className={styles.moment} aria-label={`Step ${step}`}>
-            <Figures sample={sample} />
-            <Moment sample={sample} step={step} rival={rivalOf(found, step, index, against)} />
-          </article>
+        render={(row) => (
+          <Moment jobId={jobId} seed={seed} row={row} rival={rivalOf(found, row.step, row.index, against)} />
         )}
       />
       {query.hasNextPage && (
@@ -125,7 +125,31 @@ function rivalOf(
   return { name: "Before PPO", text: own.reference, score: own.reference_score };
 }
 
-function Moment({ sample, step, rival }: { sample: Sample; step: number; rival: Side | null }) {
+interface MomentProps {
+  jobId: string;
+  seed: number | null;
+  row: Row;
+  rival: Side | null;
+}
+
+function Moment({ jobId, seed, row, rival }: MomentProps) {
+  const { sample, step } = row;
+  const noting = useNote(jobId, seed, row);
+  return (
+    <article className={styles.moment} aria-label={`Step ${step}`}>
+      <div className={styles.head}>
+        <Figures sample={sample} />
+        <div className={styles.actions}>
+          <AddNote noting={noting} />
+        </div>
+      </div>
+      <Texts sample={sample} step={step} rival={rival} />
+      <NoteOf noting={noting} />
+    </article>
+  );
+}
+
+function Texts({ sample, step, rival }: { sample: Sample; step: number; rival: Side | null }) {
   if (rival) return <TwoTexts a={rival} b={{ name: `Step ${step}`, text: sample.response, score: sample.score }} />;
   return (
     <div>

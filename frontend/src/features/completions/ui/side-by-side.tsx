@@ -4,7 +4,9 @@ import { Segmented } from "@/components/segmented";
 import { SearchBox } from "@/components/search-box";
 import { type Row, rowsOf, matching, winner } from "@/features/completions/model/rows";
 import { LONG } from "@/features/completions/ui/completion-card";
+import { AddNote, NoteOf } from "@/features/completions/ui/completion-note";
 import { CompletionList } from "@/features/completions/ui/completion-list";
+import { useNote } from "@/features/completions/ui/use-note";
 import { usePlace } from "@/features/completions/ui/use-place";
 import type { Sample } from "@/lib/api/types";
 import { useAddress } from "@/lib/address";
@@ -19,6 +21,9 @@ export interface Sides {
 }
 
 interface Props {
+  jobId: string;
+  seed: number | null;
+  step: number;
   rows: readonly Sample[];
   sides: Sides;
   judged: boolean;
@@ -27,10 +32,10 @@ interface Props {
 const ALL = { id: "all", label: "All" } as const;
 
 /** The evaluation: for each prompt the answers of both policies, and which was judged better. */
-export function SideBySide({ rows: samples, sides, judged }: Props) {
+export function SideBySide({ jobId, seed, step, rows: samples, sides, judged }: Props) {
   const { place, choose } = usePlace();
   const [params, setParams] = useAddress();
-  const rows = useMemo(() => rowsOf(samples, "evaluation", 1), [samples]);
+  const rows = useMemo(() => rowsOf(samples, "evaluation", step), [samples, step]);
   const options = [
     ALL,
     { id: "after", label: `${sides.after} better` },
@@ -77,7 +82,7 @@ export function SideBySide({ rows: samples, sides, judged }: Props) {
         {tally(samples, sides, judged)}
         {shown.length < rows.length && ` ${shown.length} shown.`}
       </p>
-      <CompletionList rows={shown} render={({ sample }) => <Pair {...{ sample, sides, judged, marked }} />} />
+      <CompletionList rows={shown} render={(row) => <Pair {...{ jobId, seed, row, sides, judged, marked }} />} />
     </>
   );
 }
@@ -90,13 +95,17 @@ function tally(rows: readonly Sample[], { before, after }: Sides, judged: boolea
 }
 
 interface PairProps {
-  sample: Sample;
+  jobId: string;
+  seed: number | null;
+  row: Row;
   sides: Sides;
   judged: boolean;
   marked: boolean;
 }
 
-function Pair({ sample, sides, judged, marked }: PairProps) {
+function Pair({ jobId, seed, row, sides, judged, marked }: PairProps) {
+  const { sample } = row;
+  const noting = useNote(jobId, seed, row);
   const better = winner(sample, judged);
   const reference = sample.reference ?? "";
   const diff = useMemo(
@@ -105,9 +114,14 @@ function Pair({ sample, sides, judged, marked }: PairProps) {
   );
   return (
     <article className={styles.pair}>
-      <p className={styles.asked}>
-        <LongText text={sample.prompt} limit={LONG} />
-      </p>
+      <div className={styles.asked}>
+        <div>
+          <LongText text={sample.prompt} limit={LONG} />
+        </div>
+        <div className={list.actions}>
+          <AddNote noting={noting} />
+        </div>
+      </div>
       <Answer
         name={sides.before}
         better={better === "before"}
@@ -125,6 +139,11 @@ function Pair({ sample, sides, judged, marked }: PairProps) {
         judge={sample.judge}
         kl={sample.kl}
       />
+      {(noting.note ?? noting.draft) && (
+        <div className={styles.noted}>
+          <NoteOf noting={noting} />
+        </div>
+      )}
     </article>
   );
 }
