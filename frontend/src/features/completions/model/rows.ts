@@ -3,7 +3,7 @@ import type { FigureHistogram, Sample } from "@/lib/api/types";
 
 /** A completion and its place in the run. */
 export interface Row {
-  /** Where several rows have the same place: what tells them apart. */
+  /** Identifies the row where several have the same place. */
   readonly id?: string;
   readonly sample: Sample;
   readonly stage: string;

@@ -26,13 +26,15 @@ interface CompletionCardProps {
   chooser: Chooser;
   /** Whether the list has completions of several steps. */
   acrossSteps?: boolean;
+  /** Text of the link to the step, where the number of the step alone does not tell it. */
+  whichStep?: string;
   /** Whether the step ran again and has another completion in this place, to which no link may lead. */
   isReplaced?: boolean;
 }
 
 /** One completion with its figures, and what it can be looked at beside or by. */
 export function CompletionCard(props: CompletionCardProps) {
-  const { jobId, seed, row, tables, chooser, acrossSteps = false, isReplaced = false } = props;
+  const { jobId, seed, row, tables, chooser, acrossSteps = false, whichStep, isReplaced = false } = props;
   const { sample, stage, step, index } = row;
   const { place, choose, linkTo } = chooser;
   const table = sample.token_table;
@@ -47,8 +49,8 @@ export function CompletionCard(props: CompletionCardProps) {
         <div className={styles.head}>
           <Figures sample={sample} />
           <div className={styles.actions}>
-            {acrossSteps && <Link to={linkTo({ view: "step", step, row: index })}>Step {step}</Link>}
-            {!isReplaced && (
+            {acrossSteps && <Link to={linkTo({ view: "step", step, row: index })}>{whichStep ?? `Step ${step}`}</Link>}
+            {!isReplaced && stage !== "evaluation" && (
               <Link
                 to={linkTo({ view: "prompt", of: addressOf(stage, step, index) })}
                 aria-label={`Same prompt: ${sample.prompt.trim().slice(0, 40)}`}

@@ -23,7 +23,7 @@ export const nameOf = ({ step, index }: Row): string => `completion ${index + 1}
 export function AddNote({ noting: { note, isLoaded, draft, begin, hasEnded, row } }: { noting: Noting }) {
   if (note || draft || !isLoaded) return null;
   return (
-    <Button onClick={begin} autoFocus={hasEnded} aria-label={`Add a note to ${nameOf(row)}`}>
+    <Button look="quiet" onClick={begin} autoFocus={hasEnded} aria-label={`Add a note to ${nameOf(row)}`}>
       Add a note
     </Button>
   );

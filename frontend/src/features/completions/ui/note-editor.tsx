@@ -38,18 +38,17 @@ export function NoteEditor({ noting, draft }: { noting: Noting; draft: Draft }) 
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) submit(event);
   };
   return (
-    <form className={styles.editor} onSubmit={submit}>
+    <form className={styles.editor} onSubmit={submit} onKeyDown={onKeyDown}>
       <label>
         <span>Note on {nameOf(row)}</span>
         <textarea
-          rows={3}
+          rows={4}
           maxLength={LONGEST}
           value={text}
           onChange={(event) => {
             keep({ ...draft, text: event.target.value });
             setText(event.target.value);
           }}
-          onKeyDown={onKeyDown}
           autoFocus
         />
       </label>
@@ -57,7 +56,12 @@ export function NoteEditor({ noting, draft }: { noting: Noting; draft: Draft }) 
       <div className={styles.foot}>
         <label>
           <span>Your name, if you like</span>
-          <input maxLength={LONGEST_AUTHOR} value={author} onChange={(event) => setAuthor(event.target.value)} />
+          <input
+            type="text"
+            maxLength={LONGEST_AUTHOR}
+            value={author}
+            onChange={(event) => setAuthor(event.target.value)}
+          />
         </label>
         <Button type="submit" look="primary" busy={save.isPending} disabled={!given}>
           {save.isPending ? "Saving…" : "Save the note"}

@@ -9,6 +9,7 @@ import { type Chooser, usePlace } from "@/features/completions/ui/use-place";
 import type { SampleNote } from "@/lib/api/types";
 import { useAddress } from "@/lib/address";
 import { count } from "@/lib/format";
+import { asStage, stageShort } from "@/lib/states";
 import styles from "./completions.module.css";
 
 interface NotedRow extends Row {
@@ -49,12 +50,19 @@ export function NotesView({ jobId }: { jobId: string }) {
             tables={[]}
             chooser={chooserOf(note, chooser, params)}
             acrossSteps
+            whichStep={stepOf(note)}
             isReplaced={note.replaced}
           />
         )}
       />
     </>
   );
+}
+
+/** Such as "PPO, step 120, seed 5". */
+function stepOf({ completion: { stage, step, seed } }: SampleNote): string {
+  const known = asStage(stage);
+  return `${known ? stageShort(known) : stage}, step ${step}${seed === null ? "" : `, seed ${seed}`}`;
 }
 
 /** The chooser with links to the stage and the seed of the note, which may be other ones than those of the page. */
