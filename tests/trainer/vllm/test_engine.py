@@ -102,7 +102,7 @@ def test_console_stays_free_of_vllm_output(tmp_path: Path, capfd: pytest.Capture
     assert (tmp_path / "engine.log").exists()
 
 
-def test_same_draws_give_the_same_tokens_whatever_was_sampled_before(tmp_path: Path) -> None:
+def test_same_draws_give_the_same_tokens_again(tmp_path: Path) -> None:
     policy = llama()
     engine = engine_for(policy, tmp_path)
     draws = uniforms(torch.Generator().manual_seed(0), len(PROMPTS), 12)

@@ -32,7 +32,7 @@ def test_a_whole_run_samples_what_it_trains(whole: Path) -> None:
     assert all(abs(step["sampling/logp_difference/max"]) < tolerance.largest(size=8) for step in steps), steps[0]
 
 
-def test_first_step_is_that_of_the_built_in_sampler_in_all_but_the_draws(whole: Path, tmp_path: Path) -> None:
+def test_stages_before_ppo_equal_those_of_the_built_in_sampler(whole: Path, tmp_path: Path) -> None:
     """Before the first rollout the runs are equal, to the bit. After it, they have learned from other responses."""
     spec = write_spec(tmp_path, ppo=json.loads((whole.parent / "spec.json").read_text())["ppo"] | {"rollout": {}})
     assert run(spec, tmp_path / "run") == (0, "")
