@@ -6,7 +6,7 @@ import { loadable } from "@/components/loadable";
 import { Fact, Facts } from "@/components/page-header";
 import { Skeleton } from "@/components/status";
 import { jobQuery } from "@/features/jobs/api";
-import { changeNotes } from "@/features/run/api";
+import { changeNotes } from "@/features/run/api-tabs";
 import { Lineage } from "@/features/run/ui/lineage";
 import type { Job } from "@/lib/api/types";
 import styles from "./about.module.css";
