@@ -2,6 +2,7 @@ import { Suspense, useDeferredValue, useRef, useState } from "react";
 import { Link } from "react-router";
 import { lineSample } from "@/charts/palette";
 import { Button } from "@/components/button";
+import { CopyReadOnlyLink } from "@/components/copy-read-only-link";
 import { ErrorNotice, Notice } from "@/components/notice";
 import { loadable } from "@/components/loadable";
 import { PageHeader } from "@/components/page-header";
@@ -44,7 +45,11 @@ export function ComparePage() {
   if (!named && !isPending) setNamed(true);
   return (
     <>
-      <PageHeader title="Compare runs" parent={{ to: paths.jobs, label: "Jobs" }} />
+      <PageHeader
+        title="Compare runs"
+        parent={{ to: paths.jobs, label: "Jobs" }}
+        actions={ids.length > 0 && <CopyReadOnlyLink />}
+      />
       <div
         ref={chips}
         role="group"
