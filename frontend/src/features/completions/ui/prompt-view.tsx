@@ -8,6 +8,7 @@ import { Segmented } from "@/components/segmented";
 import { Prose } from "@/components/text";
 import { promptQuery, samplesQuery } from "@/features/completions/api/samples";
 import { addressOf } from "@/features/completions/model/place";
+import { rowKey } from "@/features/completions/model/rows";
 import { Figures, LONG } from "@/features/completions/ui/completion-card";
 import { CompletionList, Pending } from "@/features/completions/ui/completion-list";
 import type { CompletionsTabProps } from "@/features/completions/ui/completions-tab";
@@ -94,6 +95,7 @@ function OverTime({ jobId, seed, stage, of }: CompletionsTabProps & { of: string
       </Card>
       <CompletionList
         rows={found.map((sample) => ({ sample, stage, step: sample.step, index: sample.index }))}
+        keyOf={rowKey}
         render={({ sample, step, index }) => (
           <article className={styles.moment} aria-label={`Step ${step}`}>
             <Figures sample={sample} />

@@ -2,7 +2,8 @@ import { useMemo } from "react";
 import { LongText } from "@/components/long-text";
 import { Segmented } from "@/components/segmented";
 import { SearchBox } from "@/components/search-box";
-import { type Row, rowsOf, matching, winner } from "@/features/completions/model/rows";
+import { matching, type Row, rowKey, rowsOf, winner } from "@/features/completions/model/rows";
+import { Answer, Answers } from "@/features/completions/ui/answers";
 import { LONG } from "@/features/completions/ui/completion-card";
 import { CompletionList } from "@/features/completions/ui/completion-list";
 import { usePlace } from "@/features/completions/ui/use-place";
@@ -77,7 +78,11 @@ export function SideBySide({ rows: samples, sides, judged }: Props) {
         {tally(samples, sides, judged)}
         {shown.length < rows.length && ` ${shown.length} shown.`}
       </p>
-      <CompletionList rows={shown} render={({ sample }) => <Pair {...{ sample, sides, judged, marked }} />} />
+      <CompletionList
+        rows={shown}
+        keyOf={rowKey}
+        render={({ sample }) => <Pair {...{ sample, sides, judged, marked }} />}
+      />
     </>
   );
 }
@@ -104,11 +109,8 @@ function Pair({ sample, sides, judged, marked }: PairProps) {
     [marked, reference, sample.response],
   );
   return (
-    <article className={styles.pair}>
-      <p className={styles.asked}>
-        <LongText text={sample.prompt} limit={LONG} />
-      </p>
-      <Answer
+    <Answers prompt={sample.prompt} columns={2}>
+      <Side
         name={sides.before}
         better={better === "before"}
         text={reference}
@@ -116,7 +118,7 @@ function Pair({ sample, sides, judged, marked }: PairProps) {
         score={sample.reference_score}
         judge={sample.reference_judge}
       />
-      <Answer
+      <Side
         name={sides.after}
         better={better === "after"}
         text={sample.response}
@@ -125,11 +127,11 @@ function Pair({ sample, sides, judged, marked }: PairProps) {
         judge={sample.judge}
         kl={sample.kl}
       />
-    </article>
+    </Answers>
   );
 }
 
-interface AnswerProps {
+interface SideProps {
   name: string;
   better: boolean;
   text: string;
@@ -139,19 +141,21 @@ interface AnswerProps {
   kl?: number | null | undefined;
 }
 
-function Answer({ name, better, text, parts, score, judge, kl }: AnswerProps) {
+function Side({ name, better, text, parts, score, judge, kl }: SideProps) {
+  const who = (
+    <>
+      <b>{name}</b>
+      {better && <span className={styles.mark}>better</span>}
+      <span className={styles.scores}>
+        {typeof judge === "number" && <span>judge {fixed(judge)}</span>}
+        {typeof score === "number" && <span>score {fixed(score)}</span>}
+        {typeof kl === "number" && <span>KL {fixed(kl)}</span>}
+      </span>
+    </>
+  );
   return (
-    <div className={`${styles.answer} ${better ? styles.better : ""}`}>
-      <p className={styles.who}>
-        <b>{name}</b>
-        {better && <span className={styles.mark}>better</span>}
-        <span className={styles.scores}>
-          {typeof judge === "number" && <span>judge {fixed(judge)}</span>}
-          {typeof score === "number" && <span>score {fixed(score)}</span>}
-          {typeof kl === "number" && <span>KL {fixed(kl)}</span>}
-        </span>
-      </p>
+    <Answer who={who} better={better}>
       <LongText text={text} parts={parts} limit={LONG} />
-    </div>
+    </Answer>
   );
 }
