@@ -41,8 +41,10 @@ export function RunHeader({ job, pulse, log }: RunHeaderProps) {
         </span>
         <ConnectionState pulse={pulse} />
         <div className={styles.actions}>
-          <CopyReadOnlyLink />
-          {!readOnly && <AnnotateLink jobId={job.id} log={log} />}
+          <span className={styles.end}>
+            {!readOnly && <AnnotateLink jobId={job.id} log={log} />}
+            <CopyReadOnlyLink />
+          </span>
           {!readOnly && <JobActions job={job} />}
         </div>
       </div>
