@@ -17,7 +17,7 @@ const uses = {
   "job-form": ["datasets", "groups", "jobs"],
   jobs: ["datasets", "job-actions"],
   run: ["completions", "jobs", "job-actions", "metric-charts"],
-  compare: ["jobs", "metric-charts", "run"],
+  compare: ["completions", "jobs", "metric-charts", "run"],
   groups: ["run"],
   workers: ["auth"],
 };

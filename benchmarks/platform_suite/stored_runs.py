@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from sqlalchemy.orm import Session
@@ -74,6 +75,20 @@ def compared_run(session: Session, owner_id: str, kl: float, seed: int) -> str:
     append_events(session, job.id, claim.attempt, [*events, Samples(stage="evaluation", step=0, rows=rows)])
     summary = {"win_rate": 0.9 - kl, "judge_after": seed - kl, "kl": 1 / (1 + kl)}
     attempts.finish(session, job.id, claim.attempt, JobStatus.SUCCEEDED, "The run has ended.", summary=summary)
+    return job.id
+
+
+def sampled_run(
+    session: Session, owner_id: str, name: str, logged: Sequence[Samples], *, ended: bool = True, **spec: Any
+) -> str:
+    """The id of a run with these completions. No other job may be queued. Without `ended` it goes on for an hour."""
+    job = queued_job(session, owner_id, _SPEC | {"name": name} | spec)
+    claim = _started(session, job, max((one.step for one in logged), default=1))
+    append_events(session, job.id, claim.attempt, list(logged))
+    if ended:
+        attempts.finish(session, job.id, claim.attempt, JobStatus.SUCCEEDED, "The run has ended.", summary={})
+    else:
+        job.lease_expires_at = datetime.now(UTC) + timedelta(hours=1)
     return job.id
 
 

@@ -69,20 +69,27 @@ def client(platform: Up) -> Iterator[Client]:
 
 
 @pytest.fixture
-def stored_runs(platform: Up, client: Client, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    """Ids of 40 ended runs: eight KL coefficients with five seeds each. No trainer made them."""
+def owner_id(platform: Up, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The owner of the platform's key. Sessions of this process are those of the platform's database."""
     folder = DataFolder(platform.folder)
     monkeypatch.setenv("DATABASE_URL", f"postgresql+psycopg://{postgres(folder).url.partition('://')[2]}")
-    monkeypatch.setenv("REDIS_URL", "redis://127.0.0.1:1")  # no page follows these runs
+    monkeypatch.setenv("REDIS_URL", "redis://127.0.0.1:1")  # no page follows the runs that are stored here
     get_settings.cache_clear()
     with session_scope() as session:
         owner_id = session.scalars(select(ApiKey.owner_id)).first()
-        assert owner_id is not None
+    assert owner_id is not None
+    yield owner_id
+    get_settings.cache_clear()
+
+
+@pytest.fixture
+def stored_runs(client: Client, owner_id: str) -> Iterator[list[str]]:
+    """Ids of 40 ended runs: eight KL coefficients with five seeds each. No trainer made them."""
+    with session_scope() as session:
         runs = [compared_run(session, owner_id, kl, seed) for kl in KL_COEFFICIENTS for seed in range(5)]
     yield runs
     for run in runs:
         client.delete_job(run)
-    get_settings.cache_clear()
 
 
 @pytest.fixture(scope="package")

@@ -53,6 +53,7 @@ def paths(client: Client, job_id: str, round_id: str) -> Iterator[str]:
     yield from (f"/jobs/{job_id}?stage=ppo&tab={tab}" for tab in RUN_TABS)
     yield from (f"/jobs/{job_id}?stage={stage}" for stage in ("sft", "reward_model", "evaluation"))
     yield from (f"/jobs/{ABSENT}", "/nothing-here", f"/compare?runs={job_id}", "/compare")
+    yield from (f"/compare?runs={job_id}&tab=completions", f"/jobs/{job_id}?readonly=1")
     yield from ("/jobs/new", f"/jobs/new?clone={job_id}", f"/jobs/new?branch={job_id}", "/templates", "/workers")
     yield from ("/findings", "/findings?severity=error", "/jobs/new?recipe=dpo")
     yield from (

@@ -3,6 +3,7 @@ import { type RefObject, Suspense, useEffect, useRef } from "react";
 import { Link, NavLink, Outlet, useLocation } from "react-router";
 import { NewVersion } from "@/app/new-version";
 import { Notifier } from "@/app/notifier";
+import { KeepReadOnly, ReadOnlyBanner } from "@/app/read-only";
 import { ThemeButton } from "@/app/theme";
 import { Boundary } from "@/components/boundary";
 import { keepFocus } from "@/components/keep-focus";
@@ -17,7 +18,8 @@ import { paths } from "@/lib/address";
 import { sessionKey } from "@/lib/api/client";
 import { count } from "@/lib/format";
 import { useLink } from "@/lib/live/use-live";
-import { onRefusedSetting, viewSettingsQuery } from "@/lib/view-settings";
+import { useReadOnly } from "@/lib/read-only";
+import { keepViewSettings, onRefusedSetting, viewSettingsQuery } from "@/lib/view-settings";
 import styles from "./shell.module.css";
 
 export function Shell() {
@@ -26,7 +28,7 @@ export function Shell() {
   useKeptFocus(main, pathname);
   useEffect(keepFocus, []);
   return (
-    <>
+    <KeepReadOnly>
       <a className={styles.skip} href="#main">
         Skip to the content
       </a>
@@ -47,6 +49,7 @@ export function Shell() {
         </div>
       </header>
       <NewVersion />
+      <ReadOnlyBanner />
       <Notifier />
       <ViewSettings />
       <main id="main" ref={main} className={styles.main} tabIndex={-1}>
@@ -58,7 +61,7 @@ export function Shell() {
         </Boundary>
       </main>
       <Toasts />
-    </>
+    </KeepReadOnly>
   );
 }
 
@@ -183,6 +186,8 @@ function SignOut() {
 /** Keeps the layouts and views of the user the same in all browsers. */
 function ViewSettings() {
   useQuery(viewSettingsQuery);
+  const isReadOnly = useReadOnly();
+  useEffect(() => keepViewSettings(!isReadOnly), [isReadOnly]);
   useEffect(() => {
     onRefusedSetting(({ message }) => toast(`The view is kept in this browser only: ${message}`, { tone: "bad" }));
   }, []);

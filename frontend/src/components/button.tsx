@@ -29,7 +29,7 @@ export function CopyButton({ text, label, of }: CopyButtonProps) {
   const [result, setResult] = useState<string | null>(null);
   const copy = async () => {
     // A browser may refuse the clipboard, to a page in the background for example.
-    const done = await write(text).catch(() => false);
+    const done = await copyText(text);
     setResult(done ? "Copied" : "Not copied");
     setTimeout(() => setResult(null), 1800);
   };
@@ -40,6 +40,9 @@ export function CopyButton({ text, label, of }: CopyButtonProps) {
     </Button>
   );
 }
+
+/** Copies a text, and returns whether the browser allowed it. */
+export const copyText = (text: string): Promise<boolean> => write(text).catch(() => false);
 
 async function write(text: string): Promise<boolean> {
   if (window.isSecureContext) {

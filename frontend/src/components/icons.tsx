@@ -47,6 +47,11 @@ export const PenIcon = () => (
     <path d="m10.5 3 2.5 2.5L5.5 13H3v-2.5zM9 4.5 11.5 7" />
   </svg>
 );
+export const LinkIcon = () => (
+  <svg {...stroke}>
+    <path d="M6.5 9.5a2.5 2.5 0 0 0 3.6.1l2.4-2.4a2.5 2.5 0 0 0-3.6-3.6l-1 1M9.5 6.5a2.5 2.5 0 0 0-3.6-.1L3.5 8.8a2.5 2.5 0 0 0 3.6 3.6l1-1" />
+  </svg>
+);
 export const MarkIcon = () => (
   <svg width={24} height={24} viewBox="0 0 32 32" aria-hidden>
     <rect width="32" height="32" rx="7" fill="#1f5f54" />

@@ -1,6 +1,6 @@
 import { afterEach, expect, test, vi } from "vitest";
 import { api, ApiError } from "@/lib/api/client";
-import { onRefusedSetting, openViewSettings, takeSettings, viewSetting } from "@/lib/view-settings";
+import { keepViewSettings, onRefusedSetting, openViewSettings, takeSettings, viewSetting } from "@/lib/view-settings";
 
 const asText = (stored: unknown): string => (typeof stored === "string" ? stored : "usual");
 const NOW = Number.MAX_SAFE_INTEGER;
@@ -22,6 +22,7 @@ function server(...statuses: number[]): unknown[] {
 const settled = () => new Promise((resolve) => setTimeout(resolve, 5));
 
 afterEach(() => {
+  keepViewSettings(true);
   takeSettings([], NOW);
   vi.restoreAllMocks();
 });
@@ -42,6 +43,17 @@ test("changes during a request are sent after it, the newest one only", async ()
   for (const value of ["1", "2", "3"]) setting.change(() => value);
   await settled();
   expect(sent).toEqual([{ value: "1" }, { value: "3" }]);
+});
+
+test("a change in the read-only view is shown and not sent", async () => {
+  const sent = server();
+  const setting = viewSetting("a", asText);
+  keepViewSettings(false);
+  setting.change(() => "mine");
+  expect(setting.get()).toBe("mine");
+  await settled();
+  takeSettings([{ name: "a", value: "theirs" }], NOW);
+  expect([setting.get(), sent]).toEqual(["theirs", []]);
 });
 
 test("another browser's value arrives, and a deleted one is the usual one", () => {

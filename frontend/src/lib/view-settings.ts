@@ -17,6 +17,8 @@ let clock = 0;
 const changedAt = new Map<string, number>();
 const sending = new Set<string>();
 const listeners = new Set<() => void>();
+/** Whether changes are kept. In the read-only view they last until the settings are loaded again. */
+let isKept = true;
 let onRefused: (error: Error) => void = () => undefined;
 
 /** Begins with the settings of an owner, as this browser has them. */
@@ -35,10 +37,14 @@ function parsed(text: string | null): Record<string, Entry> {
   }
 }
 
-function store(next: Readonly<Record<string, Entry>>): void {
+function show(next: Readonly<Record<string, Entry>>): void {
   entries = next;
-  writeText(key, JSON.stringify(entries));
   listeners.forEach((listener) => listener());
+}
+
+function store(next: Readonly<Record<string, Entry>>): void {
+  show(next);
+  writeText(key, JSON.stringify(entries));
 }
 
 function storeOne(name: string, entry: Entry): void {
@@ -94,6 +100,11 @@ export function onRefusedSetting(refused: (error: Error) => void): void {
   onRefused = refused;
 }
 
+/** Keeps the changes that follow in this browser and on the server, or only shows them. */
+export function keepViewSettings(on: boolean): void {
+  isKept = on;
+}
+
 export interface ViewSetting<T> {
   readonly get: () => T;
   /** Changes it, also when its page has been left: an undo may come later. */
@@ -109,8 +120,11 @@ export function viewSetting<T>(name: string, read: (value: unknown) => T): ViewS
     return latest.made;
   };
   const change = (changed: (before: T) => T) => {
-    storeOne(name, { value: changed(get()), unsent: true });
-    void send(name);
+    const value = changed(get());
+    if (isKept) {
+      storeOne(name, { value, unsent: true });
+      void send(name);
+    } else show({ ...entries, [name]: { value, unsent: false } });
   };
   return { get, change };
 }

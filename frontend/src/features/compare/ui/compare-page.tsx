@@ -2,10 +2,12 @@ import { Suspense, useDeferredValue, useRef, useState } from "react";
 import { Link } from "react-router";
 import { lineSample } from "@/charts/palette";
 import { Button } from "@/components/button";
+import { CopyReadOnlyLink } from "@/components/copy-read-only-link";
 import { ErrorNotice, Notice } from "@/components/notice";
 import { loadable } from "@/components/loadable";
 import { PageHeader } from "@/components/page-header";
 import { Skeleton, StatusBadge } from "@/components/status";
+import { Tabs } from "@/components/tabs";
 import { NameValues } from "@/components/text";
 import { useComparison } from "@/features/compare/model/differences";
 import { useComparedRuns } from "@/features/compare/api";
@@ -19,10 +21,30 @@ import styles from "./compare.module.css";
 
 const AddRun = loadable(async () => (await import("@/features/compare/ui/add-run")).AddRun);
 
+const ComparedCompletions = loadable(
+  async () => (await import("@/features/compare/ui/compared-completions")).ComparedCompletions,
+);
+
+const TABS = [
+  { id: "results", label: "Results" },
+  { id: "completions", label: "Completions" },
+] as const;
+type Tab = (typeof TABS)[number]["id"];
+
+/** The address of a tab. The choices of the completions end with their tab. */
+function addressOf(params: URLSearchParams, tab: Tab): URLSearchParams {
+  const after = new URLSearchParams(params);
+  for (const name of ["tab", "step", "shared"]) after.delete(name);
+  if (tab !== "results") after.set("tab", tab);
+  return after;
+}
+
 /** Runs beside each other. The address names them, the stage, and the field that groups them. */
 export function ComparePage() {
   const [params, setParams] = useAddress();
   const ids = comparedRuns(params);
+  const tab: Tab = params.get("tab") === "completions" ? "completions" : "results";
+  const stage = asStage(params.get("stage"));
   const { jobs, missing, error, isPending, retry } = useComparedRuns(ids);
   const set = (name: string, value: string | null) =>
     setParams((before) => {
@@ -44,7 +66,11 @@ export function ComparePage() {
   if (!named && !isPending) setNamed(true);
   return (
     <>
-      <PageHeader title="Compare runs" parent={{ to: paths.jobs, label: "Jobs" }} />
+      <PageHeader
+        title="Compare runs"
+        parent={{ to: paths.jobs, label: "Jobs" }}
+        actions={ids.length > 0 && <CopyReadOnlyLink />}
+      />
       <div
         ref={chips}
         role="group"
@@ -78,7 +104,7 @@ export function ComparePage() {
             <Button onClick={() => setAdding(true)}>Add a run</Button>
           )}
         </div>
-        {isReady && comparison.found.length > 0 && (
+        {isReady && tab === "results" && comparison.found.length > 0 && (
           <label>
             Group by
             <select value={comparison.by ?? ""} onChange={(event) => set("by", event.target.value)}>
@@ -98,7 +124,28 @@ export function ComparePage() {
       {ids.length > missing.length && !isReady && !error && (
         <Skeleton rows={6} height="2rem" label="Loading the runs" />
       )}
-      {isReady && <Comparison {...comparison} jobs={jobs} stage={asStage(params.get("stage"))} set={set} />}
+      {isReady && (
+        <Tabs tabs={TABS} value={tab} addressOf={(to) => addressOf(params, to)} label="Views of the comparison">
+          {tab === "completions" ? (
+            <Suspense fallback={<Skeleton rows={6} height="3rem" />}>
+              <ComparedCompletions
+                jobs={jobs}
+                lookOf={comparison.lookOf}
+                stage={stage}
+                onStage={(to) =>
+                  setParams((before) => {
+                    before.delete("step");
+                    before.set("stage", to);
+                    return before;
+                  })
+                }
+              />
+            </Suspense>
+          ) : (
+            <Comparison {...comparison} jobs={jobs} stage={stage} set={set} />
+          )}
+        </Tabs>
+      )}
     </>
   );
 }

@@ -25,6 +25,23 @@ export const samplesQuery = ({ jobId: id, seed, stage }: OfStage, step: number) 
     staleTime: 60_000,
   });
 
+/** The steps of each stage that have completions, ascending. They are fetched again while the run goes on. */
+export const stepsQuery = (id: string, seed: number | null, isRunning: boolean) =>
+  queryOptions({
+    // The last steps of a run come after its last fetch as a running one, so an ended run is fetched once more.
+    queryKey: [...jobsKey, id, "samples", "steps", seed, isRunning],
+    queryFn: async () => {
+      const params = { path: { job_id: id }, query: { seed } };
+      const { data } = await answer(api.GET("/v1/jobs/{job_id}/samples/steps", { params }));
+      const found: Partial<Record<string, number[]>> = {};
+      for (const { stage, step } of data) (found[stage] ??= []).push(step);
+      for (const steps of Object.values(found)) steps?.sort((a, b) => a - b);
+      return found;
+    },
+    staleTime: isRunning ? 5000 : Infinity,
+    refetchInterval: isRunning ? 10_000 : false,
+  });
+
 type Search = Pick<Place, "search" | "by" | "min" | "max" | "order" | "ended" | "source">;
 
 const ENDED = { any: null, eos: true, cut: false } as const;

@@ -1,4 +1,4 @@
-import type { Figure, Order, Place } from "@/features/completions/model/place";
+import { addressOf, type Figure, type Order, type Place } from "@/features/completions/model/place";
 import type { FigureHistogram, Sample } from "@/lib/api/types";
 
 /** A completion and its place in the run. */
@@ -10,6 +10,9 @@ export interface Row {
   readonly step: number;
   readonly index: number;
 }
+
+/** Distinguishes a row from the others of a run. */
+export const rowKey = ({ id, stage, step, index }: Row): string => id ?? addressOf(stage, step, index);
 
 export const rowsOf = (samples: readonly Sample[], stage: string, step: number): Row[] =>
   samples.map((sample, index) => ({ sample, stage, step, index }));

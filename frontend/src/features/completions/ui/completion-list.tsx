@@ -2,20 +2,20 @@ import { useWindowVirtualizer } from "@tanstack/react-virtual";
 import { type ReactNode, useEffect, useLayoutEffect, useRef, useState } from "react";
 import { ErrorNotice } from "@/components/notice";
 import { Skeleton } from "@/components/status";
-import type { Row } from "@/features/completions/model/rows";
 import styles from "./completions.module.css";
 
 const USUAL_HEIGHT = 112;
 
-interface CompletionListProps<One extends Row> {
-  rows: readonly One[];
-  render: (row: One) => ReactNode;
+interface CompletionListProps<Row> {
+  rows: readonly Row[];
+  render: (row: Row) => ReactNode;
+  keyOf: (row: Row) => string;
   /** The row at which the list begins: the page scrolls to it once. */
   start?: number | undefined;
 }
 
 /** A list of completions. Only those near the screen are in the document. */
-export function CompletionList<One extends Row>({ rows, render, start = 0 }: CompletionListProps<One>) {
+export function CompletionList<Row>({ rows, render, keyOf, start = 0 }: CompletionListProps<Row>) {
   const list = useRef<HTMLUListElement>(null);
   const [top, setTop] = useState(0);
   useLayoutEffect(() => {
@@ -25,7 +25,6 @@ export function CompletionList<One extends Row>({ rows, render, start = 0 }: Com
     observer.observe(document.body);
     return () => observer.disconnect();
   }, []);
-  const keyOf = (row: Row) => row.id ?? `${row.stage}.${row.step}.${row.index}`;
   const virtual = useWindowVirtualizer({
     count: rows.length,
     estimateSize: () => USUAL_HEIGHT,

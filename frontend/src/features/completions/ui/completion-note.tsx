@@ -10,6 +10,7 @@ import { deleteNote, notesQuery } from "@/features/completions/api/notes";
 import type { Row } from "@/features/completions/model/rows";
 import type { Noting } from "@/features/completions/ui/use-note";
 import type { SampleNote } from "@/lib/api/types";
+import { useReadOnly } from "@/lib/read-only";
 import styles from "./note.module.css";
 
 const NoteEditor = loadable(async () => (await import("@/features/completions/ui/note-editor")).NoteEditor);
@@ -21,7 +22,8 @@ export const nameOf = ({ step, index }: Row): string => `completion ${index + 1}
 
 /** The button that begins a note. A completion with a note has none. */
 export function AddNote({ noting: { note, isLoaded, draft, begin, hasEnded, row } }: { noting: Noting }) {
-  if (note || draft || !isLoaded) return null;
+  const readOnly = useReadOnly();
+  if (note || draft || !isLoaded || readOnly) return null;
   return (
     <Button look="quiet" onClick={begin} autoFocus={hasEnded} aria-label={`Add a note to ${nameOf(row)}`}>
       Add a note
@@ -45,6 +47,7 @@ export function NoteOf({ noting }: { noting: Noting }) {
 function WrittenNote({ noting, note }: { noting: Noting; note: SampleNote }) {
   const { jobId, row, begin, hasEnded } = noting;
   const client = useQueryClient();
+  const readOnly = useReadOnly();
   const remove = async () => {
     await deleteNote(jobId, note.id);
     noting.end();
@@ -63,23 +66,25 @@ function WrittenNote({ noting, note }: { noting: Noting; note: SampleNote }) {
         <p>
           Note{note.author && ` by ${note.author}`}, <TimeAgo time={note.updated_at} />
         </p>
-        {!note.replaced && (
+        {!note.replaced && !readOnly && (
           <Button look="quiet" onClick={begin} autoFocus={hasEnded} aria-label={`Edit the note on ${nameOf(row)}`}>
             Edit
           </Button>
         )}
-        <ConfirmButton
-          button="Delete"
-          label={`Delete the note on ${nameOf(row)}`}
-          title="Delete this note?"
-          confirm="Delete the note"
-          keep="Keep it"
-          action={remove}
-          done="The note was deleted."
-        >
-          <p>{note.text.length > 200 ? `${note.text.slice(0, 200)}…` : note.text}</p>
-          <p>The completion stays. This cannot be undone.</p>
-        </ConfirmButton>
+        {!readOnly && (
+          <ConfirmButton
+            button="Delete"
+            label={`Delete the note on ${nameOf(row)}`}
+            title="Delete this note?"
+            confirm="Delete the note"
+            keep="Keep it"
+            action={remove}
+            done="The note was deleted."
+          >
+            <p>{note.text.length > 200 ? `${note.text.slice(0, 200)}…` : note.text}</p>
+            <p>The completion stays. This cannot be undone.</p>
+          </ConfirmButton>
+        )}
       </div>
     </section>
   );

@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Notice } from "@/components/notice";
 import { notesQuery } from "@/features/completions/api/notes";
 import { withPlace } from "@/features/completions/model/place";
-import type { Row } from "@/features/completions/model/rows";
+import { type Row, rowKey } from "@/features/completions/model/rows";
 import { CompletionCard } from "@/features/completions/ui/completion-card";
 import { CompletionList, Pending } from "@/features/completions/ui/completion-list";
 import { type Chooser, usePlace } from "@/features/completions/ui/use-place";
@@ -42,6 +42,7 @@ export function NotesView({ jobId }: { jobId: string }) {
       </p>
       <CompletionList
         rows={rows}
+        keyOf={rowKey}
         render={({ note, ...row }) => (
           <CompletionCard
             jobId={jobId}

@@ -8,7 +8,7 @@ import { Segmented } from "@/components/segmented";
 import { Prose } from "@/components/text";
 import { promptQuery, samplesQuery } from "@/features/completions/api/samples";
 import { addressOf } from "@/features/completions/model/place";
-import type { Row } from "@/features/completions/model/rows";
+import { type Row, rowKey } from "@/features/completions/model/rows";
 import { Figures, LONG } from "@/features/completions/ui/completion-card";
 import { AddNote, NoteOf } from "@/features/completions/ui/completion-note";
 import { CompletionList, Pending } from "@/features/completions/ui/completion-list";
@@ -97,6 +97,7 @@ function OverTime({ jobId, seed, stage, of }: CompletionsTabProps & { of: string
       </Card>
       <CompletionList
         rows={found.map((sample) => ({ sample, stage, step: sample.step, index: sample.index }))}
+        keyOf={rowKey}
         render={(row) => (
           <Moment jobId={jobId} seed={seed} row={row} rival={rivalOf(found, row.step, row.index, against)} />
         )}

@@ -2,6 +2,7 @@ import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
 import { Button } from "@/components/button";
 import { searchQuery } from "@/features/completions/api/samples";
 import { FIGURES } from "@/features/completions/model/place";
+import { rowKey } from "@/features/completions/model/rows";
 import { CompletionCard } from "@/features/completions/ui/completion-card";
 import { CompletionList, Pending } from "@/features/completions/ui/completion-list";
 import type { CompletionsTabProps } from "@/features/completions/ui/completions-tab";
@@ -33,6 +34,7 @@ export function SearchView({ jobId, seed, stage, evaluated }: CompletionsTabProp
       {rows.length ? (
         <CompletionList
           rows={rows}
+          keyOf={rowKey}
           render={(row) => (
             <CompletionCard jobId={jobId} seed={seed} row={row} tables={[]} chooser={chooser} acrossSteps />
           )}

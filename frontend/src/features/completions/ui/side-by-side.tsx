@@ -2,7 +2,8 @@ import { useMemo } from "react";
 import { LongText } from "@/components/long-text";
 import { Segmented } from "@/components/segmented";
 import { SearchBox } from "@/components/search-box";
-import { type Row, rowsOf, matching, winner } from "@/features/completions/model/rows";
+import { matching, type Row, rowKey, rowsOf, winner } from "@/features/completions/model/rows";
+import { Answer, Answers } from "@/features/completions/ui/answers";
 import { LONG } from "@/features/completions/ui/completion-card";
 import { AddNote, NoteOf } from "@/features/completions/ui/completion-note";
 import { CompletionList } from "@/features/completions/ui/completion-list";
@@ -82,7 +83,11 @@ export function SideBySide({ jobId, seed, step, rows: samples, sides, judged }: 
         {tally(samples, sides, judged)}
         {shown.length < rows.length && ` ${shown.length} shown.`}
       </p>
-      <CompletionList rows={shown} render={(row) => <Pair {...{ jobId, seed, row, sides, judged, marked }} />} />
+      <CompletionList
+        rows={shown}
+        keyOf={rowKey}
+        render={(row) => <Pair {...{ jobId, seed, row, sides, judged, marked }} />}
+      />
     </>
   );
 }
@@ -113,16 +118,13 @@ function Pair({ jobId, seed, row, sides, judged, marked }: PairProps) {
     [marked, reference, sample.response],
   );
   return (
-    <article className={styles.pair}>
-      <div className={styles.asked}>
-        <div>
-          <LongText text={sample.prompt} limit={LONG} />
-        </div>
-        <div className={list.actions}>
-          <AddNote noting={noting} />
-        </div>
-      </div>
-      <Answer
+    <Answers
+      prompt={sample.prompt}
+      columns={2}
+      actions={<AddNote noting={noting} />}
+      foot={(noting.note ?? noting.draft) && <NoteOf noting={noting} />}
+    >
+      <Side
         name={sides.before}
         better={better === "before"}
         text={reference}
@@ -130,7 +132,7 @@ function Pair({ jobId, seed, row, sides, judged, marked }: PairProps) {
         score={sample.reference_score}
         judge={sample.reference_judge}
       />
-      <Answer
+      <Side
         name={sides.after}
         better={better === "after"}
         text={sample.response}
@@ -139,16 +141,11 @@ function Pair({ jobId, seed, row, sides, judged, marked }: PairProps) {
         judge={sample.judge}
         kl={sample.kl}
       />
-      {(noting.note ?? noting.draft) && (
-        <div className={styles.noted}>
-          <NoteOf noting={noting} />
-        </div>
-      )}
-    </article>
+    </Answers>
   );
 }
 
-interface AnswerProps {
+interface SideProps {
   name: string;
   better: boolean;
   text: string;
@@ -158,19 +155,21 @@ interface AnswerProps {
   kl?: number | null | undefined;
 }
 
-function Answer({ name, better, text, parts, score, judge, kl }: AnswerProps) {
+function Side({ name, better, text, parts, score, judge, kl }: SideProps) {
+  const who = (
+    <>
+      <b>{name}</b>
+      {better && <span className={styles.mark}>better</span>}
+      <span className={styles.scores}>
+        {typeof judge === "number" && <span>judge {fixed(judge)}</span>}
+        {typeof score === "number" && <span>score {fixed(score)}</span>}
+        {typeof kl === "number" && <span>KL {fixed(kl)}</span>}
+      </span>
+    </>
+  );
   return (
-    <div className={`${styles.answer} ${better ? styles.better : ""}`}>
-      <p className={styles.who}>
-        <b>{name}</b>
-        {better && <span className={styles.mark}>better</span>}
-        <span className={styles.scores}>
-          {typeof judge === "number" && <span>judge {fixed(judge)}</span>}
-          {typeof score === "number" && <span>score {fixed(score)}</span>}
-          {typeof kl === "number" && <span>KL {fixed(kl)}</span>}
-        </span>
-      </p>
+    <Answer who={who} better={better}>
       <LongText text={text} parts={parts} limit={LONG} />
-    </div>
+    </Answer>
   );
 }

@@ -1,5 +1,4 @@
 import { Button } from "@/components/button";
-import type { Chooser } from "@/features/completions/ui/use-place";
 import { useListedKeys, useSingleKeys } from "@/lib/shortcuts";
 import styles from "./completions.module.css";
 
@@ -9,11 +8,17 @@ const KEYS = {
   rows: [["[ ]", "Show the earlier or the later step: the two keys beside P"]],
 } as const;
 
+/** The step in the address, and a way to change it. Null: the newest. */
+export interface StepChooser {
+  readonly place: { readonly step: number | null };
+  readonly choose: (change: { step: number | null; row: null }) => void;
+}
+
 interface StepPickerProps {
   steps: readonly number[];
   /** The step that is shown. */
   step: number;
-  chooser: Chooser;
+  chooser: StepChooser;
 }
 
 export function StepPicker({ steps, step, chooser: { place, choose } }: StepPickerProps) {

@@ -3,7 +3,7 @@ import { useMemo } from "react";
 import { Link } from "react-router";
 import { samplesQuery } from "@/features/completions/api/samples";
 import { figuresIn, nearestStep } from "@/features/completions/model/place";
-import { histogramOf, matching, type Row, rowsOf, sorted, within } from "@/features/completions/model/rows";
+import { histogramOf, matching, type Row, rowKey, rowsOf, sorted, within } from "@/features/completions/model/rows";
 import { CompletionCard } from "@/features/completions/ui/completion-card";
 import { CompletionList, Pending } from "@/features/completions/ui/completion-list";
 import type { CompletionsTabProps } from "@/features/completions/ui/completions-tab";
@@ -62,6 +62,7 @@ function StepRows({ jobId, seed, rows, chooser, evaluated, step }: StepRowsProps
       {shown.length ? (
         <CompletionList
           rows={shown}
+          keyOf={rowKey}
           start={place.row === null ? undefined : shown.findIndex((row) => row.index === place.row)}
           render={(row) => <CompletionCard jobId={jobId} seed={seed} row={row} tables={tables} chooser={chooser} />}
         />

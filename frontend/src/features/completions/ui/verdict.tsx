@@ -10,6 +10,7 @@ import { paths } from "@/lib/address";
 import type { Checkpoint } from "@/lib/api/types";
 import { type BestCheckpoint as Best, bestCheckpointText } from "@/lib/best-checkpoint";
 import type { Evaluation } from "@/lib/evaluations";
+import { useReadOnly } from "@/lib/read-only";
 import styles from "./over-optimisation.module.css";
 
 interface VerdictProps {
@@ -51,19 +52,19 @@ interface BestCheckpointProps {
 
 /** Names the best checkpoint, with the ways to use it. Without the state of the run a new job starts from its weights. */
 export function BestCheckpoint({ jobId, best, checkpoint, resumable }: BestCheckpointProps) {
+  const readOnly = useReadOnly();
   return (
     <p className={styles.best}>
       <span>{bestCheckpointText(best)}</span>
-      {resumable ? (
+      {!readOnly && resumable && (
         <Link className={buttonClass()} to={paths.newJob({ branch: jobId, checkpoint: resumable.id })}>
           Branch from it
         </Link>
-      ) : (
-        checkpoint && (
-          <Link className={buttonClass()} to={paths.newJob({ set: JSON.stringify({ "model.path": checkpoint.id }) })}>
-            New job from its weights
-          </Link>
-        )
+      )}
+      {!readOnly && !resumable && checkpoint && (
+        <Link className={buttonClass()} to={paths.newJob({ set: JSON.stringify({ "model.path": checkpoint.id }) })}>
+          New job from its weights
+        </Link>
       )}
       {checkpoint ? (
         <a

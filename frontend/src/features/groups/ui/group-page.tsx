@@ -16,6 +16,7 @@ import type { MetricInfo } from "@/lib/api/types";
 import { count } from "@/lib/format";
 import { type LabelOf, metricReferenceQuery, useLabels } from "@/lib/labels";
 import { labelOfAny, metricOptions } from "@/lib/metric-options";
+import { useReadOnly } from "@/lib/read-only";
 import styles from "./groups.module.css";
 
 const SweepPlots = loadable(async () => (await import("@/features/groups/ui/sweep-plots")).SweepPlots);
@@ -33,6 +34,7 @@ export function GroupPage() {
     refetchInterval: ({ state }) => (state.data && !openCount(state.data.statuses) ? false : POLL_MS),
   });
   const labelOf = useLabels();
+  const readOnly = useReadOnly();
   const { data: reference = [] } = useQuery(metricReferenceQuery);
   const group = query.data;
   const parameters = parametersOf(group?.jobs ?? []).join("\n");
@@ -56,12 +58,12 @@ export function GroupPage() {
                 Compare all
               </Link>
             )}
-            {!group.sweep && group.jobs.length > 0 && (
+            {!readOnly && !group.sweep && group.jobs.length > 0 && (
               <Link className={buttonClass()} to={paths.newJob({ group: group.id })}>
                 Add a job
               </Link>
             )}
-            <CancelAll group={group} />
+            {!readOnly && <CancelAll group={group} />}
           </>
         }
       >
@@ -149,15 +151,18 @@ function Compared({ group, fields, onObjective, reference, labelOf }: ComparedPr
 }
 
 function NoJobs({ group }: { group: Group }) {
+  const readOnly = useReadOnly();
   return (
     <Notice title="No jobs in this group">
       <p>
         {group.sweep ? "The jobs of the sweep were deleted. " : ""}A job joins the group when it is submitted, here or
         with <code>proximal jobs submit --group {group.id}</code>.
       </p>
-      <Link className={buttonClass("primary")} to={paths.newJob({ group: group.id })}>
-        New job in this group
-      </Link>
+      {!readOnly && (
+        <Link className={buttonClass("primary")} to={paths.newJob({ group: group.id })}>
+          New job in this group
+        </Link>
+      )}
     </Notice>
   );
 }

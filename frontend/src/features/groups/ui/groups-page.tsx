@@ -9,12 +9,14 @@ import { TimeAgo } from "@/components/text";
 import { groupsQuery } from "@/features/groups/api";
 import { paths } from "@/lib/address";
 import { useLabels } from "@/lib/labels";
+import { useReadOnly } from "@/lib/read-only";
 
 const POLL_MS = 20_000;
 
 /** The groups of jobs: sweeps, and those made by hand. */
 export function GroupsPage() {
   const labelOf = useLabels();
+  const readOnly = useReadOnly();
   const query = useInfiniteQuery({ ...groupsQuery, refetchInterval: POLL_MS });
   const groups = query.data?.pages.flatMap((page) => page.data);
   return (
@@ -28,9 +30,11 @@ export function GroupsPage() {
       {groups?.length === 0 && (
         <Notice title="No groups yet">
           <p>A sweep runs one job for each combination of values, and its jobs form a group.</p>
-          <Link className={buttonClass("primary")} to={paths.newJob()}>
-            Start a sweep
-          </Link>
+          {!readOnly && (
+            <Link className={buttonClass("primary")} to={paths.newJob()}>
+              Start a sweep
+            </Link>
+          )}
         </Notice>
       )}
       {groups && groups.length > 0 && (

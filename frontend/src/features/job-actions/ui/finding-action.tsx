@@ -11,6 +11,7 @@ import { paths } from "@/lib/address";
 import { KNOBS } from "@/lib/api/knobs.gen";
 import type { JobSummary, SuggestedChange } from "@/lib/api/types";
 import { number } from "@/lib/format";
+import { useReadOnly } from "@/lib/read-only";
 import styles from "./actions.module.css";
 
 interface FindingActionProps {
@@ -21,9 +22,10 @@ interface FindingActionProps {
 
 /** "Apply this suggestion": each alternative of a health finding, as a live change or as a new job with a changed spec. */
 export function FindingAction({ job, changes = [] }: FindingActionProps) {
-  const isLive = job.actions.includes("command");
+  const readOnly = useReadOnly();
+  const isLive = !readOnly && job.actions.includes("command");
   const knobs = useQuery({ ...knobsQuery(job.id), enabled: isLive && changes.length > 0 });
-  if (!changes.length) return null;
+  if (readOnly || !changes.length) return null;
   return (
     <p className={styles.suggested}>
       Apply:

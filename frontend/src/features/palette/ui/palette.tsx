@@ -1,16 +1,16 @@
-import { type RefObject, Suspense, useEffect, useEffectEvent, useRef, useState } from "react";
+import { Suspense, useEffect, useEffectEvent, useRef, useState } from "react";
 import { useNavigate } from "react-router";
 import { tinykeys } from "tinykeys";
 import { Button } from "@/components/button";
 import { Dialog } from "@/components/dialog";
 import { SearchIcon } from "@/components/icons";
-import { PLACES, spoken } from "@/features/palette/model";
+import { PLACES } from "@/features/palette/model";
 import { paths } from "@/lib/address";
-import { hasSingleKeys, type KeyGroup, listedKeys, setSingleKeys, useSingleKeys } from "@/lib/shortcuts";
-import styles from "./palette.module.css";
+import { hasSingleKeys, setSingleKeys, useSingleKeys } from "@/lib/shortcuts";
 import { loadable } from "@/components/loadable";
 
 const Search = loadable(async () => (await import("@/features/palette/ui/search")).Search);
+const Keys = loadable(async () => (await import("@/features/palette/ui/keys")).Keys);
 
 /** Keys and the page that they open; null for the list of keys. */
 const SINGLE_KEYS: Readonly<Record<string, string | null>> = {
@@ -38,9 +38,11 @@ export function Palette() {
     setText("");
     setShown("search");
   };
+  // With its code there, the dialog moves the focus to the list.
+  const showKeys = () => void Keys.preload().then(() => setShown("keys"));
   useEarlyText(shown === "search", (typed) => setText((before) => before + typed));
   useSearchKey(search);
-  useSingleKeys(SINGLE_KEYS, (to) => (to === null ? setShown("keys") : go(to)));
+  useSingleKeys(SINGLE_KEYS, (to) => (to === null ? showKeys() : go(to)));
   const switchSingleKeys = (on: boolean) => {
     setSingleKeys(on);
     switchKeys(on);
@@ -56,7 +58,9 @@ export function Palette() {
         </Suspense>
       </Dialog>
       <Dialog open={shown === "keys"} title="Keyboard shortcuts" onClose={close} initialFocus={keys}>
-        <Keys list={keys} singleKeys={singleKeys} onSingleKeys={switchSingleKeys} onClose={close} />
+        <Suspense fallback={null}>
+          <Keys list={keys} singleKeys={singleKeys} onSingleKeys={switchSingleKeys} onClose={close} />
+        </Suspense>
       </Dialog>
     </>
   );
@@ -84,53 +88,4 @@ function useSearchKey(search: () => void): void {
     search();
   });
   useEffect(() => tinykeys(window, { "$mod+KeyK": (event) => press(event) }), []);
-}
-
-interface KeysProps {
-  /** Gets the focus, so that the dialog shows its beginning and the arrow keys scroll it. */
-  list: RefObject<HTMLDivElement | null>;
-  singleKeys: boolean;
-  onSingleKeys: (on: boolean) => void;
-  onClose: () => void;
-}
-
-function Keys({ list, singleKeys, onSingleKeys, onClose }: KeysProps) {
-  const places = PLACES.flatMap(({ keys, label }) => (keys ? [[spoken(keys), label] as const] : []));
-  const everywhere = [
-    ["Ctrl K or ⌘ K", "Go to a page, a job or a dataset"],
-    ["?", "Show these shortcuts"],
-    ...places,
-  ] as const;
-  return (
-    <>
-      <div ref={list} className={styles.list} tabIndex={0} role="group" aria-label="Keys">
-        {[...listedKeys(), { heading: "On every page", rows: everywhere }].map((group) => (
-          <Group key={group.heading} {...group} />
-        ))}
-      </div>
-      <label className={styles.switch}>
-        <input type="checkbox" checked={singleKeys} onChange={(event) => onSingleKeys(event.target.checked)} />
-        Use keys without Ctrl. Turn this off if you dictate to the browser.
-      </label>
-      <Button onClick={onClose}>Close</Button>
-    </>
-  );
-}
-
-function Group({ heading, rows }: KeyGroup) {
-  return (
-    <section className={styles.group} aria-label={heading}>
-      <h3>{heading}</h3>
-      <dl className={styles.keys}>
-        {rows.map(([keys, effect]) => (
-          <div key={keys}>
-            <dt>
-              <kbd>{keys}</kbd>
-            </dt>
-            <dd>{effect}</dd>
-          </div>
-        ))}
-      </dl>
-    </section>
-  );
 }

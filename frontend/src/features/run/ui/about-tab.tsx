@@ -6,9 +6,10 @@ import { loadable } from "@/components/loadable";
 import { Fact, Facts } from "@/components/page-header";
 import { Skeleton } from "@/components/status";
 import { jobQuery } from "@/features/jobs/api";
-import { changeNotes } from "@/features/run/api";
+import { changeNotes } from "@/features/run/api-tabs";
 import { Lineage } from "@/features/run/ui/lineage";
 import type { Job } from "@/lib/api/types";
+import { useReadOnly } from "@/lib/read-only";
 import styles from "./about.module.css";
 
 const Markdown = loadable(async () => (await import("@/components/markdown")).Markdown);
@@ -43,6 +44,7 @@ function Notes({ job }: { job: Job }) {
   /** The text that is edited; null while the notes are only shown. */
   const [draft, setDraft] = useState<string | null>(null);
   const client = useQueryClient();
+  const readOnly = useReadOnly();
   const save = useMutation({
     mutationFn: (notes: string) => changeNotes(job.id, notes),
     onSuccess: (updated) => {
@@ -50,7 +52,7 @@ function Notes({ job }: { job: Job }) {
       setDraft(null);
     },
   });
-  if (draft === null) {
+  if (draft === null || readOnly) {
     return (
       <Card title="Notes">
         {job.notes ? (
@@ -58,11 +60,13 @@ function Notes({ job }: { job: Job }) {
             <Markdown text={job.notes} />
           </Suspense>
         ) : (
-          <Note>There are no notes. Write down why this run was made and what it showed.</Note>
+          <Note>There are no notes.{!readOnly && " Write down why this run was made and what it showed."}</Note>
         )}
-        <div>
-          <Button onClick={() => setDraft(job.notes)}>{job.notes ? "Edit the notes" : "Write notes"}</Button>
-        </div>
+        {!readOnly && (
+          <div>
+            <Button onClick={() => setDraft(job.notes)}>{job.notes ? "Edit the notes" : "Write notes"}</Button>
+          </div>
+        )}
       </Card>
     );
   }

@@ -10,6 +10,7 @@ import { paths } from "@/lib/address";
 import type { Checkpoint, Job } from "@/lib/api/types";
 import { bytes, number } from "@/lib/format";
 import { useLabels } from "@/lib/labels";
+import { useReadOnly } from "@/lib/read-only";
 import { hasEnded, stageLabel } from "@/lib/states";
 import styles from "./checkpoints.module.css";
 
@@ -49,6 +50,7 @@ export function CheckpointsTab({ job }: { job: Job }) {
 function Row({ job, checkpoint }: { job: string; checkpoint: Checkpoint }) {
   const labelOf = useLabels();
   const metrics = Object.entries(checkpoint.metrics);
+  const readOnly = useReadOnly();
   return (
     <li>
       <div className={styles.what}>
@@ -106,7 +108,7 @@ function Row({ job, checkpoint }: { job: string; checkpoint: Checkpoint }) {
           </ul>
         </details>
       </div>
-      {canBranch(checkpoint) && (
+      {!readOnly && canBranch(checkpoint) && (
         <Link
           className={buttonClass()}
           to={paths.newJob({ branch: job, checkpoint: checkpoint.id })}

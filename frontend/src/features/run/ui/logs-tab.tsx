@@ -6,7 +6,7 @@ import { ErrorNotice } from "@/components/notice";
 import { Skeleton } from "@/components/status";
 import { Time } from "@/components/text";
 import { jobsKey } from "@/features/jobs/api";
-import { fetchLog, type LogFilter, type LogPage, MOST_LOG_LINES } from "@/features/run/api";
+import { fetchLog, type LogFilter, type LogPage, MOST_LOG_LINES } from "@/features/run/api-tabs";
 import { useAddress } from "@/lib/address";
 import type { Job, LogLine } from "@/lib/api/types";
 import { bytes, clock, count, day } from "@/lib/format";

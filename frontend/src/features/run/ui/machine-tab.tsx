@@ -8,7 +8,7 @@ import type { ChartView } from "@/charts/settings";
 import { Note } from "@/components/card";
 import { ErrorNotice, Notice } from "@/components/notice";
 import { Skeleton } from "@/components/status";
-import { telemetryQuery } from "@/features/run/api";
+import { telemetryQuery } from "@/features/run/api-tabs";
 import { machineCharts } from "@/features/run/model/telemetry";
 import type { Job } from "@/lib/api/types";
 import { count } from "@/lib/format";

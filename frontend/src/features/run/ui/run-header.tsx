@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { Link } from "react-router";
 import { buttonClass } from "@/components/button";
+import { CopyReadOnlyLink } from "@/components/copy-read-only-link";
 import { Fact, Facts, useDocumentTitle } from "@/components/page-header";
 import { StatusBadge } from "@/components/status";
 import { TimeAgo, useNow } from "@/components/text";
@@ -14,6 +15,7 @@ import { paths } from "@/lib/address";
 import type { Job, JobEvent } from "@/lib/api/types";
 import { duration, secondsBetween } from "@/lib/format";
 import { jobName } from "@/lib/names";
+import { useReadOnly } from "@/lib/read-only";
 import styles from "./run.module.css";
 
 interface RunHeaderProps {
@@ -25,6 +27,7 @@ interface RunHeaderProps {
 /** Name, state, connection and actions in one line; the facts and tags in the next. */
 export function RunHeader({ job, pulse, log }: RunHeaderProps) {
   const name = jobName(job);
+  const readOnly = useReadOnly();
   useDocumentTitle(`${name} (${job.status})`);
   return (
     <header className={styles.header} data-wide>
@@ -38,8 +41,11 @@ export function RunHeader({ job, pulse, log }: RunHeaderProps) {
         </span>
         <ConnectionState pulse={pulse} />
         <div className={styles.actions}>
-          <AnnotateLink jobId={job.id} log={log} />
-          <JobActions job={job} />
+          <span className={styles.end}>
+            {!readOnly && <AnnotateLink jobId={job.id} log={log} />}
+            <CopyReadOnlyLink />
+          </span>
+          {!readOnly && <JobActions job={job} />}
         </div>
       </div>
       <Origin job={job} />

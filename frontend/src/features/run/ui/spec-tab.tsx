@@ -4,7 +4,7 @@ import { Button, CopyButton } from "@/components/button";
 import { Combobox } from "@/components/combobox";
 import { ErrorNotice } from "@/components/notice";
 import { jobQuery, jobsQuery } from "@/features/jobs/api";
-import { specSchemaQuery } from "@/features/run/api";
+import { specSchemaQuery } from "@/features/run/api-tabs";
 import { submitCommand } from "@/features/run/model/spec";
 import { defaultsOf, pruned, type SpecNode, specTree } from "@/features/run/model/spec-tree";
 import { useAddress } from "@/lib/address";
