@@ -26,7 +26,7 @@ from core.models import DatasetVersion, Job
 from core.settings import Settings
 from tests.core.factories import make_index, running, step
 from tests.waiting import eventually
-from trainer.events import CheckpointSaved
+from trainer.events import CheckpointSaved, Sample, Samples
 
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(
@@ -108,10 +108,11 @@ def index(session: Session, dataset_id: str) -> None:
 
 
 def work_on(session: Session, settings: Settings, job_id: str) -> None:
-    """Write the steps and the checkpoint that a worker would write."""
+    """Write the steps, the completions and the checkpoint that a worker would write."""
     job = session.get_one(Job, job_id)
     attempt = running(session, job)
-    append_events(session, job_id, attempt, [step(number) for number in (1, 2, 3)])
+    completions = Samples(stage="ppo", step=120, rows=[Sample(prompt="Say", response="yes")] * 4)
+    append_events(session, job_id, attempt, [*(step(number) for number in (1, 2, 3)), completions])
     saved = CheckpointSaved(stage="sft", step=10, path="checkpoints/sft", final=True)
     prefix = checkpoint_prefix(job_id, attempt, 1, saved.path)
     content = settings.data_dir / "config.json"
