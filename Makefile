@@ -86,11 +86,7 @@ pictures: setup ## take the pictures of docs/images anew, from real runs (first 
 	@$(BIN)/python -m benchmarks.pictures $(ARGS)
 
 pictures-check: AGAINST ?= main
-pictures-test-vllm: setup ## run the trainer with the real vLLM on a CPU, in an environment of its own (2 GB, 5 minutes)
-	@$(BIN)/python .setup vllm
-	@.venv-vllm/bin/python -m pytest tests/trainer/vllm -p no:logging $(ARGS)
-
-check: setup ## compare 16 views with the dashboard of another commit: AGAINST=COMMIT
+pictures-check: setup ## compare 16 views with the dashboard of another commit: AGAINST=COMMIT
 	@$(BIN)/python .setup browser
 	@$(BIN)/python -m benchmarks.pictures --against "$(AGAINST)" $(ARGS)
 
