@@ -117,6 +117,7 @@ def _compares_forty_runs(page: Page, runs: list[str]) -> None:
     page.get_by_role("alert").get_by_role("button", name="Remove").click()
     expect(page.get_by_role("alert")).to_have_count(0)
     chart = page.get_by_role("article", name="Score", exact=True)
+    chart.scroll_into_view_if_needed()  # it is drawn when it comes near the screen
     expect(chart.locator("b[data-value]")).to_have_count(2)  # the highest and the lowest
     expect(chart).to_contain_text("…0.005, seed 4")
     expect(chart).to_contain_text("2 of 40")

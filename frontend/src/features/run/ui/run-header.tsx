@@ -40,11 +40,11 @@ export function RunHeader({ job, pulse, log }: RunHeaderProps) {
           <StatusBadge status={job.status} />
         </span>
         <ConnectionState pulse={pulse} />
+        <span className={styles.share}>
+          <CopyReadOnlyLink />
+        </span>
         <div className={styles.actions}>
-          <span className={styles.end}>
-            {!readOnly && <AnnotateLink jobId={job.id} log={log} />}
-            <CopyReadOnlyLink />
-          </span>
+          {!readOnly && <AnnotateLink jobId={job.id} log={log} />}
           {!readOnly && <JobActions job={job} />}
         </div>
       </div>
