@@ -39,8 +39,11 @@ def write_spec(folder: Path, model: dict[str, Any] | None = None, **changes: Any
     return path
 
 
-def start(spec: Path, run_dir: Path, count: int = 2, nodes: int = 1) -> Processes:
-    """`count` processes for each of `nodes` machines, all on this one, with a launcher's environment."""
+def start(spec: Path, run_dir: Path, count: int = 2, nodes: int = 1, errors: Path | None = None) -> Processes:
+    """`count` processes for each of `nodes` machines, all on this one, with a launcher's environment.
+
+    `errors`: a folder in which each rank's standard error is written to a file of its number.
+    """
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -48,7 +51,11 @@ def start(spec: Path, run_dir: Path, count: int = 2, nodes: int = 1) -> Processe
     processes: Processes = []
     for rank in range(count * nodes):
         own = {"RANK": str(rank), "LOCAL_RANK": str(rank % count), "LOCAL_WORLD_SIZE": str(count)}
-        processes.append(forked(["run", str(spec), "--run-dir", str(run_dir)], everyones | own))
+        stderr = errors / str(rank) if errors is not None else None
+        if stderr is not None:
+            stderr.touch()
+        command = ["run", str(spec), "--run-dir", str(run_dir)]
+        processes.append(forked(command, everyones | own, str(stderr) if stderr is not None else None))
     return processes
 
 

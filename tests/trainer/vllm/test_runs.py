@@ -78,7 +78,10 @@ def test_two_seeds_have_an_engine_each(tmp_path: Path) -> None:
 
 def test_two_processes_share_the_rows_and_end_quietly(tmp_path: Path) -> None:
     spec = write_spec(tmp_path, stages=["sft", "reward_model", "ppo"], ppo=ppo_of(tmp_path, steps=3))
-    assert statuses(start_several(spec, tmp_path / "run"), 240) == [0, 0]
+    errors = tmp_path / "errors"
+    errors.mkdir()
+    assert statuses(start_several(spec, tmp_path / "run", errors=errors), 240) == [0, 0]
+    assert [path.read_text() for path in sorted(errors.iterdir())] == ["", ""]
     assert len([key for key in metrics_of(tmp_path / "run") if key[0] == "ppo" and key[1]]) == 3
 
 
