@@ -40,7 +40,7 @@ def dataset(client: Client, tmp_path: Path) -> Dataset:
     made = client.upload_dataset(file, "preferences", "thirty")
     indexed = {"index": "succeeded"}
     eventually(
-        lambda: indexed.items() <= {t["kind"]: t["status"] for t in client.list_dataset_tasks(made["id"])}.items(), 120
+        lambda: indexed.items() <= {t["kind"]: t["status"] for t in client.list_dataset_tasks(made["id"])}.items()
     )
     return made
 

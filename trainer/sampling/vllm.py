@@ -23,9 +23,8 @@ from trainer.errors import EngineFailed, ModelError, OutOfMemory, TrainerError
 from trainer.models import Model
 from trainer.models.heads import underlying
 from trainer.out_of_memory import is_out_of_memory
-from trainer.sampling.console import console_in
 from trainer.sampling.engine import Response, seed_from
-from trainer.sampling.vllm_support import head_size, part, require_vllm, why_refused
+from trainer.sampling.vllm_support import console_in, head_size, require_vllm, vllm_module, why_refused
 from trainer.spec import ModelSpec, PPOSpec
 from trainer.text.stops import Stops
 
@@ -79,7 +78,7 @@ class VLLM:
         config.save_pretrained(folder)
         rows = spec.rollout.rows_at_once or min(spec.batch_size, 256)
         dtype = getattr(policy, "compute_dtype", torch.float32)
-        self._can_sleep = bool(part("vllm.platforms").current_platform.is_sleep_mode_available())
+        self._can_sleep = bool(vllm_module("vllm.platforms").current_platform.is_sleep_mode_available())
         self._llm: Any = self._named(
             "did not start",
             lambda: _start(
@@ -129,7 +128,7 @@ class VLLM:
     @torch.no_grad()
     def sample(self, prompts: Sequence[list[int]], draws_BR: Tensor, temperature: float) -> list[Response]:
         self._named("failed while its weights were loaded", self._wake)
-        first, tokens, params = seed_from(draws_BR), draws_BR.shape[1], part("vllm").SamplingParams
+        first, tokens, params = seed_from(draws_BR), draws_BR.shape[1], vllm_module("vllm").SamplingParams
         how = [
             params(
                 temperature=temperature, top_p=1.0, top_k=-1, min_p=0.0, max_tokens=tokens, seed=first + row, logprobs=0,
@@ -213,7 +212,7 @@ def weights_of(policy: Model) -> Iterable[tuple[str, Tensor]]:
 def _start(**options: Any) -> Any:
     """vLLM's engine in this process, so that its model can be reached."""
     with _own_state_kept():
-        llm = part("vllm").LLM(**options)
+        llm = vllm_module("vllm").LLM(**options)
     gc.unfreeze()  # vLLM freezes all objects of the process, and would keep what they refer to
     return llm
 

@@ -2,7 +2,9 @@
 
 import os
 import sys
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
@@ -12,7 +14,6 @@ from typing import Any
 from packaging.version import Version
 
 from trainer.errors import ModelError
-from trainer.sampling.console import console_in
 
 VERSIONS = ("0.30", "0.33")
 """The first version, and the first one above. vLLM 0.33 needs a newer PyTorch than the trainer."""
@@ -42,7 +43,7 @@ def require_vllm() -> None:
         )
 
 
-def part(name: str) -> Any:
+def vllm_module(name: str) -> Any:
     """A module of vLLM, with the environment variables that it reads when it is imported.
 
     It is imported in a thread of its own. While it is imported, vLLM keeps errors that it has caught, and with them the
@@ -62,13 +63,13 @@ def why_refused(config: Any, device: str) -> str | None:
 
     Imports vLLM's platform, which takes seconds.
     """
-    current_platform = part("vllm.platforms").current_platform
+    current_platform = vllm_module("vllm.platforms").current_platform
     if current_platform.device_type != device:
         ours = current_platform.device_type or "no device of this machine"
         return f'The installed vLLM works on {ours}, and the policy is on "{device}". Install the vLLM for it, {_OTHERWISE}'
     if device != "cpu":
         return None
-    attention = part("vllm.v1.attention.backends.cpu_attn").CPUAttentionBackend
+    attention = vllm_module("vllm.v1.attention.backends.cpu_attn").CPUAttentionBackend
     sizes, size = attention.get_supported_head_sizes(), head_size(config.get_text_config())
     if size in sizes:
         return None
@@ -90,3 +91,25 @@ def _version() -> str | None:
         except PackageNotFoundError:
             continue
     return None
+
+
+@contextmanager
+def console_in(file: Path) -> Iterator[None]:
+    """Append standard output and standard error to `file` while inside, those of C++ code and of all threads too."""
+    with file.open("ab") as log:
+        _flush()
+        kept = [os.dup(descriptor) for descriptor in (1, 2)]
+        try:
+            for descriptor in (1, 2):
+                os.dup2(log.fileno(), descriptor)
+            yield
+        finally:
+            _flush()
+            for descriptor, own in enumerate(kept, start=1):
+                os.dup2(own, descriptor)
+                os.close(own)
+
+
+def _flush() -> None:
+    sys.stdout.flush()
+    sys.stderr.flush()
