@@ -2,10 +2,14 @@
 
 CPU seconds are those of the test's process and of the children that it waited for; wall time depends on what else runs.
 A server that outlives the test is not counted. A fixture that several tests share is recorded by itself.
+
+Processors differ, and a busy neighbour slows one down. So a fixed piece of work is timed again and again during the run:
+the budgets grow by the factor by which it takes longer than where they were measured.
 """
 
 import json
 import os
+import statistics
 import time
 import tomllib
 from collections.abc import Callable, Iterator
@@ -18,6 +22,9 @@ RECORD = Path(__file__).parent / "costs.json"
 """The tests and shared fixtures that took `NOTABLE` CPU seconds or `NOTABLE_WALL` seconds. `make test-costs` writes it."""
 BUDGETS = Path(__file__).parent / "budgets.toml"
 NOTABLE, NOTABLE_WALL = 0.2, 2.0
+YARDSTICK_SECONDS = 0.012
+"""CPU seconds of `_yardstick` on the machine that the budgets were measured on, during its run of the default suite."""
+_TESTS_BETWEEN_YARDSTICKS = 50
 _SERVERS = {"postgres_url", "_redis_server", "up", "platform", "profile"}
 _STARTED = pytest.StashKey[tuple[float, float]]()
 _SHARED = pytest.StashKey[dict[str, float]]()
@@ -65,6 +72,8 @@ class Costs:
         self.seconds: dict[str, float] = {}
         self.wall: dict[str, float] = {}
         self.shared: dict[str, float] = {}
+        self.yardsticks: list[float] = []
+        self.tests = 0
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
@@ -88,6 +97,9 @@ class Costs:
             own = _cpu_seconds() - cpu - sum(shared.values())
             item.user_properties.append(("cpu_seconds", {item.nodeid: own} | shared))
             item.user_properties.append(("wall_seconds", {item.nodeid: time.monotonic() - wall}))
+            if self.tests % _TESTS_BETWEEN_YARDSTICKS == 0:
+                item.user_properties.append(("yardstick", _yardstick()))
+            self.tests += 1
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.when == "teardown":
@@ -95,6 +107,8 @@ class Costs:
                 if name in ("cpu_seconds", "wall_seconds") and isinstance(costs, dict):
                     sums = self.seconds if name == "cpu_seconds" else self.wall
                     sums |= {str(key): float(cost) for key, cost in costs.items()}
+                elif name == "yardstick":
+                    self.yardsticks.append(float(str(costs)))
 
     def by_folder(self) -> dict[str, float]:
         """The sum of each folder that has a budget; a test counts for the deepest such folder that holds it."""
@@ -111,11 +125,16 @@ class Costs:
         worked = {key: cost for key, cost in self.seconds.items() if cost >= NOTABLE}
         return {key: round(cost, 1) for key, cost in sorted((waited | worked).items())}
 
+    def slowness(self) -> float:
+        """How many times longer this machine takes than that of the budgets; never less than 1."""
+        return max(1.0, statistics.median(self.yardsticks or [0]) / YARDSTICK_SECONDS)
+
     def over_budget(self) -> list[str]:
+        slowness = self.slowness()
         return [
-            f"{folder} took {cost:.1f} CPU seconds; its budget is {self.budgets[folder]:.0f}"
+            f"{folder} took {cost:.1f} CPU seconds; its budget is {self.budgets[folder] * slowness:.0f}"
             for folder, cost in self.by_folder().items()
-            if self.enforced and cost > self.budgets[folder]
+            if self.enforced and cost > self.budgets[folder] * slowness
         ]
 
     @pytest.hookimpl(trylast=True)
@@ -129,8 +148,10 @@ class Costs:
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.section("CPU seconds by folder, and its budget")
+        slowness = self.slowness()
+        terminalreporter.write_line(f"The machine is {slowness:.2f} times as slow as that of the budgets.")
         for folder, cost in self.by_folder().items():
-            terminalreporter.write_line(f"{cost:7.1f} of {self.budgets[folder]:4.0f}  {folder}")
+            terminalreporter.write_line(f"{cost:7.1f} of {self.budgets[folder] * slowness:4.0f}  {folder}")
         for line in self.over_budget():
             terminalreporter.write_line(f"over budget: {line}. Make its tests cheaper, or mark some `slow`.", red=True)
 
@@ -138,3 +159,12 @@ class Costs:
 def _cpu_seconds() -> float:
     times = os.times()
     return times.user + times.system + times.children_user + times.children_system
+
+
+def _yardstick() -> float:
+    """CPU seconds of a fixed piece of work of the kind that tests do: texts, numbers and small objects."""
+    began = time.process_time()
+    rows = [{"id": number, "text": f"row {number % 97}", "score": number / 7} for number in range(4000)]
+    rows = json.loads(json.dumps(rows))
+    rows.sort(key=lambda row: (row["text"], -row["score"]))
+    return time.process_time() - began

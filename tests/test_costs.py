@@ -87,6 +87,22 @@ def test_budget_counts_a_test_for_the_deepest_folder() -> None:
     assert costs.over_budget() == ["tests/api took 2.5 CPU seconds; its budget is 2"]
 
 
+def test_a_slower_machine_has_larger_budgets(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(costs, "YARDSTICK_SECONDS", 0.5)
+    slow = Costs({"tests": 10.0}, None, enforced=True)
+    slow.seconds, slow.yardsticks = {"tests/test_a.py::test_b": 14.0}, [0.1, 0.75, 9.0]
+    assert (slow.slowness(), slow.over_budget()) == (1.5, [])
+    slow.yardsticks = [0.1, 0.6, 9.0]
+    assert slow.over_budget() == ["tests took 14.0 CPU seconds; its budget is 12"]
+
+
+def test_a_faster_machine_has_the_budgets_of_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(costs, "YARDSTICK_SECONDS", 0.5)
+    fast = Costs({"tests": 10.0}, None, enforced=True)
+    fast.seconds, fast.yardsticks = {"tests/test_a.py::test_b": 10.0}, [0.1]
+    assert (fast.slowness(), fast.over_budget()) == (1.0, [])
+
+
 def test_recorded_seconds_are_summed_by_scope(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     record = {
         "::first": 9,

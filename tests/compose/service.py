@@ -40,7 +40,7 @@ class ComposedPlatform:
 
     def stop(self) -> dict[str, int]:
         """`docker compose down`: SIGTERM, then the exit statuses."""
-        stopped = {name: process.stop(grace=20) for name, process in self._running.items()}
+        stopped = {name: process.stop(grace=60) for name, process in self._running.items()}
         self._running.clear()
         return stopped
 

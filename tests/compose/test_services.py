@@ -44,11 +44,11 @@ def test_compose_services_start_become_healthy_and_stop(composed: ComposedPlatfo
     for name in ("api", "sweeper", "worker", "data-worker"):
         assert not composed.is_healthy(name), f"{name} is called healthy before it has started"
         composed.start(name)
-    eventually(lambda: is_ready(composed), 30)
+    eventually(lambda: is_ready(composed))
     with client(composed) as platform:
-        eventually(platform.list_workers, 30)
+        eventually(platform.list_workers)
     for name in ("api", "sweeper", "worker", "data-worker"):
-        eventually(lambda name=name: composed.is_healthy(name), 30)  # type: ignore[misc]
+        eventually(lambda name=name: composed.is_healthy(name))  # type: ignore[misc]
     # uvicorn closes everything in order and then sends itself the signal once more.
     assert composed.stop() == {"api": -signal.SIGTERM, "sweeper": 0, "worker": 0, "data-worker": 0}
     assert "Application shutdown complete" in composed.log("api").read_text()
@@ -61,7 +61,7 @@ def test_a_job_goes_from_the_api_to_a_trainer_and_back(composed: ComposedPlatfor
     composed.run("migrate")
     composed.start("api")
     composed.start("worker")
-    eventually(lambda: is_ready(composed), 30)
+    eventually(lambda: is_ready(composed))
     with client(composed) as platform:
         spec = tomllib.loads((ROOT / "examples" / "tiny.toml").read_text())
         dataset = platform.upload_dataset(ROOT / "examples" / "tiny" / "preferences.jsonl", "preferences")
@@ -70,7 +70,7 @@ def test_a_job_goes_from_the_api_to_a_trainer_and_back(composed: ComposedPlatfor
         spec["ppo"] |= {"steps": 1}
         spec["evaluation"] |= {"judge": "reviews"}
         job = platform.create_job(spec)["id"]
-        eventually(lambda: platform.get_job(job)["finished_at"], 120)
+        eventually(lambda: platform.get_job(job)["finished_at"])
         ended = platform.get_job(job)
         assert ended["status"] == "succeeded", ended["error"]
         assert ended["summary"] is not None and "judge_after" in ended["summary"]
@@ -104,7 +104,7 @@ def test_the_command_of_redis(tmp_path: Path) -> None:
             eventually(lambda: _pings(client))
             assert client.config_get("save") == {"save": ""}
     finally:
-        assert server.stop(grace=5) == 0
+        assert server.stop(grace=60) == 0
     assert list(tmp_path.iterdir()) == []
 
 

@@ -77,10 +77,10 @@ def reader(settings: Settings, session: Session, tmp_path: Path) -> Iterator[Rea
         api = child.start([sys.executable, "-m", "api", "--port", str(port)], stdout=log)
     address = f"http://127.0.0.1:{port}"
     try:
-        eventually(lambda: responds(f"{address}/readyz"), 30)
+        eventually(lambda: responds(f"{address}/readyz"))
         yield Reader(tmp_path, address)
     finally:
-        api.stop(grace=10)
+        api.stop(grace=60)
 
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="the page is about curl, which this machine does not have")

@@ -98,7 +98,7 @@ def profile(platform: Up, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
     Gone with the last test of this folder: its driver keeps an event loop running, in which no other test can start one.
     """
-    expect.set_options(timeout=20_000)  # the tests of the other processes can keep both cores busy for seconds
+    expect.set_options(timeout=60_000)  # the tests of the other processes can keep both cores busy for seconds
     with sync_playwright() as playwright:
         context = playwright.chromium.launch_persistent_context(
             tmp_path_factory.mktemp("profile"),
@@ -130,6 +130,7 @@ def new_page(platform: Up, profile: BrowserContext) -> Iterator[NewPage]:
         if signed_in:
             assert context.request.post("/v1/session", data={"token": key_of(platform)}).ok
         page = context.new_page()
+        page.set_default_timeout(60_000)
         page.set_viewport_size({"width": width, "height": 844})
         page.on("pageerror", lambda error: crashes.append(str(error)))
         return page
@@ -188,7 +189,7 @@ def finished_job(platform: Up) -> str:
     with platform.client() as client:
         data = {kind: client.upload_dataset(TINY / f"{kind}.jsonl", kind)["id"] for kind in ("sft", "preferences")}
         job_id = submit_tiny(client, data, epochs=1, steps=1)
-        eventually(lambda: client.get_job(job_id)["status"] == "succeeded", 180)
+        eventually(lambda: client.get_job(job_id)["status"] == "succeeded")
     return job_id
 
 

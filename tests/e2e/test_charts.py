@@ -34,9 +34,9 @@ def open_charts(page: Page, job_id: str, query: str) -> None:
 def hover(page: Page, title: str, share: float) -> None:
     """Put the pointer over a chart, at a share of its width."""
     over = page.get_by_role("article", name=title, exact=True).locator(".u-over")
-    box = over.bounding_box()
-    assert box is not None
-    over.hover(position={"x": box["width"] * share, "y": box["height"] / 2})
+    expect(over).to_be_visible()
+    width, height = over.evaluate("box => [box.offsetWidth, box.offsetHeight]")
+    over.hover(position={"x": width * share, "y": height / 2})
 
 
 def smoothed(values: list[float], weight: float) -> list[float]:
@@ -101,7 +101,7 @@ def _opens_completions(page: Page) -> None:
             page.wait_for_url(re.compile("tab=completions&step=1"), timeout=5000)
         return "tab=completions&step=1" in page.url
 
-    eventually(opened, 60)
+    eventually(opened)
     page.mouse.move(0, 0)
     page.go_back()
     chart = page.get_by_role("slider", name=re.compile("^Reward: arrow keys"))
@@ -301,7 +301,7 @@ def test_compared_runs_lie_on_any_axis(
     new_page: NewPage, finished_job: str, submit_ppo: Submit, client: Client
 ) -> None:
     other = submit_ppo(steps=3, eval_every=2)
-    eventually(lambda: client.get_job(other)["status"] == "succeeded", 120)
+    eventually(lambda: client.get_job(other)["status"] == "succeeded")
     page = new_page()
     page.goto(f"/compare?runs={finished_job},{other}&stage=ppo")
     axis = page.get_by_label("Horizontal axis")

@@ -43,7 +43,7 @@ def open_round(platform: Up, finished_job: str) -> str:
     with platform.client() as client:
         source = {"type": "dataset", "dataset": client.get_job(finished_job)["spec"]["data"]["preferences"]}
         round_id = client.create_annotation_round({"source": source | {"rows": "all"}, "overlap": 2})["id"]
-        eventually(lambda: client.get_annotation_round(round_id)["status"] == "open", 60)
+        eventually(lambda: client.get_annotation_round(round_id)["status"] == "open")
     return round_id
 
 

@@ -12,7 +12,7 @@ from tests.waiting import eventually
 
 def test_a_finding_leads_from_the_list_to_the_run(new_page: NewPage, submit_ppo: Submit, client: Client) -> None:
     job_id = submit_ppo(steps=1, health={"kl_blow_up": {"limit": -1.0}})
-    eventually(lambda: client.get_job(job_id)["status"] == "succeeded", 180)
+    eventually(lambda: client.get_job(job_id)["status"] == "succeeded")
     page = new_page()
     page.goto("/?health=warning")
     page.get_by_role("link", name="KL too large").click()

@@ -21,7 +21,7 @@ def test_empty_page_loads_sample_data_once_and_runs_the_demo(new_page: NewPage, 
     page.goto("/")
     page.get_by_role("button", name="Load sample data").click()
     expect(page.get_by_role("button", name="Run the demo")).to_be_disabled()
-    expect(page.get_by_text("The sample data is loaded")).to_be_visible(timeout=60_000)
+    expect(page.get_by_text("The sample data is loaded")).to_be_visible()
     assert _violations(page) == []
     page.reload()
     page.get_by_role("button", name="Run the demo").click()

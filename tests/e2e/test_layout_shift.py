@@ -49,7 +49,7 @@ def test_nothing_moves_while_a_run_passes_its_stages(new_page: NewPage, client: 
     pages = {view: opened(new_page, view[0], f"/jobs/{waiting_job}{view[1]}") for view in VIEWS}
     (worker,) = client.list_workers()
     client.uncordon_worker(worker["id"])
-    eventually(lambda: client.get_job(waiting_job)["status"] == "succeeded", 240)
+    eventually(lambda: client.get_job(waiting_job)["status"] == "succeeded")
     for page in pages.values():
         expect(page.locator('[data-connection="ended"]')).to_be_visible()
     shifts = {view: page.evaluate("window.shifts") for view, page in pages.items()}

@@ -89,7 +89,7 @@ def test_compared_runs_show_figures_and_differences(
     new_page: NewPage, client: Client, finished_job: str, submit_ppo: Submit, stored_runs: list[str]
 ) -> None:
     other = submit_ppo(steps=1)
-    eventually(lambda: client.get_job(other)["status"] == "succeeded", 120)
+    eventually(lambda: client.get_job(other)["status"] == "succeeded")
     page = new_page()
     page.goto(f"/compare?runs={finished_job},{other}")
     figures = page.get_by_role("region", name="Final figures")

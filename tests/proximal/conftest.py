@@ -79,11 +79,11 @@ def running_up(folder: Path, *options: str) -> Iterator[Up]:
         process = child.start(command, stdout=file)
     up = Up(process, folder, f"http://127.0.0.1:{port}", output)
     try:
-        eventually(lambda: "Proximal is running" in output.read_text() or process.poll() is not None, 60)
+        eventually(lambda: "Proximal is running" in output.read_text() or process.poll() is not None)
         assert process.poll() is None, output.read_text()
         yield up
     finally:
-        process.stop(grace=20)
+        process.stop(grace=60)
 
 
 @pytest.fixture(scope="package")

@@ -53,7 +53,7 @@ def described(dataset: str, tmp_path: Path) -> Callable[..., str]:
 
 
 def opened(client: Client, round_id: str) -> str:
-    eventually(lambda: client.get_annotation_round(round_id)["status"] != "preparing", 60)
+    eventually(lambda: client.get_annotation_round(round_id)["status"] != "preparing")
     assert client.get_annotation_round(round_id)["status"] == "open"
     return round_id
 
@@ -72,7 +72,7 @@ def test_pairs_are_answered_on_the_terminal_and_become_a_dataset(
     assert run("pause", round_id) == "paused\n"
     assert run("open", round_id) == "open\n"
     assert run("close", round_id, "--name", "said").strip().endswith("@1  closing")
-    eventually(lambda: client.get_annotation_round(round_id)["status"] == "closed", 30)
+    eventually(lambda: client.get_annotation_round(round_id)["status"] == "closed")
     (row,) = client.list_dataset_rows(str(client.get_annotation_round(round_id)["dataset"]))
     assert (row["row"]["label"], row["row"]["annotator"]) == ("tie", "kim")
 

@@ -86,12 +86,12 @@ def test_demo_leaves_no_process_however_it_ends(number: signal.Signals, tmp_path
     with output.open("wb") as file:
         demo = child.start(command, stdout=file)
     try:
-        eventually(lambda: "This run" in output.read_text(), 60)
+        eventually(lambda: "This run" in output.read_text())
         started = descendants(demo.pid)
         assert len(started) > 5
         demo.send(number)
         assert demo.wait(60) == (130 if number is signal.SIGINT else -9)
-        eventually(lambda: not any(alive(pid) for pid in started), 30)
+        eventually(lambda: not any(alive(pid) for pid in started))
     finally:
         demo.kill()
 

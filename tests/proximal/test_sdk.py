@@ -87,7 +87,7 @@ def test_sdk_stream_resumes_after_an_outage_with_a_warning(
 
     def cancel() -> None:
         eventually(lambda: "No answer from the platform" in caplog.text)
-        eventually(lambda: is_ready(up), 20)
+        eventually(lambda: is_ready(up))
         with up.client() as other:
             other.cancel_job(job_id)
 

@@ -254,13 +254,13 @@ def test_cli_ctrl_c_ends_quickly_and_same_command_resumes(up: Up, client: Client
         return bool(found)
 
     first = proximal(up, "datasets", "upload", str(file), "--kind", "sft")
-    eventually(arrives, 60)
+    eventually(arrives)
     first.send_signal(signal.SIGINT)
     _, told = first.communicate(timeout=60)
     assert (first.returncode, told) == (130, "Interrupted. Repeat the command to resume.\n")
     arrived = client.get_upload(found[0])["received"]
     second = proximal(up, "datasets", "upload", str(file), "--kind", "sft")
-    eventually(lambda: len(client.get_upload(found[0])["received"]) > len(arrived), 60)
+    eventually(lambda: len(client.get_upload(found[0])["received"]) > len(arrived))
     second.send_signal(signal.SIGINT)
     second.communicate(timeout=60)
     client.delete_upload(found[0])

@@ -187,7 +187,7 @@ def test_answer_of_a_closed_tab_is_sent_by_the_next_tab(
     again = page.context.new_page()
     page.context.set_offline(False)
     again.goto("/annotate")
-    eventually(lambda: annotators(client, round_id) == {"Ada": 1}, 20)
+    eventually(lambda: annotators(client, round_id) == {"Ada": 1})
 
 
 def test_answer_with_lost_response_counts_once(

@@ -276,4 +276,4 @@ def test_delete_of_dataset_in_use_is_refused_naming_the_job(
     page.get_by_role("button", name="Delete it").click()
     expect(page.get_by_role("alert").get_by_role("link", name=job_id)).to_be_visible()
     client.cancel_job(job_id)
-    eventually(lambda: client.get_job(job_id)["status"] == "cancelled", 60)
+    eventually(lambda: client.get_job(job_id)["status"] == "cancelled")

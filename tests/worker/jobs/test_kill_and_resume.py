@@ -28,7 +28,7 @@ def wait_for_success(client: Client, job_id: str) -> None:
     def ended() -> bool:
         return client.get_job(job_id)["status"] in ("succeeded", "failed", "cancelled")
 
-    eventually(ended, 120)
+    eventually(ended)
     job = client.get_job(job_id)
     assert job["status"] == "succeeded", job["error"]
 
@@ -70,7 +70,7 @@ def test_a_worker_killed_in_the_middle_of_ppo_changes_nothing(tmp_path: Path, mo
         undisturbed = submit(client)
         wait_for_success(client, undisturbed)
         killed = submit(client)
-        eventually(lambda: in_the_middle_of_ppo(client, killed), 60)
+        eventually(lambda: in_the_middle_of_ppo(client, killed))
         os.kill(parts(up)["worker"], signal.SIGKILL)
         wait_for_success(client, killed)
         assert client.get_job(killed)["attempt"] == 2
@@ -93,9 +93,9 @@ def test_changed_knob_is_repeated_after_a_lost_worker(tmp_path: Path, monkeypatc
     spec["ppo"] |= {"steps": 40, "save_every": 1000, "eval_every": 1000, "lr_schedule": "constant"}
     with running_up(tmp_path / "data") as up, up.client() as client:
         job_id = client.create_job(with_uploads(client, spec, TINY.parent))["id"]
-        eventually(lambda: in_the_middle_of_ppo(client, job_id), 60)
+        eventually(lambda: in_the_middle_of_ppo(client, job_id))
         (command,) = client.create_job_commands(job_id, learning_rate=5e-4)
-        eventually(lambda: next(client.list_job_commands(job_id))["status"] == "applied", 30)
+        eventually(lambda: next(client.list_job_commands(job_id))["status"] == "applied")
         os.kill(parts(up)["worker"], signal.SIGKILL)
         wait_for_success(client, job_id)
         applied = next(client.list_job_commands(job_id))

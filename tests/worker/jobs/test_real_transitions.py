@@ -114,7 +114,7 @@ def test_pause_and_resume_change_no_metric_and_no_weight(
         request(session, session.get_one(Job, paused), Request.RESUME, PLATFORM)
 
     def pause_in_ppo() -> None:
-        eventually(lambda: passed(paused, 3), 120)
+        eventually(lambda: passed(paused, 3))
         with session_scope() as session:
             request(session, session.get_one(Job, paused), Request.PAUSE, PLATFORM)
 

@@ -57,7 +57,7 @@ def context(context: WorkerContext) -> WorkerContext:
 def ranks_of(settings: Settings, job_id: str, count: int = 2) -> list[int]:
     """The process ids of a started run."""
     folder = settings.data_dir / "runs" / job_id / "attempt-1"
-    eventually(lambda: status(job_id) == "running", 90)
+    eventually(lambda: status(job_id) == "running")
     pids = [int(file.read_text()) for file in sorted(folder.glob("rank-*"))]
     assert len(pids) == count and all(alive(pid) for pid in pids)
     return pids
@@ -116,7 +116,7 @@ def test_killed_worker_ends_every_trainer_process(queue: Queue, start_worker: St
     with start_worker(RANKS) as worker:
         pids = ranks_of(settings, job_id)
         os.kill(worker.pid, signal.SIGKILL)
-        eventually(gone(pids), 30)
+        eventually(gone(pids))
 
 
 @pytest.mark.slow
@@ -131,11 +131,11 @@ def test_two_machines_work_on_one_job_and_stop_together(
     job_id = queue("begin wait", "wait", processes=1, machines=2)
     with start_worker(RANKS, "join") as joined, start_worker(RANKS) as worker:
         pids = ranks_of(settings, job_id)
-        assert worker.stop(grace=10) == 0
+        assert worker.stop(grace=60) == 0
         assert (status(job_id), "saved" in job(job_id).status_reason) == ("queued", True)
         # The process on the other machine ended because the lease of the run had expired.
         eventually(gone(pids))
-        assert joined.stop(grace=10) == 0
+        assert joined.stop(grace=60) == 0
 
 
 @pytest.mark.parametrize(

@@ -79,7 +79,7 @@ def test_sigterm_saves_requeues_the_job_and_ends(queue: Queue, start_worker: Sta
     job_id = queue("begin wait_the_first_time steps finish")
     with start_worker() as worker:
         eventually(running(job_id))
-        assert worker.stop(grace=10) == 0
+        assert worker.stop(grace=60) == 0
     assert status(job_id) == "queued"
     assert "saved" in job(job_id).status_reason
     with start_worker():
@@ -92,7 +92,7 @@ def test_sigterm_during_trainer_start_requeues_the_job(queue: Queue, start_worke
     job_id = queue("not_yet_listening")
     with start_worker() as worker:
         eventually(lambda: events(job_id, "message"))
-        assert worker.stop(grace=10) == 0
+        assert worker.stop(grace=60) == 0
     assert status(job_id) == "queued"
 
 
@@ -111,13 +111,14 @@ def test_idle_worker_ends_at_once_on_sigterm(queue: Queue, start_worker: StartWo
     job_id = queue("begin finish")
     with start_worker() as worker:
         eventually(lambda: status(job_id) == "succeeded")
-        assert worker.stop(grace=5) == 0
+        assert worker.stop(grace=60) == 0
 
 
 @pytest.mark.slow
 def test_a_second_sigterm_does_not_wait_for_the_trainer(
-    queue: Queue, start_worker: StartWorker, tmp_path: Path
+    queue: Queue, start_worker: StartWorker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("PROXIMAL_STOP_SECONDS", "3600")
     job_id = queue("begin deaf")
     with start_worker() as worker:
         eventually(lambda: events(job_id, "message"))
@@ -125,7 +126,7 @@ def test_a_second_sigterm_does_not_wait_for_the_trainer(
         # Two pending signals of the same kind would count as one.
         eventually(lambda: "asking the trainer" in (tmp_path / "worker.log").read_text())
         worker.send(signal.SIGTERM)
-        assert worker.wait(4) == 0
+        assert worker.wait(60) == 0
     assert status(job_id) == "queued"
 
 
@@ -137,7 +138,7 @@ def test_kill_9_ends_the_trainer_and_another_worker_resumes(
         eventually(running(job_id))
         trainer = trainer_of(worker)
         os.kill(worker.pid, signal.SIGKILL)
-        eventually(lambda: not alive(trainer), 30)
+        eventually(lambda: not alive(trainer))
     with start_worker():
         sweep_until(settings, job_id, "queued")
         sweep_until(settings, job_id, "running")
@@ -154,7 +155,7 @@ def test_worker_suspended_and_continued_writes_nothing(
         trainer = trainer_of(sleeper)
         suspend_outside_of_transactions(sleeper.pid)
         # The trainer reads the lease file, since its stopped worker cannot signal it.
-        eventually(lambda: not alive(trainer), 30)
+        eventually(lambda: not alive(trainer))
         sweep_until(settings, job_id, "queued")
         with start_worker() as second:
             eventually(running(job_id))
@@ -164,7 +165,7 @@ def test_worker_suspended_and_continued_writes_nothing(
             assert len(events(job_id)) == before
             assert status(job_id) == "running"
             assert job(job_id).attempt == 2
-            second.stop(grace=10)
+            second.stop(grace=60)
 
 
 @pytest.mark.parametrize("signal_", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.slow)])
@@ -173,4 +174,4 @@ def test_sweeper_ends_on_sigterm(settings: Settings, signal_: signal.Signals, tm
     with log.open("wb") as output:
         sweeper = child.start([sys.executable, "-m", "worker", "sweep"], stdout=output)
     eventually(lambda: "sweeping" in log.read_text())
-    assert sweeper.stop(grace=5, number=signal_) == 0
+    assert sweeper.stop(grace=60, number=signal_) == 0

@@ -75,7 +75,7 @@ def test_data_worker_runs_queued_tasks_is_healthy_and_ends(start: Start, setting
         assert main(["check-data"]) == 0
         later = queue("quick")
         eventually(lambda: status(later) == "succeeded")
-        assert worker.stop(grace=10) == 0
+        assert worker.stop(grace=60) == 0
     assert main(["check-data"]) == 1
 
 
@@ -83,7 +83,7 @@ def test_sigterm_requeues_the_task_and_ends_its_command(start: Start) -> None:
     task_id = queue("wait")
     with start() as worker:
         command = waiting(task_id)
-        assert worker.stop(grace=10) == 0
+        assert worker.stop(grace=60) == 0
     assert (status(task_id), task(task_id).attempt) == ("queued", 0)
     assert not alive(command)
 
@@ -134,5 +134,5 @@ def test_slots_work_side_by_side_and_end_with_their_supervisor(
     with start() as worker:
         for task_id in tasks_:
             sweep_until(settings, task_id, "succeeded")
-        assert worker.stop(grace=20) == 0
+        assert worker.stop(grace=60) == 0
     assert [task(task_id).attempt for task_id in tasks_] == [2, 2]
