@@ -98,7 +98,7 @@ def profile(platform: Up, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
     Gone with the last test of this folder: its driver keeps an event loop running, in which no other test can start one.
     """
-    expect.set_options(timeout=60_000)  # the tests of the other processes can keep both cores busy for seconds
+    expect.set_options(timeout=120_000)  # the tests of the other processes can keep both cores busy for seconds
     with sync_playwright() as playwright:
         context = playwright.chromium.launch_persistent_context(
             tmp_path_factory.mktemp("profile"),

@@ -2,10 +2,12 @@
 
 import json
 import re
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from sqlalchemy import func, select, update
@@ -376,11 +378,23 @@ def test_worker_is_listed_while_it_runs(settings: Settings) -> None:
 
 
 def test_a_run_at_its_time_limit_is_saved_and_fails(
-    queue: Queue, context: WorkerContext, heartbeat: WorkerHeartbeat
+    queue: Queue, context: WorkerContext, heartbeat: WorkerHeartbeat, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """The worker's clock jumps by the limit once the trainer waits, however long that took."""
     job_id = queue("begin wait")
-    limited = replace(context, settings=context.settings.model_copy(update={"max_run_hours": 3 / 3600}))
-    assert run_queued_jobs(limited, heartbeat) == 1
+    limited = replace(patient(context), settings=patient(context).settings.model_copy(update={"max_run_hours": 2}))
+    jump = [0.0]
+    clock = SimpleNamespace(
+        monotonic=lambda: time.monotonic() + jump[0], sleep=time.sleep, thread_time=time.thread_time
+    )
+    monkeypatch.setattr("worker.jobs.attempt.time", clock)
+
+    def pass_the_limit() -> None:
+        eventually(lambda: events(job_id, "stage_started"))
+        jump[0] = 2 * 3600
+
+    with meanwhile(pass_the_limit):
+        assert run_queued_jobs(limited, heartbeat) == 1
     ended = job(job_id)
     assert ended.status == "failed" and ended.error is not None
     assert ended.error["code"] == "time_limit" and "PROXIMAL_MAX_RUN_HOURS" in ended.error["message"]
