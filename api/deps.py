@@ -124,6 +124,16 @@ def _count(request: Request, settings: Settings, principal: Principal) -> None:
 PrincipalDep = Annotated[Principal, Depends(_principal)]
 
 
+def _sent(bearer: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]) -> str:
+    """The text that is sent as `Authorization: Bearer …`. Raises NotSignedIn without one."""
+    if bearer is None:
+        raise NotSignedIn()
+    return bearer.credentials
+
+
+BearerDep = Annotated[str, Depends(_sent)]
+
+
 def _operator(principal: PrincipalDep) -> Principal:
     """The caller. Raises NotOperator unless its key is an operator's."""
     if not principal.operator:

@@ -24,6 +24,7 @@ _SHA = "49bc71b30e49a6f5b7a2d6a8f0c1e9d3b4a5c6d7e8f90123456789abcdef0123"
 BODIES: Mapping[str, Any] = {
     "sign_in": {"token": "prx_mfrggzdfmztwq2lknnwg23tpobyxe43u"},
     "create_key": {"name": "nightly script"},
+    "join_worker": {"version": "0.1.0"},
     "store_view_setting": {"value": {"pinned": ["Reward"], "hidden": ["Policy loss"]}},
     "upload_dataset": {"upload": UPLOAD, "name": "Pairs of March", "kind": "preferences"},
     "change_dataset": {"name": "Pairs of April", "expires_at": "2099-01-01T00:00:00Z"},

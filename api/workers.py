@@ -1,20 +1,45 @@
-"""The list of workers, and the requests by which an operator keeps jobs from them."""
+"""The list of workers, the tokens with which new ones join, and the requests by which an operator keeps jobs from them."""
 
-from typing import Literal
+from datetime import timedelta
+from importlib.metadata import version
+from typing import Annotated, Literal
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
+from pydantic import ConfigDict, Field
 from sqlalchemy import select
 
-from api.deps import OperatorDep, PrincipalDep, SessionDep, SettingsDep
-from api.problems import documented
+from api.deps import (
+    BearerDep,
+    BlobsDep,
+    OperatorDep,
+    PrincipalDep,
+    SessionDep,
+    SettingsDep,
+    client_address,
+    tries_of,
+)
+from api.problems import BadRequest, documented
 from api.schema import ListOf, Schema, Timestamp
 from core import models
+from core.access import worker_tokens
 from core.access.keys import Principal
 from core.broker import job_queue, wake_worker
 from core.db import after_commit
-from core.errors import CrossOrigin, InvalidRequest, NotFound, NotOperator, NotSignedIn
+from core.errors import (
+    CrossOrigin,
+    InvalidRequest,
+    NotFound,
+    NotOperator,
+    NotSignedIn,
+    TooLarge,
+    TooManyTries,
+    WrongMediaType,
+    WrongVersion,
+)
 from core.jobs.queue.workers import listed_workers, set_worker_state
 from core.models.workers import WorkerState
+from core.settings import environment_of_a_new_worker
+from core.storage_probe import expected_probe
 
 
 class WorkerGpu(Schema):
@@ -63,6 +88,37 @@ class Worker(Schema):
     """Time of its last heartbeat."""
 
 
+class WorkerToken(Schema):
+    """A token with which one worker joins: `proximal worker join URL --token TOKEN`."""
+
+    object: Literal["worker.token"] = "worker.token"
+    """Always `worker.token`."""
+    token: str
+    """The token. It is shown once: the platform stores only its hash."""
+    expires_at: Timestamp
+    """When it stops being valid."""
+
+
+class WorkerJoin(Schema):
+    """The worker that joins."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    version: Annotated[str, Field(min_length=1, max_length=100)]
+    """Version of the platform that is installed on its machine. It must be that of the platform."""
+
+
+class JoinedWorker(Schema):
+    """The settings of a worker that joins. They contain the credentials of the database."""
+
+    object: Literal["worker.settings"] = "worker.settings"
+    """Always `worker.settings`."""
+    environment: dict[str, str]
+    """The environment variables with which the worker starts."""
+    storage_probe: str
+    """SHA-256 of a small file in the blob store, by which the worker finds out whether it reaches the same store."""
+
+
 class WorkerList(ListOf[Worker]):
     """The workers that are online, then those that have stopped and stay cordoned."""
 
@@ -99,6 +155,34 @@ def uncordon_worker(worker_id: str, principal: OperatorDep, session: SessionDep,
     shown = _changed(session, principal, worker_id, WorkerState.ONLINE)
     after_commit(session, lambda: wake_worker(settings.redis_url, job_queue(shown.worker_class)))
     return shown
+
+
+@router.post("/workers/tokens", status_code=201, responses=documented(NotSignedIn, CrossOrigin, NotOperator))
+def create_worker_token(principal: OperatorDep, session: SessionDep, settings: SettingsDep) -> WorkerToken:
+    """Create a token with which one worker joins within `PROXIMAL_JOIN_MINUTES`. A person who has it gets access to the database."""
+    token, expires_at = worker_tokens.create_token(session, principal.key_id, timedelta(minutes=settings.join_minutes))
+    return WorkerToken(token=token, expires_at=expires_at)
+
+
+@router.post(
+    "/workers/join",
+    responses=documented(BadRequest, NotSignedIn, WrongVersion, TooLarge, WrongMediaType, InvalidRequest, TooManyTries),
+)
+def join_worker(
+    body: WorkerJoin, request: Request, token: BearerDep, session: SessionDep, settings: SettingsDep, blobs: BlobsDep
+) -> JoinedWorker:
+    """Exchange a worker token, sent in place of an API key, for the settings of a worker. A token is valid once.
+
+    A worker of another version is refused, and its token stays valid.
+    """
+    ours = version("proximal-rlhf")
+    if body.version != ours:
+        raise WrongVersion(
+            f"The platform has version {ours}, and this machine {body.version}. Install {ours} on it.", version=ours
+        )
+    with tries_of(settings).trying(client_address(request), token):
+        worker_tokens.redeem_token(session, token)
+    return JoinedWorker(environment=environment_of_a_new_worker(settings), storage_probe=expected_probe(blobs))
 
 
 def _changed(session: SessionDep, principal: Principal, worker_id: str, state: WorkerState) -> Worker:

@@ -112,6 +112,11 @@ class NameTaken(Conflict):
     title = "Another object has this name."
 
 
+class WrongVersion(Conflict):
+    code = "wrong_version"
+    title = "The worker has another version than the platform."
+
+
 class CheckpointDamaged(Conflict):
     code = "checkpoint_damaged"
     title = "The stored files of the checkpoint are not those that were saved."

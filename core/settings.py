@@ -4,6 +4,7 @@ Each description states what the setting is, its unit, and when to change it. do
 and .env.example from them.
 """
 
+import os
 import re
 from functools import lru_cache
 from ipaddress import ip_network
@@ -224,6 +225,12 @@ class Settings(BaseSettings):
     """Minutes for which the link of `proximal up` and `proximal open` is valid. It works once."""
     idempotency_hours: Annotated[float, Field(gt=0)] = 24
     """Hours for which the response of a request with an `Idempotency-Key` is stored. A repeated request returns it for as long."""
+    join_minutes: Annotated[float, Field(gt=0)] = 30
+    """Minutes for which a token of `proximal workers token` is valid. It lets one worker join."""
+    join_database_url: str = ""
+    """Address of the database for workers that join from other machines. Empty: `DATABASE_URL`. Set it if the API reaches the database by a name or an address that holds on its own machine only."""
+    join_redis_url: str = ""
+    """Address of Redis for workers that join from other machines. Empty: `REDIS_URL`."""
     session_hours: Annotated[float, Field(gt=0)] = 24 * 14
     """Hours for which a browser stays signed in."""
     stream_seconds: Seconds = 600
@@ -343,6 +350,44 @@ class Settings(BaseSettings):
     def blob_dir(self) -> Path:
         """The folder of the blobs."""
         return Path(unquote(urlsplit(self.blob_url).path)) if self.blob_url else self.data_dir / "blobs"
+
+
+_OF_ONE_MACHINE = frozenset(
+    {
+        "data_dir",
+        "data_slots",
+        "trainer_memory_gib",
+        "processes",
+        "worker_name",
+        "labels",
+        "cuda_visible_devices",
+        "machines",
+        "rendezvous",
+        "local_models",
+        "hosts",
+        "trusted_proxies",
+        "dashboard_dir",
+        "join_minutes",
+        "join_database_url",
+        "join_redis_url",
+    }
+)
+"""Settings that a worker which joins does not take over: each machine has its own, or only the API reads them."""
+
+
+def environment_of_a_new_worker(settings: Settings) -> dict[str, str]:
+    """The environment variables that a worker on another machine shares with this process, with the secrets in them."""
+    shared = {}
+    for name, field in Settings.model_fields.items():
+        alias = field.validation_alias
+        names = alias.choices if isinstance(alias, AliasChoices) else [f"PROXIMAL_{name}"]
+        variable = next((str(one).upper() for one in names if str(one).upper() in os.environ), None)
+        if variable is not None and name not in _OF_ONE_MACHINE:
+            shared[variable] = os.environ[variable]
+    shared["DATABASE_URL"] = settings.join_database_url or settings.database_url
+    shared["REDIS_URL"] = settings.join_redis_url or settings.redis_url
+    shared["PROXIMAL_BLOB_URL"] = settings.blob_url or settings.blob_dir.as_uri()
+    return shared
 
 
 class LocalSettings(BaseSettings):

@@ -26,6 +26,7 @@ GROUPS = {
     "sweeps": "Jobs that differ in a few fields of the spec.",
     "groups": "Jobs that are compared and cancelled together.",
     "workers": "The workers that run jobs.",
+    "worker": "This machine as a worker of a platform elsewhere.",
 }
 """The groups of commands over REST, with their help texts. The module `proximal.commands.<name>` has the commands."""
 EXIT_STATUSES = (

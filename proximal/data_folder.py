@@ -4,7 +4,7 @@ import contextlib
 import json
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -43,6 +43,7 @@ class DataFolder:
         self.redis = self.path / "redis"
         self.models = self.path.parent / "models"
         self.key_file = self.path / "api_key"
+        self.worker_file = self.path / "worker.json"
         self._lock = self.path / "up.lock"
 
     @property
@@ -95,6 +96,14 @@ class DataFolder:
     def keep_key(self, plaintext: str) -> None:
         self.key_file.touch(mode=0o600)
         self.key_file.write_text(f"{plaintext}\n")
+
+    def keep_worker(self, settings: Mapping[str, object]) -> None:
+        """Keep the settings of a worker that has joined a platform, which contain secrets."""
+        self.prepare()
+        draft = self.worker_file.with_suffix(".draft")
+        draft.touch(mode=0o600)
+        draft.write_text(json.dumps(settings, indent=2) + "\n")
+        draft.replace(self.worker_file)
 
 
 def default_folder() -> DataFolder:

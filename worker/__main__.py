@@ -1,6 +1,6 @@
 """`python -m worker` runs jobs. `python -m worker data` imports, indexes and reports on data. `python -m worker sweep`
 repairs the effects of lost workers. `python -m worker background` does the work of `data` and `sweep` in one process, as under
-`proximal up`. `python -m worker join` adds another machine to a worker's jobs. `check`, `check-data` and `check-sweep` exit
+`proximal up`. `python -m worker join` adds another machine to a worker's jobs. `inspect` checks whether this machine can be a worker. `check`, `check-data` and `check-sweep` exit
 with status 0 if the worker, the data worker or the sweeper of this machine is alive. The settings are environment variables;
 the configuration reference lists them.
 """
@@ -30,6 +30,12 @@ def _join() -> int:
     from worker.jobs.machines import join_runs
 
     return join_runs(get_machine_settings(), Launcher())
+
+
+def _inspect(probe: str | None) -> int:
+    from worker.inspection import inspect
+
+    return inspect(get_settings(), probe)
 
 
 def _serve_data(settings: Settings) -> int:
@@ -63,18 +69,25 @@ COMMANDS: dict[str, Callable[[Settings], int]] = {
 
 def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m worker", description=__doc__)
-    parser.add_argument("command", nargs="?", choices=[*COMMANDS, "join"], default="run", help="default: run")
+    parser.add_argument(
+        "command", nargs="?", choices=[*COMMANDS, "join", "inspect"], default="run", help="default: run"
+    )
     parser.add_argument(
         "--slot", type=Slot, choices=list(Slot), help="with `data`: run this slot alone, in this process"
     )
     parser.add_argument("--data-worker", default="", help="with `--slot`: the id of the data worker of this slot")
+    parser.add_argument("--probe", default=None, help="with `inspect`: SHA-256 of the platform's storage probe")
     arguments = parser.parse_args(argv)
+    if arguments.probe is not None and arguments.command != "inspect":
+        parser.error("--probe is for `inspect`")
     if arguments.slot is not None and arguments.command != "data":
         parser.error("--slot is for `data`")
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     try:
         if arguments.command == "join":
             return _join()
+        if arguments.command == "inspect":
+            return _inspect(arguments.probe)
         if arguments.slot is not None:
             return _serve_slot(get_settings(), arguments.slot, arguments.data_worker)
         return COMMANDS[arguments.command](get_settings())

@@ -11,7 +11,7 @@ from sqlalchemy import delete, func, or_, select, union_all, update
 from sqlalchemy.orm import Session
 
 from core.errors import NotFound, NotSignedIn, QuotaExceeded
-from core.models import ApiKey, BrowserSession, Owner, SignInCode
+from core.models import ApiKey, BrowserSession, Owner, SignInCode, WorkerToken
 from core.models.base import new_id
 
 PREFIX = "prx_"
@@ -112,13 +112,13 @@ def valid_keys_made_by(session: Session, key_id: str) -> Sequence[ApiKey]:
 
 
 def revoke_key(session: Session, key_id: str) -> None:
-    """Revoke the key, and delete its browser sessions and sign-in codes. Raises NotFound."""
+    """Revoke the key, and delete its browser sessions, sign-in codes and worker tokens. Raises NotFound."""
     key = session.get(ApiKey, key_id)
     if key is None:
         raise NotFound(f"There is no key {key_id!r}.")
     key.revoked_at = key.revoked_at or datetime.now(UTC)
-    for signed_in in (BrowserSession, SignInCode):
-        session.execute(delete(signed_in).where(signed_in.key_id == key_id))
+    for made in (BrowserSession, SignInCode, WorkerToken):
+        session.execute(delete(made).where(made.key_id == key_id))
 
 
 def authenticate(session: Session, plaintext: str) -> Principal:

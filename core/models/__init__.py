@@ -1,6 +1,6 @@
 """The tables, one a file."""
 
-from core.models.access import ApiKey, BrowserSession, Owner, SignInCode, StoredResponse, ViewSetting
+from core.models.access import ApiKey, BrowserSession, Owner, SignInCode, StoredResponse, ViewSetting, WorkerToken
 from core.models.annotation import Annotation, AnnotationItem, AnnotationPin, AnnotationRound
 from core.models.base import Base
 from core.models.commands import JobCommand
@@ -68,5 +68,6 @@ __all__ = [
     "ViewSetting",
     "Worker",
     "WorkerCordon",
+    "WorkerToken",
     "queue_lines",
 ]

@@ -70,6 +70,19 @@ class SignInCode(Base):
     expires_at: Mapped[datetime] = mapped_column(index=True)
 
 
+class WorkerToken(Base):
+    """A token with which one worker joins. It is exchanged once for the worker's settings, and then deleted."""
+
+    __tablename__ = "worker_tokens"
+
+    sha256: Mapped[str] = mapped_column(primary_key=True)
+    """Hash of the token."""
+    key_id: Mapped[str] = mapped_column(ForeignKey("api_keys.id", ondelete="CASCADE"), index=True)
+    """The operator's key that created it. The token ends with that key."""
+    created_at: Mapped[CreatedAt]
+    expires_at: Mapped[datetime] = mapped_column(index=True)
+
+
 class BrowserSession(Base):
     """A signed-in browser."""
 

@@ -50,6 +50,15 @@ def uncordon(context: typer.Context, worker_id: WorkerId) -> None:
     _change(context, lambda client: client.uncordon_worker(worker_id))
 
 
+@app.command()
+def token(context: typer.Context) -> None:
+    """Create a token with which one worker joins, and print the command for its machine. Needs an operator's key."""
+    with context.obj.client() as client:
+        made = client.create_worker_token()
+    command = f"proximal worker join {client.url} --token {made['token']}"
+    context.obj.printer.item(made, plain(command), key="token")
+
+
 def _name(worker: Worker) -> str:
     same = worker["name"] in ("", worker["hostname"])
     return worker["hostname"] if same else f"{worker['name']} on {worker['hostname']}"

@@ -26,7 +26,7 @@ from proximal.local.supervisor import Supervisor, stopping_on_signals
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 _TICK_SECONDS = 0.1
-_READY_SECONDS = 60.0
+_READY_SECONDS = 180.0
 
 
 def up(options: Options, say: Say) -> None:

@@ -35,6 +35,7 @@ from proximal.sdk.types import (
     JobSample,
     JobSummary,
     JobTag,
+    JoinedWorker,
     Key,
     MetricInfo,
     Metrics,
@@ -59,6 +60,7 @@ from proximal.sdk.types import (
     Validation,
     ViewSetting,
     Worker,
+    WorkerToken,
 )
 
 
@@ -1485,6 +1487,24 @@ class Operations(Connection):
         `POST /v1/workers/{worker_id}/uncordon`
         """
         found: Worker = self._json("POST", f"/v1/workers/{escaped(worker_id)}/uncordon")
+        return found
+
+    def create_worker_token(self) -> WorkerToken:
+        """Create a token with which one worker joins within `PROXIMAL_JOIN_MINUTES`. A person who has it gets access to the database.
+
+        `POST /v1/workers/tokens`
+        """
+        found: WorkerToken = self._json("POST", "/v1/workers/tokens")
+        return found
+
+    def join_worker(self, version: str) -> JoinedWorker:
+        """Exchange a worker token, sent in place of an API key, for the settings of a worker. A token is valid once.
+
+        A worker of another version is refused, and its token stays valid.
+
+        `POST /v1/workers/join`
+        """
+        found: JoinedWorker = self._json("POST", "/v1/workers/join", body=given({"version": version}))
         return found
 
     def is_alive(self) -> Health:

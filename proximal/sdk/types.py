@@ -1293,6 +1293,17 @@ class JobTagList(TypedDict):
     """Cursor of the last item: the next page's `after`."""
 
 
+class JoinedWorker(TypedDict):
+    """The settings of a worker that joins. They contain the credentials of the database."""
+
+    object: Literal["worker.settings"]
+    """Always `worker.settings`."""
+    environment: dict[str, str]
+    """The environment variables with which the worker starts."""
+    storage_probe: str
+    """SHA-256 of a small file in the blob store, by which the worker finds out whether it reaches the same store."""
+
+
 JsonValue: TypeAlias = Any
 
 
@@ -3274,8 +3285,26 @@ class WorkerGpu(TypedDict):
     """Its memory in GiB, rounded."""
 
 
+class WorkerJoin(TypedDict, closed=True):
+    """The worker that joins."""
+
+    version: str
+    """Version of the platform that is installed on its machine. It must be that of the platform."""
+
+
 WorkerState: TypeAlias = Literal["online", "cordoned", "draining"]
 """Whether a worker takes jobs. An operator sets it."""
+
+
+class WorkerToken(TypedDict):
+    """A token with which one worker joins: `proximal worker join URL --token TOKEN`."""
+
+    object: Literal["worker.token"]
+    """Always `worker.token`."""
+    token: str
+    """The token. It is shown once: the platform stores only its hash."""
+    expires_at: str
+    """When it stops being valid."""
 
 
 class WriteNote(TypedDict, closed=True):

@@ -47,6 +47,8 @@ REPEATABLE |= {
     "drain_worker",
     "sign_in",
     "create_sign_in_code",
+    "create_worker_token",  # its response contains the token, which is not stored
+    "join_worker",
     "create_key",  # its response contains the key, which is not stored
     "revoke_key",
 }

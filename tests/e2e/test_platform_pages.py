@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from proximal.sdk import Client
@@ -78,6 +79,25 @@ def test_search_opens_a_job_by_the_keyboard_alone(new_page: NewPage, finished_jo
     page.keyboard.press("?")
     expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()
     page.keyboard.press("Escape")
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_an_operator_gets_the_command_of_a_new_worker(new_page: NewPage, client: Client, width: int) -> None:
+    page = new_page(width)
+    page.goto("/workers")
+    page.get_by_role("button", name="Add a worker").click()
+    dialog = page.get_by_role("dialog", name="Add a worker")
+    command = dialog.locator("pre")
+    expect(command).to_have_text(
+        re.compile(f"^proximal worker join {re.escape(client.url)} --token prxw_[a-z2-7]{{32}}$")
+    )
+    assert violations(page) == []
+    before = command.inner_text()
+    dialog.get_by_role("button", name="Create another token").click()
+    expect(command).not_to_have_text(before)
+    dialog.get_by_role("button", name="Close").click()
+    expect(dialog).to_have_count(0)
+    expect(page.get_by_role("button", name="Add a worker")).to_be_focused()
 
 
 def _press(page: Page, *keys: str) -> None:

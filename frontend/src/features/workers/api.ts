@@ -10,6 +10,11 @@ export const workersQuery = queryOptions({
   queryFn: async () => (await answer(api.GET("/v1/workers"))).data,
 });
 
+export const createWorkerToken = () => answer(api.POST("/v1/workers/tokens"));
+
+/** The command with which a machine becomes a worker of the platform at this address. */
+export const joinCommand = (origin: string, token: string): string => `proximal worker join ${origin} --token ${token}`;
+
 export function changeWorker(id: string, change: WorkerChange): Promise<Worker> {
   const params = { path: { worker_id: id } };
   if (change === "cordon") return answer(api.POST("/v1/workers/{worker_id}/cordon", { params }));

@@ -10,6 +10,7 @@ import { TimeAgo } from "@/components/text";
 import { toast } from "@/components/toast";
 import { sessionQuery } from "@/features/auth/api";
 import { JobLink } from "@/components/job-link";
+import { AddWorker } from "@/features/workers/add-worker";
 import { changeWorker, type Worker, type WorkerChange, workersQuery } from "@/features/workers/api";
 import { changesOf, hardware, memory, stateText, withChange } from "@/features/workers/model";
 import { useParameter } from "@/lib/address";
@@ -19,9 +20,10 @@ export function WorkersPage() {
   const query = useQuery({ ...workersQuery, refetchInterval: 5000 });
   const session = useQuery(sessionQuery);
   const workers = query.data;
+  const isOperator = session.data?.key.operator ?? false;
   return (
     <>
-      <PageHeader title="Workers" wide>
+      <PageHeader title="Workers" wide actions={isOperator && <AddWorker />}>
         <p>Processes that run jobs. A worker takes one job at a time.</p>
       </PageHeader>
       {query.isError && workers && <StaleBanner since={query.dataUpdatedAt} />}
@@ -34,9 +36,7 @@ export function WorkersPage() {
           <NoWorker />
         </div>
       )}
-      {workers && workers.length > 0 && (
-        <WorkerTable workers={workers} isOperator={session.data?.key.operator ?? false} />
-      )}
+      {workers && workers.length > 0 && <WorkerTable workers={workers} isOperator={isOperator} />}
     </>
   );
 }
@@ -45,9 +45,8 @@ function NoWorker() {
   return (
     <Notice title="No worker is online" tone="warn">
       <p>
-        Submitted jobs wait until a worker starts. On one machine, <code>proximal up</code> starts a worker. On other
-        machines, run <code>python -m worker</code> with the <code>DATABASE_URL</code> and <code>REDIS_URL</code> of
-        this platform.
+        Submitted jobs wait until a worker starts. On one machine, <code>proximal up</code> starts a worker. Another
+        machine joins with <code>proximal worker join</code> and a token, which an operator creates on this page.
       </p>
     </Notice>
   );
@@ -122,7 +121,9 @@ function WorkerTable({ workers, isOperator }: { workers: readonly Worker[]; isOp
         sort={sort}
         onSort={setSort}
       />
-      {!isOperator && <p className={styles.note}>An operator&apos;s key can cordon and drain workers. Yours cannot.</p>}
+      {!isOperator && (
+        <p className={styles.note}>An operator&apos;s key can add, cordon and drain workers. Yours cannot.</p>
+      )}
     </>
   );
 }

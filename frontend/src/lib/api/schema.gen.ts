@@ -1977,6 +1977,48 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/workers/tokens": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create Worker Token
+         * @description Create a token with which one worker joins within `PROXIMAL_JOIN_MINUTES`. A person who has it gets access to the database.
+         */
+        post: operations["create_worker_token"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/workers/join": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Join Worker
+         * @description Exchange a worker token, sent in place of an API key, for the settings of a worker. A token is valid once.
+         *
+         *     A worker of another version is refused, and its token stays valid.
+         */
+        post: operations["join_worker"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/healthz": {
         parameters: {
             query?: never;
@@ -7843,6 +7885,31 @@ export interface components {
              * @description Cursor of the last item: the next page's `after`.
              */
             last_id: string | null;
+        };
+        /**
+         * JoinedWorker
+         * @description The settings of a worker that joins. They contain the credentials of the database.
+         */
+        JoinedWorker: {
+            /**
+             * Object
+             * @description Always `worker.settings`.
+             * @default worker.settings
+             * @constant
+             */
+            object: "worker.settings";
+            /**
+             * Environment
+             * @description The environment variables with which the worker starts.
+             */
+            environment: {
+                [key: string]: string;
+            };
+            /**
+             * Storage Probe
+             * @description SHA-256 of a small file in the blob store, by which the worker finds out whether it reaches the same store.
+             */
+            storage_probe: string;
         };
         /**
          * JsonSchemaReward
@@ -13781,6 +13848,17 @@ export interface components {
             memory_gib: number;
         };
         /**
+         * WorkerJoin
+         * @description The worker that joins.
+         */
+        WorkerJoin: {
+            /**
+             * Version
+             * @description Version of the platform that is installed on its machine. It must be that of the platform.
+             */
+            version: string;
+        };
+        /**
          * WorkerList
          * @description The workers that are online, then those that have stopped and stay cordoned.
          */
@@ -13820,6 +13898,30 @@ export interface components {
          * @enum {string}
          */
         WorkerState: "online" | "cordoned" | "draining";
+        /**
+         * WorkerToken
+         * @description A token with which one worker joins: `proximal worker join URL --token TOKEN`.
+         */
+        WorkerToken: {
+            /**
+             * Object
+             * @description Always `worker.token`.
+             * @default worker.token
+             * @constant
+             */
+            object: "worker.token";
+            /**
+             * Token
+             * @description The token. It is shown once: the platform stores only its hash.
+             */
+            token: string;
+            /**
+             * Expires At
+             * Format: date-time
+             * @description When it stops being valid.
+             */
+            expires_at: string;
+        };
         /**
          * WriteNote
          * @description The content of a note on a completion.
@@ -19179,6 +19281,94 @@ export interface operations {
             404: components["responses"]["not_found"];
             422: components["responses"]["invalid_request"];
             429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal_error"];
+            503: components["responses"]["unavailable-query_timeout"];
+            507: components["responses"]["disk_full"];
+        };
+    };
+    create_worker_token: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WorkerToken"];
+                };
+            };
+            401: components["responses"]["not_signed_in"];
+            403: components["responses"]["cross_origin-not_operator"];
+            422: components["responses"]["invalid_request"];
+            429: components["responses"]["rate_limited"];
+            500: components["responses"]["internal_error"];
+            503: components["responses"]["unavailable-query_timeout"];
+            507: components["responses"]["disk_full"];
+        };
+    };
+    join_worker: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WorkerJoin"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JoinedWorker"];
+                };
+            };
+            400: components["responses"]["bad_request"];
+            401: components["responses"]["not_signed_in"];
+            /** @description `wrong_version`: The worker has another version than the platform. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["too_large"];
+            415: components["responses"]["wrong_media_type"];
+            422: components["responses"]["invalid_request"];
+            /**
+             * @description `too_many_tries`: Too many wrong keys in a short time.
+             *
+             *     `rate_limited`: Too many requests in a short time.
+             */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             500: components["responses"]["internal_error"];
             503: components["responses"]["unavailable-query_timeout"];
             507: components["responses"]["disk_full"];
