@@ -231,6 +231,8 @@ class Settings(BaseSettings):
     """Address of the database for workers that join from other machines. Empty: `DATABASE_URL`. Set it if the API reaches the database by a name or an address that holds on its own machine only."""
     join_redis_url: str = ""
     """Address of Redis for workers that join from other machines. Empty: `REDIS_URL`."""
+    join_blob_url: str = ""
+    """Address of the blobs for workers that join from other machines, if they mount the folder elsewhere. Empty: that of the API."""
     session_hours: Annotated[float, Field(gt=0)] = 24 * 14
     """Hours for which a browser stays signed in."""
     stream_seconds: Seconds = 600
@@ -370,6 +372,7 @@ _OF_ONE_MACHINE = frozenset(
         "join_minutes",
         "join_database_url",
         "join_redis_url",
+        "join_blob_url",
     }
 )
 """Settings that a worker which joins does not take over: each machine has its own, or only the API reads them."""
@@ -386,7 +389,7 @@ def environment_of_a_new_worker(settings: Settings) -> dict[str, str]:
             shared[variable] = os.environ[variable]
     shared["DATABASE_URL"] = settings.join_database_url or settings.database_url
     shared["REDIS_URL"] = settings.join_redis_url or settings.redis_url
-    shared["PROXIMAL_BLOB_URL"] = settings.blob_url or settings.blob_dir.as_uri()
+    shared["PROXIMAL_BLOB_URL"] = settings.join_blob_url or settings.blob_url or settings.blob_dir.as_uri()
     return shared
 
 

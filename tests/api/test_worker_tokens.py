@@ -53,10 +53,12 @@ def test_other_machines_get_the_addresses_for_them(
     anonymous: TestClient, token: str, app: FastAPI, settings: Settings
 ) -> None:
     elsewhere = {"join_database_url": "postgresql://db.example/p", "join_redis_url": "redis://redis.example"}
+    elsewhere["join_blob_url"] = "file:///mnt/blobs"
     app.state.settings = settings.model_copy(update=elsewhere)
     environment = join(anonymous, token).json()["environment"]
     assert environment["DATABASE_URL"] == "postgresql://db.example/p"
     assert environment["REDIS_URL"] == "redis://redis.example"
+    assert environment["PROXIMAL_BLOB_URL"] == "file:///mnt/blobs"
 
 
 def test_another_version_is_refused_and_the_token_kept(anonymous: TestClient, token: str) -> None:

@@ -5,7 +5,7 @@ import { Dialog } from "@/components/dialog";
 import { ErrorNotice } from "@/components/notice";
 import { Skeleton } from "@/components/status";
 import { CodeBlock, Time } from "@/components/text";
-import { createWorkerToken, joinCommand } from "@/features/workers/api";
+import { createWorkerToken, isOfThisMachine, joinCommand } from "@/features/workers/api";
 import { clock } from "@/lib/format";
 import styles from "./workers.module.css";
 
@@ -32,6 +32,12 @@ export function AddWorker() {
           {token.isError && <ErrorNotice error={token.error} doing="create a token" onRetry={() => token.mutate()} />}
           {token.isSuccess && (
             <>
+              {isOfThisMachine(window.location.hostname) && (
+                <p>
+                  The address in the command is that of this browser, which other machines cannot reach. Open this page
+                  under an address that they reach, or change it in the command.
+                </p>
+              )}
               <CodeBlock label="Command" code={joinCommand(window.location.origin, token.data.token)} />
               <p>
                 The token lets one worker join. It is valid until{" "}

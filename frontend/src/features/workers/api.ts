@@ -15,6 +15,9 @@ export const createWorkerToken = () => answer(api.POST("/v1/workers/tokens"));
 /** The command with which a machine becomes a worker of the platform at this address. */
 export const joinCommand = (origin: string, token: string): string => `proximal worker join ${origin} --token ${token}`;
 
+/** Whether a host name means the machine of the browser itself. */
+export const isOfThisMachine = (host: string): boolean => /^(localhost|127\..*|\[::1\])$/.test(host);
+
 export function changeWorker(id: string, change: WorkerChange): Promise<Worker> {
   const params = { path: { worker_id: id } };
   if (change === "cordon") return answer(api.POST("/v1/workers/{worker_id}/cordon", { params }));
