@@ -161,14 +161,17 @@ def test_a_job_is_submitted_from_the_form_cloned_and_branched(
     expect(page.get_by_role("heading", name=re.compile("Ready"))).to_be_visible()
     expect(page.get_by_role("img", name=re.compile("expected, at most"))).not_to_have_count(0)
     assert violations(page) == []
+    page.get_by_label("Priority").select_option("low")
     page.reload()  # the draft survives
     expect(page.get_by_label("Steps", exact=True)).to_have_value("2")
+    expect(page.get_by_label("Priority")).to_have_value("low")
     expect(page.get_by_role("heading", name=re.compile("Ready"))).to_be_visible()  # what it shows moves the rest
     page.get_by_label("May be paused for a more urgent job").check()
     page.get_by_role("button", name="Submit the job").click()
     page.wait_for_url(re.compile("/jobs/job_"))
     made = page.url.rpartition("/")[2]
-    assert (client.get_job(made)["spec"]["ppo"]["steps"], client.get_job(made)["preemptible"]) == (2, True)
+    submitted = client.get_job(made)
+    assert (submitted["spec"]["ppo"]["steps"], submitted["priority"], submitted["preemptible"]) == (2, "low", True)
 
     page.goto(f"/jobs/new?clone={made}")
     page.get_by_label("KL coef", exact=True).fill("0.125")

@@ -15,6 +15,7 @@ const DRAFT: Draft = {
   variations: { "ppo.steps": "1, 2" },
   options: { ...NO_OPTIONS, count: "2x" },
   unreadable: { seed: { text: "1e", fault: "“1e” is no number." } },
+  queueing: { priority: "high", preemptible: true },
 };
 
 test("a draft is read back with the texts that cannot be read", () => {
@@ -31,6 +32,14 @@ test.each(["", "{", "[]", '{"spec": 1, "variations": {}}'])("a stored %j is no d
 });
 
 test("parts of another shape are left out", () => {
-  writeDraft({ ...DRAFT, options: { count: 2 }, variations: { a: 1 }, unreadable: { b: "c" } } as unknown as Draft);
-  expect(readDraft()).toEqual({ spec: { seed: 1 }, variations: {}, options: NO_OPTIONS, unreadable: {} });
+  const queueing = { priority: "urgent", preemptible: 1 };
+  const parts = { options: { count: 2 }, variations: { a: 1 }, unreadable: { b: "c" }, queueing };
+  writeDraft({ ...DRAFT, ...parts } as unknown as Draft);
+  expect(readDraft()).toEqual({
+    spec: { seed: 1 },
+    variations: {},
+    options: NO_OPTIONS,
+    unreadable: {},
+    queueing: { priority: "normal", preemptible: false },
+  });
 });

@@ -3,9 +3,11 @@ import type { Submission } from "@/features/job-form/model/exchange";
 import type { Start } from "@/features/job-form/model/origin";
 import type { JsonObject } from "@/features/job-form/model/spec";
 
+export const PRIORITIES = ["low", "normal", "high"] as const;
+
 /** How a new job waits. A clone and a branch wait as the job that they are made from. */
 export interface Queueing {
-  readonly priority: "low" | "normal" | "high";
+  readonly priority: (typeof PRIORITIES)[number];
   readonly preemptible: boolean;
   /** The group that a single job joins; null for none. */
   readonly group: string | null;

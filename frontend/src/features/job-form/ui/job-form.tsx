@@ -43,7 +43,7 @@ export function JobForm({ schema, fields, defaultOf, start, begun, dataset }: Jo
   const [options, setOptions] = useState<SweepOptions>(begun.options);
   const [search, setSearch] = useState("");
   const [shown, setShown] = useState(false);
-  const [queueing, setQueueing] = useState<Queueing>({ ...QUEUEING, group: start.group?.id ?? null });
+  const [queueing, setQueueing] = useState<Queueing>(begun.queueing);
   const [refusal, setRefusal] = useState<{ spec: JsonObject; problems: readonly Problem[] } | null>(null);
   const [goal, setGoal] = useState<{ path: string } | null>(null);
   /** Whether the user tried to submit. Until then the form does not complain about fields that are not filled in yet. */
@@ -53,7 +53,7 @@ export function JobForm({ schema, fields, defaultOf, start, begun, dataset }: Jo
     if (goal) showField(goal.path);
   }, [goal]);
   useDataset(dataset, set);
-  useDraft(base === null, spec, variations, options, unreadable);
+  useDraft(base === null, spec, variations, options, unreadable, queueing);
 
   const byPath = useMemo(() => new Map(leaves(fields).map((leaf) => [leaf.path, leaf])), [fields]);
   const plan = sweepOf(variations ?? {}, byPath, drawsOf(options));
@@ -101,6 +101,7 @@ export function JobForm({ schema, fields, defaultOf, start, begun, dataset }: Jo
                   replace(fresh);
                   setVariations(null);
                   setOptions(NO_OPTIONS);
+                  setQueueing({ ...QUEUEING, group: queueing.group });
                   setAsked(false);
                   discardDraft();
                 }}

@@ -10,6 +10,7 @@ import { derivedName, originSpec, type Start, withChanges } from "@/features/job
 import { ADDRESS, type UnreadableTexts } from "@/features/job-form/model/problems";
 import { defaultsOf, fieldsOf, withoutDefaults } from "@/features/job-form/model/schema";
 import type { JsonObject } from "@/features/job-form/model/spec";
+import { QUEUEING } from "@/features/job-form/model/submission";
 import { NO_OPTIONS } from "@/features/job-form/model/sweep";
 import { JobForm } from "@/features/job-form/ui/job-form";
 import { canBranch, checkpointsQuery, jobQuery } from "@/features/jobs/api";
@@ -93,6 +94,7 @@ function Prepared({ schema, start, template, params }: PreparedProps) {
       variations: draft?.variations ?? {},
       options: draft?.options ?? NO_OPTIONS,
       unreadable: { ...draft?.unreadable, ...changed.unreadable },
+      queueing: { ...QUEUEING, ...draft?.queueing, group: start.group?.id ?? null },
     };
   });
   return (

@@ -10,7 +10,7 @@ import { discardDraft } from "@/features/job-form/model/draft";
 import type { Start } from "@/features/job-form/model/origin";
 import { type Problem, problemsOf, refusalText } from "@/features/job-form/model/problems";
 import { canonical, type JsonObject } from "@/features/job-form/model/spec";
-import type { Queueing } from "@/features/job-form/model/submission";
+import { PRIORITIES, type Queueing } from "@/features/job-form/model/submission";
 import { useForm } from "@/features/job-form/ui/form-context";
 import type { Check } from "@/features/job-form/ui/use-check";
 import { jobsKey } from "@/features/jobs/api";
@@ -116,9 +116,9 @@ function QueueFields({ queueing, onChange }: { queueing: Queueing; onChange: (qu
           value={queueing.priority}
           onChange={(event) => onChange({ ...queueing, priority: event.target.value as Queueing["priority"] })}
         >
-          <option>low</option>
-          <option>normal</option>
-          <option>high</option>
+          {PRIORITIES.map((priority) => (
+            <option key={priority}>{priority}</option>
+          ))}
         </select>
       </label>
       <label title="It continues from its last state when a worker is free.">

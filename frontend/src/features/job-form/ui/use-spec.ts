@@ -2,6 +2,7 @@ import { useMemo, useState } from "react";
 import { type UnreadableTexts, withoutItem, withoutPath } from "@/features/job-form/model/problems";
 import { type Field, optionalPaths } from "@/features/job-form/model/schema";
 import { type Json, type JsonObject, withoutListItem, withValue } from "@/features/job-form/model/spec";
+import type { Queueing } from "@/features/job-form/model/submission";
 import type { SweepOptions, Variations } from "@/features/job-form/model/sweep";
 import type { FormState } from "@/features/job-form/ui/form-context";
 
@@ -15,6 +16,7 @@ export interface Begun {
   readonly variations: Variations;
   readonly options: SweepOptions;
   readonly unreadable: UnreadableTexts;
+  readonly queueing: Queueing;
 }
 
 interface SpecState extends Pick<

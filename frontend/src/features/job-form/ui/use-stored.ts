@@ -3,6 +3,7 @@ import { useEffect, useRef } from "react";
 import { discardDraft, writeDraft } from "@/features/job-form/model/draft";
 import { ADDRESS, type UnreadableTexts, withoutPath } from "@/features/job-form/model/problems";
 import type { Json, JsonObject } from "@/features/job-form/model/spec";
+import type { Queueing } from "@/features/job-form/model/submission";
 import type { SweepOptions, Variations } from "@/features/job-form/model/sweep";
 import { datasetQuery } from "@/features/datasets/api/datasets";
 
@@ -33,13 +34,20 @@ export function useDraft(
   variations: Variations | null,
   options: SweepOptions,
   unreadable: UnreadableTexts,
+  { priority, preemptible }: Queueing,
 ): void {
   const isFirst = useRef(true);
   useEffect(() => {
     if (!isKept) return;
     if (isFirst.current) isFirst.current = false;
     else if (Object.keys(spec).length || Object.keys(unreadable).length)
-      writeDraft({ spec, variations: { ...variations }, options, unreadable: withoutPath(unreadable, ADDRESS) });
+      writeDraft({
+        spec,
+        variations: { ...variations },
+        options,
+        unreadable: withoutPath(unreadable, ADDRESS),
+        queueing: { priority, preemptible },
+      });
     else discardDraft();
-  }, [isKept, spec, variations, options, unreadable]);
+  }, [isKept, spec, variations, options, unreadable, priority, preemptible]);
 }
