@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 JSON ?= out/gpu.json
 
-.PHONY: help setup demo up test test-unit test-costs test-slow test-rounding test-vllm check bench bench-platform bench-dashboard lighthouse pictures pictures-check gpu format wheels openapi reference docs clean
+.PHONY: help setup demo up test test-unit test-costs test-slow test-rounding test-vllm test-images check bench bench-platform bench-dashboard lighthouse pictures pictures-check gpu format wheels openapi reference docs clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -33,13 +33,13 @@ up: setup ## start the platform without the demo
 test: setup ## run the whole default test suite, in a real browser too
 	@$(BIN)/python .setup browser
 	@$(NPM) test --silent
-	@$(BIN)/python -m pytest -m "not slow" -n auto $(ARGS)
+	@$(BIN)/python -m pytest -m "not slow and not images" -n auto $(ARGS)
 
 test-unit: setup ## run the quick tests that need no server (under 90 seconds)
 	@$(BIN)/python -m pytest -m unit -n auto -q $(ARGS)
 
 test-costs: setup ## run the default suite and record what its tests cost, in tests/costs.json
-	@$(BIN)/python -m pytest -m "not slow" -n auto --costs $(ARGS)
+	@$(BIN)/python -m pytest -m "not slow and not images" -n auto --costs $(ARGS)
 
 test-slow: setup ## run the slow tests (50 minutes on 2 cores)
 	@$(BIN)/python -m pytest -m slow $(ARGS)
@@ -51,6 +51,11 @@ test-rounding: setup ## run the trainer's tests as other processors would round
 test-vllm: setup ## run the trainer with the real vLLM on a CPU, in an environment of its own (2 GB, 5 minutes)
 	@$(BIN)/python .setup vllm
 	@.venv-vllm/bin/python -m pytest tests/trainer/vllm -p no:logging $(ARGS)
+
+test-images: setup ## build the container images and run the demo job in them, as root on Debian (20 minutes, 30 GB)
+	@$(BIN)/python .setup browser
+	@$(BIN)/python .setup containers
+	@$(BIN)/python -m pytest tests/images -m images $(ARGS)
 
 check: setup ## lint, formats, types, import contracts, prose, the documentation's links
 	@$(BIN)/ruff check

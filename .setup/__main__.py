@@ -1,6 +1,6 @@
 """Installs the project: `python3 .setup` (everything that running needs), `python3 .setup browser` (for the tests), or
 `python3 .setup lighthouse` (for `make lighthouse`, with the browser). `python3 .setup wheels` builds the wheels into `dist`.
-`python3 .setup vllm` makes the environment of `make test-vllm`.
+`python3 .setup vllm` makes the environment of `make test-vllm`, `python3 .setup containers` the base images of `make test-images`.
 
 Standard library only, since it runs before anything is installed. Each step leaves a stamp of what it was done for, so
 that doing it again costs nothing and a half-done set-up goes on where it stopped.
@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import browser
+import containers
 import dashboard
 import packages
 import vllm
@@ -28,6 +29,8 @@ def main(arguments: list[str]) -> int:
             dashboard.ensure_lighthouse(ROOT)
         elif arguments == ["vllm"]:
             vllm.ensure(ROOT)
+        elif arguments == ["containers"]:
+            containers.ensure(ROOT)
         elif arguments == ["wheels"]:
             wheels.build(ROOT, ROOT / "dist")
         else:

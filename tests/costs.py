@@ -51,7 +51,7 @@ def mark_units(items: list[pytest.Item]) -> None:
         names = set(getattr(item, "fixturenames", ()))
         scopes = {node.nodeid for node in item.listchain()} | {""}
         used = {item.nodeid} | {f"{scope}::{name}" for name in names for scope in scopes}
-        if not (names & _SERVERS or used & dear or item.get_closest_marker("slow")):
+        if not (names & _SERVERS or used & dear or any(map(item.get_closest_marker, ("slow", "images")))):
             item.add_marker("unit")
 
 

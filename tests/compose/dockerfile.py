@@ -26,6 +26,13 @@ def steps(path: Path) -> list[Step]:
     return found
 
 
+def bases(path: Path) -> set[str]:
+    """The base images by default: the build arguments have the values of their declarations."""
+    defaults = dict(step.rest.split("=") for step in steps(path) if step.stage == "" and step.word == "ARG")
+    named = {step.rest.split()[0] for step in steps(path) if step.word == "FROM"}
+    return {defaults.get(name.strip("${}"), name) for name in named}
+
+
 def copies(path: Path, stage: str) -> list[tuple[str, str]]:
     """(source, target) of what a stage copies from the repository."""
     pairs = []

@@ -100,6 +100,15 @@ def test_api_sweeper_and_workers_share_the_blobs(started: dict[str, Any]) -> Non
         assert started[name]["environment"]["PROXIMAL_BLOB_URL"] == "file:///blobs"
 
 
+def test_compose_containers_of_ours_are_read_only(started: dict[str, Any]) -> None:
+    """Each place that a process writes to is a volume or a tmpfs; all but `migrate` write to /data."""
+    for name in OURS:
+        assert started[name]["read_only"] is True
+        assert "/tmp" in started[name]["tmpfs"]
+        mounted = {volume.split(":")[1] for volume in started[name].get("volumes", [])} | set(started[name]["tmpfs"])
+        assert name == "migrate" or {"/data", "/blobs"} <= mounted, name
+
+
 def test_compose_worker_stop_period_covers_a_checkpoint(started: dict[str, Any]) -> None:
     minutes = int(started["worker"]["stop_grace_period"].removesuffix("m"))
     assert minutes * 60 > 2 * Settings.model_fields["stop_seconds"].default

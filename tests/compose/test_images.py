@@ -1,13 +1,16 @@
 """The Dockerfiles: what they copy exists, what they install is enough, and not too much."""
 
+import json
+import re
 import subprocess
+import tomllib
 from pathlib import Path
 
 import pytest
 
 from tests.compose.compose_file import FILLED_IN, ROOT, example, services
 from tests.compose.conftest import Image
-from tests.compose.dockerfile import copies, extras, is_sent, steps
+from tests.compose.dockerfile import bases, copies, extras, is_sent, steps
 from tests.compose.packages import closure
 
 IMAGES = ["api", "worker"]
@@ -47,7 +50,7 @@ def test_image_stages_copy_the_right_files(name: str) -> None:
 
 @each
 def test_nothing_runs_as_root(name: str) -> None:
-    assert final(name, "USER") == ["proximal"]
+    assert final(name, "USER") == ["10001:10001"]  # a number: Kubernetes cannot tell whether a name is root's
     assert any("useradd --uid 10001" in rest for rest in final(name, "RUN"))
 
 
@@ -73,8 +76,37 @@ def test_the_api_image_has_no_torch_and_the_worker_image_has() -> None:
 
 
 def test_python_is_one_that_the_project_is_tested_on() -> None:
-    bases = {step.rest.split()[0] for name in IMAGES for step in steps(dockerfile(name)) if step.word == "FROM"}
-    assert bases == {"node:24-slim", "python:3.11-slim"}
+    found = set().union(*(bases(dockerfile(name)) for name in IMAGES))
+    assert found == {"node:24-slim", "python:3.11-slim"}
+
+
+def test_dashboard_needs_no_file_outside_its_folder() -> None:
+    """The stage that builds it has no other; files of tests, which the check of types reads, do."""
+    frontend = ROOT / "frontend"
+    sources = [path for path in (frontend / "src").rglob("*.ts*") if ".test." not in path.name]
+    assert len(sources) > 100
+    for path in sources:
+        for found in re.findall(r'from "(\.[^"]+)"', path.read_text()):
+            assert (path.parent / found).resolve().is_relative_to(frontend), f"{path}: {found}"
+    scripts = json.loads((frontend / "package.json").read_text())["scripts"]
+    run = [step.rest for step in steps(dockerfile("api")) if step.stage == "dashboard" and "npm run" in step.rest]
+    assert run == ["npm run bundle"]
+    assert "tsc" not in scripts["bundle"]
+
+
+@each
+def test_image_label_has_the_version_of_the_project(name: str) -> None:
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    (labels,) = final(name, "LABEL")
+    assert f'org.opencontainers.image.version="{version}"' in labels
+
+
+@each
+def test_image_health_check_is_that_of_its_service(name: str) -> None:
+    (check,) = final(name, "HEALTHCHECK")
+    service = services(example() | FILLED_IN)[name]["healthcheck"]
+    assert json.loads(check.partition("CMD ")[2]) == service["test"][1:]
+    assert f"--interval={service['interval']} --timeout={service['timeout']}" in check
 
 
 @each
