@@ -40,7 +40,8 @@ def test_image_runs_as_its_own_user_without_privileges(built: dict[str, Image], 
 @each
 def test_image_files_belong_to_root_except_the_volumes(built: dict[str, Image], name: str) -> None:
     """A hole in the platform must not let anyone change its programs."""
-    own = built[name].run("find", "/", "-xdev", "-path", "/proc", "-prune", "-o", "-user", "10001", "-print")
+    # Folders that this user may not read end the search with an error, and are not its own.
+    own = built[name].run("sh", "-c", "find / -xdev -path /proc -prune -o -user 10001 -print || true")
     found = {path for path in own.split() if not path.startswith("/home/proximal")}
     assert found <= {"/data", "/blobs", "/models"}
     assert {"/data", "/blobs"} <= found
