@@ -16,6 +16,9 @@ _NOT_TRANSLATED = {"image", "build", "command", "depends_on", "healthcheck", "pr
 _LIMITS = ["--ulimit", "nofile=20000:20000", "--ulimit", "nproc=1000:1000"]
 """Podman's own defaults are above what a sandbox may set."""
 
+_AS_DOCKER = "rw,noexec,nosuid,nodev,notmpcopyup"
+"""Docker mounts a tmpfs so. Podman would keep what the image has in that folder."""
+
 
 class Composition:
     """The services of a profile. `env` is .env; `podman` the command that containers are run with."""
@@ -115,7 +118,7 @@ class Composition:
             case "cap_drop" | "security_opt", list():
                 return [part for one in value for part in (f"--{key.replace('_', '-')}", one.replace(":true", ""))]
             case "tmpfs", list():
-                return [part for one in value for part in ("--tmpfs", f"{one}:rw,noexec,nosuid,nodev,notmpcopyup")]
+                return [part for one in value for part in ("--tmpfs", one + ("," if ":" in one else ":") + _AS_DOCKER)]
             case "volumes", list():
                 return [part for one in value for part in ("--volume", f"{self._prefix}-{one}")]
             case "environment", dict():

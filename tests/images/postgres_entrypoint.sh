@@ -5,7 +5,7 @@ export PGDATA=/var/lib/postgresql/18/docker
 if [ ! -s "$PGDATA/PG_VERSION" ]; then
     umask 077
     printf '%s\n' "$POSTGRES_PASSWORD" > /tmp/password
-    initdb --username="$POSTGRES_USER" --pwfile=/tmp/password --auth-local=trust --auth-host=scram-sha-256
+    initdb --encoding=UTF8 --locale=C.UTF-8 --username="$POSTGRES_USER" --pwfile=/tmp/password --auth-local=trust --auth-host=scram-sha-256
     rm /tmp/password
     echo "host all all all scram-sha-256" >> "$PGDATA/pg_hba.conf"
     pg_ctl start --wait -o "-c listen_addresses='' -c unix_socket_directories=/tmp"

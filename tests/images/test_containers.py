@@ -55,7 +55,8 @@ def test_container_has_no_more_rights_than_it_needs(composition: Composition, na
     assert (int(status["CapBnd"], 16), status["NoNewPrivs"]) == (0, "1")
     for path in ("/etc/x", "/opt/proximal/x", "/home/proximal/x"):
         assert "Read-only file system" in composition.exec(name, "touch", path).stderr
-    assert composition.exec(name, "touch", "/tmp/x", "/blobs/.x", "/data/.x").returncode == 0
+    data = composition.services[name]["environment"]["PROXIMAL_DATA_DIR"]
+    assert composition.exec(name, "touch", "/tmp/x", "/blobs/.x", f"{data}/.x").returncode == 0
 
 
 def test_database_takes_its_password_alone(composition: Composition) -> None:
