@@ -5,6 +5,7 @@ is published. Health checks are run by the tests, because Podman leaves them to 
 """
 
 import subprocess
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +58,7 @@ class Composition:
 
     def run(self, name: str, *command: str) -> str:
         """`docker compose run --rm NAME COMMAND…`. Returns the standard output."""
-        return self._podman_run("run", "--rm", *self._options(name), *command)
+        return self._podman_run("run", "--rm", *self._options(name, left_out={"restart"}), *command)
 
     def restart(self, name: str) -> None:
         """`docker compose restart NAME`."""
@@ -96,12 +97,12 @@ class Composition:
             case _:
                 raise NotImplementedError(f"depends_on.condition: {condition}")
 
-    def _options(self, name: str) -> list[str]:
-        """Options of `podman run`, then the image."""
+    def _options(self, name: str, left_out: Collection[str] = ()) -> list[str]:
+        """Options of `podman run`, then the image. `left_out` are keys of the service."""
         options = ["--network", "host", "--hostname", name, *_LIMITS, "--no-healthcheck"]
         options += [part for other in self.services for part in ("--add-host", f"{other}:127.0.0.1")]
         for key, value in self.services[name].items():
-            if key not in _NOT_TRANSLATED:
+            if key not in _NOT_TRANSLATED and key not in left_out:
                 options += self._option(key, value)
         return [*options, self.services[name]["image"]]
 

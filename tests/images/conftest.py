@@ -93,9 +93,13 @@ def composition(podman: list[str], built: dict[str, Image], figures: dict[str, f
 
 
 @pytest.fixture(scope="session")
-def client(composition: Composition) -> Iterator[Client]:
-    """A client with a key that is made as docs/how-to/deploy.md describes."""
-    key = composition.run("api", "python", "-m", "core", "keys", "create", "admin").strip()
+def key(composition: Composition) -> str:
+    """A key that is made as docs/how-to/deploy.md describes."""
+    return composition.run("api", "python", "-m", "core", "keys", "create", "admin").strip()
+
+
+@pytest.fixture(scope="session")
+def client(key: str) -> Iterator[Client]:
     with Client(URL, key) as client:
         yield client
 

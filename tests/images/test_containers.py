@@ -92,8 +92,7 @@ def test_checkpoint_of_a_container_can_be_downloaded(client: Client, demo_job: s
         assert all(file.get_tensor(name).isfinite().all() for name in file.keys())  # noqa: SIM118  # no mapping
 
 
-def test_dashboard_of_a_container_shows_the_run(composition: Composition, page: Page, demo_job: str) -> None:
-    key = composition.run("api", "python", "-m", "core", "keys", "create", "browser").strip()
+def test_dashboard_of_a_container_shows_the_run(page: Page, key: str, demo_job: str) -> None:
     page.goto("/")
     page.get_by_label("API key").fill(key)
     page.get_by_role("button", name="Sign in").click()
