@@ -50,7 +50,8 @@ class Composition:
         """`docker compose down --volumes`."""
         for name in reversed(self.services):
             self._podman_run("rm", "--force", "--ignore", "--time", "60", self.container(name))
-        self._podman_run("volume", "rm", "--all", "--force")
+        volumes = self._podman_run("volume", "ls", "--quiet", "--filter", f"name={self._prefix}-").split()
+        self._podman_run("volume", "rm", "--force", *volumes)
 
     def start(self, name: str) -> None:
         command = self.services[name].get("command", [])
