@@ -13,10 +13,10 @@ unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 JSON ?= out/gpu.json
 
-.PHONY: help setup demo up test test-unit test-costs test-slow test-rounding test-vllm check bench bench-platform bench-dashboard lighthouse pictures pictures-check gpu format wheels openapi reference docs clean
+.PHONY: help setup demo up test test-unit test-costs test-slow test-rounding test-vllm test-s3 check bench bench-platform bench-dashboard lighthouse pictures pictures-check gpu format wheels openapi reference docs clean
 
 help: ## list these commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo '  Options go into ARGS, as in: make demo ARGS="--port 8001 --seed 3"'
 
 setup: ## install everything into .venv and build the dashboard (idempotent)
@@ -51,6 +51,9 @@ test-rounding: setup ## run the trainer's tests as other processors would round
 test-vllm: setup ## run the trainer with the real vLLM on a CPU, in an environment of its own (2 GB, 5 minutes)
 	@$(BIN)/python .setup vllm
 	@.venv-vllm/bin/python -m pytest tests/trainer/vllm -p no:logging $(ARGS)
+
+test-s3: setup ## run the platform on S3 servers: moto, and Debian's Swift where it is installed (10 minutes)
+	@$(BIN)/python -m pytest tests/s3 -m "slow or not slow" $(ARGS)
 
 check: setup ## lint, formats, types, import contracts, prose, the documentation's links
 	@$(BIN)/ruff check

@@ -7,7 +7,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path, PurePosixPath
 from typing import IO, BinaryIO
 
@@ -41,13 +41,8 @@ class LocalBlobs:
             draft.keep()
         return content
 
-    @contextmanager
-    def draft(self, key: str) -> Iterator[BlobDraft]:
-        target = self._path(key)
-        with disk_full_raises(DiskFull):
-            target.parent.mkdir(parents=True, exist_ok=True)
-            with _temporary_file(target) as file:
-                yield _LocalDraft(file, target)
+    def draft(self, key: str) -> AbstractContextManager[BlobDraft]:
+        return new_file(self._path(key))
 
     def free_bytes(self) -> int | None:
         self._root.mkdir(parents=True, exist_ok=True)
@@ -60,13 +55,11 @@ class LocalBlobs:
             raise NotFound(f"There is no blob {key!r}.") from error
 
     def get_to(self, key: str, target: Path, expected: Content | None = None) -> None:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with self.open(key) as source, disk_full_raises(DiskFull), _temporary_file(target) as file:
-            if expected is None:
-                shutil.copyfileobj(source, file, PIECE)
-            elif fault := difference(_hashed_copy(source, file), expected):
+        with self.open(key) as source, new_file(target) as draft:
+            found = _hashed_copy(source, draft)
+            if expected is not None and (fault := difference(found, expected)):
                 raise BlobDamaged(fault)
-            _LocalDraft(file, target).keep()
+            draft.keep()
 
     def stamp(self, key: str) -> tuple[int, str]:
         try:
@@ -74,6 +67,14 @@ class LocalBlobs:
         except FileNotFoundError as error:
             raise NotFound(f"There is no blob {key!r}.") from error
         return found.st_size, f"{found.st_ino} {found.st_mtime_ns} {found.st_ctime_ns}"
+
+    def download_url(self, key: str) -> None:
+        return None
+
+    def check(self) -> None:
+        self._root.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=self._root) as file:
+            file.write(b"check")
 
     def is_empty(self) -> bool:
         return not self._root.is_dir() or next(self._root.iterdir(), None) is None
@@ -112,7 +113,16 @@ class LocalBlobs:
         return self._root / pure
 
 
-def _hashed_copy(source: BinaryIO, target: IO[bytes] | BlobDraft) -> Content:
+@contextmanager
+def new_file(target: Path) -> Iterator[BlobDraft]:
+    """A draft of a file, in the folder of the file. It is deleted at the end of the block unless it was kept. Raises DiskFull."""
+    with disk_full_raises(DiskFull):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with _temporary_file(target) as file:
+            yield _LocalDraft(file, target)
+
+
+def _hashed_copy(source: BinaryIO, target: BlobDraft) -> Content:
     digest, size = hashlib.sha256(), 0
     while piece := source.read(PIECE):
         target.write(piece)
@@ -128,7 +138,7 @@ class _LocalDraft:
         self._file, self._target = file, target
         self._settled = False
 
-    def write(self, data: bytes) -> None:
+    def write(self, data: bytes | memoryview) -> None:
         self._settled = False
         with disk_full_raises(DiskFull):
             self._file.write(data)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
@@ -15,6 +15,8 @@ class Content:
 
     bytes: int
     sha256: str
+    stamp: str | None = field(default=None, compare=False)
+    """The stamp of the blob that is known to have this content. None: every reader verifies it."""
 
 
 class BlobDamaged(Exception):
@@ -24,7 +26,7 @@ class BlobDamaged(Exception):
 class BlobDraft(Protocol):
     """A blob that is being written. Every method raises DiskFull when the disk is full."""
 
-    def write(self, data: bytes) -> None:
+    def write(self, data: bytes | memoryview) -> None:
         """Append bytes."""
 
     def settle(self) -> None:
@@ -63,6 +65,12 @@ class BlobStore(Protocol):
     def stamp(self, key: str) -> tuple[int, str]:
         """Size in bytes, and a text that changes when the blob is written. Raises NotFound."""
 
+    def download_url(self, key: str) -> str | None:
+        """An address from which anybody can download the blob for some minutes; None if the store has none."""
+
+    def check(self) -> None:
+        """Write, read and delete a blob. Raises OSError. The text of StoreFailed, for a bucket, names the setting to change."""
+
     def exists(self, key: str) -> bool: ...
 
     def is_empty(self) -> bool:
@@ -78,4 +86,4 @@ class BlobStore(Protocol):
         """The keys below `prefix/`, in order."""
 
     def clear_abandoned(self) -> None:
-        """Remove drafts without a write for a day. Their process was killed."""
+        """Remove drafts and unfinished transfers without a write for a day. Their process was killed."""

@@ -125,4 +125,5 @@ def _upload_file(blobs: BlobStore, path: Path, folder: Path, prefix: str) -> Che
     """Store a file, with the hash of the bytes that are stored."""
     relative = path.relative_to(folder).as_posix()
     stored = blobs.put_file(f"{prefix}/{relative}", path)
-    return {"path": relative, "bytes": stored.bytes, "sha256": stored.sha256}
+    file: CheckpointFile = {"path": relative, "bytes": stored.bytes, "sha256": stored.sha256}
+    return file if stored.stamp is None else {**file, "stamp": stored.stamp}
