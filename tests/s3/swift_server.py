@@ -17,7 +17,7 @@ PYTHON = "/usr/bin/python3"
 """That of Debian, which has the libraries of its Swift."""
 STORAGE = ("account", "container", "object")
 PROGRAMS = ("memcached", "swift-ring-builder", "swift-proxy-server", *(f"swift-{name}-server" for name in STORAGE))
-_KEY, _SECRET, _REGION = "test:tester", "testing", "eu-test-1"
+_KEY, _SECRET, _REGION = "test:tester", "a-secret-of-the-tests", "eu-test-1"
 _HASHES = "[swift-hash]\nswift_hash_path_suffix = test\n[storage-policy:0]\nname = one\ndefault = yes\n"
 _COMMON = """\
 [DEFAULT]
