@@ -13,10 +13,10 @@ unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 JSON ?= out/gpu.json
 
-.PHONY: help setup demo up test test-unit test-costs test-slow test-rounding test-vllm test-images check bench bench-platform bench-dashboard lighthouse pictures pictures-check gpu format wheels openapi reference docs clean
+.PHONY: help setup demo up test test-unit test-costs test-slow test-rounding test-vllm test-images test-s3 check bench bench-platform bench-dashboard lighthouse pictures pictures-check gpu format wheels openapi reference docs clean
 
 help: ## list these commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo '  Options go into ARGS, as in: make demo ARGS="--port 8001 --seed 3"'
 
 setup: ## install everything into .venv and build the dashboard (idempotent)
@@ -56,6 +56,9 @@ test-images: setup ## build the container images and run the demo job in them, a
 	@$(BIN)/python .setup browser
 	@$(BIN)/python .setup containers
 	@$(BIN)/python -m pytest tests/images -m images $(ARGS)
+
+test-s3: setup ## run the platform on S3 servers: moto, and Debian's Swift where it is installed (10 minutes)
+	@$(BIN)/python -m pytest tests/s3 -m "slow or not slow" $(ARGS)
 
 check: setup ## lint, formats, types, import contracts, prose, the documentation's links
 	@$(BIN)/ruff check

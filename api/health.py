@@ -1,6 +1,8 @@
 """Health checks for load balancers and supervisors."""
 
+import time
 from collections.abc import Callable
+from functools import lru_cache
 from importlib.metadata import version
 from typing import Literal
 
@@ -11,8 +13,12 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from api.deps import SettingsDep
 from api.schema import Schema
+from core.blobs import BlobStore, blob_store
 from core.db import at_head, engine_for
+from core.errors import StoreFailed
 from core.settings import Settings
+
+_BLOBS_SECONDS = 30
 
 
 class Health(Schema):
@@ -30,7 +36,7 @@ class Readiness(Schema):
     status: Literal["ok", "failed"]
     """`ok` if every check is `ok`."""
     checks: dict[str, str]
-    """`database`, `migrations` and `redis`: `ok`, or the problem."""
+    """`database`, `migrations`, `redis` and `blobs`: `ok`, or the problem."""
 
 
 router = APIRouter(tags=["Health"])
@@ -44,7 +50,7 @@ def is_alive() -> Health:
 
 @router.get("/readyz", responses={503: {"model": Readiness, "description": "A check failed; `checks` names it."}})
 def is_ready(settings: SettingsDep, response: Response) -> Readiness:
-    """Check that the database and Redis respond and that the schema is migrated."""
+    """Check that the database and Redis respond, that the schema is migrated, and that blobs can be written and read."""
     checks = {name: _outcome(check, settings) for name, check in CHECKS.items()}
     ready = all(outcome == "ok" for outcome in checks.values())
     response.status_code = 200 if ready else 503
@@ -67,12 +73,32 @@ def _redis(settings: Settings) -> str:
     return "ok"
 
 
-CHECKS: dict[str, Callable[[Settings], str]] = {"database": _database, "migrations": _migrations, "redis": _redis}
+def _blobs(settings: Settings) -> str:
+    _check_blobs(blob_store(settings), int(time.monotonic() // _BLOBS_SECONDS))
+    return "ok"
+
+
+@lru_cache(maxsize=1)
+def _check_blobs(blobs: BlobStore, _period: int) -> None:
+    """Raises OSError. Only a success is remembered, for its period: load balancers ask often, and each check writes a blob."""
+    blobs.check()
+
+
+CHECKS: dict[str, Callable[[Settings], str]] = {
+    "database": _database,
+    "migrations": _migrations,
+    "redis": _redis,
+    "blobs": _blobs,
+}
 
 
 def _outcome(check: Callable[[Settings], str], settings: Settings) -> str:
     try:
         return check(settings)
+    except StoreFailed as error:
+        return f"not usable. {error.detail}"
+    except OSError as error:
+        return f"cannot be written ({type(error).__name__}): check the folder of PROXIMAL_BLOB_URL and its owner"
     except redis.ResponseError:
         return "refuses commands, for example because its disk is full: see its log"
     except (SQLAlchemyError, redis.RedisError) as error:

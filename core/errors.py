@@ -396,6 +396,13 @@ class StorageUnreadable(Unavailable):
     title = "The platform's disk or share does not return a stored file. Its content may be good."
 
 
+class StoreFailed(StorageUnreadable, OSError):
+    """The bucket of the blobs refuses a request or does not respond. It is an OSError as well, as those of a disk or share."""
+
+    code = "store_failed"
+    title = "The platform's store did not take or return a file."
+
+
 class DiskFull(PlatformError):
     status = 507
     code = "disk_full"

@@ -27,6 +27,8 @@ SettingsClass = TypeVar("SettingsClass", bound=BaseSettings)
 _ROOT = Path(__file__).parent.parent
 _BUILT_IN = _ROOT / "api" / "static"
 """The dashboard in the wheel of `make wheels`. A checkout has it in frontend/dist."""
+_BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
+_PREFIX = re.compile(r"(/(?!\.{1,2}(/|$))[A-Za-z0-9._-]+)*/?")
 _HOST_AND_PORT = re.compile(r"\S+:\d+")
 _HOST = re.compile(r"\*|(\*\.)?[\w.-]+|\[[0-9a-fA-F:.]+\]")
 
@@ -52,6 +54,11 @@ def _words(value: object) -> object:
 Words = Annotated[list[str], NoDecode, BeforeValidator(_words)]
 
 
+def _aliases(*names: str) -> AliasChoices:
+    """The variables of a setting, the first one that is set. In Python, the setting has the name of its field."""
+    return AliasChoices(*names, names[0].removeprefix("PROXIMAL_").lower())
+
+
 class Settings(BaseSettings):
     """The settings of the API and the workers. Each process reads them from the environment once."""
 
@@ -66,7 +73,30 @@ class Settings(BaseSettings):
     data_dir: Path = Path(".proximal")
     """Folder of this machine for run folders, the data of embedded servers, heartbeat files and, by default, blobs. Put it on a disk with room for several checkpoints. With `PROXIMAL_MACHINES` above 1, it must be on storage that all machines share."""
     blob_url: str = ""
-    """Folder of the blobs (datasets, uploads and checkpoints), as `file:///some/folder`. Empty: `blobs` in the data folder. Set it if API and workers run on several machines: all of them must reach the folder."""
+    """Store of the blobs (datasets, uploads and checkpoints): a folder, as `file:///some/folder`, or a bucket with an optional prefix, as `s3://bucket/prefix`. Empty: `blobs` in the data folder. Set it if API and workers run on several machines. All of them must reach the folder or the bucket. With a bucket they share no folder."""
+    blob_endpoint: Annotated[
+        str,
+        Field(validation_alias=_aliases("PROXIMAL_BLOB_ENDPOINT", "AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")),
+    ] = ""
+    """Address of the S3-compatible server that has the bucket of `PROXIMAL_BLOB_URL`, as `https://minio.example.org:9000`. Empty: Amazon S3, or `AWS_ENDPOINT_URL_S3` or `AWS_ENDPOINT_URL` where they are set."""
+    blob_region: Annotated[
+        str, Field(validation_alias=_aliases("PROXIMAL_BLOB_REGION", "AWS_REGION", "AWS_DEFAULT_REGION"))
+    ] = "us-east-1"
+    """Region of the bucket of `PROXIMAL_BLOB_URL`. `AWS_REGION` and `AWS_DEFAULT_REGION` set it, too."""
+    blob_access_key_id: Annotated[
+        SecretStr | None, Field(validation_alias=_aliases("PROXIMAL_BLOB_ACCESS_KEY_ID", "AWS_ACCESS_KEY_ID"))
+    ] = None
+    """Access key for the bucket of `PROXIMAL_BLOB_URL`. Left out: `AWS_ACCESS_KEY_ID`, else the role of the machine or the container. No trainer receives it."""
+    blob_secret_access_key: Annotated[
+        SecretStr | None, Field(validation_alias=_aliases("PROXIMAL_BLOB_SECRET_ACCESS_KEY", "AWS_SECRET_ACCESS_KEY"))
+    ] = None
+    """Secret of the access key. Left out: `AWS_SECRET_ACCESS_KEY`."""
+    blob_session_token: Annotated[
+        SecretStr | None, Field(validation_alias=_aliases("PROXIMAL_BLOB_SESSION_TOKEN", "AWS_SESSION_TOKEN"))
+    ] = None
+    """Session token of temporary credentials. Left out: `AWS_SESSION_TOKEN`."""
+    blob_redirects: bool = True
+    """Whether the download of a checkpoint's file is redirected to the bucket, by an address that is valid for ten minutes. Set it to `false` where clients cannot reach the S3 server. The API then sends the files itself."""
 
     lease_seconds: Seconds = 15
     """Seconds after the last heartbeat of a worker until its job goes back to the queue. Increase it if workers lose jobs because of short network failures. A lost worker is then noticed later."""
@@ -264,6 +294,9 @@ class Settings(BaseSettings):
         "max_running_jobs",
         "max_owner_gpus",
         "max_owner_gpu_hours",
+        "blob_access_key_id",
+        "blob_secret_access_key",
+        "blob_session_token",
         mode="before",
     )
     @classmethod
@@ -295,9 +328,26 @@ class Settings(BaseSettings):
     @field_validator("blob_url")
     @classmethod
     def _known_scheme(cls, url: str) -> str:
-        if url and urlsplit(url).scheme != "file":
-            raise ValueError("only file:///folder addresses are supported so far")
-        return url
+        parts = urlsplit(url)
+        if not url or parts.scheme == "file":
+            return url
+        if parts.scheme != "s3":
+            raise ValueError("must be a folder, as file:///some/folder, or a bucket, as s3://bucket/prefix")
+        if not _BUCKET.fullmatch(parts.netloc):
+            raise ValueError(
+                f"{parts.netloc!r} is no name of a bucket: 3 to 63 small letters, digits, dots and hyphens"
+            )
+        if parts.query or parts.fragment or not _PREFIX.fullmatch(parts.path):
+            raise ValueError("the prefix may have letters, digits and the characters . _ - / only, and no `..` or `//`")
+        return url.rstrip("/")
+
+    @field_validator("blob_endpoint")
+    @classmethod
+    def _http_only(cls, endpoint: str) -> str:
+        parts = urlsplit(endpoint)
+        if endpoint and (parts.scheme not in ("http", "https") or not parts.hostname or parts.query or "@" in endpoint):
+            raise ValueError("must be an address without a key, as https://minio.example.org:9000")
+        return endpoint.rstrip("/")
 
     @field_validator("labels", mode="before")
     @classmethod
@@ -321,6 +371,14 @@ class Settings(BaseSettings):
         if not isinstance(value, str) or value in ("any", "none"):
             return value
         return [check_prefix(prefix) for prefix in value.split()]
+
+    @model_validator(mode="after")
+    def _keys_have_secrets(self) -> "Settings":
+        given = self.blob_access_key_id is not None, self.blob_secret_access_key is not None
+        if self.blob_bucket and given[0] != given[1]:
+            missing = "PROXIMAL_BLOB_SECRET_ACCESS_KEY" if given[0] else "PROXIMAL_BLOB_ACCESS_KEY_ID"
+            raise ValueError(f"{missing} is missing: an access key and its secret belong together")
+        return self
 
     @model_validator(mode="after")
     def _machines_have_a_rendezvous(self) -> "Settings":
@@ -350,8 +408,15 @@ class Settings(BaseSettings):
 
     @property
     def blob_dir(self) -> Path:
-        """The folder of the blobs."""
-        return Path(unquote(urlsplit(self.blob_url).path)) if self.blob_url else self.data_dir / "blobs"
+        """The folder of the blobs, where they are not in a bucket."""
+        parts = urlsplit(self.blob_url)
+        return Path(unquote(parts.path)) if parts.scheme == "file" else self.data_dir / "blobs"
+
+    @property
+    def blob_bucket(self) -> tuple[str, str] | None:
+        """The bucket of the blobs and the prefix of their keys; None if they are in a folder."""
+        parts = urlsplit(self.blob_url)
+        return (parts.netloc, parts.path.strip("/")) if parts.scheme == "s3" else None
 
 
 _OF_ONE_MACHINE = frozenset(
@@ -385,7 +450,8 @@ def environment_of_a_new_worker(settings: Settings) -> dict[str, str]:
         alias = field.validation_alias
         names = alias.choices if isinstance(alias, AliasChoices) else [f"PROXIMAL_{name}"]
         variable = next((str(one).upper() for one in names if str(one).upper() in os.environ), None)
-        if variable is not None and name not in _OF_ONE_MACHINE:
+        unused = name.startswith("blob_") and settings.blob_bucket is None
+        if variable is not None and name not in _OF_ONE_MACHINE and not unused:
             shared[variable] = os.environ[variable]
     shared["DATABASE_URL"] = settings.join_database_url or settings.database_url
     shared["REDIS_URL"] = settings.join_redis_url or settings.redis_url

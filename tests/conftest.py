@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _OURS = "proximal_test"
 _SHARED = ("proximal", "compose", "docs", "e2e")
-_SCRUBBED = ("PROXIMAL_", "DATABASE_URL", "REDIS_URL", "PG", "CELERY_", "ALEMBIC_")
+_SCRUBBED = ("PROXIMAL_", "AWS_", "DATABASE_URL", "REDIS_URL", "PG", "CELERY_", "ALEMBIC_")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

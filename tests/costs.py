@@ -25,7 +25,7 @@ NOTABLE, NOTABLE_WALL = 0.2, 2.0
 YARDSTICK_SECONDS = 0.012
 """CPU seconds of `_yardstick` on the machine that the budgets were measured on, during its run of the default suite."""
 _TESTS_BETWEEN_YARDSTICKS = 50
-_SERVERS = {"postgres_url", "_redis_server", "up", "platform", "profile"}
+_SERVERS = {"postgres_url", "_redis_server", "s3_servers", "up", "platform", "profile"}
 _STARTED = pytest.StashKey[tuple[float, float]]()
 _SHARED = pytest.StashKey[dict[str, float]]()
 

@@ -34,6 +34,7 @@ from core.errors import (
     PlatformError,
     SearchNotReady,
     StorageUnreadable,
+    StoreFailed,
 )
 from core.paging import page
 from data.export import ExportFormat, export
@@ -42,7 +43,7 @@ from data.schema import DatasetKind
 router = APIRouter(prefix="/datasets", tags=["Datasets"])
 MOST, MOST_VERSIONS = 2**62, 999_999_999
 LEFT_OUT, NOT_CARRIED = "X-Proximal-Left-Out", "X-Proximal-Not-Carried"
-_DAMAGE = (DatasetDamaged, StorageUnreadable)
+_DAMAGE = (DatasetDamaged, StorageUnreadable, StoreFailed)
 _REFUSALS = (
     NotSignedIn,
     NotFound,

@@ -1,5 +1,6 @@
 """A job's checkpoints, and their files."""
 
+import base64
 import hashlib
 import io
 import zipfile
@@ -9,7 +10,7 @@ from datetime import datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Query
-from fastapi.responses import StreamingResponse
+from fastapi.responses import RedirectResponse, Response, StreamingResponse
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -18,7 +19,7 @@ from api.jobs.schemas import Checkpoint, CheckpointList
 from api.problems import documented
 from core import models
 from core.blobs import BlobDamaged, BlobStore, Content, fault_of
-from core.errors import CheckpointDamaged, InvalidRequest, NotFound, NotSignedIn, StorageUnreadable
+from core.errors import CheckpointDamaged, InvalidRequest, NotFound, NotSignedIn, StorageUnreadable, StoreFailed
 from core.jobs.actions.branch import can_branch
 from core.jobs.checkpoints import damage
 from core.paging import page
@@ -107,7 +108,7 @@ def list_job_checkpoints(
 @router.get(
     "/checkpoints/{checkpoint_id}/download",
     response_class=StreamingResponse,
-    responses=documented(NotSignedIn, NotFound, CheckpointDamaged, InvalidRequest, StorageUnreadable)
+    responses=documented(NotSignedIn, NotFound, CheckpointDamaged, InvalidRequest, StorageUnreadable, StoreFailed)
     | {
         200: {
             "description": "A zip of the folder.",
@@ -133,18 +134,22 @@ def download_checkpoint(checkpoint: CheckpointDep, session: SessionDep, blobs: B
 @router.get(
     "/checkpoints/{checkpoint_id}/files/{path:path}",
     response_class=StreamingResponse,
-    responses=documented(NotSignedIn, NotFound, CheckpointDamaged, InvalidRequest, StorageUnreadable)
+    responses=documented(NotSignedIn, NotFound, CheckpointDamaged, InvalidRequest, StorageUnreadable, StoreFailed)
     | {
         200: {
             "description": "The file.",
             "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
-        }
+        },
+        307: {
+            "description": "The address of the file in the platform's bucket, valid for ten minutes. Send no key there."
+        },
     },
 )
-def download_checkpoint_file(
-    checkpoint: CheckpointDep, path: str, session: SessionDep, blobs: BlobsDep
-) -> StreamingResponse:
-    """Download one file of a checkpoint. Its SHA-256 is verified first; that of a damaged checkpoint is refused with 409."""
+def download_checkpoint_file(checkpoint: CheckpointDep, path: str, session: SessionDep, blobs: BlobsDep) -> Response:
+    """Download one file of a checkpoint. Its SHA-256 is verified first; that of a damaged checkpoint is refused with 409.
+
+    A platform that stores its files in a bucket redirects to the bucket. `Repr-Digest` holds the SHA-256 of the file.
+    """
     # The name is only compared with the stored list of files, and is never used as a path.
     file = next((file for file in checkpoint.files if file["path"] == path), None)
     if file is None:
@@ -153,8 +158,11 @@ def download_checkpoint_file(
     content = damage.content_of(file)
     if fault := fault_of(blobs, _key(checkpoint, path), content):
         raise damage.refusal(session, checkpoint, f"{path} {fault}")
+    digest = {"Repr-Digest": f"sha-256=:{base64.b64encode(bytes.fromhex(content.sha256)).decode()}:"}
+    if (url := blobs.download_url(_key(checkpoint, path))) is not None:
+        return RedirectResponse(url, 307, headers=digest | {"Cache-Control": "no-store"})
     body = verified_chunks(blobs, _key(checkpoint, path), content)
-    headers = _attachment(path.rpartition("/")[2]) | {"Content-Length": str(file["bytes"])}
+    headers = _attachment(path.rpartition("/")[2]) | {"Content-Length": str(file["bytes"])} | digest
     return StreamingResponse(body, media_type="application/octet-stream", headers=headers)
 
 

@@ -17,10 +17,8 @@ _ADVICE = "It is not used. An operator can restore the file from a backup. Or im
 
 def put(blobs: BlobStore, key: str, source: Path) -> dict[str, Any]:
     """Store a file. Returns its size and hash for the row of its owner. Raises DiskFull."""
-    with source.open("rb") as file:
-        sha256 = hashlib.file_digest(file, "sha256").hexdigest()
-    blobs.put_file(key, source)
-    return {"bytes": source.stat().st_size, "sha256": sha256}
+    stored = blobs.put_file(key, source)
+    return {"bytes": stored.bytes, "sha256": stored.sha256}
 
 
 def sum_of(blobs: BlobStore, key: str) -> dict[str, Any]:

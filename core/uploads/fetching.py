@@ -4,7 +4,7 @@ from sqlalchemy import delete as delete_rows
 from sqlalchemy.orm import Session
 
 from core import quotas, tasks
-from core.access.import_urls import ImportSource, import_refusal, parse_import_url
+from core.access.import_urls import BucketFile, ImportSource, import_refusal, parse_import_url
 from core.blobs import BlobStore
 from core.errors import ImportRefused, InvalidRequest
 from core.models import Upload, UploadPart
@@ -37,13 +37,21 @@ def checked_import_url(url: str, settings: Settings) -> ImportSource:
     """The file that an address names. Raises ImportRefused if it is not valid or not allowed."""
     try:
         wanted = parse_import_url(url, settings.hub_url)
-        reason = import_refusal(wanted, settings.import_urls)
+        reason = import_refusal(wanted, settings.import_urls) or _own_bucket(wanted, settings)
     except ValueError as error:
         reason = str(error)
     if reason is not None:
         detail = f"{reason[0].upper()}{reason[1:]}."
         raise ImportRefused(detail, param="url", errors=[{"pointer": "#/url", "detail": reason}])
     return wanted
+
+
+def _own_bucket(wanted: ImportSource, settings: Settings) -> str | None:
+    """The reason not to import from the platform's own bucket, which has the files of all owners."""
+    own = settings.blob_bucket
+    if own is not None and isinstance(wanted, BucketFile) and wanted.bucket == own[0]:
+        return "the platform stores its own files in this bucket, and imports none of them"
+    return None
 
 
 def begin(session: Session, blobs: BlobStore, owner_id: str, upload_id: str) -> Upload | None:

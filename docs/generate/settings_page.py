@@ -20,7 +20,7 @@ The API, the workers and `python -m core` read these environment variables when 
 lists those that Docker Compose passes on. `python -m worker join` reads `PROXIMAL_DATA_DIR`, `PROXIMAL_STOP_SECONDS` and
 `PROXIMAL_MACHINE_RANK`, the number of the machine from 1. A value that is not valid ends the process with the name of the setting.
 """
-SET_BY_COMPOSE = ("database_url", "redis_url", "data_dir", "blob_url", "cuda_visible_devices", "dashboard_dir")
+SET_BY_COMPOSE = ("database_url", "redis_url", "data_dir", "cuda_visible_devices", "dashboard_dir")
 """Settings that docker-compose.yml or the images decide, so that `.env` cannot change them."""
 BEGIN = "# Settings of the platform: written by docs/generate from core/settings.py.\n"
 

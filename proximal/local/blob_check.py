@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from sqlalchemy.exc import OperationalError
 
 from core.blobs import NOT_MOUNTED, blob_store
+from core.errors import StoreFailed
 from core.jobs.checkpoints.blob_audit import audit
 from core.settings import LocalSettings, Settings, get_settings
 from proximal.local.options import Options
@@ -38,11 +39,15 @@ def check_blobs(options: Options, note: Callable[[str], None]) -> Iterator[tuple
             shown = step
             note(f"{done / _GIB:.3g} of {total / _GIB:.3g} GiB are checked")
 
-    if blobs.is_empty():
-        yield "blobs", False, NOT_MOUNTED
-        return
     try:
+        blobs.check()
+        if blobs.is_empty():
+            yield "blobs", False, NOT_MOUNTED
+            return
         found = audit(blobs, url, progress)
+    except StoreFailed as error:
+        yield "blobs", False, error.detail
+        return
     except OperationalError:
         yield (
             "blobs",

@@ -1528,7 +1528,7 @@ class AsyncOperations(AsyncConnection):
         return found
 
     async def is_ready(self) -> Readiness:
-        """Check that the database and Redis respond and that the schema is migrated.
+        """Check that the database and Redis respond, that the schema is migrated, and that blobs can be written and read.
 
         `GET /readyz`
         """

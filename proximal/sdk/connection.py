@@ -10,12 +10,11 @@ from types import TracebackType
 from typing import Any, Literal, Protocol, Self
 from urllib.parse import quote
 
-import anyio
 import httpx
 from tenacity import AsyncRetrying, Retrying
 
 from proximal.errors import ApiError, ClientError, Unreachable
-from proximal.sdk import retries
+from proximal.sdk import file_downloads, retries
 
 _PAGE = 100
 Params = Mapping[str, Any]
@@ -119,11 +118,11 @@ class Connection(_Settings):
 
     def _download(self, path: str, target: Path, **options: Any) -> httpx.Headers:
         """Write the response to `target`, which appears once it is complete. Returns the headers."""
-        draft = _draft(target)
-        with self._stream(path, **options) as response, draft.open("wb") as file:
-            for chunk in response.iter_bytes():
-                file.write(chunk)
-        draft.replace(target)
+        with self._stream(path, **options) as response:
+            if response.status_code != file_downloads.REDIRECT:
+                file_downloads.write(response.iter_bytes(), target)
+        if response.status_code == file_downloads.REDIRECT:
+            file_downloads.follow(response.headers, target)
         return response.headers
 
 
@@ -180,21 +179,17 @@ class AsyncConnection(_Settings):
 
     async def _download(self, path: str, target: Path, **options: Any) -> httpx.Headers:
         """Write the response to `target`, which appears once it is complete. Returns the headers."""
-        draft = _draft(target)
-        async with self._stream(path, **options) as response, await anyio.open_file(draft, "wb") as file:
-            async for chunk in response.aiter_bytes():
-                await file.write(chunk)
-        draft.replace(target)
+        async with self._stream(path, **options) as response:
+            if response.status_code != file_downloads.REDIRECT:
+                await file_downloads.write_async(response.aiter_bytes(), target)
+        if response.status_code == file_downloads.REDIRECT:
+            await file_downloads.follow_async(response.headers, target)
         return response.headers
 
 
 def escaped(value: object) -> str:
     """A value as one segment of a path."""
     return quote(str(value), safe="")
-
-
-def _draft(target: Path) -> Path:
-    return target.with_name(f".{target.name}.part")
 
 
 def commas(names: Sequence[str] | None) -> str | None:

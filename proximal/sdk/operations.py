@@ -1516,7 +1516,7 @@ class Operations(Connection):
         return found
 
     def is_ready(self) -> Readiness:
-        """Check that the database and Redis respond and that the schema is migrated.
+        """Check that the database and Redis respond, that the schema is migrated, and that blobs can be written and read.
 
         `GET /readyz`
         """

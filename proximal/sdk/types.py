@@ -2117,7 +2117,7 @@ class Readiness(TypedDict):
     status: Literal["ok", "failed"]
     """`ok` if every check is `ok`."""
     checks: dict[str, str]
-    """`database`, `migrations` and `redis`: `ok`, or the problem."""
+    """`database`, `migrations`, `redis` and `blobs`: `ok`, or the problem."""
 
 
 class ReferenceSpec(TypedDict, closed=True):

@@ -1,3 +1,5 @@
+from pathlib import Path
+
 from fastapi.testclient import TestClient
 from redis import Redis
 from sqlalchemy import text
@@ -13,7 +15,7 @@ def test_health_live_is_200_while_the_process_runs(anonymous: TestClient) -> Non
 
 def test_health_ready_is_200_with_every_service(anonymous: TestClient) -> None:
     response = anonymous.get("/readyz")
-    checks = {"database": "ok", "migrations": "ok", "redis": "ok"}
+    checks = {"database": "ok", "migrations": "ok", "redis": "ok", "blobs": "ok"}
     assert (response.status_code, response.json()) == (200, {"status": "ok", "checks": checks})
 
 
@@ -23,7 +25,9 @@ def test_health_ready_names_missing_services_without_address(settings: Settings)
         response = client.get("/readyz")
         assert client.get("/healthz").status_code == 200
     assert response.status_code == 503 and response.json()["status"] == "failed"
-    assert all(outcome.startswith("does not respond") for outcome in response.json()["checks"].values())
+    checks = response.json()["checks"]
+    assert checks.pop("blobs") == "ok"
+    assert all(outcome.startswith("does not respond") for outcome in checks.values())
     assert "127.0.0.1" not in response.text
 
 
@@ -35,6 +39,14 @@ def test_redis_that_refuses_commands_is_named(settings: Settings, redis_url: str
     with TestClient(create_app(refusing)) as client:
         checks = client.get("/readyz").json()["checks"]
     assert checks["redis"].startswith("refuses commands")
+
+
+def test_folder_of_blobs_that_is_a_file_is_not_ready(settings: Settings, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    other = settings.model_copy(update={"blob_url": f"file://{tmp_path}/file"})
+    with TestClient(create_app(other)) as client:
+        checks = client.get("/readyz").json()["checks"]
+    assert checks["blobs"].startswith("cannot be written (FileExistsError): check the folder of PROXIMAL_BLOB_URL")
 
 
 def test_an_old_schema_is_not_ready(anonymous: TestClient, session: Session) -> None:

@@ -46,7 +46,7 @@ def test_any_spelling_of_a_postgres_address_is_understood(given: str) -> None:
     assert Settings(database_url=given, redis_url="redis://x").database_url == "postgresql+psycopg://u@h/d"
 
 
-@pytest.mark.parametrize("wrong", [{"database_url": "sqlite:///x"}, {"blob_url": "s3://bucket"}, {"lease_seconds": 0}])
+@pytest.mark.parametrize("wrong", [{"database_url": "sqlite:///x"}, {"blob_url": "gs://bucket"}, {"lease_seconds": 0}])
 def test_settings_that_cannot_work_are_refused(wrong: dict[str, object]) -> None:
     fine = {"database_url": "postgresql://u@h/d", "redis_url": "redis://x"}
     with pytest.raises(ValueError, match="validation error"):

@@ -203,10 +203,10 @@ def test_every_introduced_name_is_defined_in_the_files_beside_it(page: str) -> N
 @pytest.mark.parametrize("page", PAGES)
 def test_every_command_named_in_code_exists(page: str) -> None:
     text = (ROOT / page).read_text()
-    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    targets = set(re.findall(r"^([a-z0-9-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     scripts = json.loads((ROOT / "frontend" / "package.json").read_text())["scripts"]
     modules = re.findall(r"python -m ((?:api|core|data|trainer|worker|proximal|benchmarks)[\w.]*)", text)
-    assert set(re.findall(r"`make ([a-z-]+)", text)) <= targets
+    assert set(re.findall(r"`make ([a-z0-9-]+)", text)) <= targets
     assert set(re.findall(r"\bnpm run ([a-z:-]+)", text)) <= scripts.keys()
     assert [name for name in modules if not module_files(name.rstrip("."))] == []
     assert [path for path in re.findall(r"\bpython ([\w./]+\.py)\b", text) if not ends(path, files())] == []

@@ -90,12 +90,13 @@ def _is_below(path: Path, folders: Iterable[Path]) -> bool:
 def _bucket_store(bucket: str, settings: Settings) -> Any:
     from obstore.store import S3Store
 
-    known: dict[str, Any] = {"region": settings.s3_region}
-    if settings.s3_endpoint:
-        known["endpoint"] = settings.s3_endpoint
+    server = settings.s3_endpoint or f"https://s3.{settings.s3_region}.amazonaws.com"
+    # obstore would read both from variables that begin with AWS_, which are those of the platform's own bucket.
+    known: dict[str, Any] = {"region": settings.s3_region, "endpoint": server, "aws_endpoint_url_s3": server}
     if settings.s3_access_key_id and settings.s3_secret_access_key is not None:
-        known["access_key_id"] = settings.s3_access_key_id
-        known["secret_access_key"] = settings.s3_secret_access_key.get_secret_value()
+        secret = settings.s3_secret_access_key.get_secret_value()
+        given = {"access_key_id": settings.s3_access_key_id, "secret_access_key": secret, "expires_at": None}
+        known["credential_provider"] = lambda: given
     else:
         known["skip_signature"] = True
     # The whole download may take days. A read without a byte for 60 s fails.

@@ -84,7 +84,7 @@ def _lose(claim: Claim, worker: WorkerContext, error: OSError | DiskFull) -> Job
         folders = f"{worker.settings.data_dir} or {worker.settings.blob_dir}"
         reason = f"The disk that holds {folders} is full ({error}). Free some space there. {RESUME_ADVICE}"
         return with_retries(lambda session: attempts.pause(session, *job, reason), lambda: worker.stop.urgent)
-    reason = f"The worker could not store or fetch files: {error}."
+    reason = f"The worker could not store or fetch files: {str(error).rstrip('.')}."
     return with_retries(lambda session: attempts.lose(session, *job, reason), lambda: worker.stop.urgent)
 
 

@@ -1,6 +1,5 @@
 """Copies checkpoint folders to the blob store and back, and verifies what it copies."""
 
-import hashlib
 import json
 import shutil
 from collections.abc import Mapping, Sequence
@@ -20,7 +19,6 @@ TRAINER_STATE = "trainer_state"
 """The part of a checkpoint that only a resume needs: the optimizers, the critic."""
 MANIFEST = "manifest.json"
 """The file in which the trainer lists the size and SHA-256 of the others."""
-_PIECE = 1024 * 1024
 
 
 @dataclass(frozen=True)
@@ -124,13 +122,8 @@ def download(
 
 
 def _upload_file(blobs: BlobStore, path: Path, folder: Path, prefix: str) -> CheckpointFile:
-    """Store a file, and hash the bytes that are stored."""
+    """Store a file, with the hash of the bytes that are stored."""
     relative = path.relative_to(folder).as_posix()
-    digest, size = hashlib.sha256(), 0
-    with path.open("rb") as file, blobs.draft(f"{prefix}/{relative}") as draft:
-        while piece := file.read(_PIECE):
-            digest.update(piece)
-            size += len(piece)
-            draft.write(piece)
-        draft.keep()
-    return {"path": relative, "bytes": size, "sha256": digest.hexdigest()}
+    stored = blobs.put_file(f"{prefix}/{relative}", path)
+    file: CheckpointFile = {"path": relative, "bytes": stored.bytes, "sha256": stored.sha256}
+    return file if stored.stamp is None else {**file, "stamp": stored.stamp}

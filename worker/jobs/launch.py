@@ -18,8 +18,8 @@ from worker.capacity import cores, list_gpus
 from worker.jobs.workspace import Workspace
 
 TRAINER = (sys.executable, "-m", "trainer")
-# Variables with secrets of the platform. The trainer reads files and needs no database.
-_WITHHELD = ("DATABASE_URL", "REDIS_URL", "PROXIMAL_")
+# Variables with secrets of the platform. The trainer reads files and needs neither database nor bucket.
+_WITHHELD = ("DATABASE_URL", "REDIS_URL", "PROXIMAL_", "AWS_")
 _MOST_TAILS, _FEWEST_LINES = 5, 4
 
 

@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from core import tasks
 from core.blobs import BlobStore
-from core.errors import LeaseLost, PlatformError, platform_error
+from core.errors import LeaseLost, PlatformError, StoreFailed, platform_error
 from core.lanes import ONLY_SEAT, Seat
 from core.models.tasks import TaskStatus
 from core.settings import Settings
@@ -67,7 +67,7 @@ def run_attempt(
     except (*DATABASE_UNAVAILABLE, OSError) as error:
         # The database, or the disk of the blobs, does not answer. A later attempt may succeed.
         log.error("%s attempt %d: %s", claim.task_id, claim.attempt, error)
-        reason = f"The data worker could not store or fetch: {error}."
+        reason = f"The data worker could not store or fetch: {str(error).rstrip('.')}."
         with suppress(*_NOT_HELD):
             with_retries(lambda session: tasks.lose(session, claim, reason), lambda: stop.requested)
         stop.pause(settings.lease_seconds)
@@ -85,7 +85,7 @@ def _run_handler(claim: TaskClaim, task: TaskContext) -> dict[str, Any] | None:
         return {"code": "unknown_task", "message": f"This data worker has no handler for tasks of kind {claim.kind!r}."}
     try:
         handler(task)
-    except LeaseLost:
+    except (LeaseLost, StoreFailed):
         raise
     except (PlatformError, DatasetError) as raised:
         error = platform_error(raised) if isinstance(raised, DatasetError) else raised

@@ -92,7 +92,7 @@ def _checkpoint(session: Session, blobs: BlobStore, checkpoint_id: str) -> Itera
     if row is None:
         return
     try:
-        fault = damage.fault_of_checkpoint(blobs, row)
+        fault = damage.fault_of_checkpoint(blobs, row, read_all=True)
     except StorageUnreadable as error:
         yield BlobFault(checkpoint_id, error.detail, _users_of_checkpoint(session, row), damaged=False)
         return

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import PurePosixPath
-from typing import Any, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
@@ -20,6 +20,8 @@ class CheckpointFile(TypedDict):
     path: str
     bytes: int
     sha256: str
+    stamp: NotRequired[str]
+    """The stamp of the blob whose bytes have the hash. A store in a folder has none that outlasts a restored backup."""
 
 
 def checkpoint_prefix(job_id: str, attempt: int, number: int, path: str) -> str:
@@ -165,7 +167,8 @@ def unused(session: Session, ids: Sequence[str]) -> set[str]:
 
 
 def _as_dict(file: CheckpointFile) -> dict[str, Any]:
-    return {"path": file["path"], "bytes": file["bytes"], "sha256": file["sha256"]}
+    kept = {"path": file["path"], "bytes": file["bytes"], "sha256": file["sha256"]}
+    return kept | {"stamp": file["stamp"]} if "stamp" in file else kept
 
 
 def _refuse_path_outside(path: str) -> None:

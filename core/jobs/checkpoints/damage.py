@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from sqlalchemy import func
@@ -23,13 +24,17 @@ log = logging.getLogger(__name__)
 
 def content_of(file: Mapping[str, Any]) -> Content:
     """The content that a file of a checkpoint had when it was stored."""
-    return Content(file["bytes"], file["sha256"])
+    return Content(file["bytes"], file["sha256"], file.get("stamp"))
 
 
-def fault_of_checkpoint(blobs: BlobStore, checkpoint: Checkpoint) -> str | None:
-    """The first fault of the stored files; None if all are as they were saved. Raises StorageUnreadable."""
+def fault_of_checkpoint(blobs: BlobStore, checkpoint: Checkpoint, *, read_all: bool = False) -> str | None:
+    """The first fault of the stored files; None if all are as they were saved. Raises StorageUnreadable.
+
+    `read_all`: also read the files that have the stamp with which they were stored.
+    """
     for file in checkpoint.files:
-        if fault := fault_of(blobs, f"{checkpoint.blob_prefix}/{file['path']}", content_of(file)):
+        content = replace(content_of(file), stamp=None) if read_all else content_of(file)
+        if fault := fault_of(blobs, f"{checkpoint.blob_prefix}/{file['path']}", content):
             return f"{file['path']} {fault}"
     return None
 

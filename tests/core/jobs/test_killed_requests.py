@@ -28,7 +28,7 @@ EMPTY = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 """SHA-256 of no bytes."""
 STATE: list[CheckpointFile] = [{"path": "trainer_state/state.json", "bytes": 0, "sha256": EMPTY}]
 CHILD = """
-import os, signal, sys
+import os, shutil, signal, sys
 from core import blobs
 from core.db import session_scope
 from core.jobs.actions import branch
@@ -50,7 +50,7 @@ if action == "branch":
 elif action == "delete before the commit":
     removal.after_commit = die
 else:
-    blobs.shutil.rmtree = remove_one_file
+    shutil.rmtree = remove_one_file
 with session_scope() as session:
     if action == "branch":
         start = branch.BranchStart(stage="ppo", step=10)

@@ -1694,6 +1694,8 @@ export interface paths {
         /**
          * Download Checkpoint File
          * @description Download one file of a checkpoint. Its SHA-256 is verified first; that of a damaged checkpoint is refused with 409.
+         *
+         *     A platform that stores its files in a bucket redirects to the bucket. `Repr-Digest` holds the SHA-256 of the file.
          */
         get: operations["download_checkpoint_file"];
         put?: never;
@@ -2048,7 +2050,7 @@ export interface paths {
         };
         /**
          * Is Ready
-         * @description Check that the database and Redis respond and that the schema is migrated.
+         * @description Check that the database and Redis respond, that the schema is migrated, and that blobs can be written and read.
          */
         get: operations["is_ready"];
         put?: never;
@@ -10244,7 +10246,7 @@ export interface components {
             status: "ok" | "failed";
             /**
              * Checks
-             * @description `database`, `migrations` and `redis`: `ok`, or the problem.
+             * @description `database`, `migrations`, `redis` and `blobs`: `ok`, or the problem.
              */
             checks: {
                 [key: string]: string;
@@ -14666,8 +14668,12 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description `storage_unreadable`: The platform's disk or share does not return a stored file. Its content may be good. */
-        storage_unreadable: {
+        /**
+         * @description `storage_unreadable`: The platform's disk or share does not return a stored file. Its content may be good.
+         *
+         *     `store_failed`: The platform's store did not take or return a file.
+         */
+        "storage_unreadable-store_failed": {
             headers: {
                 "Retry-After": components["headers"]["Retry-After"];
                 [name: string]: unknown;
@@ -14994,7 +15000,7 @@ export interface operations {
             422: components["responses"]["invalid_request-dataset_failed"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
-            503: components["responses"]["storage_unreadable"];
+            503: components["responses"]["storage_unreadable-store_failed"];
             507: components["responses"]["disk_full"];
         };
     };
@@ -15048,7 +15054,7 @@ export interface operations {
             422: components["responses"]["invalid_request-dataset_failed"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
-            503: components["responses"]["storage_unreadable"];
+            503: components["responses"]["storage_unreadable-store_failed"];
             507: components["responses"]["disk_full"];
         };
     };
@@ -15098,7 +15104,7 @@ export interface operations {
             };
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
-            503: components["responses"]["storage_unreadable"];
+            503: components["responses"]["storage_unreadable-store_failed"];
             507: components["responses"]["disk_full"];
         };
     };
@@ -18803,7 +18809,7 @@ export interface operations {
             422: components["responses"]["invalid_request"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
-            503: components["responses"]["storage_unreadable"];
+            503: components["responses"]["storage_unreadable-store_failed"];
             507: components["responses"]["disk_full"];
         };
     };
@@ -18831,13 +18837,20 @@ export interface operations {
                     "application/octet-stream": string;
                 };
             };
+            /** @description The address of the file in the platform's bucket, valid for ten minutes. Send no key there. */
+            307: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
             401: components["responses"]["not_signed_in"];
             404: components["responses"]["not_found"];
             409: components["responses"]["checkpoint_damaged"];
             422: components["responses"]["invalid_request"];
             429: components["responses"]["rate_limited"];
             500: components["responses"]["internal_error"];
-            503: components["responses"]["storage_unreadable"];
+            503: components["responses"]["storage_unreadable-store_failed"];
             507: components["responses"]["disk_full"];
         };
     };

@@ -1,0 +1,97 @@
+"""Starts the S3 servers of the tests as processes on free ports."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.waiting import eventually
+
+Start = Callable[[Sequence[str]], None]
+
+
+@dataclass(frozen=True)
+class Server:
+    """An S3 server, with a key that may do everything."""
+
+    name: str
+    url: str
+    key: str
+    secret: str
+    region: str
+
+    def client(self) -> Any:
+        """A client that is not the platform's."""
+        import boto3
+        from botocore.config import Config
+
+        return boto3.client(
+            "s3",
+            endpoint_url=self.url,
+            aws_access_key_id=self.key,
+            aws_secret_access_key=self.secret,
+            region_name=self.region,
+            config=Config(s3={"addressing_style": "path"}, request_checksum_calculation="when_required"),
+        )
+
+    def make_bucket(self, name: str) -> None:
+        where = {} if self.region == "us-east-1" else {"LocationConstraint": self.region}
+        self.client().create_bucket(Bucket=name, **({"CreateBucketConfiguration": where} if where else {}))
+
+
+@contextmanager
+def moto(folder: Path) -> Iterator[Server]:
+    """moto's server, which accepts every key."""
+    port = free_ports(1)[0]
+    url = f"http://127.0.0.1:{port}"
+    with processes(folder) as start:
+        start([sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)])
+        eventually(lambda: responds(url))
+        yield Server("moto", url, "AKIATESTTESTTESTTEST", "a-secret-of-the-tests", "us-east-1")
+
+
+@contextmanager
+def processes(folder: Path) -> Iterator[Start]:
+    """A function that starts a process, which is killed at the end of the block. Output goes to `folder`."""
+    started: list[subprocess.Popen[bytes]] = []
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHONPATH")}
+
+    def start(command: Sequence[str]) -> None:
+        with (folder / "output").open("ab") as output:
+            started.append(
+                subprocess.Popen(command, stdout=output, stderr=output, env=environment, start_new_session=True)
+            )
+
+    try:
+        yield start
+    finally:
+        for process in started:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+def free_ports(count: int) -> list[int]:
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [one.getsockname()[1] for one in sockets]
+    for one in sockets:
+        one.close()
+    return ports
+
+
+def responds(url: str) -> bool:
+    try:
+        with urllib.request.urlopen(url, timeout=5):
+            return True
+    except urllib.error.HTTPError as error:
+        error.close()
+        return True
+    except OSError:
+        return False
