@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 JSON ?= out/gpu.json
 
-.PHONY: help setup demo up test test-unit test-costs test-slow test-rounding test-vllm check bench bench-platform bench-dashboard lighthouse pictures pictures-check gpu format wheels openapi reference docs clean
+.PHONY: help setup demo up test test-unit test-costs test-slow test-rounding test-vllm test-slurm check bench bench-platform bench-dashboard lighthouse pictures pictures-check gpu format wheels openapi reference docs clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -42,7 +42,7 @@ test-costs: setup ## run the default suite and record what its tests cost, in te
 	@$(BIN)/python -m pytest -m "not slow" -n auto --costs $(ARGS)
 
 test-slow: setup ## run the slow tests (50 minutes on 2 cores)
-	@$(BIN)/python -m pytest -m slow $(ARGS)
+	@$(BIN)/python -m pytest -m "slow and not slurm" $(ARGS)
 
 test-rounding: setup ## run the trainer's tests as other processors would round
 	@for setting in OTHER_ROUNDING=1 MKL_CBWR=COMPATIBLE ONEDNN_MAX_CPU_ISA=AVX2 ATEN_CPU_CAPABILITY=default OMP_NUM_THREADS=2; do \
@@ -51,6 +51,9 @@ test-rounding: setup ## run the trainer's tests as other processors would round
 test-vllm: setup ## run the trainer with the real vLLM on a CPU, in an environment of its own (2 GB, 5 minutes)
 	@$(BIN)/python .setup vllm
 	@.venv-vllm/bin/python -m pytest tests/trainer/vllm -p no:logging $(ARGS)
+
+test-slurm: setup ## run jobs on a real Slurm of two nodes on this machine, which must be installed (15 minutes)
+	@PATH="$$PATH:/usr/sbin" $(BIN)/python -m pytest -m slurm tests/slurm $(ARGS)
 
 check: setup ## lint, formats, types, import contracts, prose, the documentation's links
 	@$(BIN)/ruff check
