@@ -13,6 +13,7 @@ import { JobLink } from "@/components/job-link";
 import { changeWorker, type Worker, type WorkerChange, workersQuery } from "@/features/workers/api";
 import { changesOf, hardware, memory, stateText, withChange } from "@/features/workers/model";
 import { useParameter } from "@/lib/address";
+import { Clusters } from "./clusters";
 import styles from "./workers.module.css";
 
 export function WorkersPage() {
@@ -37,6 +38,7 @@ export function WorkersPage() {
       {workers && workers.length > 0 && (
         <WorkerTable workers={workers} isOperator={session.data?.key.operator ?? false} />
       )}
+      {workers && <Clusters workers={workers} />}
     </>
   );
 }
