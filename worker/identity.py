@@ -3,9 +3,11 @@
 import fcntl
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+from typing import IO
 from urllib.parse import quote
 
-from core.errors import SettingsError
 from core.models.base import new_id
 from core.settings import Settings
 from worker.capacity import name_of
@@ -13,20 +15,15 @@ from worker.capacity import name_of
 
 @contextmanager
 def lasting_identity(settings: Settings) -> Iterator[str]:
-    """The id that belongs to the worker's name in this data folder. It is locked while inside.
+    """An id that belongs to the worker's name in this data folder, and that no other process has while inside.
 
-    Raises SettingsError if another process with this name runs.
+    The workers of one name share its ids. Each process takes the first one that is free, with the jobs that an earlier
+    process left behind.
     """
     folder = settings.data_dir / "workers"
     folder.mkdir(parents=True, exist_ok=True)
-    name = name_of(settings)
-    with (folder / quote(name, safe="")).open("a+") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise SettingsError(
-                f"Another worker named {name!r} runs in {settings.data_dir}. Give each worker its own PROXIMAL_WORKER_NAME."
-            ) from error
+    name = quote(name_of(settings), safe="")
+    with next(filter(None, (_locked(folder / f"{name}.{number}") for number in count(1)))) as file:
         file.seek(0)
         worker_id = file.read().strip()
         if not worker_id:
@@ -34,3 +31,14 @@ def lasting_identity(settings: Settings) -> Iterator[str]:
             file.write(worker_id)
             file.flush()
         yield worker_id
+
+
+def _locked(path: Path) -> IO[str] | None:
+    """The open file with its lock, which ends with this process; None if another process has it."""
+    file = path.open("a+")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        file.close()
+        return None
+    return file

@@ -24,13 +24,13 @@ Platform = Callable[..., AbstractContextManager[tuple[Up, Client]]]
 
 @pytest.fixture
 def platform(cluster: SlurmCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Platform:
-    """Start a platform with these settings, beside `PROXIMAL_LAUNCHER=slurm`."""
+    """Start a platform with these options of `up` and these settings, beside `PROXIMAL_LAUNCHER=slurm`."""
 
     @contextmanager
-    def start(**settings: str) -> Iterator[tuple[Up, Client]]:
+    def start(*options: str, **settings: str) -> Iterator[tuple[Up, Client]]:
         for name, value in {"launcher": "slurm", "slurm_poll_seconds": "0.5", **settings}.items():
             monkeypatch.setenv(f"PROXIMAL_{name.upper()}", value)
-        with running_up(tmp_path / "data") as up, up.client() as client:
+        with running_up(tmp_path / "data", *options) as up, up.client() as client:
             yield up, client
 
     return start

@@ -51,7 +51,7 @@ class SlurmTrainer(Trainer):
         self._run, self._submission, self._job = run, submission, job
         self._status: int | None = None
         self._view: JobView | None = None
-        self._lost_nodes = ""
+        self._nodes = self._lost_nodes = ""
         self._ask = self._kill = self._asked = self._killed = False
         self._wake, self._closing = threading.Event(), False
         self._quick_until = time.monotonic() + _QUICK_FOR
@@ -163,10 +163,12 @@ class SlurmTrainer(Trainer):
             self._view = client.look_up_ended(self._job)
             self._status = self._reported_status() if self._view is None else self._status_of(self._view)
             return
-        before, self._view = self._view, view
-        if before is not None and before.state in RUNS and view.state not in RUNS and view.state in ACTIVE:
+        self._view = view
+        if view.state in RUNS:
+            self._nodes = view.nodes or self._nodes  # none while a job that is queued again is completing
+        elif view.state in ACTIVE and self._nodes:
             self._quick_until = time.monotonic() + _QUICK_FOR
-            if lost := client.lost_nodes(before.nodes):
+            if lost := client.lost_nodes(self._nodes):
                 self._give_up_node(lost)
                 return
         self.waiting = why_waiting(self._job, view) if view.state in ACTIVE else None
