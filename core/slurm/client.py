@@ -9,6 +9,7 @@ SECONDS = 20.0
 _AWAY = (
     "unable to contact slurm controller",
     "socket timed out",
+    "socket error",
     "connection refused",
     "controller not responding",
     "zero bytes were transmitted",
@@ -111,14 +112,18 @@ def find_by_comment(comment: str) -> str | None:
     return max((line.partition("|")[0] for line in lines if line.partition("|")[2] == comment), key=int, default=None)
 
 
-def look_up(job: str) -> JobView:
-    """The present state of a job. Raises UnknownJob, ControllerAway, NotInstalled."""
-    fields = ("State", "Reason", "NodeList", "exit_code", "RestartCnt", "TimeLeft")
+def look_up(job: str, comment: str) -> JobView:
+    """The present state of a job. Raises UnknownJob, ControllerAway, NotInstalled.
+
+    A job with another comment is not the one that was submitted: a controller that lost its newest state gives numbers twice.
+    """
+    fields = ("State", "Reason", "NodeList", "exit_code", "RestartCnt", "TimeLeft", "Comment")
     form = ",".join(f"{name}:|" for name in fields)
     lines = call("squeue", "--noheader", f"--jobs={job}", "--states=all", f"--Format={form}").splitlines()
-    if not lines:
-        raise UnknownJob(f"Slurm has no job {job}")
-    state, reason, nodes, status, restarts, left = lines[0].split("|")[:6]
+    parts = lines[0].split("|") if lines else []
+    if len(parts) < len(fields) or parts[6] != comment:
+        raise UnknownJob(f"Slurm has no job {job} with the comment {comment!r}")
+    state, reason, nodes, status, restarts, left = parts[:6]
     raw = int(status) if status.isdigit() else 0
     signal, code = raw & 0x7F, raw >> 8 & 0xFF
     count = int(restarts) if restarts.isdigit() else 0

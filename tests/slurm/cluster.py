@@ -87,6 +87,10 @@ class SlurmCluster:
         os.kill(self._running[name].pid, signal.SIGKILL)
         self._running.pop(name).wait()
 
+    def stop_controller(self) -> None:
+        """Stop the controller as its service does: it saves its state."""
+        self._running.pop("slurmctld").stop(grace=60)
+
     def stop(self) -> None:
         with suppress(subprocess.CalledProcessError, KeyError):
             ask("scancel", f"--user={os.getuid()}")

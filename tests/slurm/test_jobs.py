@@ -113,7 +113,7 @@ def test_every_interruption_resumes_bit_for_bit(platform: Platform, cluster: Slu
         eventually(lambda: in_the_middle_of_ppo(client, followed))
         number, worker = slurm_job(up, followed), parts(up)["worker"]
         os.kill(worker, signal.SIGKILL)
-        cluster.kill("slurmctld")
+        cluster.stop_controller()
         eventually(lambda: parts(up).get("worker") not in (None, worker))
         eventually(
             lambda: "does not respond" in why(client, followed) or client.get_job(followed)["status"] != "running"
@@ -211,7 +211,7 @@ def test_refused_options_of_a_job_fail_it(platform: Platform) -> None:
 
 
 def test_unreachable_controller_is_a_reason_to_wait(platform: Platform, cluster: SlurmCluster) -> None:
-    cluster.kill("slurmctld")
+    cluster.stop_controller()
     with platform() as (_, client):
         job_id = submit(client)
         eventually(lambda: "The controller of Slurm does not respond" in why(client, job_id))

@@ -33,7 +33,7 @@ def kill_a_worker(up: Up, choice: random.Random) -> None:
 
 
 def restart_controller(cluster: SlurmCluster) -> None:
-    cluster.kill("slurmctld")
+    cluster.stop_controller()
     cluster.start_controller()
     eventually(cluster.states)
 

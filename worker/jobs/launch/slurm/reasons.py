@@ -112,7 +112,7 @@ def _why_pending(job: str, view: JobView) -> str:
         return f"Slurm's queue is full: job {job} waits for free nodes ({reason})."
     if reason in _NOT_YET or reason == "BeginTime":
         return f"Slurm starts job {job} again after a short pause."
-    if reason.startswith("JobHeld"):
+    if reason.startswith("JobHeld") or "held" in reason:
         return f"Job {job} is held in Slurm. `scontrol release {job}` lets it start."
     if reason.startswith(_LIMITS):
         return (

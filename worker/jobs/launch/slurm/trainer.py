@@ -52,10 +52,11 @@ class SlurmTrainer(Trainer):
         self._status: int | None = None
         self._view: JobView | None = None
         self._nodes = self._lost_nodes = ""
+        self._output_before, self._not_started = 0, False
         self._ask = self._kill = self._asked = self._killed = False
         self._wake, self._closing = threading.Event(), False
         self._quick_until = time.monotonic() + _QUICK_FOR
-        self._failures = 0
+        self._failures, self._refusal = 0, ""
         self.label = f"Slurm job {job}" if job else "a new job of Slurm"
         minutes = run.spec.get("resources", {}).get("slurm") or {}
         self._signal_seconds = signal_seconds(run.settings, minutes.get("minutes") or run.settings.slurm_minutes)
@@ -74,6 +75,10 @@ class SlurmTrainer(Trainer):
         self._hurry()
 
     def engine_end(self) -> EngineEnd | None:
+        if self._not_started:
+            return EngineEnd(
+                f"Slurm could not start job {self._job} on its node. The run resumes from its last checkpoint."
+            )
         if self._lost_nodes:
             text = (
                 f"Slurm lost the node {self._lost_nodes} of job {self._job}. The run resumes from its last checkpoint."
@@ -158,7 +163,7 @@ class SlurmTrainer(Trainer):
 
     def _look(self) -> None:
         try:
-            view = client.look_up(self._job)
+            view = client.look_up(self._job, comment_of(self._run))
         except UnknownJob:
             self._view = client.look_up_ended(self._job)
             self._status = self._reported_status() if self._view is None else self._status_of(self._view)
@@ -166,7 +171,9 @@ class SlurmTrainer(Trainer):
         self._view = view
         if view.state in RUNS:
             self._nodes = view.nodes or self._nodes  # none while a job that is queued again is completing
-        elif view.state in ACTIVE and self._nodes:
+        elif view.state in ACTIVE:
+            self._output_before = len(self._output())
+        if view.state == "PENDING" and self._nodes:
             self._quick_until = time.monotonic() + _QUICK_FOR
             if lost := client.lost_nodes(self._nodes):
                 self._give_up_node(lost)
@@ -174,6 +181,12 @@ class SlurmTrainer(Trainer):
         self.waiting = why_waiting(self._job, view) if view.state in ACTIVE else None
         if view.state not in ACTIVE:
             self._status = self._status_of(view)
+
+    def _output(self) -> list[str]:
+        """The lines of the batch job, without those of Slurm itself. A trainer that ends with status 1 wrote some."""
+        log = self._run.workspace.log
+        lines = log.read_text(errors="replace").splitlines() if log.exists() else []
+        return [line for line in lines if not line.startswith("slurmstepd")]
 
     def _give_up_node(self, nodes: str) -> None:
         """End the attempt in place of the start that Slurm has queued. A trainer on a node that is only cut off may still run.
@@ -197,9 +210,9 @@ class SlurmTrainer(Trainer):
         return status
 
     def _note_refusal(self, error: Refused) -> None:
-        """Fail the job if only its own options are refused. Otherwise it waits for the operator."""
-        of_settings = self._submission.settings_are_refused()
-        if of_settings is None:
+        """Fail the job if only its own options are refused, twice in the same words. Otherwise it waits for the operator."""
+        repeated, self._refusal = str(error) == self._refusal, str(error)
+        if repeated and self._submission.settings_are_refused() is None:
             self.refused = f"Slurm refuses the job: {error}. Change `resources` of the job, such as `resources.slurm`, and submit it again."
 
     def _note_trouble(self, error: SlurmError) -> None:
@@ -223,5 +236,6 @@ class SlurmTrainer(Trainer):
         if view.state == "COMPLETED":
             return 0
         if view.state == "FAILED" or view.status == Stopped.exit_status:
-            return view.status or 1
+            self._not_started = view.status == 1 and not self._output()[self._output_before :]
+            return -signal.SIGKILL if self._not_started else view.status or 1
         return -signal.SIGTERM if self._asked and view.state == "CANCELLED" else -signal.SIGKILL
