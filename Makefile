@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 JSON ?= out/gpu.json
 
-.PHONY: help setup demo up test test-unit test-costs test-slow test-rounding test-vllm test-images test-s3 check bench bench-platform bench-dashboard lighthouse pictures pictures-check gpu format wheels openapi reference docs clean
+.PHONY: help setup demo up test test-unit test-costs test-slow test-rounding test-vllm test-images test-s3 test-slurm check bench bench-platform bench-dashboard lighthouse pictures pictures-check gpu format wheels openapi reference docs clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -42,7 +42,7 @@ test-costs: setup ## run the default suite and record what its tests cost, in te
 	@$(BIN)/python -m pytest -m "not slow and not images" -n auto --costs $(ARGS)
 
 test-slow: setup ## run the slow tests (50 minutes on 2 cores)
-	@$(BIN)/python -m pytest -m slow $(ARGS)
+	@$(BIN)/python -m pytest -m "slow and not slurm" $(ARGS)
 
 test-rounding: setup ## run the trainer's tests as other processors would round
 	@for setting in OTHER_ROUNDING=1 MKL_CBWR=COMPATIBLE ONEDNN_MAX_CPU_ISA=AVX2 ATEN_CPU_CAPABILITY=default OMP_NUM_THREADS=2; do \
@@ -59,6 +59,9 @@ test-images: setup ## build the container images and run the demo job in them, a
 
 test-s3: setup ## run the platform on S3 servers: moto, and Debian's Swift where it is installed (10 minutes)
 	@$(BIN)/python -m pytest tests/s3 -m "slow or not slow" $(ARGS)
+
+test-slurm: setup ## run jobs on a real Slurm of two nodes on this machine, which must be installed (15 minutes)
+	@PATH="$$PATH:/usr/sbin" $(BIN)/python -m pytest -m slurm tests/slurm $(ARGS)
 
 check: setup ## lint, formats, types, import contracts, prose, the documentation's links
 	@$(BIN)/ruff check

@@ -51,6 +51,51 @@ class WorkerGpu(Schema):
     """Its memory in GiB, rounded."""
 
 
+class WorkerNodes(Schema):
+    """Nodes of a partition that are equal and in one state."""
+
+    state: str
+    """Slurm's word, such as `idle` or `down`. It ends with `*` if the nodes do not respond."""
+    count: int
+    """Number of nodes."""
+    nodes: str
+    """Their names, as Slurm abbreviates them."""
+    cores: int
+    """Cores of each node."""
+    memory_mib: int
+    """Memory of each node in MiB."""
+    gpus: int
+    """GPUs of each node."""
+    reason: str
+    """Why they take no jobs, in the words of an operator or of Slurm; empty if they take some."""
+
+
+class WorkerPartition(Schema):
+    """A partition of a cluster."""
+
+    name: str
+    """Its name."""
+    default: bool
+    """Whether it is the cluster's default."""
+    up: bool
+    """Whether it takes jobs."""
+    time_limit: str
+    """Longest time of a job, as Slurm writes it."""
+    groups: list[WorkerNodes]
+    """Its nodes."""
+
+
+class WorkerCluster(Schema):
+    """The cluster that a worker submits to."""
+
+    engine: Literal["slurm"]
+    """The cluster's software."""
+    name: str
+    """Name of the cluster."""
+    partitions: list[WorkerPartition]
+    """Its partitions."""
+
+
 class Worker(Schema):
     """A worker that is online, or one that has stopped and stays cordoned."""
 
@@ -80,6 +125,12 @@ class Worker(Schema):
     """Memory of its machine; 0: unknown."""
     labels: list[str]
     """Its labels, from `PROXIMAL_LABELS`."""
+    launcher: Literal["local", "slurm"]
+    """Where it runs its jobs: on its machine, or as batch jobs of Slurm."""
+    problem: str | None
+    """Why it takes no jobs at present, as a sentence; null if it takes some."""
+    cluster: WorkerCluster | None
+    """The cluster that it submits to; null for a worker without one, or if the cluster has never responded."""
     version: str
     """Version of the platform that it runs; empty: unknown."""
     started_at: Timestamp
@@ -192,7 +243,20 @@ def _changed(session: SessionDep, principal: Principal, worker_id: str, state: W
 
 
 def _view(row: models.Worker, yours: bool) -> Worker:
-    same = ("id", "name", "hostname", "state", "worker_class", "gpus", "cores", "memory_bytes", "version")
+    same = (
+        "id",
+        "name",
+        "hostname",
+        "state",
+        "worker_class",
+        "gpus",
+        "cores",
+        "memory_bytes",
+        "launcher",
+        "problem",
+        "cluster",
+        "version",
+    )
     fields = {name: getattr(row, name) for name in (*same, "started_at", "last_seen_at")}
     fields |= {
         "labels": row.capacity.get("labels", []),

@@ -46,6 +46,10 @@ class LeasedTable(ABC, Generic[Row]):
     def take_away(self, session: Session, row: Row, reason: str) -> str:
         """End the attempt of a locked row as lost. Returns the row's new status."""
 
+    def lease_seconds(self) -> float:
+        """How long a worker holds a row after a renewal."""
+        return get_settings().lease_seconds
+
     def held(self, session: Session, row_id: str, attempt: int, worker_id: str | None = None) -> Row:
         """The row, locked until the commit. Raises LeaseLost unless `attempt` still holds it.
 
@@ -64,7 +68,7 @@ class LeasedTable(ABC, Generic[Row]):
 
     def renew(self, session: Session, row: Row) -> Row:
         """Extend the lease of a row that `held` has returned."""
-        row.lease_expires_at = _lease_end()
+        row.lease_expires_at = _lease_end(self.lease_seconds())
         session.flush()
         session.refresh(row, ["lease_expires_at"])
         return row
@@ -106,11 +110,11 @@ class LeasedQueue(LeasedTable[Row]):
         if row is None:
             return None
         started_at = row.started_at or datetime.now(UTC)
-        lease = {"worker_id": worker_id, "lease_expires_at": _lease_end(), "started_at": started_at}
+        lease = {"worker_id": worker_id, "lease_expires_at": _lease_end(self.lease_seconds()), "started_at": started_at}
         self.start(session, row, {"attempt": row.attempt + 1, **lease})
         session.flush()
         return row
 
 
-def _lease_end() -> ColumnElement[datetime]:
-    return func.clock_timestamp() + timedelta(seconds=get_settings().lease_seconds)
+def _lease_end(seconds: float) -> ColumnElement[datetime]:
+    return func.clock_timestamp() + timedelta(seconds=seconds)

@@ -25,6 +25,7 @@ from trainer.spec.validation_errors import Problem, explain
 
 def main(argv: list[str] | None = None) -> int:
     arguments = _parser().parse_args(argv)
+    arguments.given = sys.argv[1:] if argv is None else argv
     try:
         with allowed_paths.confined_to(allowed_paths.read_rules(getattr(arguments, "local_paths", None))):
             return _run_command(arguments)
@@ -83,6 +84,16 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _launch(arguments: argparse.Namespace, resources: ResourcesSpec) -> int:
+    if arguments.slurm and resources.machines > 1:
+        from trainer.distributed.slurm import launch_on_nodes, node_rank
+
+        try:
+            rank = node_rank()
+        except SpecError as error:
+            return _complain(error)
+        if rank is None:
+            return launch_on_nodes(resources.machines, [sys.executable, "-m", "trainer", *arguments.given])
+        arguments.machine_rank = rank
     if (resources.machines > 1) != (arguments.rendezvous is not None):
         return _complain(
             SpecError("--rendezvous is for a run on several machines (`resources.machines`), and needed there.")
@@ -211,6 +222,11 @@ def _add_run_and_launch(commands: Any) -> None:
         allowed_paths.add_option_to(command)
     launch.add_argument("--machine-rank", type=int, default=0, help="which of the run's machines this is, from 0")
     launch.add_argument("--rendezvous", metavar="HOST:PORT", help="where the machines meet: a free port of machine 0")
+    launch.add_argument(
+        "--slurm",
+        action="store_true",
+        help="in a batch job of Slurm with a node for each machine: start the processes on all of them, without the two options above",
+    )
     launch.add_argument(
         "--rank-logs", type=Path, help="folder for the output of each process; left out: all write to the console"
     )

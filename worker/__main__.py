@@ -20,16 +20,26 @@ from worker.sweeper import sweep_until_stopped, sweeping
 # Each command imports its own part: the image of the API runs the sweeper, and has no packages that measure machines.
 def _serve_jobs(settings: Settings) -> int:
     from worker.jobs.claim import serve
-    from worker.jobs.launch import Launcher
 
-    return serve(settings, Launcher())
+    if settings.launcher == "slurm":
+        from core.db import session_scope
+        from worker.jobs.launch.slurm.launcher import SlurmLauncher
+        from worker.jobs.launch.slurm.watch import cancel_stale_jobs, watching
+
+        with session_scope() as session:
+            cancel_stale_jobs(session, settings)
+        with watching(settings) as watch:
+            return serve(settings, SlurmLauncher(watch))
+    from worker.jobs.launch.local import LocalLauncher
+
+    return serve(settings, LocalLauncher())
 
 
 def _join() -> int:
-    from worker.jobs.launch import Launcher
+    from worker.jobs.launch.local import LocalLauncher
     from worker.jobs.machines import join_runs
 
-    return join_runs(get_machine_settings(), Launcher())
+    return join_runs(get_machine_settings(), LocalLauncher())
 
 
 def _inspect(probe: str | None) -> int:

@@ -3,11 +3,13 @@
 import logging
 import socket
 import time
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 
 from core.db import session_scope
 from core.jobs.queue import workers
+from core.jobs.queue.workers import EngineReport, MachineReport
 from core.models.base import new_id
 from core.settings import Settings
 from worker.capacity import report_of
@@ -21,9 +23,17 @@ log = logging.getLogger(__name__)
 class WorkerHeartbeat:
     """While entered, the table `workers` lists this worker and its job."""
 
-    def __init__(self, settings: Settings) -> None:
-        self.worker_id = new_id("wrk")
-        self.machine = report_of(settings)
+    def __init__(
+        self,
+        settings: Settings,
+        machine: MachineReport | None = None,
+        worker_id: str | None = None,
+        engine: Callable[[], EngineReport | None] | None = None,
+    ) -> None:
+        """`machine`: left out, this one. `worker_id`: left out, a new one. `engine` is called for each heartbeat."""
+        self.worker_id = worker_id or new_id("wrk")
+        self.machine = machine or report_of(settings)
+        self._engine = engine
         self._job_id: str | None = None
         self._thread = PeriodicThread("heartbeat", settings.heartbeat_seconds, self._report)
 
@@ -40,15 +50,22 @@ class WorkerHeartbeat:
         except DATABASE_UNAVAILABLE as error:
             log.warning("could not sign off: %s", error)
 
+    def set_machine(self, machine: MachineReport) -> None:
+        """Report other resources than before."""
+        self.machine = machine
+        self._report()
+
     def set_job(self, job_id: str | None) -> None:
         """Report the job that this worker runs; None: it is idle."""
         self._job_id = job_id
         self._report()
 
     def _report(self) -> bool:
+        engine = None if self._engine is None else self._engine()
         try:
             with session_scope() as session:
-                workers.report_worker(session, self.worker_id, socket.gethostname(), self._job_id, self.machine)
+                own = (self.worker_id, socket.gethostname(), self._job_id, self.machine, engine)
+                workers.report_worker(session, *own)
         except DATABASE_UNAVAILABLE as error:
             log.warning("could not report a heartbeat: %s", error)
         return True

@@ -32,14 +32,19 @@ class Lease:
     `renew` extends it in the database, and returns the end that was requested, if any. `name` is that of the row, for
     messages. With a `file`, the end of the lease is written there as Unix time, and the first renewal happens on entry.
     The trainer reads the file at every step. If this process hangs or is stopped, the trainer ends by itself before another
-    attempt can begin. So it overwrites nothing of that attempt.
+    attempt can begin. So it overwrites nothing of that attempt. `seconds`: the time of a renewal, where it is not the setting's.
     """
 
     def __init__(
-        self, name: str, renew: Callable[[Session], EndRequest | None], settings: Settings, file: Path | None = None
+        self,
+        name: str,
+        renew: Callable[[Session], EndRequest | None],
+        settings: Settings,
+        file: Path | None = None,
+        seconds: float | None = None,
     ) -> None:
         self._name, self._renew_row, self._file = name, renew, file
-        self._seconds = settings.lease_seconds
+        self._seconds = settings.lease_seconds if seconds is None else seconds
         self._expires_at = time.monotonic() + self._seconds
         self._lost: LeaseLost | TaskCancelled | None = None
         self._thread = PeriodicThread("lease", settings.heartbeat_seconds, self._keep)

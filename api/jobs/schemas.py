@@ -107,7 +107,7 @@ class JobSummary(Schema):
     status_reason: str
     """Reason of the last transition, for people."""
     queue_reason: str | None
-    """Why a queued job waits; null in other states."""
+    """Why a queued job waits, or a started one that waits in the queue of a cluster; null otherwise."""
     queue: QueuePlaceView | None
     """The place of a queued job; null in other states."""
     created_at: Timestamp

@@ -89,7 +89,7 @@ def _summary(
     derived: dict[str, Any] = own | {
         "etag": etag_of(row),
         "progress": progress(row),
-        "queue_reason": place and place.reason,
+        "queue_reason": row.waits_because or (place and place.reason),
         "queue": place and asdict(place),
         "group": group and {**_stored(group[0], ("group_id", "number", "values")), "name": group[1]},
     }

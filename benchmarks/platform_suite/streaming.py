@@ -31,7 +31,7 @@ from proximal.local import services
 from proximal.local.options import Options
 from worker.jobs.attempt import run_attempt
 from worker.jobs.context import WorkerContext
-from worker.jobs.launch import Launcher
+from worker.jobs.launch.local import LocalLauncher
 from worker.process import StopRequest
 
 _CLIENTS, _REHEARSED_CLIENTS = 1000, 50
@@ -107,7 +107,7 @@ def _follow_trainer(platform: LocalPlatform, client: httpx.Client, count: int, i
     with session_scope() as session:
         claim = running_job(session, platform.owner_id, count)
     settings = get_settings()
-    launcher = Launcher([*_ENDS, "--count", str(count), "--interval", str(interval)])
+    launcher = LocalLauncher([*_ENDS, "--count", str(count), "--interval", str(interval)])
     worker = WorkerContext(settings, blob_store(settings), launcher, StopRequest())
     with _clients(platform, client, [claim], 1, count * interval + 5) as process:
         run_attempt(replace(claim, spec=claim.spec | {"data": {}}), worker)

@@ -154,6 +154,8 @@ class Job(LeasedRow, Base):
     status: Mapped[str]
     """Written by `core.jobs.lifecycle.state.change_status`, and by the SQL of a claim."""
     status_reason: Mapped[str]
+    waits_because: Mapped[str | None]
+    """Why its trainer has not started yet, or waits to start again, by the engine of its worker; null otherwise."""
     finished_at: Mapped[datetime | None]
     archived_at: Mapped[datetime | None]
     """Since when lists leave it out; null for a job that they show."""

@@ -185,7 +185,7 @@ def claim_parameters(settings: Settings, capacity: Capacity) -> dict[str, Any]:
         **{name: getattr(most, name) for name in ("running_jobs", "gpus", "gpu_hours")},
         **{f"worker_{name}": value for name, value in asdict(capacity).items()},
         "worker_labels": json.dumps(sorted(capacity.labels)),
-        "lease_seconds": settings.lease_seconds,
+        "lease_seconds": settings.job_lease_seconds,
     }
 
 

@@ -4,6 +4,8 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 Device = Literal["auto", "cpu", "cuda"]
+SLURM = "launcher=slurm"
+"""The label of workers that submit to Slurm. They also have one for each partition of their cluster."""
 _MANY = 2**31 - 1
 
 
@@ -34,7 +36,7 @@ class Requirement:
             machines=resources.get("machines", 1),
             device=(spec.get("runtime") or {}).get("device", "auto"),
             gpu_memory_gib=resources.get("gpu_memory_gib") or 0,
-            labels=frozenset(resources.get("labels") or ()),
+            labels=frozenset(resources.get("labels") or ()) | _labels_of_slurm(resources.get("slurm")),
         )
 
     @classmethod
@@ -48,6 +50,19 @@ class Requirement:
         fields |= {"gpu_memory_gib": self.gpu_memory_gib, "labels": sorted(self.labels)}
         default = {"processes": 1, "machines": 1, "device": "auto", "gpu_memory_gib": 0, "labels": []}
         return {name: value for name, value in fields.items() if value != default[name]}
+
+
+def partition_label(name: str) -> str:
+    """The label of the workers whose cluster has this partition."""
+    return f"partition={name}"
+
+
+def _labels_of_slurm(options: dict[str, Any] | None) -> frozenset[str]:
+    """The labels that a worker needs for a job with `resources.slurm`."""
+    if options is None:
+        return frozenset()
+    partition = options.get("partition")
+    return frozenset({SLURM, *([partition_label(partition)] if partition else [])})
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,13 @@
 """workers join with tokens
 
-Revision: 9c4e7b1d05f2, after e81c4f6a3d27.
+Revision: 9c4e7b1d05f2, after c5a90d7e41b6.
 """
 
 import sqlalchemy as sa
 from alembic import op
 
 revision = "9c4e7b1d05f2"
-down_revision = "e81c4f6a3d27"
+down_revision = "c5a90d7e41b6"
 
 
 def upgrade() -> None:

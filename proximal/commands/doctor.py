@@ -77,7 +77,10 @@ def _ready(client: Client) -> Check:
 
 
 def _workers(client: Client) -> Check:
-    count = sum(not worker["offline"] for worker in client.list_workers())
+    online = [worker for worker in client.list_workers() if not worker["offline"]]
+    if problems := [f"{one['name'] or one['hostname']}: {one['problem']}" for one in online if one.get("problem")]:
+        return {"check": "workers", "ok": False, "detail": " ".join(problems)}
+    count = len(online)
     remedy = "none is online: start one with `proximal up` or `python -m worker`"
     return {"check": "workers", "ok": count > 0, "detail": f"{count} online" if count else remedy}
 

@@ -15,6 +15,7 @@ from proximal.commands.group import CommandGroup
 from proximal.errors import ClientError
 
 if typing.TYPE_CHECKING:
+    from proximal.commands.doctor import Check
     from proximal.sdk import Client
 
 keys = CommandGroup(help="API keys of the local platform.", no_args_is_help=True)
@@ -123,7 +124,7 @@ def doctor(
     """Check the connection, the key, the platform's parts, its workers and this machine. Exit with 1 if a check fails."""
     from proximal.commands.doctor import checks
 
-    found = checks(context.obj)
+    found = checks(context.obj) + _slurm_checks()
     if blobs:
         require_platform("doctor --blobs")
         from proximal.local.blob_check import check_blobs
@@ -143,6 +144,15 @@ def doctor(
         key=None,
     )
     raise typer.Exit(0 if all(one["ok"] for one in found) else 1)
+
+
+def _slurm_checks() -> "list[Check]":
+    """The check of Slurm where this machine has a worker for it."""
+    if importlib.util.find_spec("proximal.local") is None:
+        return []
+    from proximal.local.slurm_check import check_slurm
+
+    return [{"check": name, "ok": ok, "detail": detail} for name, ok, detail in check_slurm()]
 
 
 @keys.command()

@@ -2172,19 +2172,6 @@ class RequestReport(TypedDict, closed=True):
 Label: TypeAlias = str
 
 
-class ResourcesSpec(TypedDict, closed=True):
-    """The processes that share the work, and the workers that may run them. A run may be resumed with other values."""
-
-    processes: NotRequired[int]
-    """Processes on each machine: one for each GPU, or for each core or two on a CPU. They split every batch and sum their gradients. The result equals that of one process up to rounding."""
-    machines: NotRequired[int]
-    """Machines, each with `processes` processes. The worker that takes the job must be the first of a group of at least as many."""
-    gpu_memory_gib: NotRequired[int | None]
-    """Smallest memory of each GPU of the worker, in GiB. The job waits for a worker with such GPUs. Left out: any worker. The trainer ignores it."""
-    labels: NotRequired[list[Label]]
-    """Labels that the worker must have, such as `["a100", "zone=eu"]`. The operator sets them with `PROXIMAL_LABELS`. The job waits for a worker that has all of them. The trainer ignores them."""
-
-
 class RevokedKey(TypedDict):
     """A revoked API key."""
 
@@ -2745,6 +2732,27 @@ class Slice(TypedDict, closed=True):
     """Mean probability that the reward model gives to the answer it ranks first, σ(|Δ|), or to the thumb it expects, σ(|r|). It equals the accuracy of a calibrated model."""
 
 
+class SlurmSpec(TypedDict, closed=True):
+    """Options of the batch job of a worker that submits to Slurm. Other workers do not take such a job."""
+
+    partition: NotRequired[str | None]
+    """Partition. The job waits for a worker whose cluster has it. Left out: the worker's."""
+    account: NotRequired[str | None]
+    """Account that Slurm charges. Left out: the worker's."""
+    qos: NotRequired[str | None]
+    """Quality of service. Left out: the worker's."""
+    minutes: NotRequired[int | None]
+    """Time limit of each batch job. The trainer saves before it, and the job is queued again, so it does not limit the run. Left out: the worker's."""
+    memory_gib: NotRequired[int | None]
+    """Memory on each node. Left out: the worker's."""
+    constraint: NotRequired[str | None]
+    """Features that the nodes must have, such as `a100`."""
+    exclude: NotRequired[str | None]
+    """Nodes that the job must not use, such as `node[3-5]`."""
+    reservation: NotRequired[str | None]
+    """Reservation that the job runs in."""
+
+
 class SplitSizes(TypedDict):
     """Sizes of the training and the evaluation split of a run with this dataset alone."""
 
@@ -3290,6 +3298,40 @@ class WorkerJoin(TypedDict, closed=True):
 
     version: str
     """Version of the platform that is installed on its machine. It must be that of the platform."""
+
+
+class WorkerNodes(TypedDict):
+    """Nodes of a partition that are equal and in one state."""
+
+    state: str
+    """Slurm's word, such as `idle` or `down`. It ends with `*` if the nodes do not respond."""
+    count: int
+    """Number of nodes."""
+    nodes: str
+    """Their names, as Slurm abbreviates them."""
+    cores: int
+    """Cores of each node."""
+    memory_mib: int
+    """Memory of each node in MiB."""
+    gpus: int
+    """GPUs of each node."""
+    reason: str
+    """Why they take no jobs, in the words of an operator or of Slurm; empty if they take some."""
+
+
+class WorkerPartition(TypedDict):
+    """A partition of a cluster."""
+
+    name: str
+    """Its name."""
+    default: bool
+    """Whether it is the cluster's default."""
+    up: bool
+    """Whether it takes jobs."""
+    time_limit: str
+    """Longest time of a job, as Slurm writes it."""
+    groups: list[WorkerNodes]
+    """Its nodes."""
 
 
 WorkerState: TypeAlias = Literal["online", "cordoned", "draining"]
@@ -4306,7 +4348,7 @@ class JobSummary(TypedDict):
     status_reason: str
     """Reason of the last transition, for people."""
     queue_reason: str | None
-    """Why a queued job waits; null in other states."""
+    """Why a queued job waits, or a started one that waits in the queue of a cluster; null otherwise."""
     queue: QueuePlaceView | None
     """The place of a queued job; null in other states."""
     created_at: str
@@ -4652,6 +4694,21 @@ class ReportResult(TypedDict):
     """Special tokens that the texts contain, also those that appear once others are removed."""
 
 
+class ResourcesSpec(TypedDict, closed=True):
+    """The processes that share the work, and the workers that may run them. A run may be resumed with other values."""
+
+    processes: NotRequired[int]
+    """Processes on each machine: one for each GPU, or for each core or two on a CPU. They split every batch and sum their gradients. The result equals that of one process up to rounding."""
+    machines: NotRequired[int]
+    """Machines, each with `processes` processes. The worker that takes the job must be the first of a group of at least as many."""
+    gpu_memory_gib: NotRequired[int | None]
+    """Smallest memory of each GPU of the worker, in GiB. The job waits for a worker with such GPUs. Left out: any worker. The trainer ignores it."""
+    labels: NotRequired[list[Label]]
+    """Labels that the worker must have, such as `["a100", "zone=eu"]`. The operator sets them with `PROXIMAL_LABELS`. The job waits for a worker that has all of them. The trainer ignores them."""
+    slurm: NotRequired[SlurmSpec | None]
+    """Options of the batch job in Slurm. The job then waits for a worker that submits to Slurm. The trainer ignores them."""
+
+
 class RunStartedData(TypedDict):
     """The run has loaded its data and has planned its stages."""
 
@@ -4989,56 +5046,15 @@ class ValidationResult(TypedDict):
     """Memory of each phase. Null if the model or the data cannot be read."""
 
 
-class Worker(TypedDict):
-    """A worker that is online, or one that has stopped and stays cordoned."""
+class WorkerCluster(TypedDict):
+    """The cluster that a worker submits to."""
 
-    object: Literal["worker"]
-    """Always `worker`."""
-    id: str
-    """Begins with `wrk_`. Each process of a worker has a new one."""
+    engine: Literal["slurm"]
+    """The cluster's software."""
     name: str
-    """Its name, from `PROXIMAL_WORKER_NAME`, which stays when the process restarts. Empty: a worker of an older release."""
-    hostname: str
-    """The machine it runs on."""
-    state: WorkerState
-    """`cordoned`: it takes no new job. `draining`: it also gives back the job that it runs."""
-    offline: bool
-    """Whether it has stopped. It is listed because it stays cordoned or drained when it starts again. `uncordon` ends that."""
-    job_id: str | None
-    """The job that it runs; null if it is idle, or if the job belongs to another key."""
-    busy: bool
-    """Whether it runs a job, also of another key."""
-    worker_class: str
-    """Workers of one class can run the same jobs. Empty: a worker of an older release."""
-    gpus: list[WorkerGpu]
-    """The GPUs that its jobs use."""
-    cores: int
-    """Cores that it may use; 0: unknown."""
-    memory_bytes: int
-    """Memory of its machine; 0: unknown."""
-    labels: list[str]
-    """Its labels, from `PROXIMAL_LABELS`."""
-    version: str
-    """Version of the platform that it runs; empty: unknown."""
-    started_at: str
-    """When it was first seen."""
-    last_seen_at: str
-    """Time of its last heartbeat."""
-
-
-class WorkerList(TypedDict):
-    """The workers that are online, then those that have stopped and stay cordoned."""
-
-    object: Literal["list"]
-    """Always `list`."""
-    data: list[Worker]
-    """The items of this page."""
-    has_more: bool
-    """Whether more follow."""
-    first_id: str | None
-    """Cursor of the first item."""
-    last_id: str | None
-    """Cursor of the last item: the next page's `after`."""
+    """Name of the cluster."""
+    partitions: list[WorkerPartition]
+    """Its partitions."""
 
 
 class DatasetVersion(TypedDict):
@@ -5336,6 +5352,64 @@ class Validation(TypedDict):
     """When it ended."""
 
 
+class Worker(TypedDict):
+    """A worker that is online, or one that has stopped and stays cordoned."""
+
+    object: Literal["worker"]
+    """Always `worker`."""
+    id: str
+    """Begins with `wrk_`. Each process of a worker has a new one."""
+    name: str
+    """Its name, from `PROXIMAL_WORKER_NAME`, which stays when the process restarts. Empty: a worker of an older release."""
+    hostname: str
+    """The machine it runs on."""
+    state: WorkerState
+    """`cordoned`: it takes no new job. `draining`: it also gives back the job that it runs."""
+    offline: bool
+    """Whether it has stopped. It is listed because it stays cordoned or drained when it starts again. `uncordon` ends that."""
+    job_id: str | None
+    """The job that it runs; null if it is idle, or if the job belongs to another key."""
+    busy: bool
+    """Whether it runs a job, also of another key."""
+    worker_class: str
+    """Workers of one class can run the same jobs. Empty: a worker of an older release."""
+    gpus: list[WorkerGpu]
+    """The GPUs that its jobs use."""
+    cores: int
+    """Cores that it may use; 0: unknown."""
+    memory_bytes: int
+    """Memory of its machine; 0: unknown."""
+    labels: list[str]
+    """Its labels, from `PROXIMAL_LABELS`."""
+    launcher: Literal["local", "slurm"]
+    """Where it runs its jobs: on its machine, or as batch jobs of Slurm."""
+    problem: str | None
+    """Why it takes no jobs at present, as a sentence; null if it takes some."""
+    cluster: WorkerCluster | None
+    """The cluster that it submits to; null for a worker without one, or if the cluster has never responded."""
+    version: str
+    """Version of the platform that it runs; empty: unknown."""
+    started_at: str
+    """When it was first seen."""
+    last_seen_at: str
+    """Time of its last heartbeat."""
+
+
+class WorkerList(TypedDict):
+    """The workers that are online, then those that have stopped and stay cordoned."""
+
+    object: Literal["list"]
+    """Always `list`."""
+    data: list[Worker]
+    """The items of this page."""
+    has_more: bool
+    """Whether more follow."""
+    first_id: str | None
+    """Cursor of the first item."""
+    last_id: str | None
+    """Cursor of the last item: the next page's `after`."""
+
+
 class AnnotationContinuation(TypedDict):
     """The job that `POST …/continue` would submit."""
 
@@ -5381,7 +5455,7 @@ class Job(TypedDict):
     status_reason: str
     """Reason of the last transition, for people."""
     queue_reason: str | None
-    """Why a queued job waits; null in other states."""
+    """Why a queued job waits, or a started one that waits in the queue of a cluster; null otherwise."""
     queue: QueuePlaceView | None
     """The place of a queued job; null in other states."""
     created_at: str

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from core.settings import Settings
 from tests.docs.test_pages import ROOT
 from trainer.spec import JobSpec
 
@@ -73,7 +74,8 @@ def source() -> str:
 
 @cache
 def words() -> set[str]:
-    return set(re.findall(r"\w+", source()))
+    variables = {f"PROXIMAL_{name.upper()}" for name in Settings.model_fields}  # their prefix stands in one place
+    return set(re.findall(r"\w+", source())) | variables
 
 
 @cache

@@ -23,7 +23,7 @@ from tests.api.serving import application, serving
 from tests.s3.faulty_proxy import FaultyProxy
 from tests.s3.faulty_proxy import serving as proxying
 from tests.s3.servers import Server
-from worker.jobs.launch import environment
+from worker.jobs.launch.trainer_command import environment
 
 Use = Callable[[Bucket], Settings]
 

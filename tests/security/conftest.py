@@ -25,7 +25,7 @@ from trainer.text.codec import train_tokenizer
 from worker.health import WorkerHeartbeat
 from worker.jobs.claim import run_queued_jobs
 from worker.jobs.context import WorkerContext
-from worker.jobs.launch import Launcher
+from worker.jobs.launch.local import LocalLauncher
 from worker.process import StopRequest
 
 SIZES = {
@@ -68,7 +68,7 @@ class Attacker:
 
     def work(self) -> None:
         """Run the queued jobs with the real trainer."""
-        station = WorkerContext(get_settings(), blob_store(self.settings), Launcher(), StopRequest())
+        station = WorkerContext(get_settings(), blob_store(self.settings), LocalLauncher(), StopRequest())
         with WorkerHeartbeat(self.settings) as presence:
             run_queued_jobs(station, presence)
 

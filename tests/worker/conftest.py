@@ -17,7 +17,7 @@ from core.settings import Settings, get_settings
 from tests.core.factories import make_job
 from worker.health import WorkerHeartbeat
 from worker.jobs.context import WorkerContext
-from worker.jobs.launch import Launcher
+from worker.jobs.launch.local import LocalLauncher
 from worker.process import StopRequest
 
 FOLDER = Path(__file__).parent
@@ -45,7 +45,7 @@ def queue(settings: Settings) -> Callable[[str], str]:
 
 @pytest.fixture
 def context(settings: Settings) -> WorkerContext:
-    fake = Launcher([sys.executable, str(FOLDER / "fake_trainer.py")])
+    fake = LocalLauncher([sys.executable, str(FOLDER / "fake_trainer.py")])
     return WorkerContext(settings, blob_store(settings), fake, StopRequest())
 
 

@@ -7,7 +7,7 @@ command line validate with the same code.
 
 from trainer.spec.data import DATASETS, DataSpec
 from trainer.spec.health import HealthAction, HealthRule, HealthSpec
-from trainer.spec.job import CheckpointSpec, JobSpec, ResourcesSpec, RuntimeSpec
+from trainer.spec.job import CheckpointSpec, JobSpec, ResourcesSpec, RuntimeSpec, SlurmSpec
 from trainer.spec.model import LoraSpec, ModelSpec, TokenizerSpec
 from trainer.spec.ppo import OnlineSpec, PPOSpec
 from trainer.spec.ppo_advantage import AdvantageSpec, CriticSpec, OptimalValueSpec
@@ -90,6 +90,7 @@ __all__ = [
     "Schedule",
     "Section",
     "ShapingSpec",
+    "SlurmSpec",
     "StageName",
     "TensorBoardTracker",
     "TokenizerSpec",

@@ -19,6 +19,33 @@ _LEAST_EVALUATED, _MOST_EVALUATED = 128, 512
 """Bounds of the default number of held-out prompts. See `JobSpec.default_held_out_prompts`."""
 
 
+SlurmName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.+@-]{0,62}$")]
+"""The name of a partition, an account or a quality of service."""
+SlurmExpression = Annotated[str, Field(pattern=r"^[A-Za-z0-9_\[][A-Za-z0-9_.,:;+@&|*()\[\]-]{0,199}$")]
+"""Names of nodes or features, with Slurm's own signs."""
+
+
+class SlurmSpec(Section):
+    """Options of the batch job of a worker that submits to Slurm. Other workers do not take such a job."""
+
+    partition: SlurmName | None = None
+    """Partition. The job waits for a worker whose cluster has it. Left out: the worker's."""
+    account: SlurmName | None = None
+    """Account that Slurm charges. Left out: the worker's."""
+    qos: SlurmName | None = None
+    """Quality of service. Left out: the worker's."""
+    minutes: Annotated[int, Field(ge=1, le=525_600)] | None = None
+    """Time limit of each batch job. The trainer saves before it, and the job is queued again, so it does not limit the run. Left out: the worker's."""
+    memory_gib: Annotated[int, Field(ge=1, le=65_536)] | None = None
+    """Memory on each node. Left out: the worker's."""
+    constraint: SlurmExpression | None = None
+    """Features that the nodes must have, such as `a100`."""
+    exclude: SlurmExpression | None = None
+    """Nodes that the job must not use, such as `node[3-5]`."""
+    reservation: SlurmName | None = None
+    """Reservation that the job runs in."""
+
+
 class ResourcesSpec(Section):
     """The processes that share the work, and the workers that may run them. A run may be resumed with other values."""
 
@@ -30,6 +57,8 @@ class ResourcesSpec(Section):
     """Smallest memory of each GPU of the worker, in GiB. The job waits for a worker with such GPUs. Left out: any worker. The trainer ignores it."""
     labels: Annotated[tuple[Label, ...], Field(max_length=16)] = ()
     """Labels that the worker must have, such as `["a100", "zone=eu"]`. The operator sets them with `PROXIMAL_LABELS`. The job waits for a worker that has all of them. The trainer ignores them."""
+    slurm: SlurmSpec | None = None
+    """Options of the batch job in Slurm. The job then waits for a worker that submits to Slurm. The trainer ignores them."""
 
     @property
     def total(self) -> int:

@@ -9,26 +9,27 @@ from pydantic import ValidationError
 from sqlalchemy.exc import NoResultFound
 from sqlalchemy.orm import Session
 
-from core.child import Child, MemoryRules
+from core.db import session_scope
 from core.errors import CheckpointDamaged, DatasetDamaged, DiskFull, InvalidSpec, LeaseLost, NoGoodCheckpoint, NotFound
 from core.jobs.lifecycle import attempts
 from core.jobs.lifecycle.attempts import Claim
+from core.jobs.run.events import note_waiting
 from core.models.jobs import TERMINAL, JobStatus
 from data.errors import is_disk_full
 from worker.capacity import cores
 from worker.jobs import workspace as workspaces
 from worker.jobs.commands import CommandDelivery
+from worker.jobs.console_lines import log_tail
 from worker.jobs.console_log import ConsoleLog
-from worker.jobs.context import AttemptContext, WorkerContext
+from worker.jobs.context import AttemptContext, LeftRunning, WorkerContext
 from worker.jobs.follow import Follower, storing_pause
-from worker.jobs.launch import MachineRank, capacity_refusal, job_resources, log_tail, masker, runs_on_gpu
-from worker.jobs.machines import invite_machines
+from worker.jobs.launch.interface import RunToStart, Trainer
+from worker.jobs.launch.trainer_command import masker
 from worker.jobs.prepare import StoppedEarly, prepare
 from worker.jobs.settle import RESUME_ADVICE, TIME_LIMIT, TrainerEnd, settle, time_limit_message
 from worker.jobs.stopping import TrainerStop
-from worker.jobs.telemetry import Telemetry, TelemetryLog
+from worker.jobs.telemetry import TelemetryLog, measuring
 from worker.lease import EndRequest, Lease
-from worker.memory_limit import MemoryLimit, memory_limit
 from worker.process import DATABASE_UNAVAILABLE, with_retries
 
 _POLL_SECONDS = 0.03
@@ -41,22 +42,29 @@ log = logging.getLogger(__name__)
 def run_attempt(claim: Claim, worker: WorkerContext) -> bool:
     """Run the attempt to its end. Returns False if this machine failed it.
 
-    Once the lease is lost, the attempt ends without another write.
+    Once the lease is lost, the attempt ends without another write. A trainer that outlives the worker is left running when the
+    worker ends. The next process of this worker calls this function for the same claim.
     """
     try:
         return _run(claim, worker)
     except LeaseLost as error:
         log.warning("%s The attempt ends here.", error)
         return True
+    except LeftRunning:
+        log.info("%s attempt %d goes on without this worker.", claim.job_id, claim.attempt)
+        return True
 
 
 def _run(claim: Claim, worker: WorkerContext) -> bool:
     workspace = workspaces.workspace_of(claim, worker.settings.data_dir)
-    machine_worked = True
+    machine_worked, settings = True, worker.settings
+    has_started = worker.launcher.has_started(workspace)
     try:
-        workspaces.create(workspace, worker.settings.path_rules)
-        with Lease(claim.job_id, lambda session: _renew(session, claim), worker.settings, workspace.lease) as lease:
-            status = _Attempt(AttemptContext(claim, worker, workspace, lease)).run()
+        if not has_started:
+            workspaces.create(workspace, settings.path_rules)
+        seconds = settings.job_lease_seconds
+        with Lease(claim.job_id, lambda session: _renew(session, claim), settings, workspace.lease, seconds) as lease:
+            status = _Attempt(AttemptContext(claim, worker, workspace, lease), has_started).run()
     except (OSError, DiskFull) as error:
         machine_worked = False
         status = _lose(claim, worker, error)
@@ -88,6 +96,10 @@ def _lose(claim: Claim, worker: WorkerContext, error: OSError | DiskFull) -> Job
     return with_retries(lambda session: attempts.lose(session, *job, reason), lambda: worker.stop.urgent)
 
 
+class _LaunchRefused(Exception):
+    """The launcher's engine will never run the job."""
+
+
 class Paced:
     """Repeats an action. It returns the seconds until its next call."""
 
@@ -103,12 +115,15 @@ class Paced:
 class _Attempt:
     """Runs one attempt, and stores the events and the console output of its trainer."""
 
-    def __init__(self, context: AttemptContext) -> None:
+    def __init__(self, context: AttemptContext, has_started: bool) -> None:
+        """`has_started`: an earlier process of this worker has started the trainer."""
         claim, workspace, worker = context.claim, context.workspace, context.worker
         self._context = context
         self._masker = masker()
         self._follower = Follower(claim, workspace, worker.blobs, self._masker)
-        self._console = ConsoleLog(claim, workspace, self._masker, worker.settings.log_bytes)
+        resumable = worker.launcher.outlives_worker
+        self._console = ConsoleLog(claim, workspace, self._masker, worker.settings.log_bytes, resumable=resumable)
+        self._has_started, self._noted_waiting = has_started, "" if has_started else None
         self._commands = CommandDelivery(claim, workspace)
 
     def run(self) -> JobStatus:
@@ -117,7 +132,11 @@ class _Attempt:
 
     def _run(self) -> JobStatus:
         context, settings = self._context, self._context.worker.settings
-        if refused := capacity_refusal(context.claim.spec, settings):
+        if self._has_started:
+            context.retried(lambda _: self._follower.catch_up())
+            ends_at = time.monotonic() + self._seconds_left()
+            return self._run_trainer(context.worker.launcher.attach(_run_to_start(context)), ends_at)
+        if refused := context.worker.launcher.refusal(context.claim.spec, settings):
             return self._fail(refused.code, refused.message)
         ends_at = time.monotonic() + self._seconds_left()
         if time.monotonic() > ends_at:
@@ -134,36 +153,32 @@ class _Attempt:
             reason = "The run was stopped before its trainer started."
             self._store_rest_of_log()
             return context.retried(lambda session: attempts.release(session, *context.key, reason))
-        memory = _memory_limit(context)
-        try:
-            return self._run_trainer(memory, ends_at)
-        finally:
-            memory.close()
+        return self._run_trainer(context.worker.launcher.start(_run_to_start(context)), ends_at)
 
     def _seconds_left(self) -> float:
         """Seconds until the job has run as long as the platform allows, all attempts together."""
         used = self._context.retried(lambda session: attempts.run_seconds(session, self._context.claim.job_id))
         return self._context.worker.settings.max_run_hours * 3600 - used
 
-    def _run_trainer(self, memory: MemoryLimit, ends_at: float) -> JobStatus:
-        trainer = _launch(self._context, memory.rules)
-        log.info("%s attempt %d: trainer is process %d", *self._context.key, trainer.pid)
+    def _run_trainer(self, trainer: Trainer, ends_at: float) -> JobStatus:
+        log.info("%s attempt %d: trainer is %s", *self._context.key, trainer.label)
         try:
-            return self._follow_to_end(trainer, memory, TrainerStop(self._context, trainer, ends_at))
+            return self._follow_to_end(trainer, TrainerStop(self._context, trainer, ends_at))
+        except LeftRunning:
+            trainer.leave()
+            raise
+        except _LaunchRefused as error:
+            return self._fail("launch_refused", str(error))
         except ValidationError as error:
             trainer.kill()
             return self._fail("invalid_events", f"The trainer wrote an event that is not valid: {error}")
         finally:
-            trainer.kill()
+            trainer.close()
 
-    def _follow_to_end(self, trainer: Child, memory: MemoryLimit, stop: TrainerStop) -> JobStatus:
+    def _follow_to_end(self, trainer: Trainer, stop: TrainerStop) -> JobStatus:
         context = self._context
-        telemetry = Telemetry(trainer.pid, context.workspace.folder)
-        try:
-            self._follow(trainer, TelemetryLog(context.key, telemetry, memory), stop)
-        finally:
-            telemetry.close()
-        status = trainer.wait()
+        with measuring(context.key, trainer, context.workspace.folder) as telemetry:
+            status = self._follow(trainer, telemetry, stop)
         log.info("%s attempt %d: the trainer ended with status %d", *context.key, status)
         while context.retried(lambda _: self._follower.advance()):
             context.lease.check()
@@ -179,26 +194,42 @@ class _Attempt:
             stop_requested=context.worker.stop.requested,
             killed_by_worker=stop.killed,
             hours_reached=context.worker.settings.max_run_hours if stop.limit_reached else None,
-            why_out_of_memory=memory.why_killed(),
+            engine_end=trainer.engine_end(),
         )
         return context.retried(lambda session: settle(session, context.claim, end))
 
-    def _follow(self, trainer: Child, telemetry: TelemetryLog, stop: TrainerStop) -> None:
-        """Store events, output and measurements until the trainer has ended."""
+    def _follow(self, trainer: Trainer, telemetry: TelemetryLog, stop: TrainerStop) -> int:
+        """Store events, output and measurements until the trainer has ended. Returns its exit status."""
 
         def measure() -> float:
             telemetry.measure()
             return self._context.worker.settings.telemetry_seconds
 
         events, console, measuring = Paced(self._store_events), Paced(self._store_log), Paced(measure)
-        while trainer.poll() is None:
+        while (status := trainer.poll()) is None:
             self._context.lease.check()
+            self._check_launch(trainer)
             now = time.monotonic()
             for paced in (events, console, measuring):
                 paced.run_if_due(now)
             stop.check(now)
             if events.due_at > now:
                 time.sleep(_POLL_SECONDS)
+        return status
+
+    def _check_launch(self, trainer: Trainer) -> None:
+        """Store why the trainer waits, if that has changed. Raises LeftRunning and _LaunchRefused."""
+        worker = self._context.worker
+        if worker.launcher.outlives_worker and worker.stop.requested:
+            raise LeftRunning
+        if trainer.refused is not None:
+            raise _LaunchRefused(trainer.refused)
+        if (waiting := trainer.waiting) == self._noted_waiting:
+            return
+        with suppress(*DATABASE_UNAVAILABLE):  # it is stored later
+            with session_scope() as session:
+                note_waiting(session, *self._context.key, waiting)
+            self._noted_waiting = waiting
 
     def _store_events(self) -> float:
         """Store a batch of events. Returns the seconds until the next call: 0 if more events wait.
@@ -237,15 +268,5 @@ class _Attempt:
         return JobStatus.FAILED
 
 
-def _memory_limit(context: AttemptContext) -> MemoryLimit:
-    spec, settings = context.claim.spec, context.worker.settings
-    processes, name = job_resources(spec).processes, f"{context.claim.job_id}-{context.claim.attempt}"
-    on_gpu = runs_on_gpu(spec, settings)
-    return memory_limit(settings.trainer_memory_gib, name, processes=processes, on_gpu=on_gpu)
-
-
-def _launch(context: AttemptContext, memory: MemoryRules) -> Child:
-    resources, rendezvous = job_resources(context.claim.spec), context.worker.settings.rendezvous
-    if resources.machines > 1:
-        invite_machines(context.workspace, resources, rendezvous)
-    return context.worker.launcher.start(context.workspace, resources, MachineRank(0, rendezvous), memory)
+def _run_to_start(context: AttemptContext) -> RunToStart:
+    return RunToStart(*context.key, context.claim.spec, context.workspace, context.worker.settings)

@@ -3,12 +3,15 @@
 import re
 from pathlib import Path
 
+from worker.jobs.workspace import Workspace
+
 _PIECE_BYTES = 256 * 1024
 _LONGEST_LINE = 8 * 1024
 """Characters of a line that are kept."""
 _LONGEST_PENDING = 64 * 1024
 """Bytes of a line without an end after which the rest of it is ignored."""
 _CUT = " […]"
+_MOST_TAILS, _FEWEST_LINES = 5, 4
 # Escape sequences by ECMA-48: control sequences, operating-system commands, device strings, and short ones.
 _ANSI = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[PX^_][^\x1b]*(?:\x1b\\)?|[ -/]*[0-~]?)"
@@ -20,14 +23,19 @@ _CONTROLS = {code: None for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(co
 class ConsoleFile:
     """The lines of one file. A progress bar, which returns to the start of its line, counts as its last state."""
 
-    def __init__(self, path: Path, most_unread: int) -> None:
-        """`most_unread`: bytes that may wait to be read. Older ones are dropped when there are more."""
+    def __init__(self, path: Path, most_unread: int, offset: int = 0) -> None:
+        """`most_unread`: bytes that may wait to be read. Older ones are dropped when there are more. `offset`: where to begin."""
         self._path = path
         self._most_unread = most_unread
-        self._offset = 0
+        self._offset = offset
         self._pending = b""
         self._ignore_to_line_end = False
         self._dropped = 0
+
+    @property
+    def read_bytes(self) -> int:
+        """The end of the last complete line that was read, in bytes."""
+        return self._offset - len(self._pending)
 
     def read(self, final: bool = False) -> list[str]:
         """The next complete lines, of at most 256 KiB; with `final`, an unfinished last line too. Empty: none for now."""
@@ -72,6 +80,24 @@ class ConsoleFile:
     def _rest(self) -> list[str]:
         line, self._pending = self._pending, b""
         return [] if self._ignore_to_line_end or not line else [clean(line)]
+
+
+def log_tail(workspace: Workspace, lines: int = 20, limit: int = 4000) -> str:
+    """The last lines of the trainer's console output, at most `limit` bytes.
+
+    Several processes share the lines. The one that ended first comes first.
+    """
+    logs = [path for path in workspace.logs if path.stat().st_size]
+    logs = sorted(logs, key=lambda path: path.stat().st_mtime)[:_MOST_TAILS]
+    share = (max(_FEWEST_LINES, lines // len(logs)), limit // len(logs)) if logs else (0, 0)
+    return "\n".join(_tail_of(path, *share) for path in logs)
+
+
+def _tail_of(path: Path, lines: int, limit: int) -> str:
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - limit))
+        text = file.read().decode(errors="replace")
+    return "\n".join(text.splitlines()[-lines:])
 
 
 def clean(line: bytes) -> str:

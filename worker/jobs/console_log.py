@@ -1,5 +1,6 @@
 """Stores the console output of an attempt: that of every process of its trainer, and the worker's own lines about it."""
 
+import json
 import logging
 import re
 import threading
@@ -14,11 +15,12 @@ from core.jobs.run.logs import LogLines, LogOrigin, append_log, next_line
 from core.masking import Masker, PrivateKeyMasker
 from core.models.job_logs import LogSource
 from worker.jobs.console_lines import ConsoleFile, clean, shortened
-from worker.jobs.launch import job_resources
+from worker.jobs.launch.fit import job_resources
 from worker.jobs.workspace import Workspace
 
 _OURS = ("worker.", "core.")
 _MOST_WORKER_LINES = 1000
+_OFFSETS = "console.json"
 _FILE = re.compile(r"trainer(?:-(?P<machine>\d+)|-rank-(?P<rank>\d+))?\.log")
 """`trainer.log`: the only process, or the launcher of this machine. `trainer-1.log`: the launcher of machine 1.
 `trainer-rank-3.log`: process 3."""
@@ -27,13 +29,16 @@ _FILE = re.compile(r"trainer(?:-(?P<machine>\d+)|-rank-(?P<rank>\d+))?\.log")
 class ConsoleLog:
     """Copies new lines to the database. After an error of the database, the next call stores the same lines.
 
-    `limit`: most stored bytes of the attempt.
+    `limit`: most stored bytes of the attempt. `resumable`: another process of this worker may continue where this one ended.
     """
 
-    def __init__(self, claim: Claim, workspace: Workspace, masker: Masker, limit: int) -> None:
+    def __init__(
+        self, claim: Claim, workspace: Workspace, masker: Masker, limit: int, *, resumable: bool = False
+    ) -> None:
         self._claim, self._workspace, self._masker, self._limit = claim, workspace, masker, limit
         self._resources = job_resources(claim.spec)
         self._files: dict[Path, tuple[ConsoleFile, PrivateKeyMasker]] = {}
+        self._offsets = workspace.folder / _OFFSETS if resumable else None
         self._worker_lines = _WorkerLines()
         self._unstored: list[LogLines] = []
         self._next_line: int | None = None
@@ -80,6 +85,16 @@ class ConsoleLog:
         assert self._next_line is not None
         self._next_line += sum(len(part.lines) for part in self._unstored)
         self._unstored, self._commit_unknown = [], False
+        if self._offsets is not None:
+            draft = self._offsets.with_suffix(".new")
+            draft.write_text(json.dumps({path.name: file.read_bytes for path, (file, _) in self._files.items()}))
+            draft.replace(self._offsets)
+
+    def _stored_bytes(self, path: Path) -> int:
+        """The bytes of a file that an earlier process of this worker has stored."""
+        if self._offsets is None or not self._offsets.exists():
+            return 0
+        return int(json.loads(self._offsets.read_text()).get(path.name, 0))
 
     def _new_lines(self, final: bool) -> Iterator[LogLines]:
         now = datetime.now(UTC)
@@ -87,7 +102,7 @@ class ConsoleLog:
             yield LogLines(LogOrigin(LogSource.WORKER), now, [self._masker.mask(line) for line in lines])
         for path, origin in self._paths():
             if path not in self._files:
-                self._files[path] = ConsoleFile(path, self._limit), PrivateKeyMasker()
+                self._files[path] = ConsoleFile(path, self._limit, self._stored_bytes(path)), PrivateKeyMasker()
             file, keys = self._files[path]
             if lines := file.read(final):
                 text = keys.mask(self._masker.mask_lines("\n".join(lines)))

@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 from core.blobs import BlobStore
 from core.jobs.lifecycle.attempts import Claim
 from core.settings import Settings
-from worker.jobs.launch import Launcher
+from worker.jobs.launch.interface import Launcher
 from worker.jobs.workspace import Workspace
 from worker.lease import EndRequest, Lease
 from worker.process import StopRequest, with_retries
@@ -17,6 +17,10 @@ from worker.process import StopRequest, with_retries
 # A cancelled run need not be saved. A trainer that ignores the signal may be waiting for a model hub.
 _CANCEL_SECONDS = 5.0
 T = TypeVar("T")
+
+
+class LeftRunning(Exception):
+    """The worker ends, and the trainer goes on without it."""
 
 
 @dataclass(frozen=True)

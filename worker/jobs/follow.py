@@ -66,6 +66,14 @@ class Follower:
         self.pausing_rule: str | None = None
         """Name of the last health rule that fired with the action `pause`."""
 
+    def catch_up(self) -> None:
+        """Continue after the events that an earlier process of this worker has stored."""
+        self._commit_unknown = True
+        self._confirm_offset()
+        for event, end in read(self._workspace.events):
+            if end <= self._offset:
+                self._note(event)
+
     def advance(self) -> bool:
         """Store the new events. Returns whether there may be more. Raises LeaseLost and errors of the database."""
         self._confirm_offset()
@@ -116,6 +124,8 @@ class Follower:
         """Keep what the end of the attempt needs. The end of one seed of several is not that of the run."""
         if isinstance(event, RunStarted):
             self.on_cpu = event.device == "cpu"
+            if event.seed is None:  # the engine may have started the run again
+                self.finished = self.failed = self.stopped = self.pausing_rule = None
         elif isinstance(event, Health) and event.action == "pause":
             self.pausing_rule = event.rule
         elif event.seed is not None:

@@ -13,6 +13,7 @@ from core.jobs.lifecycle.attempts import Claim
 from core.models.jobs import JobStatus
 from trainer.errors import DiskFull, Paused, ProcessLost, Stopped, TrainerError
 from trainer.events import RunFailed, RunFinished, RunStopped
+from worker.jobs.launch.interface import EngineEnd
 
 TIME_LIMIT = "time_limit"
 """The code of a job that has run as long as the platform allows."""
@@ -54,8 +55,8 @@ class TrainerEnd:
     killed_by_worker: bool
     hours_reached: float | None = None
     """The longest run in hours, if the worker stopped the trainer because the job had run as long."""
-    why_out_of_memory: str | None = None
-    """The reason for a SIGKILL, if the kernel reports that memory ran out."""
+    engine_end: EngineEnd | None = None
+    """Why the launcher's engine ended the trainer, if it did, such as a lack of memory."""
 
 
 def settle(session: Session, claim: Claim, end: TrainerEnd) -> JobStatus:
@@ -72,18 +73,27 @@ def settle(session: Session, claim: Claim, end: TrainerEnd) -> JobStatus:
     if end.failed and end.failed.code != ProcessLost.code:  # other processes report only that one was lost
         return _fail(session, claim, end.failed.code, end.failed.message)
     if end.killed_by_worker or end.status in _STOPPED:
-        if end.hours_reached is not None:
-            return _fail(session, claim, TIME_LIMIT, time_limit_message(end.hours_reached))
-        row = attempts.held(session, *job)
-        why = _why_paused(end, row.preempting) if row.status == JobStatus.PAUSING else _why_released(end)
-        return attempts.release(session, *job, why)
+        return _stopped(session, claim, end)
     if end.status == -signal.SIGKILL:
-        return attempts.lose(session, *job, end.why_out_of_memory or _KILLED)
+        waits = end.engine_end is not None and end.engine_end.waits
+        return attempts.lose(session, *job, _why_lost(end, _KILLED), waits=waits)
     if end.status == ProcessLost.exit_status:
-        return attempts.lose(session, *job, end.why_out_of_memory or _PROCESS_ENDED)
+        return attempts.lose(session, *job, _why_lost(end, _PROCESS_ENDED))
     if end.status in _CODES:
         return _fail(session, claim, _CODES[end.status], end.log_tail or _crash(end))
     return _fail(session, claim, "trainer_crashed", _crash(end))
+
+
+def _stopped(session: Session, claim: Claim, end: TrainerEnd) -> JobStatus:
+    """The end of a trainer that was asked to end, by the worker or by the launcher's engine."""
+    job = (claim.job_id, claim.attempt)
+    if end.hours_reached is not None:
+        return _fail(session, claim, TIME_LIMIT, time_limit_message(end.hours_reached))
+    if end.engine_end and not end.killed_by_worker and not (end.stopped and end.stopped.step):
+        return attempts.lose(session, *job, end.engine_end.reason)  # limited, for it may end there again and again
+    row = attempts.held(session, *job)
+    why = _why_paused(end, row.preempting) if row.status == JobStatus.PAUSING else _why_released(end)
+    return attempts.release(session, *job, why)
 
 
 def _pause_for_a_person(end: TrainerEnd) -> tuple[str, Actor | None] | None:
@@ -94,6 +104,8 @@ def _pause_for_a_person(end: TrainerEnd) -> tuple[str, Actor | None] | None:
     if end.status == DiskFull.exit_status or (end.failed and end.failed.code == DiskFull.code):
         why = end.failed.message if end.failed else "The disk of the trainer is full."
         return f"{why} {RESUME_ADVICE}", None
+    if end.engine_end and end.engine_end.by_a_person and not end.killed_by_worker:
+        return end.engine_end.reason, None
     if end.status == Paused.exit_status:
         return _why_paused_by_health(end), actors.health_rule(end.pausing_rule)
     return None
@@ -113,9 +125,15 @@ def _fail(session: Session, claim: Claim, code: str, message: str) -> JobStatus:
     return JobStatus.FAILED
 
 
+def _why_lost(end: TrainerEnd, otherwise: str) -> str:
+    return end.engine_end.reason if end.engine_end else otherwise
+
+
 def _why_released(end: TrainerEnd) -> str:
     if end.stop_requested and end.status == Stopped.exit_status:
         return "The worker is shutting down; the run was saved and will be resumed."
+    if end.engine_end:
+        return f"{end.engine_end.reason} The run was saved and will be resumed."
     cause = "The worker is shutting down" if end.stop_requested else "The trainer was stopped"
     return f"{cause}; the run will be resumed from its last checkpoint."
 

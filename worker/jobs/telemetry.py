@@ -4,7 +4,7 @@ import logging
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ import psutil  # type: ignore[import-untyped]
 
 from core.db import session_scope
 from core.jobs.run.telemetry import Sample, append_samples
-from worker.memory_limit import MemoryLimit
+from worker.jobs.launch.interface import Trainer
 from worker.process import DATABASE_UNAVAILABLE
 
 _MOST_SAMPLES = 100
@@ -64,18 +64,31 @@ class Telemetry:
 class TelemetryLog:
     """Stores the samples of an attempt. Without the database, the newest ones wait."""
 
-    def __init__(self, attempt: tuple[str, int], telemetry: Telemetry, memory: MemoryLimit) -> None:
-        self._attempt, self._telemetry, self._memory = attempt, telemetry, memory
+    def __init__(self, attempt: tuple[str, int], trainer: Trainer, telemetry: Telemetry | None) -> None:
+        self._attempt, self._trainer, self._telemetry = attempt, trainer, telemetry
         self._unstored: list[Sample] = []
 
     def measure(self) -> None:
         """Measure the machine once, and store what is not stored."""
-        self._memory.observe()
+        self._trainer.observe()
+        if self._telemetry is None:
+            return
         self._unstored = [*self._unstored, self._telemetry.sample()][-_MOST_SAMPLES:]
         with suppress(*DATABASE_UNAVAILABLE):
             with session_scope() as session:
                 append_samples(session, *self._attempt, self._unstored)
             self._unstored = []
+
+
+@contextmanager
+def measuring(attempt: tuple[str, int], trainer: Trainer, folder: Path) -> Iterator[TelemetryLog]:
+    """The measurements of a trainer while inside. One that runs elsewhere has none."""
+    telemetry = None if trainer.pid is None else Telemetry(trainer.pid, folder)
+    try:
+        yield TelemetryLog(attempt, trainer, telemetry)
+    finally:
+        if telemetry is not None:
+            telemetry.close()
 
 
 class Gpus:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from core import child
-from worker.jobs.launch import TRAINER, environment
+from worker.jobs.launch.trainer_command import TRAINER, environment
 from worker.memory_limit import MemoryLimit
 from worker.tasks.command import CommandFailed
 

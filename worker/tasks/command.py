@@ -13,7 +13,7 @@ from typing import IO, Any
 
 from core import child
 from core.errors import PlatformError
-from worker.jobs.launch import environment
+from worker.jobs.launch.trainer_command import environment
 from worker.memory_limit import MemoryLimit
 
 LOW_PRIORITY = ("--nice", "10")

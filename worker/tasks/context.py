@@ -18,7 +18,7 @@ from core.models.tasks import TaskStatus
 from core.settings import Settings
 from core.tasks import TaskClaim
 from worker.capacity import data_slots, list_gpus
-from worker.jobs.launch import TRAINER
+from worker.jobs.launch.trainer_command import TRAINER
 from worker.lease import Lease
 from worker.memory_limit import memory_limit
 from worker.process import DATABASE_UNAVAILABLE, StopRequest

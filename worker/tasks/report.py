@@ -17,7 +17,7 @@ from data.formats import labelled
 from worker.jobs import checkpoints
 from worker.jobs.checkpoints import DamagedCheckpoint, StoredCheckpoint
 from worker.jobs.damaged import DamagedRows, recorded
-from worker.jobs.launch import TRAINER
+from worker.jobs.launch.trainer_command import TRAINER
 from worker.jobs.workspace import StoredRows, fetch_rows, write_path_rules
 from worker.tasks.command import LOW_PRIORITY
 from worker.tasks.context import TaskContext

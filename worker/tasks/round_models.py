@@ -21,7 +21,7 @@ from trainer.annotation.requests import CompletionRequest, JudgeRequest
 from worker.jobs import checkpoints
 from worker.jobs.checkpoints import DamagedCheckpoint, StoredCheckpoint
 from worker.jobs.damaged import recorded
-from worker.jobs.launch import TRAINER
+from worker.jobs.launch.trainer_command import TRAINER
 from worker.jobs.workspace import write_path_rules
 from worker.tasks.command import LOW_PRIORITY
 from worker.tasks.context import TaskContext

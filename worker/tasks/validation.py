@@ -21,7 +21,7 @@ from worker.health import worker_is_alive
 from worker.jobs import workspace as workspaces
 from worker.jobs.checkpoints import DamagedCheckpoint, StoredCheckpoint
 from worker.jobs.damaged import DamagedRows, recorded
-from worker.jobs.launch import TRAINER
+from worker.jobs.launch.trainer_command import TRAINER
 from worker.jobs.workspace import Inputs, StoredRows, Workspace
 from worker.tasks.command import LOW_PRIORITY, CommandFailed, CommandTimedOut
 from worker.tasks.context import TaskContext

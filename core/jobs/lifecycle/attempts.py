@@ -54,6 +54,9 @@ class LeasedJobs(LeasedTable[Job]):
     def __init__(self, max_attempts: int | None = None) -> None:
         self._max_attempts = max_attempts
 
+    def lease_seconds(self) -> float:
+        return get_settings().job_lease_seconds
+
     def take_away(self, session: Session, row: Job, reason: str) -> JobStatus:
         return self.lose(session, row, reason, actors.PLATFORM)
 
@@ -86,6 +89,17 @@ def claim(session: Session, worker_id: str, capacity: Capacity = EVERYTHING) -> 
     if (loaded := session.identity_map.get(identity_key(Job, job.id))) is not None:
         session.expire(loaded)  # the statement has changed the row
     announce(session, job.id, job.last_seq)
+    return Claim(job.id, job.owner_id, job.attempt, job.spec, job.lease_expires_at)
+
+
+def claims_of(session: Session, worker_id: str) -> list[Claim]:
+    """The attempts that a worker holds, as their claims returned them."""
+    rows = session.scalars(select(Job).where(Job.worker_id == worker_id, Job.status.in_(ACTIVE)).order_by(Job.id))
+    return [_claim_of(row) for row in rows]
+
+
+def _claim_of(job: Job) -> Claim:
+    assert job.lease_expires_at is not None
     return Claim(job.id, job.owner_id, job.attempt, job.spec, job.lease_expires_at)
 
 
@@ -142,13 +156,18 @@ def pause(session: Session, job_id: str, attempt: int, reason: str, actor: Actor
     return to
 
 
-def lose(session: Session, job_id: str, attempt: int, reason: str) -> JobStatus:
+def lose(session: Session, job_id: str, attempt: int, reason: str, *, waits: bool = False) -> JobStatus:
     """End the attempt as if its worker had been lost, with the same limit of attempts. Returns the job's new status.
 
+    `waits`: the reason is also that of a queued job, until its trainer runs again.
     For a worker that still runs, but whose trainer was killed or whose disk failed.
     """
     job = held(session, job_id, attempt)
-    return _JOBS.lose(session, job, reason, actors.worker(job.worker_id))
+    to = _JOBS.lose(session, job, reason, actors.worker(job.worker_id))
+    if waits and to is JobStatus.QUEUED:
+        job.waits_because = storable_message(reason)
+        session.flush()
+    return to
 
 
 def run_seconds(session: Session, job_id: str) -> float:

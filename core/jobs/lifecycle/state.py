@@ -106,6 +106,8 @@ def change_status(session: Session, job: Job, to: JobStatus, reason: str, actor:
         columns |= {"finished_at": None, "error": None, "summary": None}
     if to not in ACTIVE:
         columns |= {"worker_id": None, "lease_expires_at": None}
+    if to not in (S.STARTING, S.PAUSING, S.CANCELLING):
+        columns |= {"waits_because": None}
     if to is not S.PAUSING:
         columns |= {"preempting": False}
     if to is S.QUEUED:

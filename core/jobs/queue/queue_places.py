@@ -87,6 +87,8 @@ def _why_stopped(need: Requirement, present: Sequence[Worker], open_to_it: Seque
         return "No worker is online. Start one with `proximal up` or `python -m worker`."
     if not any(_capacity(worker).fits(need) for worker in present):
         return f"No online worker can run this job. It needs {describe(need)}. Start such a worker, or ask for less."
+    if open_to_it and all(worker.problem for worker in open_to_it):
+        return str(open_to_it[0].problem)
     if not open_to_it:
         return "The workers that can run this job take no jobs at present. An operator has cordoned them."
     return None
@@ -189,7 +191,8 @@ def _held_jobs(session: Session) -> list[_HeldJob]:
 def _cluster(session: Session, present: Sequence[Worker], held: Sequence[_HeldJob]) -> Cluster:
     """The workers and their jobs. A cordoned worker takes no job, and its present one counts for the quotas."""
     mean = _mean_seconds(session)
-    idle = {worker.id: _capacity(worker) for worker in present if worker.state == WorkerState.ONLINE}
+    takes_jobs = [worker for worker in present if worker.state == WorkerState.ONLINE and not worker.problem]
+    idle = {worker.id: _capacity(worker) for worker in takes_jobs}
     running = []
     for job in held:
         remaining = mean if job.remaining_seconds is None else job.remaining_seconds

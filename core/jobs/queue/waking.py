@@ -21,7 +21,9 @@ def wake_for(session: Session, job: Job, redis_url: str) -> None:
     fitting = [
         worker
         for worker in online_workers(session)
-        if worker.state == WorkerState.ONLINE and Capacity.from_stored(worker.capacity).fits(need)
+        if worker.state == WorkerState.ONLINE
+        and not worker.problem
+        and Capacity.from_stored(worker.capacity).fits(need)
     ]
     # The smallest class first, which leaves larger workers to larger jobs.
     fitting.sort(key=lambda worker: (worker.job_id is not None, worker.capacity.get("gpus", 0), worker.worker_class))
@@ -35,7 +37,7 @@ def wake_idle_workers(session: Session, redis_url: str) -> None:
     idle = Counter(
         job_queue(worker.worker_class)
         for worker in online_workers(session)
-        if worker.job_id is None and worker.state == WorkerState.ONLINE
+        if worker.job_id is None and worker.state == WorkerState.ONLINE and not worker.problem
     )
 
     def send() -> None:

@@ -35,6 +35,8 @@ class MachineReport:
     version: str = ""
     name: str = ""
     """Name of the worker, which stays when its process restarts. Empty: it has none."""
+    launcher: str = "local"
+    """Where it runs its trainers."""
 
     def columns(self) -> dict[str, Any]:
         """The values of the columns of `workers`."""
@@ -46,11 +48,27 @@ class MachineReport:
             "memory_bytes": self.memory_bytes,
             "version": self.version,
             "name": self.name,
+            "launcher": self.launcher,
         }
 
 
+@dataclass(frozen=True)
+class EngineReport:
+    """The state of the place where a worker runs its trainers."""
+
+    problem: str | None = None
+    """Why the worker takes no jobs at present, as a sentence."""
+    cluster: dict[str, Any] | None = None
+    """The cluster that it submits to, as JSON."""
+
+
 def report_worker(
-    session: Session, worker_id: str, hostname: str, job_id: str | None, machine: MachineReport | None = None
+    session: Session,
+    worker_id: str,
+    hostname: str,
+    job_id: str | None,
+    machine: MachineReport | None = None,
+    engine: EngineReport | None = None,
 ) -> None:
     """Store a heartbeat of the worker. `job_id` None: the worker is idle.
 
@@ -58,6 +76,8 @@ def report_worker(
     """
     values: dict[str, Any] = {"hostname": hostname, "job_id": job_id, "last_seen_at": func.clock_timestamp()}
     values["stopped_at"] = None
+    if engine is not None:
+        values |= {"problem": engine.problem, "cluster": engine.cluster}
     if machine is not None:
         values |= machine.columns()
         earlier = (Worker.name == machine.name, Worker.id != worker_id, Worker.stopped_at.is_not(None))

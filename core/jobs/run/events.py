@@ -9,7 +9,7 @@ from sqlalchemy import BigInteger, Text, func, select, text, true, tuple_
 from sqlalchemy.dialects.postgresql import array
 from sqlalchemy.orm import Session, aliased
 
-from core.db import storable_numbers
+from core.db import storable_message, storable_numbers
 from core.jobs.lifecycle import actors
 from core.jobs.lifecycle.attempts import held
 from core.jobs.lifecycle.state import change_status
@@ -21,7 +21,7 @@ from core.live import announce
 from core.models import Job, JobAttempt, JobEvent
 from core.models.jobs import JobStatus
 from data.parse import storable
-from trainer.events import Event, Metrics, RunStarted
+from trainer.events import Event, Message, Metrics, RunStarted
 
 _INSERT = text("""
 INSERT INTO job_events (job_id, seq, attempt, type, created_at, seed, stage, step, data)
@@ -67,6 +67,18 @@ def append_events(
     if log_offset is not None:
         session.get_one(JobAttempt, (job_id, attempt)).log_offset = log_offset
     return job.last_seq
+
+
+def note_waiting(session: Session, job_id: str, attempt: int, reason: str | None) -> None:
+    """Store why a claimed job waits in the queue of its worker's cluster, and append it as a message; None: it waits no more.
+
+    Raises LeaseLost.
+    """
+    job = held(session, job_id, attempt)
+    job.waits_because = None if reason is None else storable_message(reason)
+    if reason is not None:
+        append_event(session, job, Message(text=storable_message(reason), actor=actors.worker(job.worker_id).as_json()))
+    session.flush()
 
 
 def append_event(session: Session, job: Job, event: Event) -> None:

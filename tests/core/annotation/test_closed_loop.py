@@ -19,7 +19,7 @@ from tests.core.factories import make_version
 from worker.health import WorkerHeartbeat
 from worker.jobs.claim import run_queued_jobs
 from worker.jobs.context import WorkerContext
-from worker.jobs.launch import Launcher
+from worker.jobs.launch.local import LocalLauncher
 from worker.process import StopRequest
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
@@ -53,7 +53,7 @@ def call(session: Session, settings: Settings) -> Iterator[Call]:
 def run_jobs(settings: Settings) -> None:
     """Run every queued job with the real trainer."""
     with WorkerHeartbeat(settings) as heartbeat:
-        run_queued_jobs(WorkerContext(settings, blob_store(settings), Launcher(), StopRequest()), heartbeat)
+        run_queued_jobs(WorkerContext(settings, blob_store(settings), LocalLauncher(), StopRequest()), heartbeat)
 
 
 def tiny_spec(session: Session, owner_id: str) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from worker.jobs import workspace as workspaces
 from worker.jobs.claim import run_queued_jobs
 from worker.jobs.console_log import ConsoleLog
 from worker.jobs.context import WorkerContext
-from worker.jobs.launch import Launcher
+from worker.jobs.launch.local import LocalLauncher
 
 Queue = Callable[[str], str]
 HUB = "hf_" + "aB3" * 11 + "x"
@@ -74,7 +74,9 @@ def test_log_of_the_real_trainer_has_no_secrets(
 ) -> None:
     """The trainer quotes the name of a model that it cannot load, which holds a token."""
     made = make_job(session, model=f"someone/{HUB}", stages=["reward_model"], runtime={"device": "cpu"})
-    real = replace(context, launcher=Launcher(), settings=context.settings.model_copy(update={"lease_seconds": 60}))
+    real = replace(
+        context, launcher=LocalLauncher(), settings=context.settings.model_copy(update={"lease_seconds": 60})
+    )
     run_queued_jobs(real, heartbeat)
     stored, error = "\n".join(log_of(made.id)), job(made.id).error or {}
     assert status(made.id) == "failed"

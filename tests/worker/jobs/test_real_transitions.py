@@ -22,7 +22,7 @@ from trainer.spec import JobSpec
 from worker.health import WorkerHeartbeat
 from worker.jobs.claim import run_queued_jobs
 from worker.jobs.context import WorkerContext
-from worker.jobs.launch import Launcher
+from worker.jobs.launch.local import LocalLauncher
 
 pytestmark = pytest.mark.slow
 Submit = Callable[..., str]
@@ -33,7 +33,7 @@ REST = {("ppo", 5), ("ppo", 6), ("evaluation", 1)}
 @pytest.fixture
 def real(context: WorkerContext) -> WorkerContext:
     patient = context.settings.model_copy(update={"stop_seconds": 60})
-    return replace(context, launcher=Launcher(), settings=patient)
+    return replace(context, launcher=LocalLauncher(), settings=patient)
 
 
 @pytest.fixture

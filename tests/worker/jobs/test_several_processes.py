@@ -24,7 +24,8 @@ from tests.worker.conftest import StartWorker, events, job, meanwhile, status
 from worker.health import WorkerHeartbeat
 from worker.jobs.claim import run_queued_jobs
 from worker.jobs.context import WorkerContext
-from worker.jobs.launch import Launcher, capacity_refusal
+from worker.jobs.launch.fit import capacity_refusal
+from worker.jobs.launch.local import LocalLauncher
 
 RANKS = "-m tests.worker.fake_rank"
 Queue = Callable[..., str]
@@ -51,7 +52,7 @@ def settings(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Settings:
 
 @pytest.fixture
 def context(context: WorkerContext) -> WorkerContext:
-    return replace(context, launcher=Launcher([sys.executable, *RANKS.split()]))
+    return replace(context, launcher=LocalLauncher([sys.executable, *RANKS.split()]))
 
 
 def ranks_of(settings: Settings, job_id: str, count: int = 2) -> list[int]:

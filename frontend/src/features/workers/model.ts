@@ -2,7 +2,8 @@ import type { Worker, WorkerChange } from "@/features/workers/api";
 import { bytes, count } from "@/lib/format";
 
 /** "2 × NVIDIA H100 (80 GiB)", or "CPU, 8 cores" for a worker without a GPU. */
-export function hardware({ gpus, cores }: Pick<Worker, "gpus" | "cores">): string {
+export function hardware({ gpus, cores, cluster }: Pick<Worker, "gpus" | "cores" | "cluster">): string {
+  if (cluster) return `Slurm cluster ${cluster.name}`;
   if (!gpus.length) return cores ? `CPU, ${count(cores, "core")}` : "CPU";
   const kinds = new Map<string, number>();
   for (const { model, memory_gib } of gpus) {
@@ -39,16 +40,47 @@ export const withChange = (workers: readonly Worker[] | undefined, changed: Work
     ?.map((one) => (one.id === changed.id ? changed : one))
     .filter((one) => !(one.offline && one.state === "online"));
 
+type Partition = NonNullable<Worker["cluster"]>["partitions"][number];
+export interface ClusterRow extends Omit<Partition, "groups"> {
+  readonly key: string;
+  readonly group: Partition["groups"][number] | null;
+}
+
+/** The clusters of the workers, each once, as the newest of its workers reports it. */
+export function clustersOf(workers: readonly Worker[]): readonly NonNullable<Worker["cluster"]>[] {
+  const found = new Map<string, NonNullable<Worker["cluster"]>>();
+  const byAge = [...workers].sort((one, other) => one.last_seen_at.localeCompare(other.last_seen_at));
+  for (const { cluster } of byAge) if (cluster) found.set(cluster.name, cluster);
+  return [...found.values()];
+}
+
+/** A row for each group of equal nodes. A partition without nodes has one row. */
+export const rowsOf = (partitions: readonly Partition[]): ClusterRow[] =>
+  partitions.flatMap(({ groups, ...partition }) =>
+    (groups.length ? groups : [null]).map((group) => ({
+      ...partition,
+      group,
+      key: `${partition.name} ${group?.state ?? ""} ${group?.nodes ?? ""}`,
+    })),
+  );
+
+/** "2 × 64 cores, 8 GPUs, 550 GB". */
+export function nodesText({ count: number, cores, gpus, memory_mib }: Partition["groups"][number]): string {
+  const parts = [count(cores, "core"), ...(gpus ? [count(gpus, "GPU")] : []), bytes(memory_mib * 2 ** 20)];
+  return `${number} × ${parts.join(", ")}`;
+}
+
 /** The state in words that need no manual. */
 export function stateText({
   state,
   busy,
   job_id,
   offline,
-}: Pick<Worker, "state" | "busy" | "job_id" | "offline">): string {
+  problem,
+}: Pick<Worker, "state" | "busy" | "job_id" | "offline" | "problem">): string {
   if (offline) return "Offline. Cordoned: takes no job when it starts again";
   if (state === "draining") return busy ? "Saves its job and gives it back" : "Drained: takes no job";
   if (state === "cordoned") return busy ? "Finishes its job, then takes none" : "Cordoned: takes no job";
-  if (!busy) return "Idle";
+  if (!busy) return problem ?? "Idle";
   return job_id ? "Runs your job" : "Runs a job of another key";
 }

@@ -11,6 +11,7 @@ import { toast } from "@/components/toast";
 import { sessionQuery } from "@/features/auth/api";
 import { JobLink } from "@/components/job-link";
 import { AddWorker } from "@/features/workers/add-worker";
+import { Clusters } from "@/features/workers/clusters";
 import { changeWorker, type Worker, type WorkerChange, workersQuery } from "@/features/workers/api";
 import { changesOf, hardware, memory, stateText, withChange } from "@/features/workers/model";
 import { useParameter } from "@/lib/address";
@@ -37,6 +38,7 @@ export function WorkersPage() {
         </div>
       )}
       {workers && workers.length > 0 && <WorkerTable workers={workers} isOperator={isOperator} />}
+      {workers && <Clusters workers={workers} />}
     </>
   );
 }

@@ -6480,7 +6480,7 @@ export interface components {
             status_reason: string;
             /**
              * Queue Reason
-             * @description Why a queued job waits; null in other states.
+             * @description Why a queued job waits, or a started one that waits in the queue of a cluster; null otherwise.
              */
             queue_reason: string | null;
             /** @description The place of a queued job; null in other states. */
@@ -7745,7 +7745,7 @@ export interface components {
             status_reason: string;
             /**
              * Queue Reason
-             * @description Why a queued job waits; null in other states.
+             * @description Why a queued job waits, or a started one that waits in the queue of a cluster; null otherwise.
              */
             queue_reason: string | null;
             /** @description The place of a queued job; null in other states. */
@@ -10587,6 +10587,8 @@ export interface components {
              * @default []
              */
             labels: string[];
+            /** @description Options of the batch job in Slurm. The job then waits for a worker that submits to Slurm. The trainer ignores them. */
+            slurm?: components["schemas"]["SlurmSpec"] | null;
         };
         /**
          * RevokedKey
@@ -12290,6 +12292,52 @@ export interface components {
             confidence?: number | null;
         };
         /**
+         * SlurmSpec
+         * @description Options of the batch job of a worker that submits to Slurm. Other workers do not take such a job.
+         */
+        SlurmSpec: {
+            /**
+             * Partition
+             * @description Partition. The job waits for a worker whose cluster has it. Left out: the worker's.
+             */
+            partition?: string | null;
+            /**
+             * Account
+             * @description Account that Slurm charges. Left out: the worker's.
+             */
+            account?: string | null;
+            /**
+             * Qos
+             * @description Quality of service. Left out: the worker's.
+             */
+            qos?: string | null;
+            /**
+             * Minutes
+             * @description Time limit of each batch job. The trainer saves before it, and the job is queued again, so it does not limit the run. Left out: the worker's.
+             */
+            minutes?: number | null;
+            /**
+             * Memory Gib
+             * @description Memory on each node. Left out: the worker's.
+             */
+            memory_gib?: number | null;
+            /**
+             * Constraint
+             * @description Features that the nodes must have, such as `a100`.
+             */
+            constraint?: string | null;
+            /**
+             * Exclude
+             * @description Nodes that the job must not use, such as `node[3-5]`.
+             */
+            exclude?: string | null;
+            /**
+             * Reservation
+             * @description Reservation that the job runs in.
+             */
+            reservation?: string | null;
+        };
+        /**
          * SplitSizes
          * @description Sizes of the training and the evaluation split of a run with this dataset alone.
          */
@@ -13816,6 +13864,19 @@ export interface components {
              */
             labels: string[];
             /**
+             * Launcher
+             * @description Where it runs its jobs: on its machine, or as batch jobs of Slurm.
+             * @enum {string}
+             */
+            launcher: "local" | "slurm";
+            /**
+             * Problem
+             * @description Why it takes no jobs at present, as a sentence; null if it takes some.
+             */
+            problem: string | null;
+            /** @description The cluster that it submits to; null for a worker without one, or if the cluster has never responded. */
+            cluster: components["schemas"]["WorkerCluster"] | null;
+            /**
              * Version
              * @description Version of the platform that it runs; empty: unknown.
              */
@@ -13832,6 +13893,28 @@ export interface components {
              * @description Time of its last heartbeat.
              */
             last_seen_at: string;
+        };
+        /**
+         * WorkerCluster
+         * @description The cluster that a worker submits to.
+         */
+        WorkerCluster: {
+            /**
+             * Engine
+             * @description The cluster's software.
+             * @constant
+             */
+            engine: "slurm";
+            /**
+             * Name
+             * @description Name of the cluster.
+             */
+            name: string;
+            /**
+             * Partitions
+             * @description Its partitions.
+             */
+            partitions: components["schemas"]["WorkerPartition"][];
         };
         /**
          * WorkerGpu
@@ -13893,6 +13976,78 @@ export interface components {
              * @description Cursor of the last item: the next page's `after`.
              */
             last_id: string | null;
+        };
+        /**
+         * WorkerNodes
+         * @description Nodes of a partition that are equal and in one state.
+         */
+        WorkerNodes: {
+            /**
+             * State
+             * @description Slurm's word, such as `idle` or `down`. It ends with `*` if the nodes do not respond.
+             */
+            state: string;
+            /**
+             * Count
+             * @description Number of nodes.
+             */
+            count: number;
+            /**
+             * Nodes
+             * @description Their names, as Slurm abbreviates them.
+             */
+            nodes: string;
+            /**
+             * Cores
+             * @description Cores of each node.
+             */
+            cores: number;
+            /**
+             * Memory Mib
+             * @description Memory of each node in MiB.
+             */
+            memory_mib: number;
+            /**
+             * Gpus
+             * @description GPUs of each node.
+             */
+            gpus: number;
+            /**
+             * Reason
+             * @description Why they take no jobs, in the words of an operator or of Slurm; empty if they take some.
+             */
+            reason: string;
+        };
+        /**
+         * WorkerPartition
+         * @description A partition of a cluster.
+         */
+        WorkerPartition: {
+            /**
+             * Name
+             * @description Its name.
+             */
+            name: string;
+            /**
+             * Default
+             * @description Whether it is the cluster's default.
+             */
+            default: boolean;
+            /**
+             * Up
+             * @description Whether it takes jobs.
+             */
+            up: boolean;
+            /**
+             * Time Limit
+             * @description Longest time of a job, as Slurm writes it.
+             */
+            time_limit: string;
+            /**
+             * Groups
+             * @description Its nodes.
+             */
+            groups: components["schemas"]["WorkerNodes"][];
         };
         /**
          * WorkerState

@@ -130,7 +130,8 @@ function Figure({ job, name, show }: { job: JobSummary; name: string; show: (val
 
 /** How far a job is; or why it waits, or why it failed. */
 function JobProgress({ job }: { job: JobSummary }) {
-  if (job.status === "queued") return <span className={styles.why}>{job.queue_reason ?? job.status_reason}</span>;
+  if (job.status === "queued" || job.queue_reason !== null)
+    return <span className={styles.why}>{job.queue_reason ?? job.status_reason}</span>;
   if (job.status === "failed") return <span className={styles.why}>{job.error?.message ?? job.status_reason}</span>;
   const { progress } = job;
   if (!progress) return <span className={styles.why}>{job.status_reason}</span>;

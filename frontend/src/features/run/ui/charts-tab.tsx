@@ -157,7 +157,8 @@ function Gone({ parts }: { parts: readonly HistoryPart[] }) {
 }
 
 function NoPoints({ job, stage, waiting }: { job: Job; stage: string; waiting: boolean }) {
-  const reason = job.status === "queued" ? (job.queue?.reason ?? job.queue_reason ?? job.status_reason) : "";
+  const queued = job.status === "queued" ? (job.queue?.reason ?? job.status_reason) : "";
+  const reason = job.queue_reason ?? queued;
   return (
     <Notice title={waiting ? `No measurements of ${stageShort(stage)} yet` : `No measurements of ${stageShort(stage)}`}>
       <p>

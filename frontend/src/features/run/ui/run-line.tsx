@@ -30,7 +30,7 @@ export function RunLine({ job, progress }: RunLineProps) {
 }
 
 function Where({ job, progress }: RunLineProps) {
-  if (job.status === "queued") return <QueuePlace job={job} />;
+  if (job.status === "queued" || job.queue_reason !== null) return <QueuePlace job={job} />;
   if (hasEnded(job.status)) return <Ending job={job} />;
   if (!progress || job.status !== "running") return <span>{job.status_reason}</span>;
   const { seeds_done: done, seed_count: seeds } = progress;

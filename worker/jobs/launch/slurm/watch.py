@@ -1,0 +1,67 @@
+"""Watches the cluster, and cancels batch jobs whose attempt has ended while no worker followed them."""
+
+import json
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from core.models import Job
+from core.models.jobs import ACTIVE
+from core.settings import Settings
+from core.slurm import client
+from core.slurm.client import SlurmError
+from core.slurm.cluster import Cluster, checked
+from worker.process import PeriodicThread
+
+_SECONDS = 10.0
+log = logging.getLogger(__name__)
+
+
+class ClusterWatch:
+    """The cluster as it was seen last, and why the worker cannot submit to it."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self.cluster: Cluster | None = None
+        self.problem: str | None = None
+        self.look()
+
+    def look(self) -> bool:
+        """Read the cluster. One that does not respond keeps its last description. Returns True."""
+        cluster, problem = checked(self._settings)
+        self.cluster = cluster or self.cluster
+        if problem != self.problem:
+            log.warning("%s", problem or "Slurm accepts jobs again.")
+        self.problem = problem
+        return True
+
+
+@contextmanager
+def watching(settings: Settings) -> Iterator[ClusterWatch]:
+    """While inside, a thread looks at the cluster every ten seconds."""
+    watch = ClusterWatch(settings)
+    thread = PeriodicThread("cluster", _SECONDS, watch.look)
+    thread.start()
+    try:
+        yield watch
+    finally:
+        thread.stop()
+
+
+def cancel_stale_jobs(session: Session, settings: Settings) -> None:
+    """Cancel the batch jobs of attempts that no worker holds any more. Their trainers would end by themselves, but later."""
+    for record in (settings.data_dir / "runs").glob("*/attempt-*/slurm.json"):
+        job_id, attempt = record.parent.parent.name, int(record.parent.name.removeprefix("attempt-"))
+        held = select(Job.id).where(Job.id == job_id, Job.attempt == attempt, Job.status.in_(ACTIVE))
+        number = json.loads(record.read_text())["job"]
+        if session.scalars(held).one_or_none() is not None or not number:
+            continue
+        try:
+            client.cancel(number)
+            record.unlink()
+            log.info("%s attempt %d has ended: cancelled Slurm job %s", job_id, attempt, number)
+        except (SlurmError, FileNotFoundError) as error:
+            log.warning("Slurm job %s was not cancelled: %s", number, error)
