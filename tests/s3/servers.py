@@ -1,9 +1,7 @@
 """Starts the S3 servers of the tests as processes on free ports."""
 
 import os
-import signal
 import socket
-import subprocess
 import sys
 import urllib.error
 import urllib.request
@@ -13,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from core import child
 from tests.waiting import eventually
 
 Start = Callable[[Sequence[str]], None]
@@ -60,22 +59,19 @@ def moto(folder: Path) -> Iterator[Server]:
 
 @contextmanager
 def processes(folder: Path) -> Iterator[Start]:
-    """A function that starts a process, which is killed at the end of the block. Output goes to `folder`."""
-    started: list[subprocess.Popen[bytes]] = []
+    """A function that starts a process, which is killed at the end of the block, or with the tests. Output goes to `folder`."""
+    started: list[child.Child] = []
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHONPATH")}
 
     def start(command: Sequence[str]) -> None:
         with (folder / "output").open("ab") as output:
-            started.append(
-                subprocess.Popen(command, stdout=output, stderr=output, env=environment, start_new_session=True)
-            )
+            started.append(child.start(command, stdout=output, env=environment))
 
     try:
         yield start
     finally:
         for process in started:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+            process.kill()
 
 
 def free_ports(count: int) -> list[int]:
