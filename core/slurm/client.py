@@ -107,9 +107,14 @@ def submit(arguments: Sequence[str], *, env: Mapping[str, str], cwd: str) -> str
 
 
 def find_by_comment(comment: str) -> str | None:
-    """The number of this user's newest job with a comment. None: there is none."""
-    lines = call("squeue", "--noheader", "--me", "--states=all", "--format=%A|%k").splitlines()
-    return max((line.partition("|")[0] for line in lines if line.partition("|")[2] == comment), key=int, default=None)
+    """The number of this user's newest job with a comment. None: there is none.
+
+    Slurm keeps a job that it has refused for a while, as failed and without nodes. Such a job does not count.
+    """
+    lines = call("squeue", "--noheader", "--me", "--states=all", "--format=%A|%T|%N|%k").splitlines()
+    found = (line.split("|", 3) for line in lines)
+    mine = [number for number, state, nodes, text in found if text == comment and (nodes or state != "FAILED")]
+    return max(mine, key=int, default=None)
 
 
 def look_up(job: str, comment: str) -> JobView:

@@ -30,6 +30,7 @@ from worker.health import WorkerHeartbeat
 from worker.jobs import context as attempt_context
 from worker.jobs.claim import run_queued_jobs
 from worker.jobs.context import WorkerContext
+from worker.jobs.launch.interface import EngineEnd
 from worker.jobs.settle import TrainerEnd, settle
 from worker.jobs.workspace import Workspace, remove
 
@@ -266,6 +267,27 @@ def test_settle_stopped_run_with_late_cancel_is_cancelled(queue: Queue) -> None:
     stopped = TrainerEnd(75, None, None, None, None, "", False, stop_requested=True, killed_by_worker=False)
     with session_scope() as session:
         assert settle(session, claim, stopped) is JobStatus.CANCELLED
+
+
+@pytest.mark.parametrize(
+    ("exit_status", "end", "expected", "waits_because"),
+    [
+        (-9, EngineEnd("Slurm lost the node n1.", waits=True), "queued", "Slurm lost the node n1."),
+        (-9, EngineEnd("Job 7 was cancelled in Slurm.", by_a_person=True), "paused", None),
+        (75, EngineEnd("Slurm asked job 7 to end."), "queued", None),
+    ],
+)
+def test_end_by_the_engine_of_a_launcher_is_the_reason(
+    exit_status: int, end: EngineEnd, expected: str, waits_because: str | None, queue: Queue
+) -> None:
+    job_id = queue("")
+    with session_scope() as session:
+        claim = attempts.claim(session, "wrk_1")
+    assert claim is not None
+    with session_scope() as session:
+        settle(session, claim, TrainerEnd(exit_status, None, None, None, None, "", False, False, False, engine_end=end))
+    row = job(job_id)
+    assert (row.status, row.status_reason, row.waits_because) == (expected, end.reason, waits_because)
 
 
 def test_end_of_an_attempt_keeps_folders_of_later_ones(tmp_path: Path) -> None:
