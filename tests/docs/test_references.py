@@ -65,10 +65,14 @@ def folders() -> set[str]:
 PAGES = [name for name in files() if name.endswith(".md") and name not in DATED and not name.startswith(".")]
 
 
+def is_source(path: Path) -> bool:
+    return path.suffix in SOURCES or path.name == "Dockerfile"
+
+
 @cache
 def source() -> str:
     """The text of all code, except for the tests of pages, which hold the exceptions."""
-    read = (name for name in files() if Path(name).suffix in SOURCES and not name.startswith("tests/docs/"))
+    read = (name for name in files() if is_source(Path(name)) and not name.startswith("tests/docs/"))
     return "\n".join((ROOT / name).read_text() for name in read)
 
 

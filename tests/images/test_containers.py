@@ -80,7 +80,7 @@ def test_worker_saved_at_its_restart_and_lost_no_step(client: Client, demo_job: 
         for event in client.list_job_events(demo_job)
         if event["type"] == "metrics" and event["stage"] == "ppo"
     ]
-    assert [step for step, _ in reported] == list(range(1, PPO_STEPS + 1))
+    assert [step for step, _ in reported] == list(range(PPO_STEPS + 1))  # the evaluation before the first step is 0
     assert {attempt for _, attempt in reported} == {1, 2}
 
 
