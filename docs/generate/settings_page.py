@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 INTRODUCTION = """\
 # Settings
 
-<!-- Written by docs/generate from core/settings.py: change it there, then run `make reference`. -->
+<!-- Written by docs/generate from core/settings: change it there, then run `make reference`. -->
 
 The API, the workers and `python -m core` read these environment variables when they start. [`.env.example`](../../.env.example)
 lists those that Docker Compose passes on. `python -m worker join` reads `PROXIMAL_DATA_DIR`, `PROXIMAL_STOP_SECONDS` and
@@ -24,7 +24,7 @@ SET_BY_COMPOSE = ("database_url", "redis_url", "data_dir", "cuda_visible_devices
 """Settings that docker-compose.yml or the images decide, so that `.env` cannot change them."""
 NOT_IN_IMAGES = tuple(SlurmSettings.model_fields)
 """Settings of a launcher whose commands the images do not have."""
-BEGIN = "# Settings of the platform: written by docs/generate from core/settings.py.\n"
+BEGIN = "# Settings of the platform: written by docs/generate from core/settings.\n"
 
 
 def settings_page() -> str:

@@ -1,31 +1,27 @@
-"""All settings of the platform. Only this module reads the environment.
+"""The settings of the API and the workers.
 
 Each description states what the setting is, its unit, and when to change it. docs/generate writes docs/reference/settings.md
 and .env.example from them.
 """
 
-import os
 import re
-import shlex
-from functools import lru_cache
 from ipaddress import ip_network
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 from urllib.parse import unquote, urlsplit
 
-from pydantic import AliasChoices, BeforeValidator, Field, SecretStr, ValidationError, field_validator, model_validator
-from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+from pydantic import AliasChoices, Field, SecretStr, field_validator, model_validator
+from pydantic_settings import BaseSettings, NoDecode
 
 from core.access.allowlist import HttpAddress, RewardUrls
 from core.access.import_urls import ImportUrls, check_prefix
-from core.errors import SettingsError
+from core.settings.slurm import SlurmSettings
+from core.settings.values import Folders, Seconds, Words, aliases
 from trainer.spec.path_rules import PathRules
 from trainer.spec.section import Label
 from trainer.spec.tracking import TrackingSpec
 
-Seconds = Annotated[float, Field(gt=0)]
-SettingsClass = TypeVar("SettingsClass", bound=BaseSettings)
-_ROOT = Path(__file__).parent.parent
+_ROOT = Path(__file__).parents[2]
 _BUILT_IN = _ROOT / "api" / "static"
 """The dashboard in the wheel of `make wheels`. A checkout has it in frontend/dist."""
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
@@ -34,115 +30,10 @@ _HOST_AND_PORT = re.compile(r"\S+:\d+")
 _HOST = re.compile(r"\*|(\*\.)?[\w.-]+|\[[0-9a-fA-F:.]+\]")
 
 
-def _folders(value: object) -> object:
-    """Absolute folders from a list separated by `:`."""
-    if not isinstance(value, str):
-        return value
-    if value == "any":
-        raise ValueError("`any` is not supported any more: list the folders that jobs may read models from")
-    folders = (Path(root).expanduser().absolute() for root in value.split(":") if root and root != "none")
-    return [folder.resolve() if ".." in folder.parts else folder for folder in folders]
-
-
-Folders = Annotated[list[Path], NoDecode, BeforeValidator(_folders)]
-
-
-def _words(value: object) -> object:
-    """A list from words separated by spaces or commas."""
-    return value.replace(",", " ").split() if isinstance(value, str) else value
-
-
-Words = Annotated[list[str], NoDecode, BeforeValidator(_words)]
-
-
-def _aliases(*names: str) -> AliasChoices:
-    """The variables of a setting, the first one that is set. In Python, the setting has the name of its field."""
-    return AliasChoices(*names, names[0].removeprefix("PROXIMAL_").lower())
-
-
-def _options(value: object) -> object:
-    """Options from a text, split by the rules of quotation that a shell has."""
-    return shlex.split(value) if isinstance(value, str) else value
-
-
-_SET_BY_THE_LAUNCHER = [
-    "array",
-    "batch",
-    "chdir",
-    "comment",
-    "cpus-per-task",
-    "error",
-    "export",
-    "gres",
-    "job-name",
-    "mem",
-    "nodes",
-    "no-requeue",
-    "ntasks",
-    "ntasks-per-node",
-    "open-mode",
-    "output",
-    "parsable",
-    "requeue",
-    "signal",
-    "test-only",
-    "time",
-    "wait",
-    "wrap",
-]
-
-
-class SlurmSettings(BaseSettings):
-    """The settings of a worker that submits to Slurm. `proximal doctor` reads them too, and needs no others."""
-
-    model_config = SettingsConfigDict(
-        env_prefix="PROXIMAL_", frozen=True, extra="ignore", use_attribute_docstrings=True, populate_by_name=True
-    )
-
-    launcher: Literal["local", "slurm"] = "local"
-    """Where this worker runs its trainers. `local`: as processes of its machine. `slurm`: as batch jobs of a Slurm cluster, where `sbatch` works on the worker's machine and all nodes have the data folder. Each worker has its own."""
-    slurm_partition: str = ""
-    """Partition of the batch jobs. Empty: the cluster's default. A job may name another one (`resources.slurm.partition`)."""
-    slurm_account: str = ""
-    """Account that Slurm charges for the batch jobs. Empty: the user's default."""
-    slurm_qos: str = ""
-    """Quality of service of the batch jobs. Empty: the default."""
-    slurm_minutes: Annotated[int, Field(ge=1)] | None = None
-    """Time limit of a batch job in minutes. The trainer saves before it, and the job is queued again. Left out: the partition's limit."""
-    slurm_memory_gib: Annotated[int, Field(ge=1)] | None = None
-    """Memory of a batch job on each node, in GiB. Left out: the cluster's default."""
-    slurm_cpus_per_process: Annotated[int, Field(ge=1)] = 1
-    """Cores for each process of a trainer. Increase it for jobs on GPUs, whose tokenisation and data loading need some."""
-    slurm_gpu_memory_gib: Annotated[int, Field(ge=0)] = 0
-    """Memory of the smallest GPU of the partition, in GiB, because Slurm does not know it. Jobs with `resources.gpu_memory_gib` need it."""
-    slurm_options: Annotated[list[str], NoDecode, BeforeValidator(_options)] = []
-    """Further options of `sbatch` for every batch job, as `--constraint=a100 --exclusive`. Each begins with `--`, and has its value after `=`. The launcher sets names, output, nodes, tasks, memory, time and signals itself, and such options are refused."""
-    slurm_python: str = ""
-    """Path of the Python on the nodes that has the trainer. Empty: the path of the worker's own Python."""
-    slurm_poll_seconds: Annotated[float, Field(gt=0)] = 2
-    """Seconds between two calls of `squeue` for a running job. Events do not wait for it. Increase it if the controller is busy."""
-    slurm_lease_seconds: Annotated[float, Field(ge=30)] = 600
-    """Seconds for which a job in Slurm goes on without its worker. A worker of the same name that starts in this time continues to follow it. Afterwards the job goes back to the queue, and its trainer ends."""
-
-    @field_validator("slurm_minutes", "slurm_memory_gib", mode="before")
-    @classmethod
-    def _empty_slurm_is_left_out(cls, value: object) -> object:
-        return None if value == "" else value
-
-    @field_validator("slurm_options")
-    @classmethod
-    def _options_are_free(cls, options: list[str]) -> list[str]:
-        for option in options:
-            name, _, _ = option.partition("=")
-            if not name.startswith("--") or len(name) < 3:
-                raise ValueError(f"{option}: an option begins with `--`, and its value follows after `=`")
-            if name[2:] in _SET_BY_THE_LAUNCHER:
-                raise ValueError(f"{name}: the launcher sets this option itself")
-        return options
-
-
-class Settings(SlurmSettings):
+class Settings(SlurmSettings, BaseSettings):
     """The settings of the API and the workers. Each process reads them from the environment once."""
+
+    model_config = SlurmSettings.model_config
 
     database_url: Annotated[str, Field(validation_alias=AliasChoices("DATABASE_URL", "database_url"))]
     """Address of the PostgreSQL server, as `postgresql://user:password@host:5432/name`. `proximal up` starts a server of its own where this variable is not set."""
@@ -154,23 +45,23 @@ class Settings(SlurmSettings):
     """Store of the blobs (datasets, uploads and checkpoints): a folder, as `file:///some/folder`, or a bucket with an optional prefix, as `s3://bucket/prefix`. Empty: `blobs` in the data folder. Set it if API and workers run on several machines. All of them must reach the folder or the bucket. With a bucket they share no folder."""
     blob_endpoint: Annotated[
         str,
-        Field(validation_alias=_aliases("PROXIMAL_BLOB_ENDPOINT", "AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")),
+        Field(validation_alias=aliases("PROXIMAL_BLOB_ENDPOINT", "AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")),
     ] = ""
     """Address of the S3-compatible server that has the bucket of `PROXIMAL_BLOB_URL`, as `https://minio.example.org:9000`. Empty: Amazon S3, or `AWS_ENDPOINT_URL_S3` or `AWS_ENDPOINT_URL` where they are set."""
     blob_region: Annotated[
-        str, Field(validation_alias=_aliases("PROXIMAL_BLOB_REGION", "AWS_REGION", "AWS_DEFAULT_REGION"))
+        str, Field(validation_alias=aliases("PROXIMAL_BLOB_REGION", "AWS_REGION", "AWS_DEFAULT_REGION"))
     ] = "us-east-1"
     """Region of the bucket of `PROXIMAL_BLOB_URL`. `AWS_REGION` and `AWS_DEFAULT_REGION` set it, too."""
     blob_access_key_id: Annotated[
-        SecretStr | None, Field(validation_alias=_aliases("PROXIMAL_BLOB_ACCESS_KEY_ID", "AWS_ACCESS_KEY_ID"))
+        SecretStr | None, Field(validation_alias=aliases("PROXIMAL_BLOB_ACCESS_KEY_ID", "AWS_ACCESS_KEY_ID"))
     ] = None
     """Access key for the bucket of `PROXIMAL_BLOB_URL`. Left out: `AWS_ACCESS_KEY_ID`, else the role of the machine or the container. No trainer receives it."""
     blob_secret_access_key: Annotated[
-        SecretStr | None, Field(validation_alias=_aliases("PROXIMAL_BLOB_SECRET_ACCESS_KEY", "AWS_SECRET_ACCESS_KEY"))
+        SecretStr | None, Field(validation_alias=aliases("PROXIMAL_BLOB_SECRET_ACCESS_KEY", "AWS_SECRET_ACCESS_KEY"))
     ] = None
     """Secret of the access key. Left out: `AWS_SECRET_ACCESS_KEY`."""
     blob_session_token: Annotated[
-        SecretStr | None, Field(validation_alias=_aliases("PROXIMAL_BLOB_SESSION_TOKEN", "AWS_SESSION_TOKEN"))
+        SecretStr | None, Field(validation_alias=aliases("PROXIMAL_BLOB_SESSION_TOKEN", "AWS_SESSION_TOKEN"))
     ] = None
     """Session token of temporary credentials. Left out: `AWS_SESSION_TOKEN`."""
     blob_redirects: bool = True
@@ -500,98 +391,3 @@ class Settings(SlurmSettings):
         """The bucket of the blobs and the prefix of their keys; None if they are in a folder."""
         parts = urlsplit(self.blob_url)
         return (parts.netloc, parts.path.strip("/")) if parts.scheme == "s3" else None
-
-
-_OF_ONE_MACHINE = frozenset(
-    {
-        *SlurmSettings.model_fields,
-        "data_dir",
-        "data_slots",
-        "trainer_memory_gib",
-        "processes",
-        "worker_name",
-        "labels",
-        "cuda_visible_devices",
-        "machines",
-        "rendezvous",
-        "local_models",
-        "hosts",
-        "trusted_proxies",
-        "dashboard_dir",
-        "join_minutes",
-        "join_database_url",
-        "join_redis_url",
-        "join_blob_url",
-    }
-)
-"""Settings that a worker which joins does not take over: each machine has its own, or only the API reads them."""
-
-
-def environment_of_a_new_worker(settings: Settings) -> dict[str, str]:
-    """The environment variables that a worker on another machine shares with this process, with the secrets in them."""
-    shared = {}
-    for name, field in Settings.model_fields.items():
-        alias = field.validation_alias
-        names = alias.choices if isinstance(alias, AliasChoices) else [f"PROXIMAL_{name}"]
-        variable = next((str(one).upper() for one in names if str(one).upper() in os.environ), None)
-        unused = name.startswith("blob_") and settings.blob_bucket is None
-        if variable is not None and name not in _OF_ONE_MACHINE and not unused:
-            shared[variable] = os.environ[variable]
-    shared["DATABASE_URL"] = settings.join_database_url or settings.database_url
-    shared["REDIS_URL"] = settings.join_redis_url or settings.redis_url
-    shared["PROXIMAL_BLOB_URL"] = settings.join_blob_url or settings.blob_url or settings.blob_dir.as_uri()
-    return shared
-
-
-class LocalSettings(BaseSettings):
-    """The settings that `proximal up` reads before it starts servers. An address that is set replaces an embedded server."""
-
-    model_config = Settings.model_config
-
-    database_url: Annotated[str | None, Field(validation_alias=AliasChoices("DATABASE_URL", "database_url"))] = None
-    """Address of a PostgreSQL server. None: an embedded server runs in the data folder."""
-    redis_url: Annotated[str | None, Field(validation_alias=AliasChoices("REDIS_URL", "redis_url"))] = None
-    """Address of a Redis server. None: an embedded server runs in the data folder."""
-    data_dir: Path = Path(".proximal")
-    """Folder for the data of this machine."""
-    local_models: Folders = []
-    """Folders from which jobs may read models, in addition to the folder that `proximal up` creates."""
-
-
-class MachineSettings(BaseSettings):
-    """The settings of `python -m worker join`, which needs neither database nor Redis."""
-
-    model_config = Settings.model_config
-
-    data_dir: Path
-    """Data folder of the worker that it joins, on shared storage."""
-    machine_rank: Annotated[int, Field(ge=1)]
-    """Number of this machine, from 1. The worker's machine is 0."""
-    trainer_memory_gib: Annotated[float, Field(ge=0)] | None = None
-    """The setting of the same name of the worker, in GiB, for this machine."""
-    stop_seconds: Seconds = 60
-    """The setting of the same name of the worker, in seconds."""
-
-
-@lru_cache(maxsize=1)
-def get_settings() -> Settings:
-    """The settings of this process. Raises SettingsError. No module calls it at import time."""
-    return _read(Settings)
-
-
-def get_slurm_settings() -> SlurmSettings:
-    """The settings of a worker for Slurm, without those of the platform. Raises SettingsError."""
-    return _read(SlurmSettings)
-
-
-def get_machine_settings() -> MachineSettings:
-    """The settings of a machine that joins a worker. Raises SettingsError."""
-    return _read(MachineSettings)
-
-
-def _read(kind: type[SettingsClass]) -> SettingsClass:
-    try:
-        return kind()
-    except ValidationError as error:
-        lines = [f"  {'.'.join(str(part) for part in item['loc'])}: {item['msg']}" for item in error.errors()]
-        raise SettingsError("The settings are not valid:\n" + "\n".join(lines)) from error
