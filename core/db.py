@@ -8,10 +8,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Engine, create_engine, event, inspect, text
+import psycopg
+from sqlalchemy import Engine, create_engine, event, inspect, make_url, text
 from sqlalchemy.orm import Session
 
-from core.errors import InvalidRequest
+from core.errors import InvalidRequest, SettingsError
 from core.settings import Settings, get_settings
 from data.parse import bad_text, storable
 
@@ -78,10 +79,29 @@ def after_commit(session: Session, call: Callable[[], object]) -> None:
 
 
 def migrate(database_url: str) -> None:
-    """Bring the database to the newest schema. Concurrent calls are serialised by a lock in the database."""
+    """Bring the database to the newest schema. Concurrent calls are serialised by a lock in the database.
+
+    Raises SettingsError for a database that cannot store every text.
+    """
     from alembic import command
 
+    _check_encoding(database_url)
     command.upgrade(alembic_config(database_url), "head")
+
+
+def _check_encoding(database_url: str) -> None:
+    """Raise SettingsError for another encoding than UTF-8. SQLAlchemy itself fails on SQL_ASCII with a TypeError."""
+    url = make_url(database_url)
+    try:
+        with psycopg.connect(url.set(drivername="postgresql").render_as_string(hide_password=False)) as connection:
+            encoding = connection.info.parameter_status("server_encoding")
+    except psycopg.OperationalError:
+        return  # the migration reports it
+    if encoding != "UTF8":
+        raise SettingsError(
+            f"The database {url.database} has the encoding {encoding}, which cannot store every text. Create another one with "
+            "`CREATE DATABASE proximal ENCODING 'UTF8' TEMPLATE template0`, and name it in DATABASE_URL."
+        )
 
 
 def at_head(database_url: str) -> bool:

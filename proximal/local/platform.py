@@ -80,6 +80,7 @@ def _prepare(database_url: str, folder: DataFolder) -> str:
     from sqlalchemy.exc import OperationalError
 
     from core.db import migrate
+    from core.errors import PlatformError
     from proximal.local import keys
 
     try:
@@ -87,6 +88,8 @@ def _prepare(database_url: str, folder: DataFolder) -> str:
         return keys.ensure(database_url, folder)
     except OperationalError as error:
         raise UpError(f"The database does not respond: {error.orig}") from None
+    except PlatformError as error:
+        raise UpError(str(error)) from error
 
 
 def _require_free_port(options: Options) -> None:

@@ -157,6 +157,17 @@ def test_migrating_again_changes_nothing(database_url: str) -> None:
     assert at_head(database_url)
 
 
+@pytest.mark.parametrize("encoding", ["SQL_ASCII", "LATIN1"])
+def test_a_database_of_another_encoding_is_refused(postgres_url: str, encoding: str) -> None:
+    here = make_url(postgres_url)
+    name = f"{here.database}_{encoding.lower()}"
+    made = sql.SQL("CREATE DATABASE {} ENCODING {} LOCALE 'C' TEMPLATE template0")
+    with psycopg.connect(postgres_url.replace("+psycopg", ""), autocommit=True) as connection:
+        connection.execute(made.format(sql.Identifier(name), sql.Literal(encoding)))
+    with pytest.raises(SettingsError, match=f"has the encoding {encoding}.*ENCODING 'UTF8'"):
+        migrate(here.set(database=name).render_as_string(hide_password=False))
+
+
 def test_every_migration_can_be_taken_back(postgres_url: str) -> None:
     here = make_url(postgres_url)
     name = f"{here.database}_taken_back"
