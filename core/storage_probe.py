@@ -12,7 +12,9 @@ KEY = "platform/probe"
 def expected_probe(blobs: BlobStore) -> str:
     """SHA-256 of the probe, in hexadecimal. The first call writes the probe, with random content."""
     if not blobs.exists(KEY):
-        _write(blobs, KEY, secrets.token_bytes(32))
+        with blobs.draft(KEY) as draft:
+            draft.write(secrets.token_bytes(32))
+            draft.keep()
     with blobs.open(KEY) as file:
         return hashlib.sha256(file.read()).hexdigest()
 
@@ -25,9 +27,7 @@ def why_not_the_store(blobs: BlobStore, expected: str | None) -> str | None:
     try:
         if expected is not None and _is_of_another(blobs, expected):
             return "it is not the platform's store: another one has this address on this machine"
-        trial = f"platform/trial-{secrets.token_hex(8)}"
-        _write(blobs, trial, b"trial")
-        blobs.delete(trial)
+        blobs.check()
     except (OSError, PlatformError) as error:
         return f"it cannot be read and written: {error}"
     return None
@@ -40,9 +40,3 @@ def _is_of_another(blobs: BlobStore, expected: str) -> bool:
             return hashlib.sha256(file.read()).hexdigest() != expected
     except NotFound:
         return True
-
-
-def _write(blobs: BlobStore, key: str, content: bytes) -> None:
-    with blobs.draft(key) as draft:
-        draft.write(content)
-        draft.keep()

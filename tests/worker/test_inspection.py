@@ -30,7 +30,7 @@ def test_a_machine_that_fits_passes_every_check(
     lines = capsys.readouterr().out.splitlines()
     checks = ["packages", "database", "clock", "name", "redis", "storage", "disk", "hardware"]
     assert [line.split()[1] for line in lines] == checks
-    assert not [path for path in settings.blob_dir.rglob("*") if "trial" in path.name]
+    assert [path.name for path in settings.blob_dir.rglob("*") if path.is_file()] == ["probe"]
 
 
 def test_a_store_of_another_platform_is_found(settings: Settings, probe: str, session: Session, tmp_path: Path) -> None:

@@ -58,8 +58,8 @@ class SlurmTrainer(Trainer):
         self._quick_until = time.monotonic() + _QUICK_FOR
         self._failures, self._refusal = 0, ""
         self.label = f"Slurm job {job}" if job else "a new job of Slurm"
-        minutes = run.spec.get("resources", {}).get("slurm") or {}
-        self._signal_seconds = signal_seconds(run.settings, minutes.get("minutes") or run.settings.slurm_minutes)
+        wanted = run.spec.get("resources", {}).get("slurm") or {}
+        self._signal_seconds = signal_seconds(run.settings, wanted.get("minutes") or run.settings.slurm_minutes)
         self._thread = threading.Thread(target=self._loop, name="slurm", daemon=True)
         self._thread.start()
 
