@@ -3,6 +3,7 @@
 import importlib.util
 import platform
 import shutil
+import socket
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -18,6 +19,7 @@ from core.blobs import blob_store
 from core.db import at_head, engine_for, session_scope
 from core.jobs.queue.workers import online_workers
 from core.settings import Settings
+from core.slurm.cluster import checked
 from core.storage_probe import why_not_the_store
 from worker.capacity import cores, list_gpus, name_of
 
@@ -60,7 +62,7 @@ def findings(settings: Settings, probe: str | None = None) -> Iterator[Finding]:
     yield _redis(settings)
     yield _storage(settings, probe)
     yield _disk(settings)
-    yield _hardware(settings)
+    yield _slurm(settings) if settings.launcher == "slurm" else _hardware(settings)
 
 
 def _python() -> Finding:
@@ -108,9 +110,12 @@ def clock_finding(skew: float) -> Finding:
 
 
 def _name(settings: Settings) -> Finding:
+    """The name, which workers that submit to Slurm may share on one machine."""
     name = name_of(settings)
+    may_share = {socket.gethostname()} if settings.launcher == "slurm" else set()
     with session_scope() as session:
-        taken = [worker.hostname for worker in online_workers(session) if worker.name == name]
+        hosts = [worker.hostname for worker in online_workers(session) if worker.name == name]
+    taken = [host for host in hosts if host not in may_share]
     if taken:
         detail = f"a worker {name!r} is online on {taken[0]}: give this one another name (PROXIMAL_WORKER_NAME)"
         return Finding("name", "failed", detail)
@@ -150,3 +155,9 @@ def _hardware(settings: Settings) -> Finding:
     gpus = Counter(f"{gpu.model} ({gpu.memory_gib} GiB)" for gpu in list_gpus(settings.cuda_visible_devices))
     shown = ", ".join(f"{count} × {model}" for model, count in gpus.items()) or "no GPU"
     return Finding("hardware", "ok" if gpus else "warning", f"{shown}, {cores()} cores")
+
+
+def _slurm(settings: Settings) -> Finding:
+    cluster, problem = checked(settings)
+    name = cluster.name if cluster else ""
+    return Finding("slurm", "failed" if problem else "ok", problem or f"this machine may submit to the cluster {name}")

@@ -1,5 +1,6 @@
 """`python -m worker inspect`: one line for each check of a machine."""
 
+import socket
 import time
 from pathlib import Path
 
@@ -65,6 +66,21 @@ def test_a_name_of_an_online_worker_is_taken(settings: Settings, probe: str, ses
     session.commit()
     state, detail = states(named, probe)["name"]
     assert state == "failed" and "online on elsewhere" in detail and "PROXIMAL_WORKER_NAME" in detail
+
+
+def test_workers_for_slurm_share_a_name_on_one_machine(
+    settings: Settings, session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "")
+    slurm = settings.model_copy(update={"worker_name": "seven", "launcher": "slurm"})
+    machine = MachineReport(Capacity(0, 0, 0, 2), name="seven")
+    report_worker(session, "wrk_1", socket.gethostname(), None, machine)
+    session.commit()
+    assert states(slurm, None)["name"][0] == "ok"
+    assert states(slurm, None)["slurm"][0] == "failed" and "sbatch" in states(slurm, None)["slurm"][1]
+    report_worker(session, "wrk_2", "elsewhere", None, machine)
+    session.commit()
+    assert states(slurm, None)["name"][0] == "failed"
 
 
 @pytest.mark.parametrize(
