@@ -29,7 +29,7 @@ class ComposedPlatform:
         """`docker compose run --rm NAME [COMMAND…]`."""
         argv = self._here(name, list(instead) or self._services[name]["command"])
         return subprocess.run(
-            argv, cwd=self._home(name), env=self._env(name), capture_output=True, text=True, timeout=60
+            argv, cwd=self._home(name), env=self._env(name), capture_output=True, text=True, timeout=240
         )
 
     def start(self, name: str) -> None:

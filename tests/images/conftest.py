@@ -3,6 +3,7 @@
 The images stay in `out/images` for the next run; containers and volumes do not.
 """
 
+import importlib
 import json
 import subprocess
 import sys
@@ -17,8 +18,12 @@ from tests.compose.compose_file import FILLED_IN, ROOT, example
 from tests.images.composition import Composition
 from tests.images.network import network_of_its_own
 
-sys.path.insert(0, str(ROOT / ".setup"))
-import containers
+SETUP = str(ROOT / ".setup")
+sys.path.append(SETUP)
+try:
+    containers = importlib.import_module("containers")
+finally:
+    sys.path.remove(SETUP)  # it has a module `vllm`, by which other tests would take vLLM for installed
 
 IMAGES = {"api": "proximal", "worker": "proximal-worker"}
 """The folder of the Dockerfile, and the name in docker-compose.yml."""

@@ -90,7 +90,7 @@ def test_demo_leaves_no_process_however_it_ends(number: signal.Signals, tmp_path
         started = descendants(demo.pid)
         assert len(started) > 5
         demo.send(number)
-        assert demo.wait(60) == (130 if number is signal.SIGINT else -9)
+        assert demo.wait(240) == (130 if number is signal.SIGINT else -9)
         eventually(lambda: not any(alive(pid) for pid in started))
     finally:
         demo.kill()

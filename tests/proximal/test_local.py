@@ -149,7 +149,7 @@ def test_printed_command_signs_in_from_another_terminal(up: Up, tmp_path: Path) 
     others = {"PROXIMAL_URL": "http://127.0.0.1:1", "PROXIMAL_API_KEY": "px_other", "PROXIMAL_DATA_DIR": str(tmp_path)}
     command = [*_printed_command(up.output.read_text()), "--no-browser"]
     done = subprocess.run(
-        command, env=os.environ | others, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=True
+        command, env=os.environ | others, cwd=tmp_path, capture_output=True, text=True, timeout=240, check=True
     )
     address, _, code = done.stdout.strip().partition("?code=")
     assert address == f"{up.url}/"
@@ -158,7 +158,7 @@ def test_printed_command_signs_in_from_another_terminal(up: Up, tmp_path: Path) 
 
 def test_open_names_the_folder_without_a_platform(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "proximal.cli", "open", "--no-browser", "--data-dir", str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
     assert done.returncode == 1 and f"No platform runs on {tmp_path}. " in done.stderr
 
 
@@ -171,7 +171,7 @@ def _printed_command(output: str) -> list[str]:
 def test_open_prints_a_link_that_signs_in_once(up: Up) -> None:
     command = [sys.executable, "-m", "proximal.cli", "open", "jobs", "--no-browser"]
     environment = os.environ | {"PROXIMAL_DATA_DIR": str(up.folder)}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=240, check=True)
     address, _, code = done.stdout.strip().partition("?code=")
     assert address == f"{up.url}/jobs"
     statuses = [httpx.post(f"{up.url}/v1/session", json={"code": code}).status_code for _ in range(2)]
@@ -181,6 +181,6 @@ def test_open_prints_a_link_that_signs_in_once(up: Up) -> None:
 def refused(*options: str) -> str:
     """The error message of a start that fails."""
     command = [sys.executable, "-m", "proximal.cli", "up", *options]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
     assert done.returncode == 1
     return " ".join(done.stderr.split())

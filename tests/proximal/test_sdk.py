@@ -148,7 +148,7 @@ def test_a_data_file_that_is_not_there_is_named(client: Client, tmp_path: Path) 
 
 def test_sdk_returns_platform_status_and_references(client: Client) -> None:
     assert client.is_alive() == {"status": "ok", "version": "0.1.0"}
-    assert client.is_ready()["checks"] == {"database": "ok", "migrations": "ok", "redis": "ok"}
+    assert client.is_ready()["checks"] == {"database": "ok", "migrations": "ok", "redis": "ok", "blobs": "ok"}
     assert client.who_am_i()["key"]["name"] == "local"
     assert client.list_workers() == []
     assert "ppo" in client.get_job_schema()["properties"]

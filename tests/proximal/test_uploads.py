@@ -245,7 +245,7 @@ def test_sdk_open_upload_resumes_before_the_file_is_hashed(tmp_path: Path) -> No
 def test_cli_ctrl_c_ends_quickly_and_same_command_resumes(up: Up, client: Client, tmp_path: Path) -> None:
     file = tmp_path / "interrupted.jsonl"
     with file.open("wb") as content:
-        content.truncate(2048 * MIB)  # so long that neither call ends before its signal
+        content.truncate(6144 * MIB)  # so long that neither call ends before its signal
     found: list[str] = []
 
     def arrives() -> bool:
@@ -256,13 +256,13 @@ def test_cli_ctrl_c_ends_quickly_and_same_command_resumes(up: Up, client: Client
     first = proximal(up, "datasets", "upload", str(file), "--kind", "sft")
     eventually(arrives)
     first.send_signal(signal.SIGINT)
-    _, told = first.communicate(timeout=60)
+    _, told = first.communicate(timeout=240)
     assert (first.returncode, told) == (130, "Interrupted. Repeat the command to resume.\n")
     arrived = client.get_upload(found[0])["received"]
     second = proximal(up, "datasets", "upload", str(file), "--kind", "sft")
     eventually(lambda: len(client.get_upload(found[0])["received"]) > len(arrived))
     second.send_signal(signal.SIGINT)
-    second.communicate(timeout=60)
+    second.communicate(timeout=240)
     client.delete_upload(found[0])
 
 
@@ -272,7 +272,7 @@ def test_columns_are_mapped_on_the_command_line(up: Up, client: Client, tmp_path
     fields = ("prompt=question", "a=left", "b=right", "label=winner")
     options = [word for field in fields for word in ("--map", field)]
     done = proximal(up, "datasets", "upload", str(file), *options, "--label", "model_b=b", "--label", "tie=")
-    told, error = done.communicate(timeout=60)
+    told, error = done.communicate(timeout=240)
     assert done.returncode == 0, error
     made = told.split()[0]
     (row,) = client.list_dataset_rows(made)
@@ -282,12 +282,12 @@ def test_columns_are_mapped_on_the_command_line(up: Up, client: Client, tmp_path
 
 def test_cli_import_url_not_allowed_names_the_setting(up: Up) -> None:
     done = proximal(up, "datasets", "import", "https://data.example/pairs.jsonl")
-    _, error = done.communicate(timeout=60)
+    _, error = done.communicate(timeout=240)
     assert done.returncode == 1 and "PROXIMAL_IMPORT_URLS" in error.replace("\n", " ")
 
 
 def test_cli_misspelt_mapping_is_reported(up: Up, tmp_path: Path) -> None:
     file = pairs(tmp_path / "pairs.jsonl", 1)
     done = proximal(up, "datasets", "upload", str(file), "--map", "prompt")
-    _, error = done.communicate(timeout=60)
+    _, error = done.communicate(timeout=240)
     assert done.returncode == 1 and "write name=value" in error

@@ -178,4 +178,4 @@ def test_command_closed_stdout_does_not_end_the_run(tmp_path: Path) -> None:
     process.stdout.close()
     complaint = process.stderr.read()
     process.stderr.close()
-    assert (process.wait(timeout=60), complaint) == (0, "")
+    assert (process.wait(timeout=240), complaint) == (0, "")
