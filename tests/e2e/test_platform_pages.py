@@ -141,7 +141,8 @@ def _compares_forty_runs(page: Page, runs: list[str]) -> None:
     expect(chart.locator("b[data-value]")).to_have_count(2)  # the highest and the lowest
     expect(chart).to_contain_text("…0.005, seed 4")
     expect(chart).to_contain_text("2 of 40")
-    assert len(set(asked)) <= 45  # the curves of each run, and the jobs in one request
+    # The curves of each run, and the jobs in one request. The table of win rates asks for completions once it is near.
+    assert len([one for one in asked if "/samples" not in one]) <= 45
     page.get_by_role("heading", name="Differences of the specs").scroll_into_view_if_needed()
     frontier = page.get_by_role("region", name="Frontier of score and KL")
     expect(frontier.get_by_label("Run", exact=True).locator("option")).to_have_text(
