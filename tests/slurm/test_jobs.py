@@ -80,7 +80,15 @@ def test_every_interruption_resumes_bit_for_bit(platform: Platform, cluster: Slu
         preempted = submit(client)
         eventually(lambda: in_the_middle_of_ppo(client, preempted))
         number = slurm_job(up, preempted)
-        urgent = ask("sbatch", "--parsable", "--partition=urgent", "--nodes=2", "--exclusive", "--wrap=sleep 5")
+        urgent = ask(
+            "sbatch",
+            "--parsable",
+            "--partition=urgent",
+            "--nodes=2",
+            "--exclusive",
+            "--output=/dev/null",
+            "--wrap=sleep 5",
+        )
         eventually(lambda: state(number) == "PENDING")
         eventually(lambda: "queued job" in why(client, preempted))
         eventually(lambda: state(urgent) == "COMPLETED")
@@ -170,7 +178,7 @@ def test_cancels_here_and_in_slurm_end_the_batch_job(platform: Platform) -> None
 
 
 def test_full_queue_and_cancel_while_pending(platform: Platform) -> None:
-    blocker = ask("sbatch", "--parsable", "--nodes=2", "--exclusive", "--wrap=sleep 600")
+    blocker = ask("sbatch", "--parsable", "--nodes=2", "--exclusive", "--output=/dev/null", "--wrap=sleep 600")
     try:
         with platform() as (up, client):
             job_id = submit(client)
