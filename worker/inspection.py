@@ -137,7 +137,8 @@ def _storage(settings: Settings, probe: str | None) -> Finding:
     fault = why_not_the_store(blob_store(settings), probe)
     if fault is None:
         return Finding("storage", "ok", f"{where} is readable and writable")
-    return Finding("storage", "failed", f"{where}: {fault}. Mount it here, or set PROXIMAL_JOIN_BLOB_URL of the API")
+    remedy = "" if settings.blob_bucket else ". Mount it here, or set PROXIMAL_JOIN_BLOB_URL of the API"
+    return Finding("storage", "failed", f"{where}: {fault.rstrip('.')}{remedy}")
 
 
 def _disk(settings: Settings) -> Finding:

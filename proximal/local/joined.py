@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 from collections.abc import Callable
+from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from urllib.parse import urlsplit
 
@@ -14,6 +15,15 @@ from proximal.sdk import Client
 Environment = dict[str, str]
 
 
+@dataclass(frozen=True)
+class _Kept:
+    """The content of `worker.json`."""
+
+    platform: str
+    storage_probe: str
+    environment: Environment
+
+
 def join(folder: DataFolder, url: str, token: str, own: Environment, say: Callable[[str], None]) -> None:
     """Exchange the token for the settings of a worker, and keep them with `own`, the settings of this machine.
 
@@ -21,19 +31,24 @@ def join(folder: DataFolder, url: str, token: str, own: Environment, say: Callab
     """
     kept = folder.worker_file
     if kept.exists():
-        before = json.loads(kept.read_text())["platform"]
         raise UpError(
-            f"The worker of {folder.path} has joined {before} already. Start it with `proximal worker start`, choose "
+            f"The worker of {folder.path} has joined {_read(folder).platform} already. Start it with `proximal worker start`, choose "
             f"another folder with --data-dir, or delete {kept} to join anew."
         )
     if urlsplit(url).scheme == "http" and urlsplit(url).hostname not in ("127.0.0.1", "localhost", "::1"):
         say(
             "Warning: the settings, with the database's password, travel without encryption. Prefer an https:// address."
         )
+    try:
+        folder.prepare()  # before the token is used up
+    except OSError as error:
+        raise UpError(
+            f"{folder.path} cannot be written: {error.strerror}. Choose another one with --data-dir."
+        ) from error
     with Client(url, token) as client:
         joined = client.join_worker(version=version("proximal-rlhf"))
     environment = joined["environment"] | {"PROXIMAL_DATA_DIR": str(folder.path)} | own
-    folder.keep_worker({"platform": url, "storage_probe": joined["storage_probe"], "environment": environment})
+    folder.keep_worker(asdict(_Kept(url, joined["storage_probe"], environment)))
     say(f"Joined {url}. The settings are in {kept}.")
 
 
@@ -44,10 +59,10 @@ def start(folder: DataFolder, say: Callable[[str], None], *, check_only: bool = 
             f"{folder.path} has not joined a platform. An operator creates a token with `proximal workers token`, and "
             "`proximal worker join URL --token …` uses it here."
         )
-    kept = json.loads(folder.worker_file.read_text())
-    environment = _environment(kept["environment"], say)
+    kept = _read(folder)
+    environment = _environment(kept.environment, say)
     inspection = subprocess.run(
-        python("worker", "inspect", "--probe", kept["storage_probe"]), env=environment, check=False
+        python("worker", "inspect", "--probe", kept.storage_probe), env=environment, check=False
     )
     if inspection.returncode:
         say("The worker does not start. Repair what failed, then run `proximal worker start`.")
@@ -56,6 +71,16 @@ def start(folder: DataFolder, say: Callable[[str], None], *, check_only: bool = 
     say("The worker starts. Ctrl-C saves its job and stops it.")
     command = python("worker")
     os.execve(command[0], command, environment)
+
+
+def _read(folder: DataFolder) -> _Kept:
+    """Raises UpError for a file that is damaged."""
+    try:
+        return _Kept(**json.loads(folder.worker_file.read_text()))
+    except (ValueError, TypeError, OSError) as error:
+        raise UpError(
+            f"{folder.worker_file} cannot be read ({error}). Delete it, and join anew with another token."
+        ) from error
 
 
 def _environment(kept: Environment, say: Callable[[str], None]) -> Environment:

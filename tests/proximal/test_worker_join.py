@@ -85,3 +85,18 @@ def test_a_used_token_and_a_folder_without_one_are_named(run: Run, client: Clien
     assert nothing.returncode == 1 and "has not joined a platform" in nothing.stderr
     nowhere = run("worker", "join", "http://127.0.0.1:9", "--token", "prxw_x", "--data-dir", str(tmp_path / "two"))
     assert nowhere.returncode == 3 and "No answer from the platform" in nowhere.stderr
+
+
+def test_a_folder_that_cannot_be_written_costs_no_token(run: Run, client: Client, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    options = join_options(client, tmp_path / "file" / "folder")
+    refused = run("worker", "join", *options, "--check")
+    assert refused.returncode == 1 and "cannot be written" in refused.stderr and "Traceback" not in refused.stderr
+    assert run("worker", "join", *options[:-1], str(tmp_path / "folder"), "--check").returncode == 0
+
+
+def test_damaged_settings_of_a_worker_are_named(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "worker.json").write_text('{"platform": ')
+    refused = run("worker", "start", "--data-dir", str(tmp_path))
+    assert refused.returncode == 1 and "worker.json cannot be read" in refused.stderr
+    assert "Traceback" not in refused.stderr

@@ -17,9 +17,9 @@ _SCRIPT_FILE = "batch.sh"
 _LONGEST_NAME = 200
 
 
-def comment_of(run: RunToStart) -> str:
+def comment_of(job_id: str, attempt: int) -> str:
     """The text by which a worker finds the batch job of an attempt again."""
-    return f"proximal {run.job_id} {run.attempt}"
+    return f"proximal {job_id} {attempt}"
 
 
 def arguments_of(run: RunToStart, cluster: Cluster | None) -> list[str]:
@@ -55,7 +55,7 @@ def _options(run: RunToStart, cluster: Cluster | None) -> Iterator[str]:
     own = resources.slurm or SlurmSpec()
     minutes = own.minutes or settings.slurm_minutes
     yield f"--job-name={_name_of(run)}"
-    yield f"--comment={comment_of(run)}"
+    yield f"--comment={comment_of(run.job_id, run.attempt)}"
     yield f"--chdir={run.workspace.folder}"
     yield f"--output={_pattern(run.workspace.log)}"
     yield "--open-mode=append"

@@ -137,7 +137,7 @@ class SlurmTrainer(Trainer):
     def _submitted(self) -> bool:
         """Submit the job unless it must end already or was submitted before. Returns whether it has a number."""
         attempted = recorded_job(self._run.workspace) is not None
-        found = client.find_by_comment(comment_of(self._run)) if attempted else None
+        found = client.find_by_comment(comment_of(self._run.job_id, self._run.attempt)) if attempted else None
         if found is None and (self._ask or self._kill):
             self._status = Stopped.exit_status
             return False
@@ -163,7 +163,7 @@ class SlurmTrainer(Trainer):
 
     def _look(self) -> None:
         try:
-            view = client.look_up(self._job, comment_of(self._run))
+            view = client.look_up(self._job, comment_of(self._run.job_id, self._run.attempt))
         except UnknownJob:
             self._view = client.look_up_ended(self._job)
             self._status = self._reported_status() if self._view is None else self._status_of(self._view)

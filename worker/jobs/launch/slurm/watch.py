@@ -12,8 +12,9 @@ from core.models import Job
 from core.models.jobs import ACTIVE
 from core.settings import Settings
 from core.slurm import client
-from core.slurm.client import SlurmError
+from core.slurm.client import SlurmError, UnknownJob
 from core.slurm.cluster import Cluster, checked
+from worker.jobs.launch.slurm.request import comment_of
 from worker.process import PeriodicThread
 
 _SECONDS = 10.0
@@ -60,8 +61,12 @@ def cancel_stale_jobs(session: Session, settings: Settings) -> None:
         if session.scalars(held).one_or_none() is not None or not number:
             continue
         try:
+            # By its comment: a controller that lost its state gives the number to another job.
+            client.look_up(number, comment_of(job_id, attempt))
             client.cancel(number)
             record.unlink()
             log.info("%s attempt %d has ended: cancelled Slurm job %s", job_id, attempt, number)
+        except UnknownJob:
+            record.unlink(missing_ok=True)
         except (SlurmError, FileNotFoundError) as error:
             log.warning("Slurm job %s was not cancelled: %s", number, error)
