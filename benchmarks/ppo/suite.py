@@ -28,19 +28,26 @@ STEPS: tuple[tuple[str, str, list[str]], ...] = (
 """Name, module, arguments; the most wanted first, in case the time runs out."""
 
 
-def main() -> None:
+def main() -> int:
+    """Run the benchmarks. Returns the exit status: 1 if one of them failed."""
     arguments = _parser().parse_args()
     began, folder = time.monotonic(), arguments.json or CACHE / "results"
     found: dict[str, dict[str, Any]] = {}
+    failed = []
     for name, script, options in STEPS:
         if time.monotonic() - began > arguments.minutes * 60:
             say(f"== {name}: left out, {arguments.minutes:g} minutes are over")
         else:
             say(f"== {name}")
             further = [*(_peer(arguments) if script == "ppo.speed" else []), "--cache", str(arguments.cache)]
-            found |= _step(name, script, [*options, *further], folder)
+            figures = _step(name, script, [*options, *further], folder)
+            failed += [] if figures else [name]
+            found |= figures
     print(f"\n{table(found)}\n{(time.monotonic() - began) / 60:.1f} minutes; every figure is in {folder}")
     write_json(summary(found), folder / "summary.json")
+    if failed:
+        say(f"failed: {', '.join(failed)}")
+    return 1 if failed else 0
 
 
 def _step(name: str, script: str, options: list[str], folder: Path) -> dict[str, dict[str, Any]]:
@@ -92,4 +99,4 @@ def _parser() -> argparse.ArgumentParser:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -18,6 +18,7 @@ from torch import nn
 from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSequenceClassification, AutoTokenizer
 
 from benchmarks.ppo.sizes import Size
+from trainer.session import manifest
 from trainer.text.codec import train_tokenizer
 
 _NEVER = "ÿ"
@@ -47,9 +48,9 @@ def make(folder: Path) -> None:
 
 
 def _take(checkpoint: Path, target: Path) -> None:
-    shutil.copytree(
-        checkpoint, target, copy_function=os.link, ignore=shutil.ignore_patterns("trainer_state", "stage.json")
-    )
+    """A model of its own, without the manifest: its files are changed later."""
+    left = shutil.ignore_patterns(manifest.STATE, "stage.json", manifest.NAME)
+    shutil.copytree(checkpoint, target, copy_function=os.link, ignore=left)
 
 
 def _widen(folder: Path, family: Any, rows: int) -> None:
