@@ -80,7 +80,7 @@ def _sweep(settings: Settings, hourly: "HourlySweep") -> None:
     except DATABASE_UNAVAILABLE as error:
         log.warning("the database does not answer: %s", error)
     except OSError as error:
-        log.warning("the blob store does not answer: %s", error)
+        log.warning("the sweep could not read or write the blob store or a file: %s", error)
 
 
 def sweep_jobs(settings: Settings) -> SweepResult:
