@@ -1,5 +1,5 @@
 import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
-import { Suspense, useMemo, useState } from "react";
+import { Suspense, useDeferredValue, useMemo, useState } from "react";
 import { Link } from "react-router";
 import { Button, buttonClass } from "@/components/button";
 import { loadable } from "@/components/loadable";
@@ -44,6 +44,8 @@ export function JobsPage() {
     refetchInterval: isLive ? SLOW_POLL_MS : POLL_MS,
   });
   const jobs = useMemo(() => query.data && distinct(query.data.pages.flatMap((page) => page.data)), [query.data]);
+  // The first rendering of the table is a transition, so that the browser can do other things meanwhile.
+  const isShown = useDeferredValue(jobs !== undefined, false) && jobs !== undefined;
   const { rows, folding } = useRows(jobs ?? NONE, filter, show);
   const shown = rows.flatMap(({ job }) => (job.folded ? [] : [job]));
   useRefreshedJobs(rows.map(({ job }) => job));
@@ -68,7 +70,7 @@ export function JobsPage() {
         </div>
       )}
       <BulkBar jobs={selected} onSelect={setPicked} />
-      {query.isPending && <Skeleton rows={5} height="2.75rem" label="Loading jobs" />}
+      {(query.isPending || (jobs && !isShown)) && <Skeleton rows={5} height="2.75rem" label="Loading jobs" />}
       {query.isError && !jobs && (
         <ErrorNotice error={query.error} doing="load the jobs" onRetry={() => void query.refetch()} />
       )}
@@ -82,7 +84,7 @@ export function JobsPage() {
           <Button onClick={() => change(UNFILTERED)}>Clear the filters</Button>
         </Notice>
       )}
-      {jobs && jobs.length > 0 && (
+      {isShown && jobs.length > 0 && (
         <FoldingContext value={folding}>
           <JobTable
             rows={rows}
