@@ -13,6 +13,7 @@ from benchmarks.measuring.places import cores, path, processor, say, write_json
 from benchmarks.measuring.schedule import Outcome, Part, Schedule
 from benchmarks.platform_suite.claims import claims, many_claims
 from benchmarks.platform_suite.ingest import ingest, sustained_ingest
+from benchmarks.platform_suite.large_cluster import large_cluster
 from benchmarks.platform_suite.reading import read_long_run
 from benchmarks.platform_suite.streaming import idle_memory, stream_from_worker, stream_to_many
 
@@ -21,6 +22,7 @@ PARTS = (
     Part("reading a long run", read_long_run, 420),
     Part("ingest", ingest, 180),
     Part("claims", claims, 180),
+    Part("large cluster", large_cluster, 240),
     Part("streaming to many clients", stream_to_many, 120),
     Part("streaming from the worker", stream_from_worker, 90),
     Part("idle memory", idle_memory, 120),

@@ -114,10 +114,10 @@ def run_bare(spec: dict[str, Any], folder: Path) -> Steps:
 def run_hosted(spec: dict[str, Any], folder: Path) -> tuple[Steps, dict[str, float]]:
     """Run a job on a platform of its own, watched by one client. Returns the CPU seconds of the platform's parts too."""
     os.environ.update(_OFFLINE)
-    options = Options(folder, port=_free_port())
+    options = Options(folder, port=free_port())
     up = services.start_in_background(options)
     try:
-        with _client(options) as client:
+        with client_of(options) as client:
             job = client.create_job(with_uploads(client, spec, Path("/")))
             return _watch(client, job["id"], up.pid)
     finally:
@@ -164,7 +164,7 @@ def _part(command: list[str]) -> str | None:
     return next((part for word, part in _PARTS.items() if word in words), "other")
 
 
-def _client(options: Options) -> Client:
+def client_of(options: Options) -> Client:
     """Once the platform answers."""
     deadline = time.monotonic() + 120
     while time.monotonic() < deadline:
@@ -180,7 +180,7 @@ def _client(options: Options) -> Client:
     sys.exit(f"The platform did not start; see {options.folder.logs}.")
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         return int(listener.getsockname()[1])
 
