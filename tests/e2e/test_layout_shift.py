@@ -25,15 +25,22 @@ VIEWS = [
     (390, "?stage=reward_model"),
 ]
 """Widths, and parts of the page of the job. The first part follows the stages."""
+LISTS = (1280, 390)
+"""Widths of the list of jobs."""
 
 
-def opened(new_page: NewPage, width: int, address: str) -> Page:
+def opened(new_page: NewPage, width: int, address: str, shown: str) -> Page:
     page = new_page(width)
     page.add_init_script(OBSERVER)
     page.goto(address)
-    expect(page.locator('[data-connection="live"]')).to_be_visible()
+    expect(page.locator(shown)).to_be_visible()
     page.evaluate("window.shifts.length = 0")
     return page
+
+
+def succeeded(job_id: str) -> str:
+    """Of the row of a job in the list."""
+    return f'tr:has(a[href="/jobs/{job_id}"]):has-text("Succeeded")'
 
 
 @pytest.fixture
@@ -46,13 +53,18 @@ def waiting_job(client: Client, finished_job: str) -> str:
 
 
 def test_nothing_moves_while_a_run_passes_its_stages(new_page: NewPage, client: Client, waiting_job: str) -> None:
-    pages = {view: opened(new_page, view[0], f"/jobs/{waiting_job}{view[1]}") for view in VIEWS}
+    runs = {
+        view: opened(new_page, view[0], f"/jobs/{waiting_job}{view[1]}", '[data-connection="live"]') for view in VIEWS
+    }
+    lists = {width: opened(new_page, width, "/", f'a[href="/jobs/{waiting_job}"]') for width in LISTS}
     (worker,) = client.list_workers()
     client.uncordon_worker(worker["id"])
     eventually(lambda: client.get_job(waiting_job)["status"] == "succeeded")
-    for page in pages.values():
+    for page in runs.values():
         expect(page.locator('[data-connection="ended"]')).to_be_visible()
-    shifts = {view: page.evaluate("window.shifts") for view, page in pages.items()}
+    for page in lists.values():
+        expect(page.locator(succeeded(waiting_job))).to_be_visible()
+    shifts = {view: page.evaluate("window.shifts") for view, page in [*runs.items(), *lists.items()]}
     too_much = {view: found for view, found in shifts.items() if sum(value for value, _ in found) >= MOST}
     assert too_much == {}
     assert all(shifts.values())  # no browser measured nothing

@@ -109,7 +109,9 @@ function Duration({ job }: { job: JobSummary }) {
 function Reward({ job }: { job: JobSummary }) {
   const seeds = job.summary?.seeds ?? job.progress?.seed_count ?? 1;
   const of = seeds === 1 ? { label: "Reward in PPO" } : { label: "Mean reward in PPO", note: "mean" };
-  return <Sparkline values={job.reward_sparkline} {...of} />;
+  const line = <Sparkline values={job.reward_sparkline} {...of} />;
+  // A job that may still get a line keeps the place for it.
+  return hasEnded(job.status) ? line : <span>{line}</span>;
 }
 
 /** The KL of the result; while a job runs, of its newest step, with the seed that runs. */
