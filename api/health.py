@@ -14,7 +14,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from api.deps import SettingsDep
 from api.schema import Schema
 from core.blobs import BlobStore, blob_store
-from core.db import at_head, engine_for
+from core.db import at_head_or_newer, engine_for
 from core.errors import StoreFailed
 from core.settings import Settings
 
@@ -64,7 +64,8 @@ def _database(settings: Settings) -> str:
 
 
 def _migrations(settings: Settings) -> str:
-    return "ok" if at_head(settings.database_url) else "not at the newest schema: run `python -m core migrate`"
+    ready = at_head_or_newer(settings.database_url)
+    return "ok" if ready else "not at the newest schema: run `python -m core migrate`"
 
 
 def _redis(settings: Settings) -> str:

@@ -105,19 +105,36 @@ def _check_encoding(database_url: str) -> None:
 
 
 def at_head(database_url: str) -> bool:
-    """Whether the database has the schema that this code expects."""
+    """Whether the database has exactly the newest schema of this code."""
+    return _revisions_of(database_url) == _newest_revisions()
+
+
+def at_head_or_newer(database_url: str) -> bool:
+    """Whether the database has the newest schema of this code or of a later release.
+
+    The API works with the schema of the next release, so that it serves until it is replaced. CONTRIBUTING.md has the rule.
+    """
+    found = _revisions_of(database_url)
+    return found == _newest_revisions() or not found <= {name for _, name in _revisions()}
+
+
+def _revisions_of(database_url: str) -> frozenset[str]:
     with engine_for(database_url).connect() as connection:
         if not inspect(connection).has_table("alembic_version"):
-            return False
-        revisions = connection.scalars(text("SELECT version_num FROM alembic_version")).all()
-    return set(revisions) == _newest_revisions()
+            return frozenset()
+        return frozenset(connection.scalars(text("SELECT version_num FROM alembic_version")))
+
+
+def _newest_revisions() -> frozenset[str]:
+    """The revisions in the folder of migrations that no other one follows."""
+    lines = _revisions()
+    return frozenset(name for down, name in lines if not down) - {name for down, name in lines if down}
 
 
 @lru_cache
-def _newest_revisions() -> frozenset[str]:
-    """The revisions in the folder of migrations that no other one follows."""
-    lines = [line for file in _MIGRATIONS.glob("versions/*.py") for line in _REVISION.findall(file.read_text())]
-    return frozenset(name for down, name in lines if not down) - {name for down, name in lines if down}
+def _revisions() -> frozenset[tuple[str, str]]:
+    """("", revision) and ("down_", the one before) of each migration."""
+    return frozenset(line for file in _MIGRATIONS.glob("versions/*.py") for line in _REVISION.findall(file.read_text()))
 
 
 def alembic_config(database_url: str) -> "Config":
