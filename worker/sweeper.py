@@ -20,6 +20,7 @@ from core.jobs.lifecycle import attempts
 from core.jobs.lifecycle.preemption import preempt_jobs
 from core.jobs.queue import workers
 from core.jobs.queue.waking import wake_idle_workers
+from core.jobs.run.thinning import jobs_with_old_metrics, thin_metrics
 from core.leasing import SweepResult
 from core.scheduling.lines import repair_lines
 from core.scheduling.shares import repair_shares
@@ -131,7 +132,7 @@ def sweep_data(settings: Settings) -> SweepResult:
 
 
 class HourlySweep:
-    """Removes blobs without a row and old checkpoints, once an hour.
+    """Removes blobs without a row, old checkpoints and the exact steps of old metrics, once an hour.
 
     A blob is removed if it was an orphan an hour before as well.
     """
@@ -143,6 +144,7 @@ class HourlySweep:
     def sweep(self, settings: Settings) -> None:
         if time.monotonic() >= self._next:
             sweep_old_checkpoints(settings)
+            sweep_old_metrics(settings)
             self._suspects = remove_orphans(blob_store(settings), self._suspects)
             self._next = time.monotonic() + _HOUR
 
@@ -167,6 +169,29 @@ def _delete_old_checkpoints(blobs: BlobStore, job_id: str, days: float) -> int:
             return delete_old_checkpoints(session, blobs, job_id, days)
     except (NotFound, JobNotEnded) as error:  # changed since the query
         log.info("no checkpoint of %s was deleted: %s", job_id, error)
+        return 0
+
+
+def sweep_old_metrics(settings: Settings) -> None:
+    """Thin the metrics of every job that ended long ago, each job in its own transaction."""
+    if settings.metric_days is None:
+        return
+    after = ""
+    while True:
+        with session_scope() as session:
+            job_ids = jobs_with_old_metrics(session, settings.metric_days, after)
+        if not job_ids:
+            return
+        _log_ids(metrics_thinned=[job_id for job_id in job_ids if _thin_metrics(job_id, settings.metric_days)])
+        after = job_ids[-1]
+
+
+def _thin_metrics(job_id: str, days: float) -> int:
+    try:
+        with session_scope() as session:
+            return thin_metrics(session, job_id, days)
+    except (NotFound, JobNotEnded) as error:  # changed since the query
+        log.info("the metrics of %s were not thinned: %s", job_id, error)
         return 0
 
 

@@ -39,13 +39,18 @@ def get_job_metrics(
 ) -> Metrics:
     """Return metrics as series. A long range is returned in buckets, with the last, smallest and largest value and the mean of each.
 
-    A job with several seeds has a series of each seed.
+    A job with several seeds has a series of each seed. A job whose `thinned_at` is set has buckets of 4 or more steps. A
+    range has the buckets whose last step it has.
     """
     seeds = range(len(seeds_of(job))) if seed is None else (asked_index(job, seed),)
     wanted = MetricQuery(stage, [name for name in names.split(",") if name], from_, to, max_points, seeds)
     found, last_seq = metrics.series(session, job.id, wanted)
     several = seeds_of(job) if len(seeds_of(job)) > 1 else [None]
-    return Metrics(series=[_series(one, several[one.seed_index]) for one in found], last_seq=last_seq)
+    return Metrics(
+        series=[_series(one, several[one.seed_index]) for one in found],
+        last_seq=last_seq,
+        thinned_at=job.metrics_thinned_at,
+    )
 
 
 def _series(one: metrics.Series, seed: int | None) -> Series:

@@ -159,6 +159,8 @@ class Job(LeasedRow, Base):
     finished_at: Mapped[datetime | None]
     archived_at: Mapped[datetime | None]
     """Since when lists leave it out; null for a job that they show."""
+    metrics_thinned_at: Mapped[datetime | None]
+    """When core/jobs/run/thinning.py last deleted exact steps; null if the metrics have every step."""
     error: Mapped[dict[str, Any] | None]
     """`{code, message}` of a failed job."""
     summary: Mapped[dict[str, Any] | None]

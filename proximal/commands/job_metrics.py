@@ -7,7 +7,7 @@ import typer
 
 from proximal.commands.job_changes import JobId
 from proximal.sdk.types import Job, Metrics, SeedResult
-from proximal.terminal import plain
+from proximal.terminal import moment, plain
 
 Stage = Literal["sft", "reward_model", "dpo", "kto", "ppo", "evaluation"]
 _COUNTS = ("seeds", "collapsed_seeds", "failed_seeds", "best_seed")
@@ -23,12 +23,19 @@ def metrics(
 ) -> None:
     """Print the metrics of a job as CSV, or with `--output json` as series. `seed` is empty in a job with one.
 
-    A series of more than 10,000 steps comes in buckets, each with its mean.
+    A series of more than 10,000 steps comes in buckets, each with its mean, and so does one that the platform has thinned.
     """
     with context.obj.client() as client:
         wanted = [name.strip() for name in names.split(",") if name.strip()] or None
         found = client.get_job_metrics(job_id, seed=seed, stage=stage, names=wanted, max_points=_MOST_POINTS)
+    if found["thinned_at"] is not None:
+        context.obj.printer.note(thinned(found["thinned_at"]))
     context.obj.printer.item(found, *map(plain, lines(found)), key=None)
+
+
+def thinned(at: str) -> str:
+    """The remark on a job whose exact steps are deleted."""
+    return f"The platform thinned these metrics on {moment(at)} UTC: a line is the mean of 4 steps or more."
 
 
 def lines(found: Metrics) -> Iterator[str]:

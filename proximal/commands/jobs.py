@@ -184,6 +184,7 @@ def show(context: typer.Context, job_id: JobId) -> None:
         "attempt",
         "created_at",
         "finished_at",
+        "metrics_thinned_at",
     )
     rows: list[tuple[str, object]] = [(name, job[name]) for name in names if job[name] is not None]
     rows += _origin_rows(job)

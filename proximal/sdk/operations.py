@@ -1202,7 +1202,8 @@ class Operations(Connection):
     ) -> Metrics:
         """Return metrics as series. A long range is returned in buckets, with the last, smallest and largest value and the mean of each.
 
-        A job with several seeds has a series of each seed.
+        A job with several seeds has a series of each seed. A job whose `thinned_at` is set has buckets of 4 or more steps. A
+        range has the buckets whose last step it has.
 
         `GET /v1/jobs/{job_id}/metrics`
         """

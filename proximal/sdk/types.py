@@ -4359,6 +4359,8 @@ class JobSummary(TypedDict):
     """When it ended."""
     archived_at: str | None
     """When it was archived; null for a job in the default list."""
+    metrics_thinned_at: str | None
+    """When the platform deleted the exact steps of its metrics, which then come in buckets; null while it has every step."""
     stage: str | None
     """The current or last stage; null before the first."""
     progress: Progress | None
@@ -4440,6 +4442,8 @@ class Metrics(TypedDict):
     """By seed, then by stage in the run's order, then by name."""
     last_seq: int
     """Sequence number of the last event in these metrics. A stream with `after` set to it continues without a gap."""
+    thinned_at: str | None
+    """When the platform deleted the exact steps of the job. The series then have buckets; null while it has every step."""
 
 
 class ModelSpec(TypedDict, closed=True):
@@ -5466,6 +5470,8 @@ class Job(TypedDict):
     """When it ended."""
     archived_at: str | None
     """When it was archived; null for a job in the default list."""
+    metrics_thinned_at: str | None
+    """When the platform deleted the exact steps of its metrics, which then come in buckets; null while it has every step."""
     stage: str | None
     """The current or last stage; null before the first."""
     progress: Progress | None

@@ -16,7 +16,9 @@ from core.blobs import blob_store
 from core.jobs.checkpoints.checkpoints import CheckpointFile, record_checkpoint
 from core.jobs.lifecycle import attempts
 from core.jobs.run.events import append_events
+from core.jobs.run.thinning import thin_metrics
 from core.models import ApiKey, Checkpoint, Job
+from core.models.jobs import JobStatus
 from core.settings import Settings
 from tests.api.compatibility import committed
 from tests.api.problem_checks import problem
@@ -179,6 +181,21 @@ def test_metrics_above_max_points_are_in_buckets(client: TestClient, job: Job) -
     (kl,) = client.get(f"/v1/jobs/{job.id}/metrics?names=kl&max_points=2").json()["series"]
     assert (kl["values"], kl["steps"], kl["n"]) == (None, [3], [3])
     assert (kl["last"], kl["min"], kl["max"], kl["mean"]) == ([0.3], [0.1], [0.3], [pytest.approx(0.2)])
+
+
+def test_thinned_metrics_state_it_and_are_in_buckets(client: TestClient, session: Session, job: Job) -> None:
+    path = f"/v1/jobs/{job.id}"
+    assert client.get(f"{path}/metrics").json()["thinned_at"] is None
+    append_events(session, job.id, 1, [step(n, 200, kl=n) for n in range(4, 201)])
+    attempts.finish(session, job.id, 1, JobStatus.SUCCEEDED, "The run has ended.", summary={})
+    thin_metrics(session, job.id, 30)
+    session.commit()
+    shown = client.get(f"{path}/metrics?names=kl&from=2&to=130").json()
+    assert shown["thinned_at"] == client.get(path).json()["metrics_thinned_at"] is not None
+    (kl,) = shown["series"]
+    assert (kl["values"], kl["steps"][:2], kl["steps"][-2:], kl["n"][-2:]) == (None, [3, 7], [127, 130], [4, 3])
+    events = client.get(f"{path}/events?types=metrics").json()["data"]
+    assert [event["step"] for event in events] == list(range(128, 201))
 
 
 def test_samples_are_of_the_newest_or_the_requested_step(client: TestClient, job: Job) -> None:

@@ -156,6 +156,12 @@ def test_metrics_csv_has_a_line_for_each_seed_and_step() -> None:
     ]  # fmt: skip
 
 
+def test_metrics_of_a_thinned_job_come_with_a_remark() -> None:
+    assert job_metrics.thinned("2026-11-28T10:00:05.123Z") == (
+        "The platform thinned these metrics on 2026-11-28 10:00:05 UTC: a line is the mean of 4 steps or more."
+    )
+
+
 def test_show_has_each_seed_and_labelled_means() -> None:
     seed: Any = {
         "seed": 5,

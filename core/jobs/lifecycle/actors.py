@@ -26,6 +26,8 @@ PLATFORM = Actor("platform")
 """The sweeper, and every other part that acts without a request and without a lease."""
 RETENTION = Actor("platform", name="checkpoint retention")
 """The deletion of old checkpoints by the sweeper."""
+METRIC_RETENTION = Actor("platform", name="metric retention")
+"""The thinning of old metrics by the sweeper."""
 
 
 def key_of(principal: Principal) -> Actor:

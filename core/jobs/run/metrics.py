@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from sqlalchemy import text
 from sqlalchemy.orm import Session
 
-from core.jobs.run.rollups import bucket_bits, chunk_bits, complete_until
+from core.jobs.run.rollups import FINEST, bucket_bits, chunk_bits, complete_until
 from trainer.spec import STAGES
 
 
@@ -65,7 +65,8 @@ _Bucket = tuple[int, float, float, float, float, int]
 
 # One statement reads one snapshot: no step after `last_seq` is read, and none before it is missing.
 _SPANS = text("""
-SELECT jobs.last_seq, seeds.seed, wanted.stage, lowest.step AS first, highest.step AS newest
+SELECT jobs.last_seq, jobs.metrics_thinned_at IS NOT NULL AS thinned, seeds.seed, wanted.stage, highest.step AS newest,
+       CASE WHEN jobs.metrics_thinned_at IS NULL THEN lowest.step ELSE least(lowest.step, chunks.step) END AS first
 FROM jobs CROSS JOIN unnest(CAST(:stages AS text[])) AS wanted (stage) CROSS JOIN unnest(CAST(:seeds AS int[])) AS seeds (seed)
      LEFT JOIN LATERAL (SELECT step FROM job_metrics m
                         WHERE m.job_id = jobs.id AND m.seed_index = seeds.seed AND m.stage = wanted.stage
@@ -73,6 +74,9 @@ FROM jobs CROSS JOIN unnest(CAST(:stages AS text[])) AS wanted (stage) CROSS JOI
      LEFT JOIN LATERAL (SELECT step FROM job_metrics m
                         WHERE m.job_id = jobs.id AND m.seed_index = seeds.seed AND m.stage = wanted.stage
                         ORDER BY step DESC LIMIT 1) AS highest ON true
+     LEFT JOIN LATERAL (SELECT c.chunk << :chunk_bits AS step FROM job_metric_chunks c
+                        WHERE c.job_id = jobs.id AND c.seed_index = seeds.seed AND c.stage = wanted.stage AND c.level = :finest
+                        ORDER BY chunk LIMIT 1) AS chunks ON jobs.metrics_thinned_at IS NOT NULL
 WHERE jobs.id = :job_id
 """)
 _SEGMENTS = """
@@ -110,21 +114,25 @@ def series(session: Session, job_id: str, wanted: MetricQuery) -> tuple[list[Ser
     """
     stages = [wanted.stage] if wanted.stage else list(STAGES)
     spans: dict[str, list[tuple[int, int, int, int]]] = {}
-    last_seq = 0
-    for row in session.execute(_SPANS, {"job_id": job_id, "stages": stages, "seeds": list(wanted.seeds)}):
+    last_seq = finest = 0
+    values = {"job_id": job_id, "stages": stages, "seeds": list(wanted.seeds)}
+    for row in session.execute(_SPANS, values | {"finest": FINEST, "chunk_bits": chunk_bits(FINEST)}):
         last_seq = row.last_seq
         first, last = _within(wanted, row.first, row.newest)
+        finest = FINEST if row.thinned else 0
         if first <= last:
             spans.setdefault(row.stage, []).append((row.seed, first, last, row.newest))
     levels = {
-        stage: _level(min(first for _, first, _, _ in found), max(last for _, _, last, _ in found), wanted.max_points)
+        stage: _level(
+            min(first for _, first, _, _ in found), max(last for _, _, last, _ in found), wanted.max_points, finest
+        )
         for stage, found in spans.items()
     }
     segments = [
         segment
         for stage, found in spans.items()
         for seed, first, last, newest in found
-        for segment in _segments((seed, stage), levels[stage], first, last + 1, newest)
+        for segment in _segments((seed, stage), levels[stage], first, last + 1, newest, finest)
     ]
     read = _read(session, job_id, wanted.names, segments)
     merged = [_merged(Series(*key), buckets, bucket_bits(levels[key[1]])) for key, buckets in read.items()]
@@ -139,30 +147,37 @@ def _within(wanted: MetricQuery, first: int | None, newest: int | None) -> tuple
     return low, newest if wanted.to_step is None else min(newest, wanted.to_step)
 
 
-def _level(first: int, last: int, max_points: int) -> int:
-    """The finest level with at most `max_points` buckets from step `first` to `last`."""
-    level = 0
+def _level(first: int, last: int, max_points: int, finest: int) -> int:
+    """The finest level, from `finest` on, with at most `max_points` buckets from step `first` to `last`."""
+    level = finest
     while (last >> bucket_bits(level)) - (first >> bucket_bits(level)) >= max_points:
         level += 1
     return level
 
 
-def _segments(of: tuple[int, str], level: int, first: int, end: int, newest: int) -> Iterator[Segment]:
-    """Cover the steps of a seed and stage: whole buckets of the level as far as it is complete, and finer levels at both ends."""
+def _segments(of: tuple[int, str], level: int, first: int, end: int, newest: int, finest: int = 0) -> Iterator[Segment]:
+    """Cover the steps of a seed and stage: whole buckets of the level as far as it is complete, and finer levels at both ends.
+
+    At both ends of the level `finest`, a bucket counts as its last step. After its last chunk, the exact steps are read.
+    """
     if first >= end:
         return
-    if level == 0:
-        yield Segment(*of, 0, first, end)
+    if level == finest:
+        rolled_up = min(end, complete_until(level, newest)) if level else first
+        if first < rolled_up:
+            yield Segment(*of, level, first, rolled_up)
+        if max(first, rolled_up) < end:
+            yield Segment(*of, 0, max(first, rolled_up), end)
         return
     bits = bucket_bits(level)
     whole_first = -(-first >> bits) << bits
     whole_end = min(end >> bits << bits, complete_until(level, newest))
     if whole_first >= whole_end:
-        yield from _segments(of, level - 1, first, end, newest)
+        yield from _segments(of, level - 1, first, end, newest, finest)
         return
-    yield from _segments(of, level - 1, first, whole_first, newest)
+    yield from _segments(of, level - 1, first, whole_first, newest, finest)
     yield Segment(*of, level, whole_first, whole_end)
-    yield from _segments(of, level - 1, whole_end, end, newest)
+    yield from _segments(of, level - 1, whole_end, end, newest, finest)
 
 
 def _read(

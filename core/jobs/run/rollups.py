@@ -8,6 +8,8 @@ step `s` of a stage, level `l` is complete for the steps before `complete_until(
 from sqlalchemy import text
 from sqlalchemy.orm import Session
 
+FINEST = 1
+"""The finest level. Level 0 is the exact steps."""
 FACTOR_BITS = 2
 CHUNK_BITS = 5
 

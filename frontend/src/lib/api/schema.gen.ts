@@ -1465,7 +1465,8 @@ export interface paths {
          * Get Job Metrics
          * @description Return metrics as series. A long range is returned in buckets, with the last, smallest and largest value and the mean of each.
          *
-         *     A job with several seeds has a series of each seed.
+         *     A job with several seeds has a series of each seed. A job whose `thinned_at` is set has buckets of 4 or more steps. A
+         *     range has the buckets whose last step it has.
          */
         get: operations["get_job_metrics"];
         put?: never;
@@ -6507,6 +6508,11 @@ export interface components {
              */
             archived_at: string | null;
             /**
+             * Metrics Thinned At
+             * @description When the platform deleted the exact steps of its metrics, which then come in buckets; null while it has every step.
+             */
+            metrics_thinned_at: string | null;
+            /**
              * Stage
              * @description The current or last stage; null before the first.
              */
@@ -7772,6 +7778,11 @@ export interface components {
              */
             archived_at: string | null;
             /**
+             * Metrics Thinned At
+             * @description When the platform deleted the exact steps of its metrics, which then come in buckets; null while it has every step.
+             */
+            metrics_thinned_at: string | null;
+            /**
              * Stage
              * @description The current or last stage; null before the first.
              */
@@ -8837,6 +8848,11 @@ export interface components {
              * @description Sequence number of the last event in these metrics. A stream with `after` set to it continues without a gap.
              */
             last_seq: number;
+            /**
+             * Thinned At
+             * @description When the platform deleted the exact steps of the job. The series then have buckets; null while it has every step.
+             */
+            thinned_at: string | null;
         };
         /**
          * MetricsData

@@ -125,7 +125,7 @@ interface MissingProps {
   axis: string | null;
 }
 
-/** The runs that have no line on any chart. */
+/** The runs that have no line on any chart, and those whose exact steps are deleted. */
 function Missing({ placed, stage, axis }: MissingProps) {
   const named = (runs: readonly PlacedRun[]) => runs.map(({ job }) => job.name || job.id).join(", ");
   const silent = placed.filter(({ curves }) => !curves.size);
@@ -133,10 +133,12 @@ function Missing({ placed, stage, axis }: MissingProps) {
     const all = [...curves.values()].flat();
     return all.length > 0 && all.every(({ placement }) => !placement);
   });
-  if (!silent.length && !(axis && lost.length)) return null;
+  const thinned = placed.filter(({ job }) => job.metrics_thinned_at !== null);
+  if (!silent.length && !thinned.length && !(axis && lost.length)) return null;
   return (
     <p className={styles.note} role="status">
       {silent.length > 0 && `Without measurements of ${stageShort(stage)}: ${named(silent)}. `}
+      {thinned.length > 0 && `Thinned, so a point stands for 4 steps or more: ${named(thinned)}. `}
       {axis && lost.length > 0 && `Not on the axis “${axis}”, which they have not measured: ${named(lost)}.`}
     </p>
   );

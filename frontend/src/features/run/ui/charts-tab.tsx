@@ -26,6 +26,7 @@ import { type LoggedRun, placedMarks, usePlaced } from "@/features/run/model/use
 import { EnlargedRunChart, RunChart } from "@/features/run/ui/run-chart";
 import { useAddress, useParameter } from "@/lib/address";
 import type { HistoryPart, Job, JobEvent } from "@/lib/api/types";
+import { day } from "@/lib/format";
 import { type Stage, stageShort } from "@/lib/states";
 
 interface ChartsTabProps {
@@ -108,6 +109,7 @@ export function ChartsTab({ job, stage, runs: seeds, log, waiting, hasSamples }:
         <ChartTools {...shown} />
       </ChartToolbar>
       {gone.length > 0 && <Gone parts={gone} />}
+      {job.metrics_thinned_at && <Thinned at={job.metrics_thinned_at} />}
       <ChartGrid {...shown} {...drawing} find={find} />
       <AllMetrics {...shown} {...drawing} find={find} />
     </Charts>
@@ -154,6 +156,15 @@ function Gone({ parts }: { parts: readonly HistoryPart[] }) {
       {`${stageShort(stage)}${to === null ? "" : ` until step ${to}`} ran in ${name || "a run"}, which was deleted. Its curves were deleted with it.`}
     </Note>
   ));
+}
+
+/** The exact steps that the platform has deleted. */
+function Thinned({ at }: { at: string }) {
+  return (
+    <Note>
+      {`The platform thinned these metrics on ${day(at)}. A point stands for 4 steps or more; the newest steps are exact.`}
+    </Note>
+  );
 }
 
 function NoPoints({ job, stage, waiting }: { job: Job; stage: string; waiting: boolean }) {

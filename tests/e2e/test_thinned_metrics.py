@@ -1,0 +1,48 @@
+"""The page of a run and the comparison state that exact steps are deleted."""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import expect
+
+from benchmarks.platform_suite.stored_runs import metric_names, running_job, steps
+from core.db import session_scope
+from core.jobs.lifecycle import attempts
+from core.jobs.run.events import append_events
+from core.jobs.run.thinning import thin_metrics
+from core.models.jobs import JobStatus
+from proximal.sdk import Client
+from tests.e2e.conftest import NewPage
+
+STEPS = 300
+
+
+@pytest.fixture
+def runs(client: Client, owner_id: str) -> Iterator[tuple[str, str]]:
+    """A thinned run, and one with every step."""
+    ids = []
+    for _ in range(2):
+        with session_scope() as session:
+            claim = running_job(session, owner_id, STEPS)
+            append_events(session, claim.job_id, claim.attempt, list(steps(1, STEPS, STEPS, metric_names(3))))
+            attempts.finish(session, claim.job_id, claim.attempt, JobStatus.SUCCEEDED, "The run has ended.", summary={})
+            ids.append(claim.job_id)
+    with session_scope() as session:
+        thin_metrics(session, ids[0], 30)
+    yield ids[0], ids[1]
+    for run in ids:
+        client.delete_job(run)
+
+
+def test_a_thinned_run_states_what_its_points_stand_for(new_page: NewPage, runs: tuple[str, str]) -> None:
+    thinned, whole = runs
+    page = new_page()
+    note = page.get_by_text("A point stands for 4 steps or more")
+    page.goto(f"/jobs/{thinned}?stage=ppo")
+    expect(note).to_be_visible()
+    expect(page.get_by_role("article").first).to_be_visible()
+    page.goto(f"/jobs/{whole}?stage=ppo")
+    expect(page.get_by_role("article").first).to_be_visible()
+    expect(note).to_have_count(0)
+    page.goto(f"/compare?runs={thinned},{whole}&stage=ppo")
+    expect(page.get_by_text("Thinned, so a point stands for 4 steps or more: benchmark.")).to_be_visible()
