@@ -14,6 +14,7 @@ from benchmarks.measuring.schedule import Outcome, Part, Schedule
 from benchmarks.platform_suite.claims import claims, many_claims
 from benchmarks.platform_suite.ingest import ingest, sustained_ingest
 from benchmarks.platform_suite.large_cluster import large_cluster
+from benchmarks.platform_suite.metric_rows import metric_rows
 from benchmarks.platform_suite.reading import read_long_run
 from benchmarks.platform_suite.streaming import idle_memory, stream_from_worker, stream_to_many
 
@@ -28,7 +29,11 @@ PARTS = (
     Part("idle memory", idle_memory, 120),
 )
 """The measurements, with the seconds after which each is ended."""
-LONG_PARTS = (Part("sustained ingest", sustained_ingest, 720), Part("many claims", many_claims, 480))
+LONG_PARTS = (
+    Part("sustained ingest", sustained_ingest, 720),
+    Part("many claims", many_claims, 480),
+    Part("metric rows", metric_rows, 3600),
+)
 """Measurements that are made when they are named."""
 
 
