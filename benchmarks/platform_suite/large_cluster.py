@@ -102,7 +102,7 @@ def _heartbeats(workers: int, seconds: float, postmaster: psutil.Process) -> tup
 
 
 def _processor_seconds(postmaster: psutil.Process) -> float:
-    """Of the server's processes that live at this moment."""
+    """Those of the living processes of the server."""
     times = [one.cpu_times() for one in postmaster.children()]
     return float(sum(one.user + one.system for one in times))
 

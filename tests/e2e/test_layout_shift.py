@@ -39,7 +39,7 @@ def opened(new_page: NewPage, width: int, address: str, shown: str) -> Page:
 
 
 def succeeded(job_id: str) -> str:
-    """Of the row of a job in the list."""
+    """A selector: the row of a job in the list once it has succeeded."""
     return f'tr:has(a[href="/jobs/{job_id}"]):has-text("Succeeded")'
 
 
