@@ -4,12 +4,14 @@ import os
 
 from pydantic import AliasChoices
 
+from core.settings.kubernetes import KubernetesSettings
 from core.settings.platform import Settings
 from core.settings.slurm import SlurmSettings
 
 _OF_ONE_MACHINE = frozenset(
     {
         *SlurmSettings.model_fields,
+        *KubernetesSettings.model_fields,
         "data_dir",
         "data_slots",
         "trainer_memory_gib",

@@ -15,6 +15,7 @@ from pydantic_settings import BaseSettings, NoDecode
 
 from core.access.allowlist import HttpAddress, RewardUrls
 from core.access.import_urls import ImportUrls, check_prefix
+from core.settings.kubernetes import KubernetesSettings
 from core.settings.slurm import SlurmSettings
 from core.settings.values import Folders, Seconds, Words, aliases
 from trainer.spec.path_rules import PathRules
@@ -30,7 +31,7 @@ _HOST_AND_PORT = re.compile(r"\S+:\d+")
 _HOST = re.compile(r"\*|(\*\.)?[\w.-]+|\[[0-9a-fA-F:.]+\]")
 
 
-class Settings(SlurmSettings, BaseSettings):
+class Settings(KubernetesSettings, SlurmSettings, BaseSettings):
     """The settings of the API and the workers. Each process reads them from the environment once."""
 
     model_config = SlurmSettings.model_config
@@ -371,7 +372,8 @@ class Settings(SlurmSettings, BaseSettings):
     @property
     def job_lease_seconds(self) -> float:
         """Seconds of the lease of a job: longer for a trainer that goes on while its worker restarts."""
-        return self.slurm_lease_seconds if self.launcher == "slurm" else self.lease_seconds
+        of_launchers = {"slurm": self.slurm_lease_seconds, "kubernetes": self.kubernetes_lease_seconds}
+        return of_launchers.get(self.launcher, self.lease_seconds)
 
     @property
     def own_folders(self) -> tuple[Path, ...]:

@@ -8,6 +8,7 @@ from pydantic import AliasChoices, Field, ValidationError
 from pydantic_settings import BaseSettings
 
 from core.errors import SettingsError
+from core.settings.kubernetes import KubernetesSettings
 from core.settings.platform import Settings
 from core.settings.slurm import SlurmSettings
 from core.settings.values import Folders, Seconds
@@ -54,6 +55,11 @@ def get_settings() -> Settings:
 def get_slurm_settings() -> SlurmSettings:
     """The settings of a worker for Slurm, without those of the platform. Raises SettingsError."""
     return _read(SlurmSettings)
+
+
+def get_kubernetes_settings() -> KubernetesSettings:
+    """The settings of a worker for Kubernetes, without those of the platform. Raises SettingsError."""
+    return _read(KubernetesSettings)
 
 
 def get_machine_settings() -> MachineSettings:

@@ -1,10 +1,12 @@
 """The settings of a worker that submits to Slurm."""
 
 import shlex
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import BeforeValidator, Field, field_validator
-from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+from pydantic_settings import BaseSettings, NoDecode
+
+from core.settings.launcher import LauncherSettings
 
 
 def _options(value: object) -> object:
@@ -39,15 +41,9 @@ _SET_BY_THE_LAUNCHER = [
 ]
 
 
-class SlurmSettings(BaseSettings):
+class SlurmSettings(LauncherSettings, BaseSettings):
     """The settings of a worker that submits to Slurm. `proximal doctor` reads them too, and needs no others."""
 
-    model_config = SettingsConfigDict(
-        env_prefix="PROXIMAL_", frozen=True, extra="ignore", use_attribute_docstrings=True, populate_by_name=True
-    )
-
-    launcher: Literal["local", "slurm"] = "local"
-    """Where this worker runs its trainers. `local`: as processes of its machine. `slurm`: as batch jobs of a Slurm cluster, where `sbatch` works on the worker's machine and all nodes have the data folder. Each worker has its own."""
     slurm_partition: str = ""
     """Partition of the batch jobs. Empty: the cluster's default. A job may name another one (`resources.slurm.partition`)."""
     slurm_account: str = ""

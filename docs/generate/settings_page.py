@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import AliasChoices, BaseModel
 from pydantic_core import PydanticUndefined
 
-from core.settings import Settings, SlurmSettings
+from core.settings import KubernetesSettings, Settings, SlurmSettings
 
 ROOT = Path(__file__).parents[2]
 INTRODUCTION = """\
@@ -22,8 +22,8 @@ lists those that Docker Compose passes on. `python -m worker join` reads `PROXIM
 """
 SET_BY_COMPOSE = ("database_url", "redis_url", "data_dir", "cuda_visible_devices", "dashboard_dir")
 """Settings that docker-compose.yml or the images decide, so that `.env` cannot change them."""
-NOT_IN_IMAGES = tuple(SlurmSettings.model_fields)
-"""Settings of a launcher whose commands the images do not have."""
+OF_CLUSTERS = tuple({**SlurmSettings.model_fields, **KubernetesSettings.model_fields})
+"""Settings of the launchers for clusters, which Docker Compose does not use."""
 BEGIN = "# Settings of the platform: written by docs/generate from core/settings.\n"
 
 
@@ -39,7 +39,7 @@ def env_example(text: str) -> str:
     kept, _, _ = text.partition(BEGIN)
     lines = [
         f"{textwrap.fill(description, 120, initial_indent='# ', subsequent_indent='# ')}\n#{variable}={_plain(default)}\n"
-        for variable, default, description in _settings(without=(*SET_BY_COMPOSE, *NOT_IN_IMAGES))
+        for variable, default, description in _settings(without=(*SET_BY_COMPOSE, *OF_CLUSTERS))
     ]
     return "\n".join([kept + BEGIN.rstrip(), *lines])
 
@@ -47,8 +47,8 @@ def env_example(text: str) -> str:
 def _settings(without: tuple[str, ...] = ()) -> Iterator[tuple[str, Any, str]]:
     """The variable, the default and the description of each setting."""
     fields = Settings.model_fields
-    own = [name for name in fields if name not in SlurmSettings.model_fields]  # inherited ones would come first
-    for name, field in ((name, fields[name]) for name in (*own, *SlurmSettings.model_fields)):
+    own = [name for name in fields if name not in OF_CLUSTERS]  # inherited ones would come first
+    for name, field in ((name, fields[name]) for name in (*own, *OF_CLUSTERS)):
         alias = field.validation_alias
         variable = str(alias.choices[0]) if isinstance(alias, AliasChoices) else f"PROXIMAL_{name.upper()}"
         if name not in without:

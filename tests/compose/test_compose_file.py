@@ -9,7 +9,7 @@ import pytest
 import yaml
 from sqlalchemy.engine import make_url
 
-from core.settings import Settings, SlurmSettings
+from core.settings import KubernetesSettings, Settings, SlurmSettings
 from tests.compose.compose_file import COMPOSE, FILLED_IN, Missing, example, example_defaults, services, variables
 from trainer.spec.tracking import TrackingSpec
 
@@ -56,7 +56,10 @@ def test_compose_passes_every_operator_setting_on(started: dict[str, Any]) -> No
     names = {"DATABASE_URL", "REDIS_URL"} | {f"PROXIMAL_{name.upper()}" for name in Settings.model_fields}
     names -= {"PROXIMAL_DATABASE_URL", "PROXIMAL_REDIS_URL", "PROXIMAL_DASHBOARD_DIR"}
     names -= {"PROXIMAL_CUDA_VISIBLE_DEVICES"}  # the engine sets it, to what it has given the container
-    names -= {f"PROXIMAL_{name.upper()}" for name in SlurmSettings.model_fields}  # the images have no commands of Slurm
+    for launcher in (SlurmSettings, KubernetesSettings):
+        names -= {
+            f"PROXIMAL_{name.upper()}" for name in launcher.model_fields
+        }  # launchers that Docker Compose does not use
     for service in OURS:
         assert names <= started[service]["environment"].keys(), service
 
