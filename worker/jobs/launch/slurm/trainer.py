@@ -1,10 +1,7 @@
 """One batch job of Slurm: submitted, followed and ended by a thread, so that a slow controller delays no events."""
 
-import json
 import logging
 import signal
-import threading
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -12,19 +9,14 @@ from core.slurm import client
 from core.slurm.client import ControllerAway, JobView, NotInstalled, QueueFull, Refused, SlurmError, UnknownJob
 from core.slurm.cluster import problem_of_error
 from trainer.errors import Stopped
-from trainer.events import RunFailed, RunFinished, RunStopped, read
-from worker.jobs.launch.interface import EngineEnd, RunToStart, Trainer
+from worker.jobs.launch.followed import FollowedTrainer, read_record, write_record
+from worker.jobs.launch.interface import EngineEnd, RunToStart
 from worker.jobs.launch.slurm.reasons import ACTIVE, RUNS, why_ended, why_waiting
 from worker.jobs.launch.slurm.request import comment_of, signal_seconds
 from worker.jobs.launch.trainer_command import environment
 from worker.jobs.workspace import Workspace
 
-_RECORD = "slurm.json"
-_QUICK = 0.3
-"""Seconds between two looks while the job starts or ends."""
-_QUICK_FOR = 15.0
-_LONGEST_PAUSE = 30.0
-_CLOSE_SECONDS = 20.0
+RECORD = "slurm.json"
 log = logging.getLogger(__name__)
 
 
@@ -38,41 +30,25 @@ class Submission:
 
 def recorded_job(workspace: Workspace) -> str | None:
     """The number of the batch job of an attempt; "" if it was being submitted; None if its worker had not begun to."""
-    try:
-        return str(json.loads((workspace.folder / _RECORD).read_text())["job"])
-    except FileNotFoundError:
-        return None
+    record = read_record(workspace, RECORD)
+    return None if record is None else str(record["job"])
 
 
-class SlurmTrainer(Trainer):
+class SlurmTrainer(FollowedTrainer):
     """A trainer in a batch job. `job`: its number; "" to submit it, unless Slurm has one with the comment of the attempt."""
 
+    errors = SlurmError
+
     def __init__(self, run: RunToStart, submission: Submission, job: str = "") -> None:
-        self._run, self._submission, self._job = run, submission, job
-        self._status: int | None = None
+        self._submission, self._job = submission, job
         self._view: JobView | None = None
         self._nodes = self._lost_nodes = ""
         self._output_before, self._not_started = 0, False
-        self._ask = self._kill = self._asked = self._killed = False
-        self._wake, self._closing = threading.Event(), False
-        self._quick_until = time.monotonic() + _QUICK_FOR
-        self._failures, self._refusal = 0, ""
+        self._refusal = ""
         self.label = f"Slurm job {job}" if job else "a new job of Slurm"
         wanted = run.spec.get("resources", {}).get("slurm") or {}
         self._signal_seconds = signal_seconds(run.settings, wanted.get("minutes") or run.settings.slurm_minutes)
-        self._thread = threading.Thread(target=self._loop, name="slurm", daemon=True)
-        self._thread.start()
-
-    def poll(self) -> int | None:
-        return self._status
-
-    def ask_to_end(self) -> None:
-        self._ask = True
-        self._hurry()
-
-    def kill(self) -> None:
-        self._kill = True
-        self._hurry()
+        super().__init__(run, "slurm", run.settings.slurm_poll_seconds, client.SECONDS)
 
     def engine_end(self) -> EngineEnd | None:
         if self._not_started:
@@ -87,39 +63,6 @@ class SlurmTrainer(Trainer):
         if self._view is None:
             return EngineEnd(f"Slurm does not know job {self._job} any more, and its trainer reported no end.")
         return why_ended(self._job, self._view, asked=self._ask or self._kill, signal_seconds=self._signal_seconds)
-
-    def close(self) -> None:
-        """Cancel the job if it runs, and wait until Slurm has ended it, for a time. Its lease ends a trainer that remains."""
-        if self._status is None:
-            self.kill()
-            self._thread.join(_CLOSE_SECONDS)
-        self.leave()
-
-    def leave(self) -> None:
-        self._closing = True
-        self._wake.set()
-        self._thread.join(client.SECONDS)
-
-    def _hurry(self) -> None:
-        self._quick_until = time.monotonic() + _QUICK_FOR
-        self._wake.set()
-
-    def _loop(self) -> None:
-        while self._status is None and not self._closing:
-            try:
-                self._step()
-                self._failures = 0
-            except SlurmError as error:
-                self._failures += 1
-                self._note_trouble(error)
-            self._wake.wait(self._pause())
-            self._wake.clear()
-
-    def _pause(self) -> float:
-        if self._failures:
-            return min(float(2 ** (self._failures - 1)), _LONGEST_PAUSE)
-        quick = time.monotonic() < self._quick_until
-        return min(_QUICK, self._run.settings.slurm_poll_seconds) if quick else self._run.settings.slurm_poll_seconds
 
     def _step(self) -> None:
         if not self._job and not self._submitted():
@@ -153,13 +96,11 @@ class SlurmTrainer(Trainer):
         self._job, self.label = found, f"Slurm job {found}"
         self._record(found)
         log.info("%s attempt %d: submitted as Slurm job %s", self._run.job_id, self._run.attempt, found)
-        self._quick_until = time.monotonic() + _QUICK_FOR
+        self._look_often()
         return True
 
     def _record(self, job: str) -> None:
-        draft = self._run.workspace.folder / f".{_RECORD}"
-        draft.write_text(json.dumps({"job": job}))
-        draft.replace(self._run.workspace.folder / _RECORD)
+        write_record(self._run.workspace, RECORD, {"job": job})
 
     def _look(self) -> None:
         try:
@@ -174,7 +115,7 @@ class SlurmTrainer(Trainer):
         elif view.state in ACTIVE:
             self._output_before = len(self._output())
         if view.state == "PENDING" and self._nodes:
-            self._quick_until = time.monotonic() + _QUICK_FOR
+            self._look_often()
             if lost := client.lost_nodes(self._nodes):
                 self._give_up_node(lost)
                 return
@@ -197,25 +138,13 @@ class SlurmTrainer(Trainer):
         self._lost_nodes = nodes
         self._status = -signal.SIGKILL
 
-    def _reported_status(self) -> int:
-        """The exit status by the last event of the trainer, for a job that Slurm has forgotten."""
-        status = -signal.SIGKILL
-        for event, _ in read(self._run.workspace.events):
-            if isinstance(event, RunFinished) and event.seed is None:
-                status = 0
-            elif isinstance(event, RunStopped):
-                status = Stopped.exit_status
-            elif isinstance(event, RunFailed) and event.seed is None:
-                status = 1
-        return status
-
     def _note_refusal(self, error: Refused) -> None:
         """Fail the job if only its own options are refused, twice in the same words. Otherwise it waits for the operator."""
         repeated, self._refusal = str(error) == self._refusal, str(error)
         if repeated and self._submission.settings_are_refused() is None:
             self.refused = f"Slurm refuses the job: {error}. Change `resources` of the job, such as `resources.slurm`, and submit it again."
 
-    def _note_trouble(self, error: SlurmError) -> None:
+    def _note_trouble(self, error: Exception) -> None:
         log.warning("%s: %s", self._run.job_id, error)
         if self._job:
             self.waiting = f"The controller of Slurm does not respond, so job {self._job} is followed by its events alone: {error}."

@@ -5,16 +5,15 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from core.models import Job
-from core.models.jobs import ACTIVE
 from core.settings import Settings
 from core.slurm import client
 from core.slurm.client import SlurmError, UnknownJob
 from core.slurm.cluster import Cluster, checked
+from worker.jobs.launch.followed import stale_records
 from worker.jobs.launch.slurm.request import comment_of
+from worker.jobs.launch.slurm.trainer import RECORD
 from worker.process import PeriodicThread
 
 _SECONDS = 10.0
@@ -54,11 +53,9 @@ def watching(settings: Settings) -> Iterator[ClusterWatch]:
 
 def cancel_stale_jobs(session: Session, settings: Settings) -> None:
     """Cancel the batch jobs of attempts that no worker holds any more. Their trainers would end by themselves, but later."""
-    for record in (settings.data_dir / "runs").glob("*/attempt-*/slurm.json"):
-        job_id, attempt = record.parent.parent.name, int(record.parent.name.removeprefix("attempt-"))
-        held = select(Job.id).where(Job.id == job_id, Job.attempt == attempt, Job.status.in_(ACTIVE))
+    for job_id, attempt, record in stale_records(session, settings.data_dir, RECORD):
         number = json.loads(record.read_text())["job"]
-        if session.scalars(held).one_or_none() is not None or not number:
+        if not number:
             continue
         try:
             # By its comment: a controller that lost its state gives the number to another job.
