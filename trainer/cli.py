@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from trainer import allowed_paths, data_report
 from trainer.annotation import command as annotation
-from trainer.errors import SpecError, TrainerError
+from trainer.errors import SpecError, StorageError, TrainerError
 from trainer.preflight.render import parse_bytes, render
 from trainer.preflight.report import Report
 from trainer.spec import DATASETS, JobSpec, ResourcesSpec
@@ -48,9 +48,10 @@ def _run_command(arguments: argparse.Namespace) -> int:
     if arguments.command in ("complete", "judge", "report"):
         return _run(arguments)
     try:
+        _prepare_node(arguments)
         spec = load_spec(arguments.spec)
         allowed_paths.check_spec(spec)
-    except SpecError as error:
+    except (SpecError, StorageError) as error:
         return _complain(error)
     if arguments.command == "launch" and spec.resources.total > 1:
         return _launch(arguments, spec.resources)
@@ -81,6 +82,23 @@ def _run(arguments: argparse.Namespace) -> int:
     except TrainerError as error:
         return _complain(error)
     return 0
+
+
+def _prepare_node(arguments: argparse.Namespace) -> None:
+    """Take the number of this node from Kubeflow, and write the output to the node's file. Raises SpecError and StorageError."""
+    if getattr(arguments, "kubeflow", False):
+        from trainer.distributed.kubeflow import take_node
+
+        arguments.machine_rank, arguments.rendezvous = take_node()
+    path: Path | None = arguments.log
+    if path is not None:
+        from trainer.distributed.rank import write_output_to
+
+        rank = getattr(arguments, "machine_rank", 0)
+        try:
+            write_output_to(path.with_stem(f"{path.stem}-{rank}") if rank else path)
+        except OSError as error:
+            raise StorageError(f"The output cannot be written to {path}: {error}") from error
 
 
 def _launch(arguments: argparse.Namespace, resources: ResourcesSpec) -> int:
@@ -220,12 +238,20 @@ def _add_run_and_launch(commands: Any) -> None:
             "--lease", type=Path, help="file with the Unix time until which the run may go on (written by a worker)"
         )
         allowed_paths.add_option_to(command)
+        command.add_argument(
+            "--log", type=Path, help="file that the output is appended to, in place of the console; node 1 has FILE-1"
+        )
     launch.add_argument("--machine-rank", type=int, default=0, help="which of the run's machines this is, from 0")
     launch.add_argument("--rendezvous", metavar="HOST:PORT", help="where the machines meet: a free port of machine 0")
     launch.add_argument(
         "--slurm",
         action="store_true",
         help="in a batch job of Slurm with a node for each machine: start the processes on all of them, without the two options above",
+    )
+    launch.add_argument(
+        "--kubeflow",
+        action="store_true",
+        help="in a pod of a TrainJob: take the number of this machine and the rendezvous from the variables of Kubeflow",
     )
     launch.add_argument(
         "--rank-logs", type=Path, help="folder for the output of each process; left out: all write to the console"

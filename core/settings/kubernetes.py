@@ -28,6 +28,8 @@ _SELECTOR = re.compile(r"(?P<key>[A-Za-z0-9]([A-Za-z0-9_./-]{0,315}[A-Za-z0-9])?
 class KubernetesSettings(LauncherSettings, BaseSettings):
     """The settings of a worker that creates Jobs in Kubernetes. `proximal doctor` reads them too, and needs no others."""
 
+    model_config = LauncherSettings.model_config
+
     kubernetes_namespace: ObjectName = ""
     """Namespace of the Jobs. Empty: that of the worker's pod, or of the kube-config file's context."""
     kubernetes_context: str = ""

@@ -44,6 +44,8 @@ _SET_BY_THE_LAUNCHER = [
 class SlurmSettings(LauncherSettings, BaseSettings):
     """The settings of a worker that submits to Slurm. `proximal doctor` reads them too, and needs no others."""
 
+    model_config = LauncherSettings.model_config
+
     slurm_partition: str = ""
     """Partition of the batch jobs. Empty: the cluster's default. A job may name another one (`resources.slurm.partition`)."""
     slurm_account: str = ""

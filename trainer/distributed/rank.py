@@ -22,14 +22,13 @@ def main(arguments: list[str]) -> None:
     launcher, logs, module, *_ = arguments
     end_with(int(launcher))
     if logs:
-        write_output_to(Path(logs))
+        write_output_to(Path(logs) / f"trainer-rank-{os.environ['RANK']}.log")
     sys.argv = arguments[2:]
     runpy.run_module(module, run_name="__main__", alter_sys=True)
 
 
-def write_output_to(folder: Path) -> None:
-    """Write standard output and standard error, also those of libraries in C, to a file for this process."""
-    path = folder / f"trainer-rank-{os.environ['RANK']}.log"
+def write_output_to(path: Path) -> None:
+    """Append standard output and standard error of this process, also those of libraries in C, to a file."""
     file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
     for stream in (1, 2):
         os.dup2(file, stream)

@@ -49,6 +49,12 @@ def batch_arguments(workspace: Workspace, resources: ResourcesSpec) -> list[str]
     return [*_command_and_files(workspace, resources), *(["--slurm"] if resources.machines > 1 else [])]
 
 
+def pod_arguments(workspace: Workspace, resources: ResourcesSpec) -> list[str]:
+    """The same in a pod of Kubernetes, one for each machine. The worker reads the output in the run folder."""
+    node = ["--kubeflow"] if resources.machines > 1 else []
+    return [*_command_and_files(workspace, resources), "--log", str(workspace.log), *node]
+
+
 def _command_and_files(workspace: Workspace, resources: ResourcesSpec) -> list[str]:
     command = "run" if resources.total == 1 else "launch"
     files = [str(workspace.spec), "--run-dir", str(workspace.folder), "--lease", str(workspace.lease)]

@@ -1,0 +1,1 @@
+"""Kubernetes by its API: the errors, the objects that a worker creates, and the checks of a namespace."""
