@@ -10,6 +10,8 @@ import logging
 import sys
 from collections.abc import Callable
 
+from sqlalchemy.orm import Session
+
 from core.errors import SettingsError
 from core.lanes import Seat, Slot
 from core.settings import Settings, get_machine_settings, get_settings
@@ -22,17 +24,29 @@ def _serve_jobs(settings: Settings) -> int:
     from worker.jobs.claim import serve
 
     if settings.launcher == "slurm":
-        from core.db import session_scope
         from worker.jobs.launch.slurm.launcher import SlurmLauncher
-        from worker.jobs.launch.slurm.watch import cancel_stale_jobs, watching
+        from worker.jobs.launch.slurm.watch import cancel_stale_jobs, watching_slurm
 
-        with session_scope() as session:
-            cancel_stale_jobs(session, settings)
-        with watching(settings) as watch:
-            return serve(settings, SlurmLauncher(watch))
+        _end_stale_jobs(cancel_stale_jobs, settings)
+        with watching_slurm(settings) as cluster:
+            return serve(settings, SlurmLauncher(cluster))
+    if settings.launcher == "kubernetes":
+        from worker.jobs.launch.kubernetes.launcher import KubernetesLauncher
+        from worker.jobs.launch.kubernetes.watch import delete_stale_jobs, watching_kubernetes
+
+        _end_stale_jobs(delete_stale_jobs, settings)
+        with watching_kubernetes(settings) as namespace:
+            return serve(settings, KubernetesLauncher(namespace))
     from worker.jobs.launch.local import LocalLauncher
 
     return serve(settings, LocalLauncher())
+
+
+def _end_stale_jobs(end: Callable[[Session, Settings], None], settings: Settings) -> None:
+    from core.db import session_scope
+
+    with session_scope() as session:
+        end(session, settings)
 
 
 def _join() -> int:

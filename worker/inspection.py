@@ -18,8 +18,9 @@ from sqlalchemy.exc import SQLAlchemyError
 from core.blobs import blob_store
 from core.db import at_head, engine_for, session_scope
 from core.jobs.queue.workers import online_workers
+from core.kubernetes import namespace as kubernetes
 from core.settings import Settings
-from core.slurm.cluster import checked
+from core.slurm import cluster as slurm
 from core.storage_probe import why_not_the_store
 from worker.capacity import cores, list_gpus, name_of
 
@@ -62,7 +63,7 @@ def findings(settings: Settings, probe: str | None = None) -> Iterator[Finding]:
     yield _redis(settings)
     yield _storage(settings, probe)
     yield _disk(settings)
-    yield _slurm(settings) if settings.launcher == "slurm" else _hardware(settings)
+    yield _LAUNCHERS[settings.launcher](settings)
 
 
 def _python() -> Finding:
@@ -110,9 +111,9 @@ def clock_finding(skew: float) -> Finding:
 
 
 def _name(settings: Settings) -> Finding:
-    """The name, which workers that submit to Slurm may share on one machine."""
+    """The name, which workers whose trainers run in a cluster may share on one machine."""
     name = name_of(settings)
-    may_share = {socket.gethostname()} if settings.launcher == "slurm" else set()
+    may_share = set() if settings.launcher == "local" else {socket.gethostname()}
     with session_scope() as session:
         hosts = [worker.hostname for worker in online_workers(session) if worker.name == name]
     taken = [host for host in hosts if host not in may_share]
@@ -159,6 +160,16 @@ def _hardware(settings: Settings) -> Finding:
 
 
 def _slurm(settings: Settings) -> Finding:
-    cluster, problem = checked(settings)
+    cluster, problem = slurm.checked(settings)
     name = cluster.name if cluster else ""
     return Finding("slurm", "failed" if problem else "ok", problem or f"this machine may submit to the cluster {name}")
+
+
+def _kubernetes(settings: Settings) -> Finding:
+    namespace, problem = kubernetes.checked(settings)
+    name = namespace.name if namespace else ""
+    found = f"this machine may create Jobs in the namespace {name}"
+    return Finding("kubernetes", "failed" if problem else "ok", problem or found)
+
+
+_LAUNCHERS = {"local": _hardware, "slurm": _slurm, "kubernetes": _kubernetes}

@@ -112,8 +112,8 @@ class Api:
         return self._call("POST", self._path(resource), body=manifest, query=query)
 
     def delete(self, resource: Resource, name: str, options: Manifest) -> None:
-        """Delete an object; one that is gone already is no error. `options`: fields of DeleteOptions."""
-        with suppress(Missing):
+        """Delete an object. `options`: fields of DeleteOptions. One that is gone, or has another uid, is no error."""
+        with suppress(Missing, Exists):
             self._call("DELETE", self._path(resource, name=True), name=name, body=options)
 
     def may(self, verb: str, resource: Resource) -> bool:

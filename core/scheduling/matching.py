@@ -6,6 +6,8 @@ from typing import Any, Literal
 Device = Literal["auto", "cpu", "cuda"]
 SLURM = "launcher=slurm"
 """The label of workers that submit to Slurm. They also have one for each partition of their cluster."""
+KUBERNETES = "launcher=kubernetes"
+"""The label of workers that create Jobs in Kubernetes."""
 _MANY = 2**31 - 1
 
 

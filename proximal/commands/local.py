@@ -124,7 +124,7 @@ def doctor(
     """Check the connection, the key, the platform's parts, its workers and this machine. Exit with 1 if a check fails."""
     from proximal.commands.doctor import checks
 
-    found = checks(context.obj) + _slurm_checks()
+    found = checks(context.obj) + _launcher_checks()
     if blobs:
         require_platform("doctor --blobs")
         from proximal.local.blob_check import check_blobs
@@ -146,13 +146,15 @@ def doctor(
     raise typer.Exit(0 if all(one["ok"] for one in found) else 1)
 
 
-def _slurm_checks() -> "list[Check]":
-    """The check of Slurm where this machine has a worker for it."""
+def _launcher_checks() -> "list[Check]":
+    """The checks of Slurm and Kubernetes where this machine has a worker for them."""
     if importlib.util.find_spec("proximal.local") is None:
         return []
+    from proximal.local.kubernetes_check import check_kubernetes
     from proximal.local.slurm_check import check_slurm
 
-    return [{"check": name, "ok": ok, "detail": detail} for name, ok, detail in check_slurm()]
+    found = [*check_slurm(), *check_kubernetes()]
+    return [{"check": name, "ok": ok, "detail": detail} for name, ok, detail in found]
 
 
 @keys.command()

@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session
 from core.models import Job
 from core.models.jobs import ACTIVE
 from trainer.errors import Stopped
-from trainer.events import RunFailed, RunFinished, RunStopped, read
+from trainer.events import RunFailed, RunFinished, RunStarted, RunStopped, read
 from worker.jobs.launch.interface import RunToStart, Trainer
 from worker.jobs.workspace import Workspace
 
@@ -131,7 +131,9 @@ class FollowedTrainer(Trainer):
         """The exit status by the last event of the trainer, for a job that the engine has forgotten."""
         status = -signal.SIGKILL
         for event, _ in read(self._run.workspace.events):
-            if isinstance(event, RunFinished) and event.seed is None:
+            if isinstance(event, RunStarted):
+                status = -signal.SIGKILL
+            elif isinstance(event, RunFinished) and event.seed is None:
                 status = 0
             elif isinstance(event, RunStopped):
                 status = Stopped.exit_status

@@ -14,8 +14,8 @@ from worker.jobs.launch.fit import CapacityRefusal
 from worker.jobs.launch.interface import Launcher, RunToStart, Trainer
 from worker.jobs.launch.slurm.request import SCRIPT, arguments_of, general_options
 from worker.jobs.launch.slurm.trainer import SlurmTrainer, Submission, recorded_job
-from worker.jobs.launch.slurm.watch import ClusterWatch
 from worker.jobs.launch.trainer_command import environment
+from worker.jobs.launch.watch import EngineWatch
 from worker.jobs.workspace import Workspace
 
 _TRIAL = "trial.sh"
@@ -26,7 +26,7 @@ class SlurmLauncher(Launcher):
 
     outlives_worker = True
 
-    def __init__(self, watch: ClusterWatch) -> None:
+    def __init__(self, watch: EngineWatch[Cluster]) -> None:
         self._watch = watch
 
     def report(self, settings: Settings) -> MachineReport:

@@ -2,8 +2,7 @@
 
 import json
 import logging
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 
 from sqlalchemy.orm import Session
 
@@ -14,41 +13,15 @@ from core.slurm.cluster import Cluster, checked
 from worker.jobs.launch.followed import stale_records
 from worker.jobs.launch.slurm.request import comment_of
 from worker.jobs.launch.slurm.trainer import RECORD
-from worker.process import PeriodicThread
+from worker.jobs.launch.watch import EngineWatch, watching
 
 _SECONDS = 10.0
 log = logging.getLogger(__name__)
 
 
-class ClusterWatch:
-    """The cluster as it was seen last, and why the worker cannot submit to it."""
-
-    def __init__(self, settings: Settings) -> None:
-        self._settings = settings
-        self.cluster: Cluster | None = None
-        self.problem: str | None = None
-        self.look()
-
-    def look(self) -> bool:
-        """Read the cluster. One that does not respond keeps its last description. Returns True."""
-        cluster, problem = checked(self._settings)
-        self.cluster = cluster or self.cluster
-        if problem != self.problem:
-            log.warning("%s", problem or "Slurm accepts jobs again.")
-        self.problem = problem
-        return True
-
-
-@contextmanager
-def watching(settings: Settings) -> Iterator[ClusterWatch]:
+def watching_slurm(settings: Settings) -> AbstractContextManager[EngineWatch[Cluster]]:
     """While inside, a thread looks at the cluster every ten seconds."""
-    watch = ClusterWatch(settings)
-    thread = PeriodicThread("cluster", _SECONDS, watch.look)
-    thread.start()
-    try:
-        yield watch
-    finally:
-        thread.stop()
+    return watching("Slurm", lambda: checked(settings), _SECONDS)
 
 
 def cancel_stale_jobs(session: Session, settings: Settings) -> None:
