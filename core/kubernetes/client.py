@@ -175,23 +175,24 @@ def connect(settings: KubernetesSettings) -> Api:
         ) from error
     configuration = Configuration()
     try:
-        namespace = _configure(config, configuration, settings.kubernetes_context)
+        namespace = _configure(config, configuration, settings)
     except config.ConfigException as error:
         raise NoConfiguration(_one_line(str(error))) from error
     configuration.retries = False  # the launcher itself tries again
     return Api(ApiClient(configuration), settings.kubernetes_namespace or namespace)
 
 
-def _configure(config: Any, configuration: Any, context: str) -> str:
+def _configure(config: Any, configuration: Any, settings: KubernetesSettings) -> str:
     """Fill the configuration. Returns the namespace of the pod or of the context. Raises ConfigException."""
-    if not context:
+    file, context = settings.kubernetes_config or None, settings.kubernetes_context
+    if file is None and not context:
         try:
             config.load_incluster_config(client_configuration=configuration)
             return _NAMESPACE_FILE.read_text().strip() if _NAMESPACE_FILE.exists() else "default"
         except config.ConfigException:
             pass  # this process is not in a pod
-    config.load_kube_config(context=context or None, client_configuration=configuration)
-    contexts, active = config.list_kube_config_contexts()
+    config.load_kube_config(file, context=context or None, client_configuration=configuration)
+    contexts, active = config.list_kube_config_contexts(file)
     chosen = next((one for one in contexts if one["name"] == context), active)
     return str(chosen["context"].get("namespace") or "default")
 

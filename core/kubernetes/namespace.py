@@ -80,7 +80,7 @@ def problem_of_error(error: KubernetesError) -> str:
     if isinstance(error, NoConfiguration):
         return (
             f"There is no configuration for Kubernetes: {error} Run the worker in a pod with a service account, or name a "
-            "kube-config file in KUBECONFIG."
+            "kube-config file in PROXIMAL_KUBERNETES_CONFIG."
         )
     if isinstance(error, ServerAway):
         return f"The API server of Kubernetes does not respond: {error}. `kubectl get --raw /readyz` shows its state."

@@ -32,6 +32,8 @@ class KubernetesSettings(LauncherSettings, BaseSettings):
 
     kubernetes_namespace: ObjectName = ""
     """Namespace of the Jobs. Empty: that of the worker's pod, or of the kube-config file's context."""
+    kubernetes_config: str = ""
+    """Kube-config file, for a worker outside the cluster. Empty: `KUBECONFIG`, or `~/.kube/config`."""
     kubernetes_context: str = ""
     """Context of the kube-config file, for a worker outside the cluster. Empty: the current one. In a pod, the service account is used."""
     kubernetes_image: str = ""

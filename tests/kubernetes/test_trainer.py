@@ -1,0 +1,358 @@
+"""The states of a Job and its pods, and what the launcher makes of them. The pods start no process."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.kubernetes.api_server import NAMESPACE, timestamp
+from tests.kubernetes.cluster import Cluster
+from tests.kubernetes.conftest import JOB_ID, NAME, Start
+from trainer.events import EventLog, RunStopped
+from worker.jobs.launch.kubernetes.trainer import KubernetesTrainer
+
+HOSTILE = "$(touch x); \"' `id` | -- \n../../etc {{ name }} ${HOME}"
+
+
+def waits_for(cluster: Cluster, trainer: KubernetesTrainer, part: str) -> None:
+    cluster.until(lambda: part in (trainer.waiting or ""))
+    assert trainer.poll() is None and trainer.refused is None
+
+
+def ended(cluster: Cluster, trainer: KubernetesTrainer) -> int:
+    cluster.until(lambda: trainer.poll() is not None)
+    status = trainer.poll()
+    assert status is not None
+    return status
+
+
+def saved(trainer: KubernetesTrainer) -> None:
+    """Write the event of a trainer that was asked to end."""
+    with EventLog(trainer._run.workspace.events) as log:
+        log.append(RunStopped(reason="signal", stage="ppo", step=3))
+
+
+def test_success_deletes_the_job_and_its_config_map(cluster: Cluster, start: Start) -> None:
+    trainer = start()
+    cluster.until(cluster.runs_a_pod)
+    assert trainer.label == f"Job {NAME}" and trainer.waiting is None
+    cluster.end_pod(0, "Completed")
+    assert ended(cluster, trainer) == 0
+    assert trainer.engine_end() is None
+    trainer.close()
+    cluster.work()
+    assert (cluster.jobs, cluster.api.objects("configmaps")) == ([], [])
+
+
+def test_hostile_name_is_an_annotation_alone(cluster: Cluster, start: Start) -> None:
+    start(name=HOSTILE)
+    cluster.until(cluster.runs_a_pod)
+    (job,), (pod,) = cluster.jobs, cluster.pods
+    assert job["metadata"]["annotations"] == {"proximal/job-name": HOSTILE}
+    assert job["metadata"]["name"] == NAME
+    assert HOSTILE not in str(pod["spec"]) and "touch" not in str(pod["spec"])
+    assert job["metadata"]["labels"] == {
+        "app.kubernetes.io/name": "proximal-trainer",
+        "proximal/job": JOB_ID,
+        "proximal/attempt": "1",
+    }
+
+
+def test_failed_trainer_ends_the_job_with_its_status(cluster: Cluster, start: Start) -> None:
+    trainer = start()
+    cluster.until(cluster.runs_a_pod)
+    trainer._run.workspace.log.write_text("Traceback")
+    cluster.end_pod(5, "Error", "diverged")
+    assert ended(cluster, trainer) == 5
+    assert trainer.engine_end() is None and len(cluster.pods) == 1
+
+
+def test_evictions_are_neither_success_nor_failure(cluster: Cluster, start: Start) -> None:
+    trainer = start()
+    for pods in range(1, 9):  # more than the Job's limit of stops that count
+        cluster.until(lambda pods=pods: cluster.runs_a_pod() and len(cluster.pods) == pods)
+        cluster.evict()
+    waits_for(cluster, trainer, "EvictionByEvictionAPI: Eviction API: evicting")
+    cluster.until(lambda: cluster.runs_a_pod() and trainer.waiting is None)
+    assert trainer.poll() is None
+    cluster.end_pod(0)
+    assert ended(cluster, trainer) == 0
+
+
+def test_suspension_by_kueue_is_a_reason_to_wait(cluster: Cluster, start: Start) -> None:
+    trainer = start({"kubernetes_queue": "team"})
+    cluster.until(cluster.runs_a_pod)
+    (job,) = cluster.jobs
+    assert job["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] == "team"
+    job["spec"]["suspend"] = True
+    cluster.api.put("jobs", job)
+    waits_for(cluster, trainer, "Kueue has suspended Job")
+    cluster.until(lambda: cluster.pods == [])
+    job["spec"]["suspend"] = False
+    cluster.api.put("jobs", job)
+    cluster.until(lambda: cluster.runs_a_pod() and trainer.waiting is None)
+
+
+def test_stops_without_eviction_end_the_attempt(cluster: Cluster, start: Start) -> None:
+    trainer = start()
+
+    def stopped_again() -> bool:
+        if cluster.runs_a_pod():
+            saved(trainer)
+            cluster.end_pod(75)
+        return trainer.poll() is not None
+
+    cluster.until(stopped_again)
+    end = trainer.engine_end()
+    assert trainer.poll() == 75 and len(cluster.pods) == 7
+    assert end is not None and "ended the pods of Job" in end.reason and not end.by_a_person
+
+
+@pytest.mark.parametrize(
+    ("problem", "reason"),
+    [
+        (
+            {
+                "conditions": [
+                    {
+                        "type": "PodScheduled",
+                        "status": "False",
+                        "reason": "Unschedulable",
+                        "message": "0/3 nodes are available: 3 Insufficient nvidia.com/gpu.",
+                    }
+                ]
+            },
+            f"Job {NAME} waits for a node: Unschedulable: 0/3 nodes are available: 3 Insufficient nvidia.com/gpu.",
+        ),
+        (
+            {
+                "containerStatuses": [
+                    {
+                        "name": "node",
+                        "state": {"waiting": {"reason": "ImagePullBackOff", "message": 'Back-off pulling image "x"'}},
+                    }
+                ]
+            },
+            f'The image of Job {NAME} cannot be pulled (ImagePullBackOff): Back-off pulling image "x".',
+        ),
+        (
+            {
+                "containerStatuses": [
+                    {
+                        "name": "node",
+                        "state": {"waiting": {"reason": "CreateContainerConfigError", "message": "no Secret wandb"}},
+                    }
+                ]
+            },
+            "cannot start (CreateContainerConfigError): no Secret wandb.",
+        ),
+    ],
+)
+def test_pod_that_cannot_start_is_a_reason_to_wait(
+    problem: dict[str, Any], reason: str, cluster: Cluster, start: Start
+) -> None:
+    cluster.pod_problem = problem
+    waits_for(cluster, start(), reason)
+
+
+def test_quota_of_pods_is_a_reason_to_wait(cluster: Cluster, start: Start) -> None:
+    cluster.creates_pods = False
+    trainer = start()
+    cluster.until(lambda: cluster.jobs)
+    message = f'Error creating: pods "{NAME}-x" is forbidden: exceeded quota: team, requested: cpu=8'
+    event = {
+        "reason": "FailedCreate",
+        "message": message,
+        "involvedObject": {"uid": cluster.jobs[0]["metadata"]["uid"]},
+    }
+    cluster.api.put("events", {"metadata": {"name": "one"}, **event})
+    waits_for(cluster, trainer, "exceeded quota: team, requested: cpu=8. It tries again.")
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "reason"),
+    [
+        (403, 'jobs.batch "x" is forbidden: exceeded quota: team', "The quota of the namespace has no room for Job"),
+        (403, 'jobs.batch is forbidden: User "worker" cannot create', "The worker's account has no right: jobs.batch"),
+        (404, 'namespaces "research" not found', f'Job {NAME} cannot be created: namespaces "{NAMESPACE}" not found'),
+        (503, "apiserver is shutting down", "does not respond: apiserver is shutting down."),
+    ],
+)
+def test_refused_creation_is_a_reason_to_wait(
+    status: int, message: str, reason: str, cluster: Cluster, start: Start
+) -> None:
+    cluster.api.fault = lambda method, plural: (status, message) if (method, plural) == ("post", "jobs") else None
+    trainer = start()
+    waits_for(cluster, trainer, reason)
+    cluster.api.fault = lambda method, plural: None
+    trainer._hurry()
+    cluster.until(lambda: cluster.runs_a_pod() and trainer.waiting is None)
+
+
+def test_invalid_job_fails_with_the_servers_words(cluster: Cluster, start: Start) -> None:
+    refusals = [(422, "spec.template.spec.containers[0].resources: Invalid value")]
+    cluster.api.fault = lambda method, plural: refusals.pop() if refusals and plural == "jobs" else None
+    trainer = start()
+    cluster.until(lambda: trainer.refused)
+    assert trainer.refused is not None and "resources: Invalid value. Change `resources`" in trainer.refused
+
+
+def test_refused_settings_wait_for_the_operator(cluster: Cluster, start: Start) -> None:
+    cluster.api.fault = lambda method, plural: (422, "image: Invalid value") if plural == "jobs" else None
+    waits_for(cluster, start(), "Kubernetes refuses the worker's settings: image: Invalid value.")
+
+
+def test_spec_above_the_limit_of_a_config_map_is_refused(cluster: Cluster, start: Start) -> None:
+    trainer = start(description="x" * 1024 * 1024)
+    cluster.until(lambda: trainer.refused)
+    assert trainer.refused is not None and "at most 1048576 in a ConfigMap" in trainer.refused
+    assert cluster.jobs == []
+
+
+def test_deletion_by_a_person_pauses_once_the_pod_ended(cluster: Cluster, start: Start) -> None:
+    trainer = start()
+    cluster.until(cluster.runs_a_pod)
+    cluster.stop_status = 0  # the trainer still saves
+    cluster.api.remove("jobs", NAME)
+    cluster.until(lambda: "deletionTimestamp" in cluster.pods[0]["metadata"])
+    saved(trainer)
+    cluster.stop_status = 75
+    assert ended(cluster, trainer) == 75
+    end = trainer.engine_end()
+    assert end is not None and end.by_a_person and "was deleted in Kubernetes" in end.reason
+
+
+def test_stop_by_the_platform_lets_the_pod_save(cluster: Cluster, start: Start) -> None:
+    trainer = start()
+    cluster.until(cluster.runs_a_pod)
+    saved(trainer)
+    trainer.ask_to_end()
+    assert ended(cluster, trainer) == 75
+    assert trainer.engine_end() is None
+    (name, options), *_ = cluster.api.deletions
+    assert (name, options["propagationPolicy"], options["preconditions"]) == (NAME, "Foreground", {"uid": trainer._uid})
+
+
+def test_kill_by_the_platform_shortens_the_grace_time(cluster: Cluster, start: Start) -> None:
+    trainer = start()
+    cluster.until(cluster.runs_a_pod)
+    cluster.stop_status = 0
+    trainer.ask_to_end()
+    cluster.until(lambda: cluster.api.deletions)
+    trainer.kill()
+    cluster.until(lambda: any(options == {"gracePeriodSeconds": 1} for _, options in cluster.api.deletions))
+    cluster.stop_status = 137
+    assert ended(cluster, trainer) == -9
+
+
+def test_stop_before_the_job_exists_creates_none(cluster: Cluster, start: Start) -> None:
+    cluster.api.hang_up()
+    trainer = start()
+    waits_for(cluster, trainer, "The API server of Kubernetes does not respond")
+    trainer.ask_to_end()
+    cluster.api.listen()
+    assert ended(cluster, trainer) == 75 and cluster.jobs == []
+
+
+def test_lost_server_leaves_the_run_and_is_named(cluster: Cluster, start: Start) -> None:
+    trainer = start()
+    cluster.until(cluster.runs_a_pod)
+    cluster.api.hang_up()
+    waits_for_without_server(trainer)
+    cluster.api.listen()
+    cluster.until(lambda: trainer.waiting is None)
+    cluster.end_pod(0)
+    assert ended(cluster, trainer) == 0
+
+
+def waits_for_without_server(trainer: KubernetesTrainer) -> None:
+    from tests.waiting import eventually
+
+    eventually(lambda: f"Job {NAME} is followed by its events alone." in (trainer.waiting or ""))
+    assert trainer.poll() is None
+
+
+def test_worker_that_restarts_attaches_to_the_job(cluster: Cluster, start: Start) -> None:
+    trainer = start()
+    cluster.until(cluster.runs_a_pod)
+    trainer.leave()
+    again = KubernetesTrainer(trainer._run, trainer._uid)
+    cluster.end_pod(0)
+    assert ended(cluster, again) == 0 and len(cluster.pods) == 1
+    again.leave()
+
+
+def test_worker_killed_during_creation_creates_no_second_job(cluster: Cluster, start: Start) -> None:
+    trainer = start()
+    cluster.until(cluster.runs_a_pod)
+    trainer.leave()
+    uid = cluster.jobs[0]["metadata"]["uid"]
+    again = KubernetesTrainer(trainer._run, None)  # the record has no uid yet
+    cluster.until(lambda: again._uid == uid)
+    assert len(cluster.jobs) == 1
+    again.leave()
+
+
+def test_lost_node_is_given_up_for_another_attempt(cluster: Cluster, start: Start) -> None:
+    trainer = start()
+    cluster.until(cluster.runs_a_pod)
+    cluster.stop_status = 0  # its kubelet does not report the end
+    (pod,) = cluster.pods
+    pod["metadata"] |= {"deletionTimestamp": timestamp(time.time() - 3600), "deletionGracePeriodSeconds": 60}
+    cluster.api.put("pods", pod)
+    assert ended(cluster, trainer) == -9
+    end = trainer.engine_end()
+    assert end is not None and end.waits and f"lost the node n1 of Job {NAME}" in end.reason
+
+
+@pytest.mark.parametrize(
+    ("pod_end", "status", "part"),
+    [
+        ((137, "OOMKilled", ""), -9, "more memory than its pod may have (PROXIMAL_KUBERNETES_MEMORY_GIB)"),
+        ((1, "Error", "No module named trainer"), -9, "did not start (Error): No module named trainer."),
+        (
+            (128, "StartError", 'exec: "python": not found'),
+            -9,
+            'did not start (StartError): exec: "python": not found.',
+        ),
+    ],
+)
+def test_end_by_kubernetes_has_a_reason(
+    pod_end: tuple[int, str, str], status: int, part: str, cluster: Cluster, start: Start
+) -> None:
+    trainer = start()
+    cluster.until(cluster.runs_a_pod)
+    if pod_end[1] == "OOMKilled":
+        trainer._run.workspace.log.write_text("step 1")
+    cluster.end_pod(*pod_end)
+    assert ended(cluster, trainer) == status
+    end = trainer.engine_end()
+    assert end is not None and part in end.reason
+
+
+def test_time_limit_is_named_and_keeps_what_was_saved(cluster: Cluster, start: Start) -> None:
+    trainer = start({"kubernetes_minutes": 2})
+    cluster.until(cluster.runs_a_pod)
+    (job,) = cluster.jobs
+    assert job["spec"]["activeDeadlineSeconds"] == 120
+    saved(trainer)
+    job["status"] = {"conditions": [{"type": "Failed", "status": "True", "reason": "DeadlineExceeded"}]}
+    cluster.api.remove("pods", cluster.pods[0]["metadata"]["name"])
+    cluster.api.put("jobs", job)
+    assert ended(cluster, trainer) == 75
+    end = trainer.engine_end()
+    assert end is not None and "its time limit was reached" in end.reason
+
+
+def test_run_folder_alone_is_mounted(cluster: Cluster, start: Start, tmp_path: Path) -> None:
+    trainer = start({"kubernetes_claim_folder": "proximal/data"})
+    cluster.until(lambda: cluster.jobs)
+    pod = cluster.jobs[0]["spec"]["template"]["spec"]
+    folder = str(trainer._run.workspace.folder)
+    assert pod["containers"][0]["volumeMounts"] == [
+        {"name": "data", "mountPath": folder, "subPath": f"proximal/data/runs/{JOB_ID}/attempt-1"},
+        {"name": "spec", "mountPath": f"{folder}/spec.json", "subPath": "spec.json", "readOnly": True},
+        {"name": "temporary", "mountPath": "/tmp"},
+        {"name": "shared-memory", "mountPath": "/dev/shm"},
+    ]
