@@ -15,7 +15,10 @@ def _json(value: object) -> object:
     """The value of a JSON text. An empty text leaves the setting out."""
     if not isinstance(value, str):
         return value
-    return json.loads(value) if value.strip() else []
+    try:
+        return json.loads(value) if value.strip() else []
+    except ValueError as error:
+        raise ValueError(f"the value is not JSON: {error}") from error
 
 
 _DNS = r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?"

@@ -150,7 +150,7 @@ class ApiServer:
     def respond(self, request: Any) -> web.Response | None:
         """The response where kmock's own does not suffice."""
         plural = request.resource.plural if request.resource else ""
-        if refused := self.fault(request.method.value, plural):
+        if refused := self.fault(request.method.value.lower(), plural):
             return _failure(*refused)
         if plural == "selfsubjectaccessreviews":
             wanted = request.data["spec"]["resourceAttributes"]

@@ -103,6 +103,7 @@ class Cluster:
 
     def work(self) -> None:
         """One round of the controller and of the node."""
+        maps = self.api.objects("configmaps")  # before the Jobs, which are older
         owners = {job["metadata"]["uid"]: job for job in [*self.jobs, *self.api.objects("trainjobs")]}
         for pod in self.pods:
             self._work_on_pod(pod, owners)
@@ -112,7 +113,7 @@ class Cluster:
             for job in self.api.objects(plural):
                 if "deletionTimestamp" in job["metadata"] and not self._pods_of(job):
                     self.api.remove(plural, job["metadata"]["name"])
-        for one in self.api.objects("configmaps"):
+        for one in maps:
             if one["metadata"]["ownerReferences"][0]["uid"] not in owners:
                 self.api.remove("configmaps", one["metadata"]["name"])
 

@@ -9,6 +9,7 @@ import pytest
 from tests.kubernetes.api_server import NAMESPACE, timestamp
 from tests.kubernetes.cluster import Cluster
 from tests.kubernetes.conftest import JOB_ID, NAME, Start
+from tests.waiting import eventually
 from trainer.events import EventLog, RunStopped
 from worker.jobs.launch.kubernetes.trainer import KubernetesTrainer
 
@@ -29,8 +30,9 @@ def ended(cluster: Cluster, trainer: KubernetesTrainer) -> int:
 
 def saved(trainer: KubernetesTrainer) -> None:
     """Write the event of a trainer that was asked to end."""
-    with EventLog(trainer._run.workspace.events) as log:
-        log.append(RunStopped(reason="signal", stage="ppo", step=3))
+    log = EventLog(trainer._run.workspace.events)
+    log.emit(RunStopped(reason="signal", stage="ppo", step=3))
+    log.close()
 
 
 def test_success_deletes_the_job_and_its_config_map(cluster: Cluster, start: Start) -> None:
@@ -72,8 +74,10 @@ def test_evictions_are_neither_success_nor_failure(cluster: Cluster, start: Star
     trainer = start()
     for pods in range(1, 9):  # more than the Job's limit of stops that count
         cluster.until(lambda pods=pods: cluster.runs_a_pod() and len(cluster.pods) == pods)
+        cluster.stop_status = 75 if pods < 8 else 0  # the last one takes its time to save
         cluster.evict()
     waits_for(cluster, trainer, "EvictionByEvictionAPI: Eviction API: evicting")
+    cluster.stop_status = 75
     cluster.until(lambda: cluster.runs_a_pod() and trainer.waiting is None)
     assert trainer.poll() is None
     cluster.end_pod(0)
@@ -259,18 +263,12 @@ def test_lost_server_leaves_the_run_and_is_named(cluster: Cluster, start: Start)
     trainer = start()
     cluster.until(cluster.runs_a_pod)
     cluster.api.hang_up()
-    waits_for_without_server(trainer)
+    eventually(lambda: f"Job {NAME} is followed by its events alone." in (trainer.waiting or ""))
+    assert trainer.poll() is None
     cluster.api.listen()
     cluster.until(lambda: trainer.waiting is None)
     cluster.end_pod(0)
     assert ended(cluster, trainer) == 0
-
-
-def waits_for_without_server(trainer: KubernetesTrainer) -> None:
-    from tests.waiting import eventually
-
-    eventually(lambda: f"Job {NAME} is followed by its events alone." in (trainer.waiting or ""))
-    assert trainer.poll() is None
 
 
 def test_worker_that_restarts_attaches_to_the_job(cluster: Cluster, start: Start) -> None:
