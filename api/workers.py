@@ -88,12 +88,12 @@ class WorkerPartition(Schema):
 class WorkerCluster(Schema):
     """The cluster that a worker submits to."""
 
-    engine: Literal["slurm"]
+    engine: Literal["slurm", "kubernetes"]
     """The cluster's software."""
     name: str
-    """Name of the cluster."""
+    """Name of the cluster; with Kubernetes, that of the namespace."""
     partitions: list[WorkerPartition]
-    """Its partitions."""
+    """Its partitions. Kubernetes has none."""
 
 
 class Worker(Schema):
@@ -125,8 +125,8 @@ class Worker(Schema):
     """Memory of its machine; 0: unknown."""
     labels: list[str]
     """Its labels, from `PROXIMAL_LABELS`."""
-    launcher: Literal["local", "slurm"]
-    """Where it runs its jobs: on its machine, or as batch jobs of Slurm."""
+    launcher: Literal["local", "slurm", "kubernetes"]
+    """Where it runs its jobs: on its machine, as batch jobs of Slurm, or as Jobs of Kubernetes."""
     problem: str | None
     """Why it takes no jobs at present, as a sentence; null if it takes some."""
     cluster: WorkerCluster | None

@@ -50,11 +50,11 @@ class Worker(Base):
     cores: Mapped[int] = mapped_column(default=0, server_default="0")
     memory_bytes: Mapped[int] = mapped_column(default=0, server_default="0")
     launcher: Mapped[str] = mapped_column(default="local", server_default="local")
-    """Where it runs its trainers: `local` or `slurm`."""
+    """Where it runs its trainers: `local`, `slurm` or `kubernetes`."""
     problem: Mapped[str | None]
     """Why it takes no jobs at present, as a sentence; null if it takes some."""
     cluster: Mapped[dict[str, Any] | None]
-    """The fields of `core.slurm.cluster.Cluster`; null for a worker without one, or if it does not respond."""
+    """What `core.slurm.cluster.Cluster` or `core.kubernetes.namespace.Namespace` stores; null for a worker without one, or if it does not respond."""
     version: Mapped[str] = mapped_column(default="", server_default="")
     """Version of the platform that it runs."""
 

@@ -17,6 +17,7 @@ from typing import Any
 
 from core import child
 from tests.kubernetes.api_server import NAMESPACE, ApiServer, timestamp
+from tests.proximal.conftest import free_port
 from tests.waiting import eventually
 
 REPOSITORY = Path(__file__).parents[2]
@@ -224,6 +225,20 @@ class Cluster:
         metadata |= {"name": f"{job['metadata']['name']}-{next(self._numbers)}", "ownerReferences": [owner]}
         status = {"phase": "Pending", **(self.pod_problem or {})}
         self.api.put("pods", {"metadata": metadata, "spec": json.loads(json.dumps(template["spec"])), "status": status})
+
+    def create_nodes(self) -> None:
+        """What Kubeflow, JobSet and the Job controller make of a TrainJob: a pod for each node, with the variables of torchrun."""
+        (job,) = self.api.objects("trainjobs")
+        trainer, port = job["spec"]["trainer"], str(free_port())
+        (patch,) = job["spec"]["runtimePatches"][0]["trainingRuntimeSpec"]["template"]["spec"]["replicatedJobs"]
+        template = patch["template"]["spec"]["template"]
+        (container,) = template["spec"]["containers"]
+        container |= {"command": trainer["command"], "workingDir": container["volumeMounts"][0]["mountPath"]}
+        for rank in range(trainer["numNodes"]):
+            node = {"PET_NNODES": "2", "PET_NPROC_PER_NODE": "1", "PET_NODE_RANK": str(rank)}
+            node |= {"PET_MASTER_ADDR": "127.0.0.1", "PET_MASTER_PORT": port}
+            container["env"] = [*trainer["env"], *({"name": name, "value": value} for name, value in node.items())]
+            self.create_pod(job, template)
 
     def _finish(self, job: dict[str, Any], condition: str, reason: str, message: str) -> None:
         job["status"] = {"conditions": [{"type": condition, "status": "True", "reason": reason, "message": message}]}

@@ -3,7 +3,7 @@ import { bytes, count } from "@/lib/format";
 
 /** "2 × NVIDIA H100 (80 GiB)", or "CPU, 8 cores" for a worker without a GPU. */
 export function hardware({ gpus, cores, cluster }: Pick<Worker, "gpus" | "cores" | "cluster">): string {
-  if (cluster) return `Slurm cluster ${cluster.name}`;
+  if (cluster) return cluster.engine === "slurm" ? `Slurm cluster ${cluster.name}` : `Kubernetes namespace ${cluster.name}`;
   if (!gpus.length) return cores ? `CPU, ${count(cores, "core")}` : "CPU";
   const kinds = new Map<string, number>();
   for (const { model, memory_gib } of gpus) {
@@ -46,11 +46,11 @@ export interface ClusterRow extends Omit<Partition, "groups"> {
   readonly group: Partition["groups"][number] | null;
 }
 
-/** The clusters of the workers, each once, as the newest of its workers reports it. */
+/** The clusters of the workers with partitions, each once, as the newest of its workers reports it. */
 export function clustersOf(workers: readonly Worker[]): readonly NonNullable<Worker["cluster"]>[] {
   const found = new Map<string, NonNullable<Worker["cluster"]>>();
   const byAge = [...workers].sort((one, other) => one.last_seen_at.localeCompare(other.last_seen_at));
-  for (const { cluster } of byAge) if (cluster) found.set(cluster.name, cluster);
+  for (const { cluster } of byAge) if (cluster?.partitions.length) found.set(cluster.name, cluster);
   return [...found.values()];
 }
 

@@ -13881,10 +13881,10 @@ export interface components {
             labels: string[];
             /**
              * Launcher
-             * @description Where it runs its jobs: on its machine, or as batch jobs of Slurm.
+             * @description Where it runs its jobs: on its machine, as batch jobs of Slurm, or as Jobs of Kubernetes.
              * @enum {string}
              */
-            launcher: "local" | "slurm";
+            launcher: "local" | "slurm" | "kubernetes";
             /**
              * Problem
              * @description Why it takes no jobs at present, as a sentence; null if it takes some.
@@ -13918,17 +13918,17 @@ export interface components {
             /**
              * Engine
              * @description The cluster's software.
-             * @constant
+             * @enum {string}
              */
-            engine: "slurm";
+            engine: "slurm" | "kubernetes";
             /**
              * Name
-             * @description Name of the cluster.
+             * @description Name of the cluster; with Kubernetes, that of the namespace.
              */
             name: string;
             /**
              * Partitions
-             * @description Its partitions.
+             * @description Its partitions. Kubernetes has none.
              */
             partitions: components["schemas"]["WorkerPartition"][];
         };
