@@ -135,7 +135,7 @@ def train_job(request: PodRequest, machines: int, settings: KubernetesSettings) 
 
 
 def config_map(name: str, spec: str, kind: Kind, uid: str) -> Manifest:
-    """The spec of an attempt, which nobody can change, and which goes with its Job."""
+    """The spec of an attempt. It cannot be changed, and it goes with its Job."""
     owner = {"apiVersion": kind.api_version, "kind": kind.kind, "name": name, "uid": uid}
     return {
         "apiVersion": "v1",

@@ -54,7 +54,7 @@ class Worker(Base):
     problem: Mapped[str | None]
     """Why it takes no jobs at present, as a sentence; null if it takes some."""
     cluster: Mapped[dict[str, Any] | None]
-    """What `core.slurm.cluster.Cluster` or `core.kubernetes.namespace.Namespace` stores; null for a worker without one, or if it does not respond."""
+    """The fields that `core.slurm.cluster.Cluster` or `core.kubernetes.namespace.Namespace` stores; null for a worker without one, or if it does not respond."""
     version: Mapped[str] = mapped_column(default="", server_default="")
     """Version of the platform that it runs."""
 

@@ -1,12 +1,13 @@
 """An API server of Kubernetes on loopback: kmock's emulator with what a launcher depends on, and faults on demand.
 
-kmock stores and lists objects. Added here: uids, selectors, trials, checks of rights, graceful deletion, and a check of every
-object that is created by the schemas of three versions of Kubernetes, or by Kubeflow's own models.
+kmock stores and lists objects. Added here: uids, selectors, trials, checks of rights and graceful deletion. Every object that a
+client creates is checked by the schemas of three versions of Kubernetes, or by Kubeflow's own models.
 """
 
 import asyncio
 import copy
 import json
+import re
 import threading
 import time
 from collections.abc import Callable
@@ -23,13 +24,12 @@ from kubeflow_trainer_api.models import TrainerV1alpha1TrainJob
 VERSIONS = ("1.35", "1.36", "1.37")
 NAMESPACE = "research"
 FOREGROUND = "foregroundDeletion"
-_CLUSTER_WIDE = ("namespaces", "priorityclasses", "selfsubjectaccessreviews")
+_CLUSTER_WIDE = ("priorityclasses",)
 _KINDS = {
     "pods": "v1",
     "configmaps": "v1",
     "events": "v1",
     "persistentvolumeclaims": "v1",
-    "namespaces": "v1",
     "jobs": "batch/v1",
     "trainjobs": "trainer.kubeflow.org/v1alpha1",
     "trainingruntimes": "trainer.kubeflow.org/v1alpha1",
@@ -149,9 +149,16 @@ class ApiServer:
 
     def respond(self, request: Any) -> web.Response | None:
         """The response where kmock's own does not suffice."""
-        plural = request.resource.plural if request.resource else ""
+        looked_at = re.fullmatch(r"/api/v1/namespaces/([^/]+)", request.url.path)  # kmock has no object of this kind
+        plural = "namespaces" if looked_at else request.resource.plural if request.resource else ""
         if refused := self.fault(request.method.value.lower(), plural):
             return _failure(*refused)
+        if looked_at:
+            return (
+                web.json_response({})
+                if looked_at[1] == NAMESPACE
+                else _failure(404, f'namespaces "{looked_at[1]}" not found')
+            )
         if plural == "selfsubjectaccessreviews":
             wanted = request.data["spec"]["resourceAttributes"]
             allowed = (wanted["verb"], wanted["resource"]) not in self.denied

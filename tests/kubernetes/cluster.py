@@ -31,7 +31,7 @@ _DISRUPTED = {
 
 
 class Cluster:
-    """`claim`: the folder that the claim `data` holds. `scripted`: pods start no process, and end as the test tells them to."""
+    """`claim`: the folder that the claim `data` holds. `scripted`: pods start no process, and the test ends them."""
 
     def __init__(self, folder: Path, claim: Path, *, scripted: bool = False) -> None:
         self.api, self.claim, self.scripted = ApiServer(), claim, scripted
@@ -46,7 +46,6 @@ class Cluster:
     def start(self) -> None:
         self._folder.mkdir(parents=True, exist_ok=True)
         self.api.start()
-        self.api.put("namespaces", {"metadata": {"name": NAMESPACE}})
         claim = {"metadata": {"name": "data"}, "spec": {"accessModes": ["ReadWriteMany"]}}
         self.api.put("persistentvolumeclaims", claim)
         self.config_file.write_text(json.dumps(self._kube_config()))
@@ -227,7 +226,7 @@ class Cluster:
         self.api.put("pods", {"metadata": metadata, "spec": json.loads(json.dumps(template["spec"])), "status": status})
 
     def create_nodes(self) -> None:
-        """What Kubeflow, JobSet and the Job controller make of a TrainJob: a pod for each node, with the variables of torchrun."""
+        """Make a pod for each node of a TrainJob, with the variables of torchrun, as Kubeflow, JobSet and the Job controller do."""
         (job,) = self.api.objects("trainjobs")
         trainer, port = job["spec"]["trainer"], str(free_port())
         (patch,) = job["spec"]["runtimePatches"][0]["trainingRuntimeSpec"]["template"]["spec"]["replicatedJobs"]

@@ -42,7 +42,7 @@ def test_doctor_lists_the_missing_rights(cluster: Cluster, monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize(
-    ("variables", "part"),
+    ("changed", "part"),
     [
         ({"NAMESPACE": "nope"}, "There is no namespace 'nope' (PROXIMAL_KUBERNETES_NAMESPACE). `kubectl create"),
         ({"CLAIM": "nope"}, "has no PersistentVolumeClaim 'nope' (PROXIMAL_KUBERNETES_CLAIM,"),
@@ -54,11 +54,11 @@ def test_doctor_lists_the_missing_rights(cluster: Cluster, monkeypatch: pytest.M
     ],
 )
 def test_doctor_names_what_the_settings_lack(
-    variables: dict[str, str], part: str, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+    changed: dict[str, str], part: str, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     claim = {"metadata": {"name": "single"}, "spec": {"accessModes": ["ReadWriteOnce"]}}
     cluster.api.put("persistentvolumeclaims", claim)
-    assert part in problem(monkeypatch, **variables)
+    assert part in problem(monkeypatch, **changed)
 
 
 def refuse(method: str, plural: str, *, status: int, message: str) -> Callable[[str, str], tuple[int, str] | None]:

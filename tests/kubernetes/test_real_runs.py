@@ -40,8 +40,9 @@ def steps(workspace: Workspace) -> dict[tuple[str, int], dict[str, float]]:
 
 
 def weights(workspace: Workspace) -> dict[str, bytes]:
-    files = sorted((workspace.folder / "checkpoints").rglob("*.safetensors"))
-    return {str(file.relative_to(workspace.folder)): file.read_bytes() for file in files if "ppo" in str(file)}
+    """The files of the final models of PPO."""
+    final = workspace.folder / "checkpoints" / "ppo"
+    return {str(file.relative_to(final)): file.read_bytes() for file in final.rglob("*.safetensors")}
 
 
 def followed(cluster: Cluster, trainer: KubernetesTrainer) -> int:

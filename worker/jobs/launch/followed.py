@@ -27,7 +27,7 @@ _CLOSE_SECONDS = 20.0
 
 
 def read_record(workspace: Workspace, name: str) -> dict[str, Any] | None:
-    """What the worker has recorded of the engine's job in the run folder; None if it had not begun to submit it."""
+    """The worker's record of the engine's job in the run folder; None if it had not begun to submit it."""
     try:
         recorded: dict[str, Any] = json.loads((workspace.folder / name).read_text())
     except FileNotFoundError:

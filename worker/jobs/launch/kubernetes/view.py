@@ -38,7 +38,7 @@ class PodView:
     node: str
     phase: str
     deleting_until: float | None
-    """Unix time until which it may end by itself. None: nobody has deleted it."""
+    """Unix time until which it may end by itself. None: it is not deleted."""
     disruption: str | None
     """Why Kubernetes ends it: for a preemption, an eviction or a lost node. None: no such reason."""
     unschedulable: str | None
