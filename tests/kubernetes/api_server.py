@@ -61,7 +61,7 @@ class _Emulator(KubernetesEmulator):
         return self.owner.respond(request) or await super()._handle(request)
 
     async def _serve_list(self, request: Any) -> Any:
-        found = await super()._serve_list(request)
+        found: Any = await super()._serve_list(request)
         wanted = dict(one.split("=", 1) for one in request.params.get("labelSelector", "").split(",") if one)
         _, _, uid = request.params.get("fieldSelector", "").partition("involvedObject.uid=")
         items = [

@@ -17,8 +17,8 @@ from worker.jobs.workspace import Workspace
 HOSTILE = '$(touch x); "'
 PPO = {
     "stages": ["sft", "ppo"],
-    "rewards": [{"type": "length", "target": 3}],
     "sft": read_spec(TINY)["sft"] | {"epochs": 1},
+    "rewards": [{"type": "length", "target": 3}],
     "ppo": read_spec(TINY)["ppo"] | {"steps": 8, "eval_every": 100, "save_every": 3},
     "name": HOSTILE,
 }
@@ -73,6 +73,7 @@ def test_evicted_run_resumes_bit_for_bit_in_its_folder(real_cluster: Cluster) ->
     assert not list(real_cluster.claim.rglob("x")) and not Path("x").exists()
 
 
+@pytest.mark.slow
 def test_stop_by_the_platform_saves_and_reports_it(real_cluster: Cluster) -> None:
     run = make_run(get_settings(), **PPO)
     trainer = KubernetesTrainer(run)
