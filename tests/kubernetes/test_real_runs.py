@@ -19,7 +19,7 @@ PPO = {
     "stages": ["sft", "ppo"],
     "sft": read_spec(TINY)["sft"] | {"epochs": 1},
     "rewards": [{"type": "length", "target": 3}],
-    "ppo": read_spec(TINY)["ppo"] | {"steps": 8, "eval_every": 100, "save_every": 3},
+    "ppo": read_spec(TINY)["ppo"] | {"steps": 8, "eval_every": 100, "save_every": 3, "max_new_tokens": 8},
     "name": HOSTILE,
 }
 
