@@ -27,7 +27,8 @@ from core.kubernetes.client import (
     ServerAway,
     connect,
 )
-from core.kubernetes.objects import sample_job
+from core.kubernetes.objects import REPLICATED_JOB, sample_job
+from core.kubernetes.pods import CONTAINER
 from core.settings import KubernetesSettings
 
 _NEEDED: tuple[tuple[Resource, tuple[str, ...]], ...] = (
@@ -96,6 +97,7 @@ def _problems(api: Api, settings: KubernetesSettings) -> Iterator[str]:
     yield from _missing_rights(api, settings)
     yield from _unfit_claims(api, settings)
     yield from _missing_objects(api, settings)
+    yield from _unfit_runtime(api, settings)
     yield from _refused_settings(api, settings)
 
 
@@ -152,6 +154,32 @@ def _missing_objects(api: Api, settings: KubernetesSettings) -> Iterator[str]:
             continue
         except Missing as error:
             yield f"There is no {words} {name!r} ({setting}): {error}. Create it, or name another one."
+
+
+def _unfit_runtime(api: Api, settings: KubernetesSettings) -> Iterator[str]:
+    """Fields that a TrainJob cannot set, so that the runtime must have them."""
+    if settings.kubernetes_machines == 1:
+        return
+    found = api.get(RUNTIMES, settings.kubernetes_runtime)
+    jobs = found.get("spec", {}).get("template", {}).get("spec", {}).get("replicatedJobs") or []
+    job = next((one.get("template", {}).get("spec", {}) for one in jobs if one.get("name") == REPLICATED_JOB), {})
+    pod = job.get("template", {}).get("spec", {})
+    container = next((one for one in pod.get("containers") or [] if one.get("name") == CONTAINER), {})
+    secrets = {one.get("secretRef", {}).get("name") for one in container.get("envFrom") or []}
+    wanted = {
+        "`backoffLimit: 0`": job.get("backoffLimit") == 0,
+        "`automountServiceAccountToken: false`": pod.get("automountServiceAccountToken") is False,
+        "`enableServiceLinks: false`": pod.get("enableServiceLinks") is False,
+        f"`priorityClassName: {settings.kubernetes_priority_class}`": (
+            pod.get("priorityClassName", "") == settings.kubernetes_priority_class
+        ),
+        "`envFrom` with the Secrets of PROXIMAL_KUBERNETES_SECRETS": secrets >= set(settings.kubernetes_secrets),
+    }
+    if lacks := [field for field, present in wanted.items() if not present]:
+        yield (
+            f"The TrainingRuntime {settings.kubernetes_runtime!r} lacks {', '.join(lacks)} for its job {REPLICATED_JOB!r}. Add it, "
+            "as in examples/kubernetes/training-runtime.yaml."
+        )
 
 
 def _refused_settings(api: Api, settings: KubernetesSettings) -> Iterator[str]:

@@ -34,7 +34,7 @@ _STOPS = 6
 """Stops in a row without an eviction, such as those of Kueue, after which the Job fails and the platform queues the job again."""
 _KEPT_SECONDS = 24 * 3600
 """How long an ended Job is kept if no worker deletes it."""
-_REPLICATED_JOB = "node"
+REPLICATED_JOB = "node"
 _PATCHES = "proximal/launcher"
 
 
@@ -100,7 +100,7 @@ def train_job(request: PodRequest, machines: int, settings: KubernetesSettings) 
     }
     labels = {**request.labels, RUN_LABEL: request.name}
     template = {"metadata": {"labels": labels, "annotations": dict(request.annotations)}, "spec": pod}
-    replicated = {"name": _REPLICATED_JOB, "template": {"spec": {"template": template}}}
+    replicated = {"name": REPLICATED_JOB, "template": {"spec": {"template": template}}}
     patch = {
         "manager": _PATCHES,
         "trainingRuntimeSpec": {"template": {"spec": {"replicatedJobs": [replicated]}}},

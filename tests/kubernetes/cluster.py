@@ -167,7 +167,7 @@ class Cluster:
         variables["PYTHONPATH"] = str(REPOSITORY)
         self.environments[name] = variables
         with (self._folder / f"{name}.log").open("wb") as log:
-            return child.start(words, cwd=Path(container["workingDir"]), env=variables, stdout=log)
+            return child.start(words, cwd=Path(container.get("workingDir", scratch)), env=variables, stdout=log)
 
     def _watch(self, pod: dict[str, Any]) -> None:
         """Note the end of a pod's process. A deleted pod gets SIGTERM, and SIGKILL after its grace time."""
@@ -232,7 +232,7 @@ class Cluster:
         (patch,) = job["spec"]["runtimePatches"][0]["trainingRuntimeSpec"]["template"]["spec"]["replicatedJobs"]
         template = patch["template"]["spec"]["template"]
         (container,) = template["spec"]["containers"]
-        container |= {"command": trainer["command"], "workingDir": container["volumeMounts"][0]["mountPath"]}
+        container["command"] = trainer["command"]
         for rank in range(trainer["numNodes"]):
             node = {"PET_NNODES": "2", "PET_NPROC_PER_NODE": "1", "PET_NODE_RANK": str(rank)}
             node |= {"PET_MASTER_ADDR": "127.0.0.1", "PET_MASTER_PORT": port}

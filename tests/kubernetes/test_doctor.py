@@ -1,14 +1,20 @@
 """`proximal doctor` and the watch of a worker: rights, claims and objects that are missing, with what to change."""
 
+import sys
 from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+import yaml
 
+from core.kubernetes import client
 from core.kubernetes.namespace import checked
-from core.settings import get_kubernetes_settings, get_settings
+from core.settings import KubernetesSettings, get_kubernetes_settings, get_settings
 from proximal.local.kubernetes_check import check_kubernetes
 from tests.kubernetes.api_server import NAMESPACE
 from tests.kubernetes.cluster import Cluster
+from tests.kubernetes.test_manifests import RUNTIME
 from tests.waiting import eventually
 from worker.inspection import _kubernetes
 from worker.jobs.launch.kubernetes.launcher import KubernetesLauncher
@@ -63,6 +69,47 @@ def test_doctor_names_what_the_settings_lack(
 
 def refuse(method: str, plural: str, *, status: int, message: str) -> Callable[[str, str], tuple[int, str] | None]:
     return lambda given, resource: (status, message) if (given, resource) == (method, plural) else None
+
+
+def test_runtime_must_have_what_a_train_job_cannot_set(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    runtime = yaml.safe_load(RUNTIME.read_text())
+    cluster.api.put("trainingruntimes", runtime)
+    cluster.api.put("priorityclasses", {"metadata": {"name": "low"}})
+    monkeypatch.setenv("PROXIMAL_KUBERNETES_MACHINES", "2")
+    monkeypatch.setenv("PROXIMAL_KUBERNETES_RUNTIME", "proximal")
+    assert checked(get_kubernetes_settings())[1] is None
+    text = problem(monkeypatch, PRIORITY_CLASS="low", SECRETS="wandb")
+    assert (
+        "lacks `priorityClassName: low`, `envFrom` with the Secrets of PROXIMAL_KUBERNETES_SECRETS for its job" in text
+    )
+    pod = runtime["spec"]["template"]["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]
+    pod["priorityClassName"] = "low"
+    pod["containers"][0]["envFrom"] = [{"secretRef": {"name": "wandb"}}]
+    del pod["automountServiceAccountToken"]
+    cluster.api.put("trainingruntimes", runtime)
+    assert "lacks `automountServiceAccountToken: false` for its job 'node'" in problem(monkeypatch)
+
+
+def test_worker_in_a_pod_uses_its_service_account(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from kubernetes.config import incluster_config
+
+    for name, content in {"token": "a-token", "ca.crt": "a certificate", "namespace": "of-the-pod"}.items():
+        (tmp_path / name).write_text(content)
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
+    monkeypatch.setenv("KUBERNETES_SERVICE_PORT", "443")
+    monkeypatch.setattr(incluster_config, "SERVICE_TOKEN_FILENAME", str(tmp_path / "token"))
+    monkeypatch.setattr(incluster_config, "SERVICE_CERT_FILENAME", str(tmp_path / "ca.crt"))
+    monkeypatch.setattr(client, "_NAMESPACE_FILE", tmp_path / "namespace")
+    monkeypatch.setattr(
+        "kubernetes.client.ApiClient", lambda configuration: SimpleNamespace(configuration=configuration)
+    )
+    found = client.connect(KubernetesSettings())
+    assert (found.server, found.namespace) == ("https://10.0.0.1:443", "of-the-pod")
+
+
+def test_missing_package_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "kubernetes", None)
+    assert "pip install 'proximal-rlhf[kubernetes]'" in (checked(KubernetesSettings())[1] or "")
 
 
 def test_doctor_passes_on_the_refusal_of_a_trial(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -68,10 +68,14 @@ class FollowedTrainer(Trainer):
         self._wake, self._closing = threading.Event(), False
         self._quick_until = time.monotonic() + _QUICK_FOR
         self._failures = 0
+        self._crash: Exception | None = None
         self._thread = threading.Thread(target=self._loop, name=name, daemon=True)
         self._thread.start()
 
     def poll(self) -> int | None:
+        """Raises what the thread did not expect: otherwise the worker would wait for ever."""
+        if self._crash is not None:
+            raise self._crash
         return self._status
 
     def ask_to_end(self) -> None:
@@ -118,6 +122,9 @@ class FollowedTrainer(Trainer):
             except self.errors as error:
                 self._failures += 1
                 self._note_trouble(error)
+            except Exception as error:  # noqa: BLE001  `poll` raises it
+                self._crash = error
+                return
             self._wake.wait(self._pause())
             self._wake.clear()
 

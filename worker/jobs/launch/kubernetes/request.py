@@ -34,7 +34,7 @@ def request_of(run: RunToStart) -> PodRequest:
         annotations={TITLE: str(run.spec.get("name") or "")[:_LONGEST_TITLE]},
         arguments=pod_arguments(run.workspace, resources),
         run=_folder(folder, run.settings),
-        others=tuple(_folder(path, run.settings) for path in _linked(folder)),
+        others=tuple(_folder(path, run.settings) for path in _linked(folder, run.settings.data_dir)),
         processes=resources.processes,
         gpus=resources.processes if uses_gpus(run.spec, run.settings) else 0,
         stop_seconds=run.settings.stop_seconds,
@@ -51,6 +51,7 @@ def _folder(path: Path, settings: Settings) -> Folder:
     return Folder(str(path), path.relative_to(settings.data_dir).as_posix())
 
 
-def _linked(folder: Path) -> list[Path]:
-    """Folders outside the run folder that links in it lead to, such as that of TensorBoard."""
-    return [link.resolve() for link in sorted(folder.iterdir()) if link.is_symlink() and link.resolve().is_dir()]
+def _linked(folder: Path, data_dir: Path) -> list[Path]:
+    """Folders of the data folder that links in the run folder lead to, such as that of TensorBoard."""
+    targets = [link.resolve() for link in sorted(folder.iterdir()) if link.is_symlink()]
+    return [target for target in targets if target.is_dir() and target.is_relative_to(data_dir)]
