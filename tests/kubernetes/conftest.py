@@ -10,6 +10,7 @@ import pytest
 from core.settings import Settings, get_settings
 from proximal.sdk.spec_files import read_spec
 from tests.kubernetes.cluster import Cluster
+from trainer.events import EventLog, RunStopped
 from worker.jobs.launch.interface import RunToStart
 from worker.jobs.launch.kubernetes.trainer import KubernetesTrainer
 from worker.jobs.workspace import Workspace
@@ -92,3 +93,22 @@ def start(cluster: Cluster) -> Iterator[Start]:
     yield start
     for trainer in trainers:
         trainer.leave()
+
+
+def waits_for(cluster: Cluster, trainer: KubernetesTrainer, part: str) -> None:
+    cluster.until(lambda: part in (trainer.waiting or ""))
+    assert trainer.poll() is None and trainer.refused is None
+
+
+def ended(cluster: Cluster, trainer: KubernetesTrainer) -> int:
+    cluster.until(lambda: trainer.poll() is not None)
+    status = trainer.poll()
+    assert status is not None
+    return status
+
+
+def saved(trainer: KubernetesTrainer) -> None:
+    """Write the event of a trainer that was asked to end."""
+    log = EventLog(trainer._run.workspace.events)
+    log.emit(RunStopped(reason="signal", stage="ppo", step=3))
+    log.close()

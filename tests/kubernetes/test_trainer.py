@@ -2,37 +2,15 @@
 
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.kubernetes.api_server import NAMESPACE, timestamp
+from tests.kubernetes.api_server import timestamp
 from tests.kubernetes.cluster import Cluster
-from tests.kubernetes.conftest import JOB_ID, NAME, Start
-from tests.waiting import eventually
-from trainer.events import EventLog, RunStopped
+from tests.kubernetes.conftest import JOB_ID, NAME, Start, ended, saved, waits_for
 from worker.jobs.launch.kubernetes.trainer import KubernetesTrainer
 
 HOSTILE = "$(touch x); \"' `id` | -- \n../../etc {{ name }} ${HOME}"
-
-
-def waits_for(cluster: Cluster, trainer: KubernetesTrainer, part: str) -> None:
-    cluster.until(lambda: part in (trainer.waiting or ""))
-    assert trainer.poll() is None and trainer.refused is None
-
-
-def ended(cluster: Cluster, trainer: KubernetesTrainer) -> int:
-    cluster.until(lambda: trainer.poll() is not None)
-    status = trainer.poll()
-    assert status is not None
-    return status
-
-
-def saved(trainer: KubernetesTrainer) -> None:
-    """Write the event of a trainer that was asked to end."""
-    log = EventLog(trainer._run.workspace.events)
-    log.emit(RunStopped(reason="signal", stage="ppo", step=3))
-    log.close()
 
 
 def test_success_deletes_the_job_and_its_config_map(cluster: Cluster, start: Start) -> None:
@@ -84,20 +62,6 @@ def test_evictions_are_neither_success_nor_failure(cluster: Cluster, start: Star
     assert ended(cluster, trainer) == 0
 
 
-def test_suspension_by_kueue_is_a_reason_to_wait(cluster: Cluster, start: Start) -> None:
-    trainer = start({"kubernetes_queue": "team"})
-    cluster.until(cluster.runs_a_pod)
-    (job,) = cluster.jobs
-    assert job["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] == "team"
-    job["spec"]["suspend"] = True
-    cluster.api.put("jobs", job)
-    waits_for(cluster, trainer, "Kueue has suspended Job")
-    cluster.until(lambda: cluster.pods == [])
-    job["spec"]["suspend"] = False
-    cluster.api.put("jobs", job)
-    cluster.until(lambda: cluster.runs_a_pod() and trainer.waiting is None)
-
-
 def test_stops_without_eviction_end_the_attempt(cluster: Cluster, start: Start) -> None:
     trainer = start()
 
@@ -111,107 +75,6 @@ def test_stops_without_eviction_end_the_attempt(cluster: Cluster, start: Start) 
     end = trainer.engine_end()
     assert trainer.poll() == 75 and len(cluster.pods) == 7
     assert end is not None and "ended the pods of Job" in end.reason and not end.by_a_person
-
-
-@pytest.mark.parametrize(
-    ("problem", "reason"),
-    [
-        (
-            {
-                "conditions": [
-                    {
-                        "type": "PodScheduled",
-                        "status": "False",
-                        "reason": "Unschedulable",
-                        "message": "0/3 nodes are available: 3 Insufficient nvidia.com/gpu.",
-                    }
-                ]
-            },
-            f"Job {NAME} waits for a node: Unschedulable: 0/3 nodes are available: 3 Insufficient nvidia.com/gpu.",
-        ),
-        (
-            {
-                "containerStatuses": [
-                    {
-                        "name": "node",
-                        "state": {"waiting": {"reason": "ImagePullBackOff", "message": 'Back-off pulling image "x"'}},
-                    }
-                ]
-            },
-            f'The image of Job {NAME} cannot be pulled (ImagePullBackOff): Back-off pulling image "x".',
-        ),
-        (
-            {
-                "containerStatuses": [
-                    {
-                        "name": "node",
-                        "state": {"waiting": {"reason": "CreateContainerConfigError", "message": "no Secret wandb"}},
-                    }
-                ]
-            },
-            "cannot start (CreateContainerConfigError): no Secret wandb.",
-        ),
-    ],
-)
-def test_pod_that_cannot_start_is_a_reason_to_wait(
-    problem: dict[str, Any], reason: str, cluster: Cluster, start: Start
-) -> None:
-    cluster.pod_problem = problem
-    waits_for(cluster, start(), reason)
-
-
-def test_quota_of_pods_is_a_reason_to_wait(cluster: Cluster, start: Start) -> None:
-    cluster.creates_pods = False
-    trainer = start()
-    cluster.until(lambda: cluster.jobs)
-    message = f'Error creating: pods "{NAME}-x" is forbidden: exceeded quota: team, requested: cpu=8'
-    event = {
-        "reason": "FailedCreate",
-        "message": message,
-        "involvedObject": {"uid": cluster.jobs[0]["metadata"]["uid"]},
-    }
-    cluster.api.put("events", {"metadata": {"name": "one"}, **event})
-    waits_for(cluster, trainer, "exceeded quota: team, requested: cpu=8. It tries again.")
-
-
-@pytest.mark.parametrize(
-    ("status", "message", "reason"),
-    [
-        (403, 'jobs.batch "x" is forbidden: exceeded quota: team', "The quota of the namespace has no room for Job"),
-        (403, 'jobs.batch is forbidden: User "worker" cannot create', "The worker's account has no right: jobs.batch"),
-        (404, 'namespaces "research" not found', f'Job {NAME} cannot be created: namespaces "{NAMESPACE}" not found'),
-        (503, "apiserver is shutting down", "does not respond: apiserver is shutting down."),
-    ],
-)
-def test_refused_creation_is_a_reason_to_wait(
-    status: int, message: str, reason: str, cluster: Cluster, start: Start
-) -> None:
-    cluster.api.fault = lambda method, plural: (status, message) if (method, plural) == ("post", "jobs") else None
-    trainer = start()
-    waits_for(cluster, trainer, reason)
-    cluster.api.fault = lambda method, plural: None
-    trainer._hurry()
-    cluster.until(lambda: cluster.runs_a_pod() and trainer.waiting is None)
-
-
-def test_invalid_job_fails_with_the_servers_words(cluster: Cluster, start: Start) -> None:
-    refusals = [(422, "spec.template.spec.containers[0].resources: Invalid value")]
-    cluster.api.fault = lambda method, plural: refusals.pop() if refusals and plural == "jobs" else None
-    trainer = start()
-    cluster.until(lambda: trainer.refused)
-    assert trainer.refused is not None and "resources: Invalid value. Change `resources`" in trainer.refused
-
-
-def test_refused_settings_wait_for_the_operator(cluster: Cluster, start: Start) -> None:
-    cluster.api.fault = lambda method, plural: (422, "image: Invalid value") if plural == "jobs" else None
-    waits_for(cluster, start(), "Kubernetes refuses the worker's settings: image: Invalid value.")
-
-
-def test_spec_above_the_limit_of_a_config_map_is_refused(cluster: Cluster, start: Start) -> None:
-    trainer = start(description="x" * 1024 * 1024)
-    cluster.until(lambda: trainer.refused)
-    assert trainer.refused is not None and "at most 1048576 in a ConfigMap" in trainer.refused
-    assert cluster.jobs == []
 
 
 def test_deletion_by_a_person_pauses_once_the_pod_ended(cluster: Cluster, start: Start) -> None:
@@ -257,18 +120,6 @@ def test_stop_before_the_job_exists_creates_none(cluster: Cluster, start: Start)
     trainer.ask_to_end()
     cluster.api.listen()
     assert ended(cluster, trainer) == 75 and cluster.jobs == []
-
-
-def test_lost_server_leaves_the_run_and_is_named(cluster: Cluster, start: Start) -> None:
-    trainer = start()
-    cluster.until(cluster.runs_a_pod)
-    cluster.api.hang_up()
-    eventually(lambda: f"Job {NAME} is followed by its events alone." in (trainer.waiting or ""))
-    assert trainer.poll() is None
-    cluster.api.listen()
-    cluster.until(lambda: trainer.waiting is None)
-    cluster.end_pod(0)
-    assert ended(cluster, trainer) == 0
 
 
 def test_worker_that_restarts_attaches_to_the_job(cluster: Cluster, start: Start) -> None:
