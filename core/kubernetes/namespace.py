@@ -18,6 +18,7 @@ from core.kubernetes.client import (
     Api,
     Forbidden,
     KubernetesError,
+    Manifest,
     Missing,
     NoConfiguration,
     NotInstalled,
@@ -162,9 +163,9 @@ def _unfit_runtime(api: Api, settings: KubernetesSettings) -> Iterator[str]:
         return
     found = api.get(RUNTIMES, settings.kubernetes_runtime)
     jobs = found.get("spec", {}).get("template", {}).get("spec", {}).get("replicatedJobs") or []
-    job = next((one.get("template", {}).get("spec", {}) for one in jobs if one.get("name") == REPLICATED_JOB), {})
+    job = _named(jobs, REPLICATED_JOB).get("template", {}).get("spec", {})
     pod = job.get("template", {}).get("spec", {})
-    container = next((one for one in pod.get("containers") or [] if one.get("name") == CONTAINER), {})
+    container = _named(pod.get("containers") or [], CONTAINER)
     secrets = {one.get("secretRef", {}).get("name") for one in container.get("envFrom") or []}
     wanted = {
         "`backoffLimit: 0`": job.get("backoffLimit") == 0,
@@ -180,6 +181,11 @@ def _unfit_runtime(api: Api, settings: KubernetesSettings) -> Iterator[str]:
             f"The TrainingRuntime {settings.kubernetes_runtime!r} lacks {', '.join(lacks)} for its job {REPLICATED_JOB!r}. Add it, "
             "as in examples/kubernetes/training-runtime.yaml."
         )
+
+
+def _named(objects: list[Manifest], name: str) -> Manifest:
+    """The object of this name; an empty one if there is none."""
+    return next((one for one in objects if one.get("name") == name), {})
 
 
 def _refused_settings(api: Api, settings: KubernetesSettings) -> Iterator[str]:
