@@ -5,6 +5,7 @@ from pathlib import Path
 
 from commands_page import commands_page
 from events_page import events_page
+from helm_pages import CHART, values_schema, values_table
 from metrics_page import metrics_page
 from rest_page import rest_page
 from settings_page import env_example, settings_page
@@ -17,6 +18,7 @@ SPEC, METRICS, FORMATS = REFERENCE / "spec.md", REFERENCE / "metrics.md", REFERE
 REST, EVENTS, COMMANDS = REFERENCE / "rest.md", REFERENCE / "events.md", REFERENCE / "commands.md"
 SETTINGS, ENV_EXAMPLE = REFERENCE / "settings.md", ROOT / ".env.example"
 README = ROOT / "README.md"
+VALUES_SCHEMA, HELM = CHART / "values.schema.json", ROOT / "docs" / "how-to" / "use-helm.md"
 PAGES: dict[Path, Callable[[str], str]] = {
     SPEC: lambda _: spec_page(),
     METRICS: lambda _: metrics_page(),
@@ -27,4 +29,6 @@ PAGES: dict[Path, Callable[[str], str]] = {
     SETTINGS: lambda _: settings_page(),
     ENV_EXAMPLE: env_example,
     README: readme,
+    VALUES_SCHEMA: values_schema,
+    HELM: values_table,
 }

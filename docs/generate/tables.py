@@ -11,9 +11,9 @@ from data.preview import example_mapping, example_rows
 
 def formats_page(text: str) -> str:
     """The page with every format and every finding of imports."""
-    text = _between("formats", "\n".join(_format(one) for one in FORMATS.values()), text)
+    text = between("formats", "\n".join(_format(one) for one in FORMATS.values()), text)
     rows = [f"| `{code}` | {severity} | {title} |" for code, (severity, title) in CODES.items()]
-    return _between("findings", "\n".join(["| code | severity | what it is |", "|---|---|---|", *rows]) + "\n", text)
+    return between("findings", "\n".join(["| code | severity | what it is |", "|---|---|---|", *rows]) + "\n", text)
 
 
 def readme(text: str) -> str:
@@ -21,7 +21,8 @@ def readme(text: str) -> str:
     return re.sub(r"\[\d+ formats\](?=\(docs/reference/formats\.md\))", f"[{len(FORMATS) - 1} formats]", text)
 
 
-def _between(name: str, content: str, text: str) -> str:
+def between(name: str, content: str, text: str) -> str:
+    """The page with other content between the two comments of a generated part."""
     begin, end = f"<!-- {name}: written by docs/generate -->\n", f"<!-- end of {name} -->"
     pattern = f"(?<={re.escape(begin)}).*?(?={re.escape(end)})"
     return re.sub(pattern, lambda _: content, text, flags=re.DOTALL)

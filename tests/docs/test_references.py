@@ -8,9 +8,11 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+import yaml
 
 from core.settings import Settings
 from tests.docs.test_pages import ROOT
+from tests.helm.chart import CHART, value_paths
 from trainer.spec import JobSpec
 
 # Notes with a date were true on that date, and are not corrected afterwards.
@@ -107,10 +109,10 @@ def defined(name: str, paths: list[str]) -> bool:
 
 
 def resolves(name: str) -> bool:
-    """Whether a dotted name is a field of the spec, a module of ours, defined in one, or a literal in the code."""
+    """Whether a dotted name is a field of the spec, a value of the chart, a module of ours, defined in one, or a literal in the code."""
     module, _, attribute = name.rpartition(".")
     in_module = bool(module_files(name)) or defined(attribute, module_files(module))
-    return in_module or re.sub(r"\.\d+", "", name) in spec_paths() or f'"{name}"' in source()
+    return in_module or re.sub(r"\.\d+", "", name) in spec_paths() | chart_paths() or f'"{name}"' in source()
 
 
 def module_files(name: str) -> list[str]:
@@ -138,6 +140,12 @@ def spec_paths() -> set[str]:
                 yield from walk(node.get(key), path, above)
 
     return set(walk(schema, "", ()))
+
+
+@cache
+def chart_paths() -> set[str]:
+    """The dotted path of every value of the Helm chart."""
+    return set(value_paths(yaml.safe_load((CHART / "values.yaml").read_text())))
 
 
 def test_spec_paths_reach_into_sections_and_unions() -> None:
