@@ -32,7 +32,21 @@ SET_BY_THE_CHART = {
     "rendezvous",
 }
 """Settings that have values of their own, or none in a cluster."""
-OF_LAUNCHERS = ("slurm_", "kubernetes_")
+OF_SLURM = "slurm_"
+OF_KUBERNETES = "kubernetes_"
+SET_BY_THE_LAUNCHER = {
+    "kubernetes_namespace",
+    "kubernetes_context",
+    "kubernetes_claim",
+    "kubernetes_claim_folder",
+    "kubernetes_models_claim",
+    "kubernetes_models_path",
+    "kubernetes_pull_secrets",
+    "kubernetes_secrets",
+    "kubernetes_service_account",
+    "kubernetes_user",
+}
+"""Settings of the launcher that the chart derives from other values, or that are for workers outside a cluster."""
 SECRET = {"s3_access_key_id", "join_database_url", "join_redis_url"}
 """Settings that belong into a Secret although their type is not SecretStr: addresses with passwords, and half of a key."""
 OF_LIBRARIES = ("HF_TOKEN",)
@@ -44,11 +58,17 @@ _VALUE = re.compile(r"(?P<indent> *)(?P<name>[\w./-]+):(?: (?P<value>.*))?")
 def values_schema(text: str) -> str:
     """The schema with every setting that an operator may change. The rest of the file is kept."""
     schema = json.loads(text)
-    plain = {variable: kind for variable, kind, secret in _settings() if not secret}
-    secret = {variable: {"$ref": "#/definitions/secretVariable"} for variable, _, secret in _settings() if secret}
-    secret |= {variable: {"$ref": "#/definitions/secretVariable"} for variable in OF_LIBRARIES}
-    schema["properties"]["settings"]["properties"] = plain
-    schema["properties"]["secrets"]["properties"]["values"]["properties"] = secret
+    sections = schema["properties"]
+    reference = {"$ref": "#/definitions/secretVariable"}
+    rows = list(_settings())
+    plain = [
+        (variable, kind) for name, variable, kind, secret in rows if not secret and not name.startswith(OF_KUBERNETES)
+    ]
+    secret = {variable: reference for _, variable, _, secret in rows if secret}
+    sections["settings"]["properties"] = dict(plain)
+    sections["secrets"]["properties"]["values"]["properties"] = secret | dict.fromkeys(OF_LIBRARIES, reference)
+    of_launcher = {variable: kind for name, variable, kind, _ in rows if name.startswith(OF_KUBERNETES)}
+    sections["worker"]["properties"]["kubernetes"]["properties"] = of_launcher
     lines = json.dumps(schema, indent=2)
     return re.sub(r"\{\s+(\"\$ref\": \"[^\"]+\")\s+\}", r"{\1}", lines) + "\n"
 
@@ -94,12 +114,12 @@ def _shown(default: Any) -> str:
     )
 
 
-def _settings() -> Iterator[tuple[str, dict[str, Any], bool]]:
-    """The variable, the schema of its value, and whether it is secret, of each setting that an operator may change."""
+def _settings() -> Iterator[tuple[str, str, dict[str, Any], bool]]:
+    """The name, the variable, the schema of the value and whether it is secret, of each setting that an operator may change."""
     for name, field in Settings.model_fields.items():
-        if name not in SET_BY_THE_CHART and not name.startswith(OF_LAUNCHERS):
+        if name not in SET_BY_THE_CHART | SET_BY_THE_LAUNCHER and not name.startswith(OF_SLURM):
             kinds = set(_kinds(field.annotation))
-            yield _variable(name, field), _schema(kinds), SecretStr in kinds or name in SECRET
+            yield name, _variable(name, field), _schema(kinds), SecretStr in kinds or name in SECRET
 
 
 def _variable(name: str, field: FieldInfo) -> str:

@@ -59,6 +59,26 @@ CONTRADICTIONS = {
         {"ingress": {"host": "rlhf.example.org"}},
         "ingress.host is set, but ingress.enabled is false",
     ),
+    "GPUs of a worker without a trainer": (
+        {"worker": {"launcher": "kubernetes", "gpus": 1}},
+        "worker.gpus is for the launcher local. With the launcher kubernetes, set PROXIMAL_KUBERNETES_GPUS",
+    ),
+    "a setting of another launcher": (
+        {"worker": {"kubernetes": {"PROXIMAL_KUBERNETES_GPUS": 1}}},
+        "PROXIMAL_KUBERNETES_GPUS is for the launcher kubernetes, but worker.launcher is local",
+    ),
+    "a token that Jobs do not get": (
+        {"worker": {"launcher": "kubernetes"}, "secrets": {"values": {"HF_TOKEN": "t"}}},
+        "HF_TOKEN in secrets.values does not reach the pods of Jobs",
+    ),
+    "the platform's own Secret for trainers": (
+        {"secrets": {"existingSecret": "mine"}, "worker": {"environmentSecrets": ["trackers", "mine"]}},
+        "worker.environmentSecrets has mine, the Secret of the platform itself",
+    ),
+    "a Service without names": (
+        {"service": {"type": "LoadBalancer"}},
+        "hosts is empty. List the names and addresses under which clients reach the Service of type LoadBalancer",
+    ),
     "a name that begins with a digit": ({"fullnameOverride": "1st"}, 'The name "1st" does not begin with a letter'),
 }
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
@@ -81,6 +101,11 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "a text as a count": ({"api": {"replicas": "two"}}, "got string, want integer"),
     "a part of a worker": ({"worker": {"replicas": 1.5}}, "got number, want integer"),
     "less than no worker": ({"worker": {"replicas": -1}}, "minimum: got -1, want 0"),
+    "an unknown launcher": ({"worker": {"launcher": "slurm"}}, "value must be one of 'local', 'kubernetes'"),
+    "a setting that the chart derives": (
+        {"worker": {"launcher": "kubernetes", "kubernetes": {"PROXIMAL_KUBERNETES_CLAIM": "mine"}}},
+        "'PROXIMAL_KUBERNETES_CLAIM' not allowed",
+    ),
     "every proxy": ({"trustedProxies": ["*"]}, "'*' does not match pattern"),
     "a claim of one pod": ({"blobs": {"claim": {"accessMode": "ReadWriteOncePod"}}}, "/blobs/claim/accessMode"),
     "a name with a space": ({"secrets": {"existingSecret": "my secret"}}, "'my secret' does not match pattern"),

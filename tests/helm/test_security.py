@@ -93,7 +93,7 @@ def test_no_service_of_the_namespace_becomes_a_setting(helm: Renderer) -> None:
         assert pod["spec"]["enableServiceLinks"] is False
 
 
-def test_no_pod_has_a_token_of_the_cluster(helm: Renderer) -> None:
+def test_without_the_launcher_nothing_has_a_token(helm: Renderer) -> None:
     release = helm.render({})
     assert release.of_kind("Role") == release.of_kind("RoleBinding") == []
     for pod in release.pods().values():

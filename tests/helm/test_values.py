@@ -18,7 +18,9 @@ NOT_IN_A_CLUSTER = {
     "CUDA_VISIBLE_DEVICES",  # the device plugin sets it
     "PROXIMAL_MACHINES",
     "PROXIMAL_RENDEZVOUS",
-    "PROXIMAL_LAUNCHER",
+    "PROXIMAL_KUBERNETES_CONTEXT",  # for workers outside the cluster
+    "PROXIMAL_KUBERNETES_CLAIM_FOLDER",
+    "PROXIMAL_KUBERNETES_MODELS_PATH",
 }
 OF_LIBRARIES = {"HF_HOME", "HF_TOKEN"}
 
@@ -39,8 +41,14 @@ def variables() -> dict[str, bool]:
 
 
 def listed(schema: dict[str, Any]) -> set[str]:
+    """The variables that the values may have."""
     sections = schema["properties"]
-    return {*sections["settings"]["properties"], *sections["secrets"]["properties"]["values"]["properties"]}
+    maps = (
+        sections["settings"],
+        sections["secrets"]["properties"]["values"],
+        sections["worker"]["properties"]["kubernetes"],
+    )
+    return {name for one in maps for name in one["properties"]} - OF_LIBRARIES
 
 
 @pytest.mark.parametrize("name", VALUE_SETS)
@@ -56,14 +64,16 @@ def test_every_variable_is_a_setting(helm: Renderer, name: str) -> None:
 
 
 def test_every_setting_has_a_place_in_the_values(helm: Renderer, schema: dict[str, Any]) -> None:
-    of_launchers = {name for name in variables() if re.match("PROXIMAL_(SLURM|KUBERNETES)_", name)}
-    labelled = helm.render(merged(VALUE_SETS["an ingress"], {"worker": {"labels": ["a100"]}}))
-    set_by_the_chart = {entry["name"] for container in labelled.containers().values() for entry in container["env"]}
-    assert listed(schema) - OF_LIBRARIES <= variables().keys()
-    assert listed(schema) & set_by_the_chart == set()
-    assert variables().keys() - of_launchers == (
-        (listed(schema) - OF_LIBRARIES) | (set_by_the_chart - OF_LIBRARIES) | NOT_IN_A_CLUSTER
-    )
+    rendered = [
+        helm.render(merged(VALUE_SETS["an ingress"], {"worker": {"labels": ["a100"]}})),
+        helm.render(VALUE_SETS["Jobs"]),
+    ]
+    containers = [container for release in rendered for container in release.containers().values()]
+    set_by_the_chart = {entry["name"] for container in containers for entry in container["env"]} - OF_LIBRARIES
+    of_slurm = {name for name in variables() if name.startswith("PROXIMAL_SLURM_")}
+    assert listed(schema) | set_by_the_chart | NOT_IN_A_CLUSTER == variables().keys() - of_slurm
+    changed = {"PROXIMAL_KUBERNETES_IMAGE", *VALUE_SETS["Jobs"]["worker"]["kubernetes"]}
+    assert listed(schema) & (set_by_the_chart | NOT_IN_A_CLUSTER) == changed
 
 
 def test_no_secret_may_be_a_setting(schema: dict[str, Any]) -> None:
@@ -111,14 +121,14 @@ def test_settings_arrive_in_the_processes(helm: Renderer, monkeypatch: pytest.Mo
 def test_a_folder_of_blobs_is_the_mounted_one(helm: Renderer, monkeypatch: pytest.MonkeyPatch) -> None:
     settings = settings_of(helm.render({}).environment("worker"), monkeypatch)
     assert (str(settings.blob_dir), str(settings.data_dir)) == ("/blobs", "/data")
-    assert settings.stop_seconds == 60
+    assert settings.stop_seconds == 60 and settings.launcher == "local"
 
 
 def schema_paths(schema: dict[str, Any], section: dict[str, Any], path: str = "") -> Iterator[str]:
     for name, value in section.get("properties", {}).items():
         yield f"{path}{name}"
         found = schema["definitions"][value["$ref"].rpartition("/")[2]] if "$ref" in value else value
-        if name not in ("settings", "scheduling", "values"):
+        if name not in ("settings", "scheduling", "values", "kubernetes"):
             yield from schema_paths(schema, found, f"{path}{name}.")
 
 

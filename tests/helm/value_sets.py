@@ -68,6 +68,7 @@ VALUE_SETS: dict[str, dict[str, Any]] = {
             "apiFrom": [{"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "ingress-nginx"}}}],
             "egress": [{"to": [{"ipBlock": {"cidr": "10.0.0.0/8"}}]}],
         },
+        "hosts": ["192.0.2.7", "*.rlhf.example.org"],
         "service": {"type": "LoadBalancer", "port": 8080, "annotations": {"cloud/internal": "true"}},
     },
     "existing claims": {
@@ -75,6 +76,17 @@ VALUE_SETS: dict[str, dict[str, Any]] = {
         "worker": {"runs": {"existingClaim": "nfs-runs"}},
         "images": {"api": {"digest": f"sha256:{'a' * 64}"}},
         "podDisruptionBudget": {"enabled": False},
+    },
+    "Jobs": {
+        "worker": {
+            "launcher": "kubernetes",
+            "replicas": 3,
+            "environmentSecrets": ["trackers"],
+            "models": {"existingClaim": "hub"},
+            "kubernetes": {"PROXIMAL_KUBERNETES_GPUS": 8, "PROXIMAL_KUBERNETES_MEMORY_GIB": 400},
+        },
+        "images": {"pullSecrets": ["registry", "mirror"]},
+        "networkPolicy": {"enabled": True},
     },
     "hostile texts": {
         "database": {"url": f"postgresql://u:{HOSTILE}@h/d"},

@@ -32,8 +32,8 @@ labels:
 {{/* Arguments: root, image. */}}
 {{- define "proximal.image" -}}
 {{- if .image.digest -}}
-{{ printf "%s@%s" .image.repository .image.digest | toJson }}
+{{ printf "%s@%s" .image.repository .image.digest }}
 {{- else -}}
-{{ printf "%s:%s" .image.repository (default .root.Chart.AppVersion .image.tag) | toJson }}
+{{ printf "%s:%s" .image.repository (default .root.Chart.AppVersion .image.tag) }}
 {{- end -}}
 {{- end -}}

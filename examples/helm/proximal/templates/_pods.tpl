@@ -17,11 +17,11 @@ annotations:
 {{/*
 The fields of a pod. The process of the pause container reaps orphans, as `init: true` does in Compose. Without links to
 Services, no Service of the namespace becomes a variable that begins with PROXIMAL_.
-Arguments: root, account, scheduling.
+Arguments: root, account, token (whether the pod gets a token of the Kubernetes API), scheduling.
 */}}
 {{- define "proximal.podFields" -}}
 serviceAccountName: {{ .account }}
-automountServiceAccountToken: false
+automountServiceAccountToken: {{ default false .token }}
 enableServiceLinks: false
 shareProcessNamespace: true
 securityContext:
@@ -45,7 +45,7 @@ imagePullSecrets:
 
 {{/* Arguments: root, image (`api` or `worker`). */}}
 {{- define "proximal.containerFields" -}}
-image: {{ include "proximal.image" (dict "root" .root "image" (get .root.Values.images .image)) }}
+image: {{ include "proximal.image" (dict "root" .root "image" (get .root.Values.images .image)) | toJson }}
 imagePullPolicy: {{ .root.Values.images.pullPolicy }}
 securityContext:
   allowPrivilegeEscalation: false
