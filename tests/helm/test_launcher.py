@@ -1,8 +1,10 @@
 """A worker that creates Jobs has the rights that its launcher needs, in one namespace, and no others."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from core.kubernetes.client import Forbidden, Resource
 from core.kubernetes.namespace import checked
@@ -12,6 +14,7 @@ from tests.helm.chart import Release, Renderer, merged
 from tests.helm.test_values import settings_of
 from tests.helm.value_sets import VALUE_SETS
 
+ROOT = Path(__file__).parents[2]
 RULES = [
     {"apiGroups": ["batch"], "resources": ["jobs"], "verbs": ["create", "get", "delete"]},
     {"apiGroups": [""], "resources": ["pods"], "verbs": ["list", "delete"]},
@@ -52,11 +55,20 @@ class Namespace:
     def get(self, resource: Resource, name: str) -> dict[str, Any]:
         if resource.namespaced and not self.may("get", resource):
             raise Forbidden(f"{resource.plural} {name!r} is forbidden")
-        return {"spec": {"accessModes": ["ReadWriteMany"]}}
+        return runtime() if resource.plural == "trainingruntimes" else {"spec": {"accessModes": ["ReadWriteMany"]}}
 
     def create(self, resource: Resource, manifest: dict[str, Any], *, trial: bool = False) -> dict[str, Any]:
         assert trial and self.may("create", resource)
         return manifest
+
+
+def runtime() -> dict[str, Any]:
+    """The example, with the Secret that the pods read."""
+    found = yaml.safe_load((ROOT / "examples" / "kubernetes" / "training-runtime.yaml").read_text())
+    (job,) = found["spec"]["template"]["spec"]["replicatedJobs"]
+    (container,) = job["template"]["spec"]["template"]["spec"]["containers"]
+    container["envFrom"] = [{"secretRef": {"name": "trackers"}}]
+    return found
 
 
 @pytest.fixture
