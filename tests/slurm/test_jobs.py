@@ -1,5 +1,6 @@
 """Jobs of the platform as batch jobs of a real Slurm: their ends, their resumes, and the reasons why they wait."""
 
+import json
 import os
 import signal
 from pathlib import Path
@@ -15,6 +16,7 @@ from tests.slurm.cluster import SlurmCluster, ask
 from tests.slurm.conftest import Platform
 from tests.waiting import eventually
 from tests.worker.jobs.test_kill_and_resume import TINY, in_the_middle_of_ppo, numbers, wait_for_success, weights
+from worker.jobs.launch.slurm.trainer import RECORD
 
 pytestmark = [pytest.mark.slow, pytest.mark.slurm]
 HOSTILE = "$(touch x); \"' `id` | -- %j\n--partition=urgent"
@@ -175,6 +177,20 @@ def test_cancels_here_and_in_slurm_end_the_batch_job(platform: Platform) -> None
         client.cancel_job(job_id)
         eventually(lambda: client.get_job(job_id)["status"] == "cancelled")
         eventually(lambda: state(again) in ("CANCELLED", "FAILED"))
+
+
+def test_reused_number_of_another_job_is_left_alone(platform: Platform, tmp_path: Path) -> None:
+    """A controller that lost its state gives old numbers again. The record is that of an attempt that nobody holds."""
+    number = ask("sbatch", "--parsable", "--output=/dev/null", "--wrap=sleep 600")
+    record = tmp_path / "data" / "runs" / "job_before" / "attempt-1" / RECORD
+    record.parent.mkdir(parents=True)
+    record.write_text(json.dumps({"job": number}))
+    try:
+        with platform():
+            eventually(lambda: not record.exists())
+        assert state(number) in ("PENDING", "CONFIGURING", "RUNNING")
+    finally:
+        ask("scancel", number)
 
 
 def test_full_queue_and_cancel_while_pending(platform: Platform) -> None:

@@ -6,7 +6,7 @@ import styles from "./job-health.module.css";
 
 /** The gravest finding of a job in words, with its severity. It opens the health of the run. */
 export function JobHealth({ job: { id, health, started_at } }: { job: JobSummary }) {
-  if (!health) return started_at ? <span className={styles.none}>No findings</span> : NO_VALUE;
+  if (!health) return <span className={styles.none}>{started_at ? "No findings" : NO_VALUE}</span>;
   const { severity, title, step, seed, findings } = health;
   const place = [seed === null ? "" : `seed ${seed}`, step === null ? "" : `step ${step}`].filter(Boolean).join(" ");
   return (
