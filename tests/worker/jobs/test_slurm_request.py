@@ -1,6 +1,7 @@
 """The arguments of sbatch, the capacity of a cluster, and Slurm's words for people. `tests/slurm` has the real Slurm."""
 
 import json
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -9,12 +10,15 @@ from pydantic import ValidationError
 
 from core.scheduling.matching import Requirement
 from core.settings import Settings, SlurmSettings
+from core.slurm import client
 from core.slurm.client import JobView
 from core.slurm.cluster import Cluster, NodeGroup, Partition, problem_of
+from tests.waiting import eventually
 from worker.jobs.launch.interface import RunToStart
 from worker.jobs.launch.slurm.launcher import capacity_of
 from worker.jobs.launch.slurm.reasons import why_ended, why_waiting
 from worker.jobs.launch.slurm.request import SCRIPT, arguments_of
+from worker.jobs.launch.slurm.trainer import SlurmTrainer, Submission
 from worker.jobs.workspace import Workspace
 
 GPUS = NodeGroup("idle", 4, "g[1-4]", cores=64, memory_mib=512_000, gpus=8)
@@ -131,3 +135,20 @@ def test_each_state_has_its_own_reason_to_wait(view: JobView, part: str | None) 
 def test_each_end_by_slurm_has_its_own_reason(view: JobView, asked: bool, part: str | None) -> None:
     end = why_ended("7", view, asked=asked, signal_seconds=60)
     assert end is None if part is None else part in str(end and end.reason)
+
+
+def test_lost_node_is_seen_after_a_new_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Slurm may queue a job again and start it elsewhere between two looks of the worker."""
+    views = iter([JobView("RUNNING", nodes="n1"), JobView("RUNNING", nodes="n2", restarts=1)])
+    cancelled: list[str] = []
+    monkeypatch.setattr(client, "submit", lambda *_, **__: "7")
+    monkeypatch.setattr(client, "look_up", lambda *_: next(views))
+    monkeypatch.setattr(client, "lost_nodes", lambda nodes: nodes if nodes == "n1" else "")
+    monkeypatch.setattr(client, "cancel", cancelled.append)
+    run = RunToStart("job_1", 1, {}, Workspace(tmp_path), settings(slurm_poll_seconds=0.01))
+    trainer = SlurmTrainer(run, Submission(list, lambda: None))
+    eventually(lambda: trainer.poll() is not None)
+    assert trainer.poll() == -signal.SIGKILL
+    end = trainer.engine_end()
+    assert end is not None and end.reason.startswith("Slurm lost the node n1 of job 7.") and end.waits
+    assert cancelled == ["7"]

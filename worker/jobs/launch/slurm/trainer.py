@@ -43,6 +43,7 @@ class SlurmTrainer(FollowedTrainer):
         self._submission, self._job = submission, job
         self._view: JobView | None = None
         self._nodes = self._lost_nodes = ""
+        self._restarts = 0
         self._output_before, self._not_started = 0, False
         self._refusal = ""
         self.label = f"Slurm job {job}" if job else "a new job of Slurm"
@@ -110,15 +111,17 @@ class SlurmTrainer(FollowedTrainer):
             self._status = self._reported_status() if self._view is None else self._status_of(self._view)
             return
         self._view = view
-        if view.state in RUNS:
-            self._nodes = view.nodes or self._nodes  # none while a job that is queued again is completing
-        elif view.state in ACTIVE:
-            self._output_before = len(self._output())
-        if view.state == "PENDING" and self._nodes:
+        was_queued_again = view.state == "PENDING" or (view.state in RUNS and view.restarts != self._restarts)
+        if was_queued_again and self._nodes:
             self._look_often()
             if lost := client.lost_nodes(self._nodes):
                 self._give_up_node(lost)
                 return
+        if view.state in RUNS:
+            self._nodes = view.nodes or self._nodes  # none while a job that is queued again is completing
+            self._restarts = view.restarts
+        elif view.state in ACTIVE:
+            self._output_before = len(self._output())
         self.waiting = why_waiting(self._job, view) if view.state in ACTIVE else None
         if view.state not in ACTIVE:
             self._status = self._status_of(view)
@@ -130,7 +133,7 @@ class SlurmTrainer(FollowedTrainer):
         return [line for line in lines if not line.startswith("slurmstepd")]
 
     def _give_up_node(self, nodes: str) -> None:
-        """End the attempt in place of the start that Slurm has queued. A trainer on a node that is only cut off may still run.
+        """End the attempt in place of the new start by Slurm. A trainer on a node that is only cut off may still run.
 
         It would write to the same run folder. The next attempt has another folder, and the lease ends this trainer.
         """
