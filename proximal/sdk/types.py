@@ -29,6 +29,8 @@ class AdvantageSpec(TypedDict, closed=True):
     """λ of GAE: 1 is Monte Carlo, 0 is one-step temporal difference."""
     length_adaptive: NotRequired[float | None]
     """α: λ = 1 − 1/(α·length) for each response in place of `gae_lambda`, so that long responses are not discounted away (VAPO, Yue et al. 2025). Left out: the same λ for all."""
+    critic_lambda: NotRequired[float | None]
+    """λ of the returns that the critic learns, apart from the policy's (decoupled GAE; VC-PPO, Yuan et al. 2025, and VAPO: 1). `gae_lambda` or `length_adaptive` then holds for the advantages alone. Left out: the policy's λ for both."""
     bootstrap_truncated: NotRequired[bool]
     """Treat a response cut off by `max_new_tokens` as unfinished. Its return then ends with the critic's value after the last token in place of its score. The missing-EOS penalty still counts. False: the response ends there, with its score."""
     baseline: NotRequired[Literal["none", "batch_mean", "leave_one_out", "group_mean", "optimal_value"]]

@@ -22,6 +22,8 @@ class AdvantageSpec(Section):
     """λ of GAE: 1 is Monte Carlo, 0 is one-step temporal difference."""
     length_adaptive: Annotated[Positive | None, MID_STAGE] = None
     """α: λ = 1 − 1/(α·length) for each response in place of `gae_lambda`, so that long responses are not discounted away (VAPO, Yue et al. 2025). Left out: the same λ for all."""
+    critic_lambda: Annotated[Fraction | None, MID_STAGE] = None
+    """λ of the returns that the critic learns, apart from the policy's (decoupled GAE; VC-PPO, Yuan et al. 2025, and VAPO: 1). `gae_lambda` or `length_adaptive` then holds for the advantages alone. Left out: the policy's λ for both."""
     bootstrap_truncated: Annotated[bool, MID_STAGE] = False
     """Treat a response cut off by `max_new_tokens` as unfinished. Its return then ends with the critic's value after the last token in place of its score. The missing-EOS penalty still counts. False: the response ends there, with its score."""
     baseline: Annotated[
@@ -39,7 +41,7 @@ class AdvantageSpec(Section):
                 raise ValueError('`normalize` = "group_std" needs `estimator` = "sequence" or "reward_to_go"')
         else:
             self.refuse_idle(
-                ["gae_lambda", "length_adaptive", "bootstrap_truncated"],
+                ["gae_lambda", "length_adaptive", "critic_lambda", "bootstrap_truncated"],
                 f'with `estimator` = "{self.estimator}": it has no critic',
             )
         if self.gamma < 1 and self.baseline == "optimal_value":

@@ -109,6 +109,10 @@ MOVING = {"path": "another/model", "update": "ema"}
             },
             '`normalize` = "group_std" with `estimator` = "reward_to_go" needs `gamma` = 1',
         ),
+        (
+            {"ppo": {"advantage": {"estimator": "reward_to_go", "critic_lambda": 1.0}}},
+            '`critic_lambda` has no effect with `estimator` = "reward_to_go": it has no critic',
+        ),
         ({"ppo": {"kl": {"estimator": "k2"}}}, 'Set `estimator` = "k1" or `placement` = "loss"'),
         ({"ppo": {"kl": {"estimator": "k3"}}}, 'Set `estimator` = "k1" or `placement` = "loss"'),
         ({"ppo": {"kl": {"placement": "loss", "unbiased_gradient": False}}}, "the expected derivative of log π is 0"),

@@ -2118,6 +2118,11 @@ export interface components {
              */
             length_adaptive?: number | null;
             /**
+             * Critic Lambda
+             * @description λ of the returns that the critic learns, apart from the policy's (decoupled GAE; VC-PPO, Yuan et al. 2025, and VAPO: 1). `gae_lambda` or `length_adaptive` then holds for the advantages alone. Left out: the policy's λ for both.
+             */
+            critic_lambda?: number | null;
+            /**
              * Bootstrap Truncated
              * @description Treat a response cut off by `max_new_tokens` as unfinished. Its return then ends with the critic's value after the last token in place of its score. The missing-EOS penalty still counts. False: the response ends there, with its score.
              * @default false
