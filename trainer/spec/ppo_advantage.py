@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from trainer.spec.facts import BETWEEN_STAGES, MAIN, MID_STAGE, LiveKnob
-from trainer.spec.section import Countable, Fraction, LearningRate, Positive, PositiveInt, Section
+from trainer.spec.facts import BETWEEN_STAGES, MAIN, MID_STAGE, Amount, LiveKnob
+from trainer.spec.section import Countable, Fraction, LearningRate, Positive, PositiveInt, Schedule, Section
 
 if TYPE_CHECKING:
     from trainer.spec.ppo import PPOSpec
@@ -82,6 +82,14 @@ class CriticSpec(Section):
     """Initial weights of a separate critic: the reward model, or the policy with a new head whose output is 0. `auto`: the reward model if the run has one on the policy's tokenizer, else the policy."""
     learning_rate: Annotated[LearningRate, MID_STAGE, MAIN, _RATE_KNOB] = 1e-5
     """Peak learning rate of a separate critic. The live knob `critic_learning_rate` changes it during the stage."""
+    schedule: Annotated[Schedule | None, MID_STAGE] = None
+    """Shape of the learning rate of a separate critic after its warm-up. Left out: `ppo.lr_schedule`."""
+    warmup_ratio: Annotated[Fraction | None, MID_STAGE] = None
+    """Share of the iterations over which the learning rate of a separate critic rises from 0. Left out: `ppo.warmup_ratio`."""
+    epochs: Annotated[PositiveInt | None, MID_STAGE, Amount("epochs")] = None
+    """Passes of a separate critic over each batch of responses (SAO, arXiv 2607.07508: 2 for one of the policy). Left out: `ppo.epochs`. With another number of passes or minibatches than the policy's, the critic learns after the policy, and `ppo.guards` holds for the policy alone."""
+    minibatches: Annotated[PositiveInt | None, MID_STAGE] = None
+    """Optimizer steps of a separate critic per pass; must divide `ppo.batch_size`. Left out: `ppo.minibatches`."""
     coef: Annotated[Positive, MID_STAGE] = 0.1
     """Weight of the value loss beside the policy loss, for `value_head`."""
     value_clip_range: Annotated[Positive | None, MID_STAGE] = 0.2
@@ -102,7 +110,15 @@ class CriticSpec(Section):
         if self.kind == "separate":
             self.refuse_idle(["coef"], 'with `kind` = "separate": it has its own optimizer')
         else:
-            self.refuse_idle(["initial", "learning_rate"], 'with `kind` = "value_head": it learns with the policy')
+            self.refuse_idle(
+                ["initial", "learning_rate", "schedule", "warmup_ratio"],
+                'with `kind` = "value_head": it learns with the policy',
+            )
+            self.refuse_idle(
+                ["epochs", "minibatches"],
+                'with `kind` = "value_head": the gradient of the value loss also reaches the policy\'s trunk, so both learn in '
+                "the policy's passes",
+            )
         return self
 
 

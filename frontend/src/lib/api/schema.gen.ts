@@ -4183,6 +4183,26 @@ export interface components {
              */
             learning_rate: number;
             /**
+             * Schedule
+             * @description Shape of the learning rate of a separate critic after its warm-up. Left out: `ppo.lr_schedule`.
+             */
+            schedule?: ("constant" | "linear" | "cosine") | null;
+            /**
+             * Warmup Ratio
+             * @description Share of the iterations over which the learning rate of a separate critic rises from 0. Left out: `ppo.warmup_ratio`.
+             */
+            warmup_ratio?: number | null;
+            /**
+             * Epochs
+             * @description Passes of a separate critic over each batch of responses (SAO, arXiv 2607.07508: 2 for one of the policy). Left out: `ppo.epochs`. With another number of passes or minibatches than the policy's, the critic learns after the policy, and `ppo.guards` holds for the policy alone.
+             */
+            epochs?: number | null;
+            /**
+             * Minibatches
+             * @description Optimizer steps of a separate critic per pass; must divide `ppo.batch_size`. Left out: `ppo.minibatches`.
+             */
+            minibatches?: number | null;
+            /**
              * Coef
              * @description Weight of the value loss beside the policy loss, for `value_head`.
              * @default 0.1
@@ -12417,7 +12437,7 @@ export interface components {
             steps: number;
             /**
              * Optimizer Steps
-             * @description Times the weights change.
+             * @description Times the weights change. In PPO, steps of policy and critic together count once, and steps of the critic alone too.
              */
             optimizer_steps: number;
             /**
@@ -12428,7 +12448,7 @@ export interface components {
             responses: number;
             /**
              * Tokens
-             * @description Expected tokens of the training passes, with prompts, once for every epoch; in the evaluation, tokens read.
+             * @description Expected tokens of the training passes, with prompts, once for every epoch (in PPO, of the policy); in the evaluation, tokens read.
              */
             tokens: number;
             /**
