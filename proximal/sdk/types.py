@@ -29,6 +29,8 @@ class AdvantageSpec(TypedDict, closed=True):
     """λ of GAE: 1 is Monte Carlo, 0 is one-step temporal difference."""
     length_adaptive: NotRequired[float | None]
     """α: λ = 1 − 1/(α·length) for each response in place of `gae_lambda`, so that long responses are not discounted away (VAPO, Yue et al. 2025). Left out: the same λ for all."""
+    critic_lambda: NotRequired[float | None]
+    """λ of the returns that the critic learns, apart from the policy's (decoupled GAE; VC-PPO, Yuan et al. 2025, and VAPO: 1). `gae_lambda` or `length_adaptive` then holds for the advantages alone. Left out: the policy's λ for both."""
     bootstrap_truncated: NotRequired[bool]
     """Treat a response cut off by `max_new_tokens` as unfinished. Its return then ends with the critic's value after the last token in place of its score. The missing-EOS penalty still counts. False: the response ends there, with its score."""
     baseline: NotRequired[Literal["none", "batch_mean", "leave_one_out", "group_mean", "optimal_value"]]
@@ -640,6 +642,14 @@ class CriticSpec(TypedDict, closed=True):
     """Initial weights of a separate critic: the reward model, or the policy with a new head whose output is 0. `auto`: the reward model if the run has one on the policy's tokenizer, else the policy."""
     learning_rate: NotRequired[float]
     """Peak learning rate of a separate critic. The live knob `critic_learning_rate` changes it during the stage."""
+    schedule: NotRequired[Literal["constant", "linear", "cosine"] | None]
+    """Shape of the learning rate of a separate critic after its warm-up. Left out: `ppo.lr_schedule`."""
+    warmup_ratio: NotRequired[float | None]
+    """Share of the iterations over which the learning rate of a separate critic rises from 0. Left out: `ppo.warmup_ratio`."""
+    epochs: NotRequired[int | None]
+    """Passes of a separate critic over each batch of responses (SAO, arXiv 2607.07508: 2 for one of the policy). Left out: `ppo.epochs`. With another number of passes or minibatches than the policy's, the critic learns after the policy, and `ppo.guards` holds for the policy alone."""
+    minibatches: NotRequired[int | None]
+    """Optimizer steps of a separate critic per pass; must divide `ppo.batch_size`. Left out: `ppo.minibatches`."""
     coef: NotRequired[float]
     """Weight of the value loss beside the policy loss, for `value_head`."""
     value_clip_range: NotRequired[float | None]
@@ -2780,11 +2790,11 @@ class StageEstimate(TypedDict, closed=True):
     steps: int
     """Steps as the run counts them: optimizer steps, in PPO iterations."""
     optimizer_steps: int
-    """Times the weights change."""
+    """Times the weights change. In PPO, steps of policy and critic together count once, and steps of the critic alone too."""
     responses: NotRequired[int]
     """Responses sampled."""
     tokens: int
-    """Expected tokens of the training passes, with prompts, once for every epoch; in the evaluation, tokens read."""
+    """Expected tokens of the training passes, with prompts, once for every epoch (in PPO, of the policy); in the evaluation, tokens read."""
     generated: NotRequired[int]
     """Expected tokens sampled, from the lengths of the demonstrations."""
     generated_max: NotRequired[int]

@@ -220,6 +220,24 @@ PPO = [
     ),
     Metric(
         "ppo",
+        "loss/value_first_pass",
+        "Value loss, first pass",
+        "mean of the value loss over the first pass",
+        "Value loss in the critic's first pass over the batch, where its passes are not the policy's (`ppo.critic.epochs`, `ppo.critic.minibatches`).",
+        chart=Chart("Value loss over the critic's passes", 111, "first pass"),
+    ),
+    Metric(
+        "ppo",
+        "loss/value_last_pass",
+        "Value loss, last pass",
+        "mean of the value loss over the last pass",
+        "Value loss in the critic's last pass over the batch. Much below the first: the passes teach the critic this batch.",
+        advice="About as high as the first: lower `ppo.critic.epochs`, or raise `ppo.critic.learning_rate` or "
+        "`ppo.critic.value_clip_range`. Far below it while `val/explained_var` does not rise: the critic overfits each batch.",
+        chart=Chart("Value loss over the critic's passes", 112, "last pass"),
+    ),
+    Metric(
+        "ppo",
         "val/clipfrac_avg",
         "Value clip fraction",
         "share of tokens whose clipped error was the larger",

@@ -46,6 +46,14 @@ PPO_SAMPLING = [
     Metric("ppo", "critic_lr", "Critic learning rate", "schedule(step)", "Learning rate of the critic."),
     Metric(
         "ppo",
+        "critic_steps",
+        "Critic's optimizer steps",
+        "steps of this iteration",
+        "Optimizer steps of a critic whose passes are not the policy's: `ppo.critic.epochs` × `ppo.critic.minibatches`, less those skipped.",
+        unit="steps",
+    ),
+    Metric(
+        "ppo",
         "critic_grad_norm",
         "Critic gradient norm",
         "‖g‖₂ before clipping",

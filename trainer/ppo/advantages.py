@@ -34,7 +34,10 @@ def gae(
 
 
 def length_adaptive_lambda(lengths_B: Tensor, alpha: float) -> Tensor:
-    """λ = 1 − 1/(α·length) of each response, (B,), at least 0 (VAPO, Yue et al. 2025, eq. 8; used for the returns too)."""
+    """λ = 1 − 1/(α·length) of each response, (B,), at least 0 (VAPO, Yue et al. 2025, eq. 8).
+
+    It holds for the returns too, unless the critic has a λ of its own (`ppo.advantage.critic_lambda`).
+    """
     return (1 - 1 / (alpha * lengths_B.float())).clamp(min=0)
 
 

@@ -5,6 +5,7 @@
 
 import math
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 from trainer.events import TokenRow, finite
@@ -53,7 +54,8 @@ def iteration_metrics(
 
     `state` is the state before it adapts to the iteration.
     """
-    experience, metrics = result.experience, update_metrics(result.history)
+    experience, critic_passes = result.experience, result.critic_passes
+    metrics = update_metrics([*result.history, *chain(*critic_passes)]) | pass_metrics(critic_passes)
     metrics |= {"time/train": result.seconds}
     metrics |= rate_metrics(learners, result, spec, iteration)
     metrics |= experience_metrics(experience)
@@ -78,11 +80,26 @@ def update_metrics(history: Sequence[dict[str, float]]) -> dict[str, float]:
     return values
 
 
+def pass_metrics(critic_passes: Sequence[Sequence[dict[str, float]]]) -> dict[str, float]:
+    """Return the optimizer steps of a critic that learns apart, and its mean value loss in the first and the last pass.
+
+    A pass without a step, because all were skipped, has no loss.
+    """
+    if not critic_passes:
+        return {}
+    values = {"critic_steps": float(sum(bool(entry) for steps in critic_passes for entry in steps))}
+    for name, steps in (("loss/value_first_pass", critic_passes[0]), ("loss/value_last_pass", critic_passes[-1])):
+        losses = [entry["value_loss"] for entry in steps if entry]
+        if losses:
+            values[name] = sum(losses) / len(losses)
+    return values
+
+
 def rate_metrics(learners: Learners, result: UpdateResult, spec: PPOSpec, iteration: int) -> dict[str, float]:
     """The learning rates of the last step; with early stopping, also the number of steps taken."""
     values = {"lr": learners.policy.lr(iteration) * result.rate_factor}
     if learners.critic is not None:
-        values["critic_lr"] = learners.critic.lr(iteration) * result.rate_factor
+        values["critic_lr"] = learners.critic.lr(iteration) * (1.0 if result.critic_passes else result.rate_factor)
     if spec.guards.target_kl is not None:
         values["policy/optimizer_steps"] = sum(bool(entry) for entry in result.history) - result.stopped_early
     return values

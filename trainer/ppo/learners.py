@@ -39,9 +39,16 @@ class Learners:
         policy = Learner(models.policy, spec, spec.steps, eps=spec.adam_eps, head=head, world=models.world)
         if models.critic is None or head is not None:
             return cls(policy, None, head)
-        rate = spec.critic.learning_rate
-        critic = Learner(models.critic, spec, spec.steps, peak=rate, eps=spec.adam_eps, world=models.world)
+        critic = Learner(models.critic, spec.of_critic, spec.steps, eps=spec.adam_eps, world=models.world)
         return cls(policy, critic, None, pair=models.pair)
+
+    def policy_alone(self) -> "Learners":
+        """The learners without the critic, for passes of the policy alone."""
+        return replace(self.in_turn(), critic=None)
+
+    def in_turn(self) -> "Learners":
+        """The same learners, of which never two work at the same time."""
+        return replace(self, pair=SEQUENTIAL)
 
     def state(self) -> dict[str, dict[str, Tensor]]:
         """Return the optimizer moments by name, for a checkpoint."""

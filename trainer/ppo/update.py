@@ -1,8 +1,9 @@
 """PPO's update: several passes over one batch of experience, in minibatches, one optimizer step each."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 import torch
 from torch import Tensor
@@ -37,6 +38,8 @@ class UpdateResult:
     """Factor of the learning rates at the last step."""
     stopped_early: bool
     seconds: float
+    critic_passes: Sequence[Sequence[dict[str, float]]] = ()
+    """Metrics as in `history`, for each pass of a critic that learns apart. Else empty: `history` has its figures."""
 
 
 def update(
@@ -48,7 +51,7 @@ def update(
     cut_steps_left: int = 0,
     pretraining: Pretraining | None = None,
 ) -> UpdateResult:
-    """Train the policy and the critic on the batch.
+    """Train the policy and the critic on the batch: in the same steps, or the critic in passes of its own after the policy.
 
     A minibatch with a loss or gradient that is not finite moves no weight. Then `learners.on_not_finite` either returns,
     and the minibatch is skipped, or raises.
@@ -56,13 +59,15 @@ def update(
     began = time.perf_counter()
     spec, history, old_BR = context.spec, list[dict[str, float]](), experience.scored.old_logprobs_BR
     only_critic, factor, stopped_early = spec.only_critic_learns(iteration), 1.0, False
-    last_pass = _no_pass(experience.advantages_BR)
-    for step, rows in enumerate(minibatches(len(experience.scored.batch), spec, iteration, context.seed)):
+    last_pass, count, apart = _no_pass(experience.advantages_BR), len(experience.scored.batch), spec.critic_learns_apart
+    learning = learners.policy_alone() if apart else learners
+    plan = () if apart and only_critic else minibatches(count, spec, iteration, context.seed)
+    for step, rows in enumerate(plan):
         minibatch = Minibatch.select(experience, rows, spec, coefficients)
         entry: dict[str, float] = {}
         history.append(entry)
         try:
-            metrics, tokens = minibatch.accumulate(learners, only_critic)
+            metrics, tokens = minibatch.accumulate(learning, only_critic)
             for values_BR, found_BR in zip(last_pass, tokens, strict=True):
                 values_BR[minibatch.rows_B] = found_BR.to(values_BR)
             if old_BR is None:  # the only step of this iteration, over all rows
@@ -71,26 +76,51 @@ def update(
             entry |= metrics
             approxkl = entry.get("approxkl", 0.0)
             if exceeds_target_kl(approxkl, spec.guards):
-                learners.drop_gradients()
+                learning.drop_gradients()
                 stopped_early = True
                 break
             cut_steps_left = steps_at_cut_rate(cut_steps_left, approxkl, spec.guards)
             factor = spec.guards.lr_cut_factor if cut_steps_left else 1.0
             if pretraining is not None and not only_critic:
-                entry["ptx_loss"] = pretraining.accumulate(learners.policy.model, iteration, step)
-            entry |= learners.take_step(iteration, factor, only_critic)
+                entry["ptx_loss"] = pretraining.accumulate(learning.policy.model, iteration, step)
+            entry |= learning.take_step(iteration, factor, only_critic)
             cut_steps_left = max(0, cut_steps_left - 1)
         except Diverged as error:
-            learners.on_not_finite(iteration + 1, error)
-            learners.drop_gradients()
+            _skip_or_raise(learning, iteration, error)
             entry.clear()
     if old_BR is None:  # the only step was skipped: the policy is still π_old
         old_BR = response_logprobs(context, learners.policy.model, experience.scored.batch)
     experience = replace(experience, scored=replace(experience.scored, old_logprobs_BR=old_BR))
+    critic_passes = _train_critic(context, experience, learners.in_turn(), coefficients, iteration) if apart else ()
+    last = None if only_critic else last_pass
     seconds = time.perf_counter() - began
-    return UpdateResult(
-        experience, history, None if only_critic else last_pass, cut_steps_left, factor, stopped_early, seconds
-    )
+    return UpdateResult(experience, history, last, cut_steps_left, factor, stopped_early, seconds, critic_passes)
+
+
+def _train_critic(
+    context: PPOContext, experience: Experience, learners: Learners, coefficients: KLCoefficients, iteration: int
+) -> Sequence[Sequence[dict[str, float]]]:
+    """Train a critic that learns apart from the policy. Return the metrics of each pass, as `UpdateResult.history` has them."""
+    spec, found = context.spec.of_critic, list[list[dict[str, float]]]()
+    for steps in passes(len(experience.scored.batch), spec, iteration, context.seed):
+        found.append([])
+        for rows in steps:
+            entry: dict[str, float] = {}
+            found[-1].append(entry)
+            try:
+                minibatch = Minibatch.select(experience, rows, spec, coefficients)
+                entry |= minibatch.accumulate(learners, only_critic=True)[0]
+                entry |= learners.take_step(iteration, 1.0, only_critic=True)
+            except Diverged as error:
+                _skip_or_raise(learners, iteration, error)
+                entry.clear()
+    return found
+
+
+def _skip_or_raise(learners: Learners, iteration: int, error: Diverged) -> None:
+    """Drop the gradients of a step that is not finite, if it may be skipped."""
+    learners.on_not_finite(iteration + 1, error)
+    learners.drop_gradients()
 
 
 def _no_pass(like_BR: Tensor) -> PerToken:
@@ -99,12 +129,16 @@ def _no_pass(like_BR: Tensor) -> PerToken:
     return PerToken(torch.zeros_like(like_BR, dtype=torch.bool), unknown_BR, unknown_BR.clone(), unknown_BR.clone())
 
 
-def minibatches(count: int, spec: PPOSpec, iteration: int, seed: int) -> Iterator[list[int]]:
-    """Yield the rows of each optimizer step, at least one row; each pass has its own random order."""
+def passes(count: int, spec: PPOSpec, iteration: int, seed: int) -> Iterator[Sequence[list[int]]]:
+    """Yield the rows of each optimizer step of each pass, at least one row; each pass has its own random order."""
     for epoch in range(spec.epochs):
         order_B = torch.randperm(count, generator=generator(seed, "minibatches", iteration, epoch))
-        for rows_B in order_B.split(max(1, count // spec.minibatches)):
-            yield rows_B.tolist()
+        yield [rows_B.tolist() for rows_B in order_B.split(max(1, count // spec.minibatches))]
+
+
+def minibatches(count: int, spec: PPOSpec, iteration: int, seed: int) -> Iterator[list[int]]:
+    """Yield the rows of each optimizer step, pass by pass."""
+    return chain.from_iterable(passes(count, spec, iteration, seed))
 
 
 def exceeds_target_kl(approxkl: float, spec: GuardsSpec) -> bool:

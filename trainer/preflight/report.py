@@ -80,11 +80,11 @@ class StageEstimate(_Part):
     steps: int
     """Steps as the run counts them: optimizer steps, in PPO iterations."""
     optimizer_steps: int
-    """Times the weights change."""
+    """Times the weights change. In PPO, steps of policy and critic together count once, and steps of the critic alone too."""
     responses: int = 0
     """Responses sampled."""
     tokens: int
-    """Expected tokens of the training passes, with prompts, once for every epoch; in the evaluation, tokens read."""
+    """Expected tokens of the training passes, with prompts, once for every epoch (in PPO, of the policy); in the evaluation, tokens read."""
     generated: int = 0
     """Expected tokens sampled, from the lengths of the demonstrations."""
     generated_max: int = 0

@@ -133,10 +133,13 @@ def _ppo(spec: JobSpec, sizes: Sizes) -> StageEstimate:
     if ppo.online is not None:
         responses += 2 * ppo.online.prompts * (ppo.online.rounds - 1)
     length = expected_response(sizes, ppo.max_new_tokens)
+    steps = ppo.epochs * ppo.minibatches
+    if ppo.critic_learns_apart:
+        steps += ppo.of_critic.epochs * ppo.of_critic.minibatches
     return StageEstimate(
         stage="ppo",
         steps=ppo.steps,
-        optimizer_steps=ppo.steps * ppo.epochs * ppo.minibatches,
+        optimizer_steps=ppo.steps * steps,
         responses=responses,
         tokens=round(ppo.epochs * trained_on * (mean(sizes.prompt_lengths()) + length)),
         generated=round(responses * length),

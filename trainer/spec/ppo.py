@@ -102,6 +102,10 @@ class PPOSpec(OptimizerSpec):
     def _sizes_divide(self) -> "PPOSpec":
         if self.batch_size % self.minibatches:
             raise ValueError(f"`minibatches` ({self.minibatches}) must divide `batch_size` ({self.batch_size})")
+        if self.batch_size % (self.critic.minibatches or 1):
+            raise ValueError(
+                f"`critic.minibatches` ({self.critic.minibatches}) must divide `batch_size` ({self.batch_size})"
+            )
         if self.batch_size % self.samples_per_prompt:
             raise ValueError(
                 f"`samples_per_prompt` ({self.samples_per_prompt}) must divide `batch_size` ({self.batch_size})"
@@ -165,6 +169,25 @@ class PPOSpec(OptimizerSpec):
     def has_separate_critic(self) -> bool:
         """Whether the critic is a model with its own optimizer."""
         return self.uses_critic and self.critic.kind == "separate"
+
+    @property
+    def of_critic(self) -> "PPOSpec":
+        """The section as a separate critic learns by it: its peak rate, schedule, warm-up, passes and minibatches as the policy's."""
+        critic = self.critic
+        own = {
+            "learning_rate": critic.learning_rate,
+            "lr_schedule": critic.schedule,
+            "warmup_ratio": critic.warmup_ratio,
+            "epochs": critic.epochs,
+            "minibatches": critic.minibatches,
+        }
+        return self.model_copy(update={name: value for name, value in own.items() if value is not None})
+
+    @property
+    def critic_learns_apart(self) -> bool:
+        """Whether a separate critic takes other passes or minibatches than the policy."""
+        own = self.of_critic
+        return self.has_separate_critic and (own.epochs, own.minibatches) != (self.epochs, self.minibatches)
 
     @property
     def has_value_head(self) -> bool:

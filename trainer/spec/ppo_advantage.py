@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from trainer.spec.facts import BETWEEN_STAGES, MAIN, MID_STAGE, LiveKnob
-from trainer.spec.section import Countable, Fraction, LearningRate, Positive, PositiveInt, Section
+from trainer.spec.facts import BETWEEN_STAGES, MAIN, MID_STAGE, Amount, LiveKnob
+from trainer.spec.section import Countable, Fraction, LearningRate, Positive, PositiveInt, Schedule, Section
 
 if TYPE_CHECKING:
     from trainer.spec.ppo import PPOSpec
@@ -22,6 +22,8 @@ class AdvantageSpec(Section):
     """λ of GAE: 1 is Monte Carlo, 0 is one-step temporal difference."""
     length_adaptive: Annotated[Positive | None, MID_STAGE] = None
     """α: λ = 1 − 1/(α·length) for each response in place of `gae_lambda`, so that long responses are not discounted away (VAPO, Yue et al. 2025). Left out: the same λ for all."""
+    critic_lambda: Annotated[Fraction | None, MID_STAGE] = None
+    """λ of the returns that the critic learns, apart from the policy's (decoupled GAE; VC-PPO, Yuan et al. 2025, and VAPO: 1). `gae_lambda` or `length_adaptive` then holds for the advantages alone. Left out: the policy's λ for both."""
     bootstrap_truncated: Annotated[bool, MID_STAGE] = False
     """Treat a response cut off by `max_new_tokens` as unfinished. Its return then ends with the critic's value after the last token in place of its score. The missing-EOS penalty still counts. False: the response ends there, with its score."""
     baseline: Annotated[
@@ -39,7 +41,7 @@ class AdvantageSpec(Section):
                 raise ValueError('`normalize` = "group_std" needs `estimator` = "sequence" or "reward_to_go"')
         else:
             self.refuse_idle(
-                ["gae_lambda", "length_adaptive", "bootstrap_truncated"],
+                ["gae_lambda", "length_adaptive", "critic_lambda", "bootstrap_truncated"],
                 f'with `estimator` = "{self.estimator}": it has no critic',
             )
         if self.gamma < 1 and self.baseline == "optimal_value":
@@ -80,6 +82,14 @@ class CriticSpec(Section):
     """Initial weights of a separate critic: the reward model, or the policy with a new head whose output is 0. `auto`: the reward model if the run has one on the policy's tokenizer, else the policy."""
     learning_rate: Annotated[LearningRate, MID_STAGE, MAIN, _RATE_KNOB] = 1e-5
     """Peak learning rate of a separate critic. The live knob `critic_learning_rate` changes it during the stage."""
+    schedule: Annotated[Schedule | None, MID_STAGE] = None
+    """Shape of the learning rate of a separate critic after its warm-up. Left out: `ppo.lr_schedule`."""
+    warmup_ratio: Annotated[Fraction | None, MID_STAGE] = None
+    """Share of the iterations over which the learning rate of a separate critic rises from 0. Left out: `ppo.warmup_ratio`."""
+    epochs: Annotated[PositiveInt | None, MID_STAGE, Amount("epochs")] = None
+    """Passes of a separate critic over each batch of responses (SAO, arXiv 2607.07508: 2 for one of the policy). Left out: `ppo.epochs`. With another number of passes or minibatches than the policy's, the critic learns after the policy, and `ppo.guards` holds for the policy alone."""
+    minibatches: Annotated[PositiveInt | None, MID_STAGE] = None
+    """Optimizer steps of a separate critic per pass; must divide `ppo.batch_size`. Left out: `ppo.minibatches`."""
     coef: Annotated[Positive, MID_STAGE] = 0.1
     """Weight of the value loss beside the policy loss, for `value_head`."""
     value_clip_range: Annotated[Positive | None, MID_STAGE] = 0.2
@@ -100,7 +110,15 @@ class CriticSpec(Section):
         if self.kind == "separate":
             self.refuse_idle(["coef"], 'with `kind` = "separate": it has its own optimizer')
         else:
-            self.refuse_idle(["initial", "learning_rate"], 'with `kind` = "value_head": it learns with the policy')
+            self.refuse_idle(
+                ["initial", "learning_rate", "schedule", "warmup_ratio"],
+                'with `kind` = "value_head": it learns with the policy',
+            )
+            self.refuse_idle(
+                ["epochs", "minibatches"],
+                'with `kind` = "value_head": the gradient of the value loss also reaches the policy\'s trunk, so both learn in '
+                "the policy's passes",
+            )
         return self
 
 

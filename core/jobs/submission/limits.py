@@ -72,13 +72,13 @@ def _size(figure: str) -> Callable[[JobSpec], int]:
 
 
 def _value_of(path: FieldPath) -> Callable[[JobSpec], int]:
-    """The value of a field; 0 in an optional section that is left out."""
+    """The value of a field; 0 if it, or the optional section that holds it, is left out."""
 
     def value(spec: JobSpec) -> int:
         found: Any = spec
         for name in path:
             found = getattr(found, name, 0)
-        return int(found)
+        return int(found or 0)
 
     return value
 

@@ -48,6 +48,15 @@ OPTIMAL_VALUE = {
     },
     "rewards": [LENGTH],
 }  # fmt: skip
+CRITIC_APART = {
+    # fewer and larger minibatches of the critic, which the processes divide
+    "stages": ["ppo"],
+    "ppo": {
+        "minibatches": 3, "micro_batch_size": 2, "advantage": {"critic_lambda": 1.0, "length_adaptive": 0.4},
+        "critic": {"epochs": 2, "minibatches": 1, "schedule": "cosine", "warmup_ratio": 0.5, "warmup_steps": 1},
+    },
+    "rewards": [LENGTH],
+}  # fmt: skip
 THUMBS = {
     # 25 rows of a batch on two processes, of which z₀ takes all; a last batch that is smaller
     "stages": ["reward_model", "kto"],
@@ -89,6 +98,7 @@ CASES = [
     pytest.param(THUMBS, id="thumbs", marks=pytest.mark.slow),
     pytest.param(GROUPS, id="groups", marks=pytest.mark.slow),
     pytest.param(OPTIMAL_VALUE, id="v*", marks=pytest.mark.slow),
+    pytest.param(CRITIC_APART, id="critic apart", marks=pytest.mark.slow),
 ]
 
 
@@ -111,11 +121,12 @@ def test_two_processes_match_the_result_of_one(policy: str, tmp_path: Path, chan
 
 
 @pytest.mark.slow
-def test_fsdp_models_train_on_thumbs_as_whole_ones(policy: str, tmp_path: Path) -> None:
-    sharded = spec_of(tmp_path / "sharded", policy, THUMBS | {"runtime": {"sharding": "fsdp", "threads": 1}})
+@pytest.mark.parametrize("changes", [THUMBS, CRITIC_APART], ids=["thumbs", "critic apart"])
+def test_fsdp_models_train_as_whole_ones(policy: str, tmp_path: Path, changes: dict[str, Any]) -> None:
+    sharded = spec_of(tmp_path / "sharded", policy, changes | {"runtime": {"sharding": "fsdp", "threads": 1}})
     two, one = tmp_path / "two", tmp_path / "one"
     assert statuses(start(sharded, two)) == [0, 0]
-    run_in_process(load_spec(spec_of(tmp_path / "whole", policy, THUMBS)), one)
+    run_in_process(load_spec(spec_of(tmp_path / "whole", policy, changes)), one)
     ours, theirs = metrics_of(two), metrics_of(one)
     assert ours.keys() == theirs.keys()
     for step, values in theirs.items():

@@ -18,6 +18,7 @@ from trainer.rollout.context import PPOModels
 CHOICES: dict[str, dict[str, Any]] = {
     "ppo": {},
     "value head": {"critic": {"kind": "value_head"}},
+    "critic apart": {"critic": {"epochs": 3, "minibatches": 1}, "advantage": {"critic_lambda": 1.0}},
     "bootstrapped, length-adaptive": {"advantage": {"bootstrap_truncated": True, "length_adaptive": 0.3}},
     "unclipped, sequence mean": {"policy_loss": {"kind": "unclipped", "aggregation": "sequence_mean"}},
     "kl penalty, fixed length": {"policy_loss": {"kind": "kl_penalty", "aggregation": "fixed_length"}},

@@ -34,6 +34,11 @@ CASES: dict[str, dict[str, Any]] = {
         "guards": {"lr_cut_kl": 1e-3, "lr_cut_steps": 5},
     },
     "value head with warm-up": {"critic": {"kind": "value_head", "warmup_steps": 1}},
+    "decoupled gae": {"advantage": {"critic_lambda": 1.0, "length_adaptive": 0.4}},
+    "two passes of the critic": {
+        "epochs": 1,
+        "critic": {"epochs": 2, "minibatches": 3, "schedule": "cosine", "warmup_ratio": 0.5, "warmup_steps": 1},
+    },
     "ptx": {"ptx": {"batch_size": 3}},
     "online": {"online": {"rounds": 4, "prompts": 6, "learning_rate": 1e-2}},
     "a*-po": {

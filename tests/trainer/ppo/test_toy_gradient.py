@@ -163,6 +163,17 @@ def visits(policy: Any) -> Tensor:
     return likely
 
 
+@pytest.mark.parametrize("critic_lambda", [1.0, 0.5])
+def test_critic_gradient_is_exact_at_its_own_lambda_of_1(critic_lambda: float) -> None:
+    """A wrong critic is drawn to the true values, whatever the λ of the policy; below 1 its own errors are in the targets."""
+    cast = actors(quarters(0.75), critic=Table(1, 5))
+    step_gradient(cast, advantage={"gae_lambda": 0.4, "critic_lambda": critic_lambda})
+    weight = cast.critic.score.weight
+    exact = visits(cast.policy) * (weight.detach() - exact_values(cast).score.weight.detach())[0] / STEPS
+    error = float((weight.grad[0] - exact).abs().max())
+    assert error < 1e-6 if critic_lambda == 1 else error > 0.05
+
+
 KL_CHOICES = [
     {"placement": "reward", "estimator": "k1"},
     *({"placement": "loss", "estimator": name} for name in ("k1", "k2", "k3")),

@@ -46,6 +46,8 @@ def test_steps_and_tokens_by_hand(tmp_path: Path) -> None:
     assert sft.tokens == pytest.approx(3 * rows["demonstrations"].train * per_row)
     assert reward_model.steps == -(-rows["pairs"].train // 8)
     assert (ppo.steps, ppo.optimizer_steps) == (2, 2 * 2 * 4)
+    apart = checked(tmp_path, ppo={"epochs": 2, "minibatches": 4, "critic": {"epochs": 3, "minibatches": 2}})
+    assert apart.stages[2].optimizer_steps == 2 * (2 * 4 + 3 * 2)
     # two batches; four held-out prompts for the policy before PPO, at step 0, and after each iteration
     assert ppo.responses == 2 * 8 + 4 * 4
     assert ppo.generated_max == ppo.responses * 40

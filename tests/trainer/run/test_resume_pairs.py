@@ -37,6 +37,10 @@ PPO_PARTS: dict[str, dict[str, Any]] = {
     "cut rate": {"guards": {"lr_cut_kl": 1e-6, "lr_cut_steps": 3}, "epochs": 2},
     "responses sampled ahead": {"rollout": {"asynchronous": True}},
     "value head": {"critic": {"kind": "value_head", "warmup_steps": 1}},
+    "critic apart": {
+        "advantage": {"critic_lambda": 1.0, "length_adaptive": 0.4}, "epochs": 1,
+        "critic": {"epochs": 2, "minibatches": 4, "schedule": "cosine", "warmup_ratio": 0.4},
+    },
     "groups": {
         "advantage": {"estimator": "sequence", "baseline": "group_mean", "normalize": "group_std"},
         "samples_per_prompt": 2,
@@ -113,6 +117,15 @@ def test_adapted_kl_set_live_resumes_to_the_same_bits(first: Path, tmp_path: Pat
     assert [event.to for event in events_of(calm) if isinstance(event, KnobChanged)] == [0.3]
     coefficients = [metrics_of(calm)["ppo", step]["objective/kl_coef"] for step in (1, 2, 3)]
     assert coefficients[0] == 0.3 and len(set(coefficients)) == 3  # the resumed run begins with the third one
+
+
+def test_critic_apart_set_live_resumes_to_the_same_bits(first: Path, tmp_path: Path) -> None:
+    """Two passes of the critic and a schedule of its own, whose peak is changed at the first step."""
+    calm = check(ppo_trial(first, "critic apart", change(1, "critic_learning_rate")), tmp_path, at_step(3))
+    found = [metrics_of(calm)["ppo", step] for step in (1, 2, 3)]
+    assert [one["critic_steps"] for one in found] == [8, 8, 8]
+    # two of five iterations of warm-up: half of 1e-5, then the changed peak, and at the third the cosine begins
+    assert [one["critic_lr"] for one in found] == pytest.approx([5e-6, 3e-4, 3e-4])
 
 
 def test_roll_back_with_two_settings_resumes_to_the_same_bits(first: Path, tmp_path: Path) -> None:

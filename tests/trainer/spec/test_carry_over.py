@@ -24,6 +24,8 @@ def spec(**changes: Any) -> JobSpec:
         {"batch_size": 128},
         {"policy_loss": {"clip_range": 0.1}},
         {"critic": {"learning_rate": 1e-6}},
+        {"advantage": {"critic_lambda": 1.0}},
+        {"critic": {"epochs": 2, "minibatches": 8, "schedule": "constant", "warmup_ratio": 0.1}},
     ],
 )
 def test_settings_of_the_update_may_change_in_ppo(ppo: dict[str, Any]) -> None:

@@ -109,6 +109,31 @@ MOVING = {"path": "another/model", "update": "ema"}
             },
             '`normalize` = "group_std" with `estimator` = "reward_to_go" needs `gamma` = 1',
         ),
+        (
+            {"ppo": {"advantage": {"estimator": "reward_to_go", "critic_lambda": 1.0}}},
+            '`critic_lambda` has no effect with `estimator` = "reward_to_go": it has no critic',
+        ),
+        *(
+            (
+                {"ppo": {"critic": {"kind": "value_head", name: value}}},
+                f'`{name}` has no effect with `kind` = "value_head": it learns with the policy',
+            )
+            for name, value in (("schedule", "cosine"), ("warmup_ratio", 0.1))
+        ),
+        *(
+            (
+                {"ppo": {"critic": {"kind": "value_head", name: 2}}},
+                f'`{name}` has no effect with `kind` = "value_head": the gradient of the value loss also reaches',
+            )
+            for name in ("epochs", "minibatches")
+        ),
+        (
+            {"ppo": {"advantage": {"estimator": "sequence", "normalize": "none"}, "critic": {"epochs": 2}}},
+            '`critic` has no effect with `advantage.estimator` = "sequence"',
+        ),
+        ({"ppo": {"critic": {"minibatches": 5}}}, "`critic.minibatches` (5) must divide `batch_size` (64)"),
+        ({"ppo": {"critic": {"epochs": 0}}}, "#/ppo/critic/epochs"),
+        ({"ppo": {"critic": {"schedule": "exponential"}}}, "#/ppo/critic/schedule"),
         ({"ppo": {"kl": {"estimator": "k2"}}}, 'Set `estimator` = "k1" or `placement` = "loss"'),
         ({"ppo": {"kl": {"estimator": "k3"}}}, 'Set `estimator` = "k1" or `placement` = "loss"'),
         ({"ppo": {"kl": {"placement": "loss", "unbiased_gradient": False}}}, "the expected derivative of log π is 0"),

@@ -106,7 +106,8 @@ def _smaller_batches(spec: JobSpec, phase: Phase) -> Iterator[tuple[tuple[str, .
         size, where = spec.evaluation.batch_size, ("evaluation", "batch_size")
     elif phase in _STAGES and phase != "ppo_rollout":
         section = getattr(spec, _STAGES[phase])
-        whole = section.batch_size // (section.minibatches if phase == "ppo_update" else 1)
+        update = phase == "ppo_update"
+        whole = section.batch_size // (min(spec.ppo.minibatches, spec.ppo.of_critic.minibatches) if update else 1)
         pairwise = phase == "dpo" or (phase == "reward_model" and spec.reward_model.loss == "pairwise")
         sides = 2 if pairwise else 1
         size, where = section.micro_batch_size or whole * sides, (_STAGES[phase], "micro_batch_size")

@@ -3,7 +3,8 @@
 A phase's peak is the largest of these moments:
 
 - A backward pass: the activations of one micro-batch and the gradients that exist by then. In a step of one micro-batch
-  the model has none of its own yet, in a step of several it has all. While the critic learns, the policy's exist.
+  the model has none of its own yet, in a step of several it has all. While the critic learns, the policy's exist, unless
+  the critic learns apart.
 - The optimizer's step: all gradients and its temporaries.
 - Sampling: the cache, which is allocated at once, and reading the prompts or the last decode step. An asynchronous
   rollout samples beside scoring and learning.
@@ -28,7 +29,7 @@ from trainer.preflight.memory.shapes import Level, Responses, Shape
 from trainer.preflight.report import Phase, PhaseMemory
 from trainer.preflight.workload import Sizes
 from trainer.sampling.graphs import KEPT_SHARE
-from trainer.spec import DPOSpec, JobSpec, KTOSpec, OptimizerSpec, RewardModelSpec, StageName
+from trainer.spec import DPOSpec, JobSpec, KTOSpec, OptimizerSpec, PPOSpec, RewardModelSpec, StageName
 
 Parts = dict[str, int]
 ShapeAt = Callable[[Level], Shape]
@@ -229,9 +230,8 @@ class Phases:
         return {"activations": activations} | self._gathered([model.head for model in models])
 
     def _update(self, level: Level) -> Parts:
-        ppo = self.spec.ppo
-        whole = partial(Responses.from_sizes(self.sizes, ppo.max_new_tokens).shape, ppo.batch_size // ppo.minibatches)
-        shape_at, several = self._in_parts(whole, ppo)
+        ppo, apart = self.spec.ppo, self.spec.ppo.critic_learns_apart
+        shape_at, several = self._in_parts(self._minibatch(ppo), ppo)
         several = several or ppo.ptx is not None
         learners: list[Head] = [
             model.head for model in planned_in(self.spec, "ppo_update", self.scorers) if model.use == "trained"
@@ -239,19 +239,28 @@ class Phases:
         learning = {head: self._learns(head, ppo) for head in learners}
         gradients = {head: found.gradients for head, found in learning.items()}
         policy = self._training("logprobs_and_entropy", shape_at, level, ppo)
-        moments = [sum(gradients.values()) + max(found.step for found in learning.values())]
-        moments += [policy.later + gradients.get("scalar", 0) if several else policy.first]
-        if "scalar" in learners:
+        total = max(gradients.values()) if apart else sum(gradients.values())
+        stepping = max(gradients[head] + found.step for head, found in learning.items())
+        moments = [stepping if apart else total + max(found.step for found in learning.values())]
+        critics = 0 if apart else gradients.get("scalar", 0)
+        moments += [policy.later + critics if several else policy.first]
+        if "scalar" in learners and apart:
+            critics_shape, in_parts = self._in_parts(self._minibatch(ppo.of_critic), ppo)
+            critic = self._training("values", critics_shape, level, ppo)
+            moments.append(critic.later if in_parts else critic.first)
+        elif "scalar" in learners:
             critic = self._training("values", shape_at, level, ppo)
             beside = (policy.later if several else policy.first) if self._in_pairs() else gradients["policy"]
             moments.append((critic.later if several else critic.first) + beside)
         if ppo.ptx is not None:
             texts, _ = self._in_parts(partial(shapes.texts, ppo.ptx.batch_size, self.sizes.texts), ppo)
             pass_ = self._training("logprobs", texts, level, ppo)
-            moments.append(pass_.later + gradients.get("scalar", 0))
-        total = sum(gradients.values())
+            moments.append(pass_.later + critics)
         parts = {"gradients": total, "activations": max(0, max(moments) - total)}
         return self._beside(parts | self._gathered(learners, learning=True), level)
+
+    def _minibatch(self, ppo: PPOSpec) -> ShapeAt:
+        return partial(Responses.from_sizes(self.sizes, ppo.max_new_tokens).shape, ppo.batch_size // ppo.minibatches)
 
     def _in_pairs(self) -> bool:
         """Whether policy and critic are likely to be updated at once (trainer/distributed/cpu_threads.py)."""

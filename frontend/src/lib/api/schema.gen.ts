@@ -2118,6 +2118,11 @@ export interface components {
              */
             length_adaptive?: number | null;
             /**
+             * Critic Lambda
+             * @description λ of the returns that the critic learns, apart from the policy's (decoupled GAE; VC-PPO, Yuan et al. 2025, and VAPO: 1). `gae_lambda` or `length_adaptive` then holds for the advantages alone. Left out: the policy's λ for both.
+             */
+            critic_lambda?: number | null;
+            /**
              * Bootstrap Truncated
              * @description Treat a response cut off by `max_new_tokens` as unfinished. Its return then ends with the critic's value after the last token in place of its score. The missing-EOS penalty still counts. False: the response ends there, with its score.
              * @default false
@@ -4177,6 +4182,26 @@ export interface components {
              * @default 0.00001
              */
             learning_rate: number;
+            /**
+             * Schedule
+             * @description Shape of the learning rate of a separate critic after its warm-up. Left out: `ppo.lr_schedule`.
+             */
+            schedule?: ("constant" | "linear" | "cosine") | null;
+            /**
+             * Warmup Ratio
+             * @description Share of the iterations over which the learning rate of a separate critic rises from 0. Left out: `ppo.warmup_ratio`.
+             */
+            warmup_ratio?: number | null;
+            /**
+             * Epochs
+             * @description Passes of a separate critic over each batch of responses (SAO, arXiv 2607.07508: 2 for one of the policy). Left out: `ppo.epochs`. With another number of passes or minibatches than the policy's, the critic learns after the policy, and `ppo.guards` holds for the policy alone.
+             */
+            epochs?: number | null;
+            /**
+             * Minibatches
+             * @description Optimizer steps of a separate critic per pass; must divide `ppo.batch_size`. Left out: `ppo.minibatches`.
+             */
+            minibatches?: number | null;
             /**
              * Coef
              * @description Weight of the value loss beside the policy loss, for `value_head`.
@@ -12412,7 +12437,7 @@ export interface components {
             steps: number;
             /**
              * Optimizer Steps
-             * @description Times the weights change.
+             * @description Times the weights change. In PPO, steps of policy and critic together count once, and steps of the critic alone too.
              */
             optimizer_steps: number;
             /**
@@ -12423,7 +12448,7 @@ export interface components {
             responses: number;
             /**
              * Tokens
-             * @description Expected tokens of the training passes, with prompts, once for every epoch; in the evaluation, tokens read.
+             * @description Expected tokens of the training passes, with prompts, once for every epoch (in PPO, of the policy); in the evaluation, tokens read.
              */
             tokens: number;
             /**
