@@ -180,7 +180,7 @@ def test_cancels_here_and_in_slurm_end_the_batch_job(platform: Platform) -> None
 
 
 def test_reused_number_of_another_job_is_left_alone(platform: Platform, tmp_path: Path) -> None:
-    """A controller that lost its state gives old numbers again. The record is that of an attempt that nobody holds."""
+    """A controller that lost its state gives old numbers again. The record is that of an attempt that no worker holds."""
     number = ask("sbatch", "--parsable", "--output=/dev/null", "--wrap=sleep 600")
     record = tmp_path / "data" / "runs" / "job_before" / "attempt-1" / RECORD
     record.parent.mkdir(parents=True)
