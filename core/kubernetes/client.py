@@ -51,6 +51,10 @@ class Exists(KubernetesError):
     """There is an object of this name already."""
 
 
+class Conflict(KubernetesError):
+    """Another object changed meanwhile, such as a quota, or the object is not the one that the request names."""
+
+
 class Refused(KubernetesError):
     """The server refuses the object or the request itself."""
 
@@ -113,7 +117,7 @@ class Api:
 
     def delete(self, resource: Resource, name: str, options: Manifest) -> None:
         """Delete an object. `options`: fields of DeleteOptions. One that is gone, or has another uid, is no error."""
-        with suppress(Missing, Exists):
+        with suppress(Missing, Conflict):
             self._call("DELETE", self._path(resource, name=True), name=name, body=options)
 
     def may(self, verb: str, resource: Resource) -> bool:
@@ -199,8 +203,10 @@ def _configure(config: Any, configuration: Any, settings: KubernetesSettings) ->
 
 def error_of(status: int, body: str | bytes | None) -> KubernetesError:
     """The error for a response with this status and body."""
+    reason = None
     try:
-        message = str(json.loads(body or "")["message"])
+        found = json.loads(body or "")
+        message, reason = str(found["message"]), found.get("reason")
     except (ValueError, KeyError, TypeError):
         message = body.decode(errors="replace") if isinstance(body, bytes) else body or ""
     text = _one_line(message)[:2000] or f"status {status}"
@@ -208,7 +214,9 @@ def error_of(status: int, body: str | bytes | None) -> KubernetesError:
         return ServerAway(text)
     if status == 403 and "exceeded quota" in text:
         return QuotaExceeded(text)
-    kinds = {401: Forbidden, 403: Forbidden, 404: Missing, 409: Exists}
+    if status == 409:
+        return Conflict(text) if reason == "Conflict" else Exists(text)
+    kinds = {401: Forbidden, 403: Forbidden, 404: Missing}
     return kinds.get(status, Refused)(text)
 
 

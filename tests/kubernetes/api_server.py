@@ -210,4 +210,5 @@ class ApiServer:
 
 def _failure(status: int, message: str) -> web.Response:
     body = {"apiVersion": "v1", "kind": "Status", "status": "Failure", "code": status, "message": message}
+    body |= {"reason": "Conflict"} if status == 409 else {}
     return web.Response(status=status, text=json.dumps(body), content_type="application/json")
