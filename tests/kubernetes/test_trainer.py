@@ -180,6 +180,28 @@ def test_end_by_kubernetes_has_a_reason(
     assert end is not None and part in end.reason
 
 
+@pytest.mark.parametrize(
+    ("pod_end", "status", "part"),
+    [
+        ((255, "Unknown", ""), -9, f"lost the container of Job {NAME}, as after a restart of its node (Unknown)"),
+        ((137, "ContainerStatusUnknown", "not located"), -9, f"lost the container of Job {NAME}"),
+        ((128, "StartError", "nvidia-container-cli: no GPU"), -9, "did not start (StartError): nvidia-container-cli"),
+        ((143, "Error", ""), -15, "Kueue, a person or a program ended the pods"),
+        ((255, "Error", "exit 255"), 255, None),
+    ],
+)
+def test_end_of_a_pod_after_some_output_has_a_reason(
+    pod_end: tuple[int, str, str], status: int, part: str | None, cluster: Cluster, start: Start
+) -> None:
+    trainer = start()
+    cluster.until(cluster.runs_a_pod)
+    trainer._run.workspace.log.write_text("step 1")
+    cluster.end_pod(*pod_end)
+    assert ended(cluster, trainer) == status
+    end = trainer.engine_end()
+    assert (end is None) if part is None else (end is not None and part in end.reason)
+
+
 def test_time_limit_is_named_and_keeps_what_was_saved(cluster: Cluster, start: Start) -> None:
     trainer = start({"kubernetes_minutes": 2})
     cluster.until(cluster.runs_a_pod)

@@ -1,5 +1,6 @@
 """The words of Kubernetes for people: why a Job waits, and why it ended."""
 
+import signal
 from collections.abc import Sequence
 
 from core.kubernetes.client import Manifest
@@ -50,7 +51,9 @@ def why_ended(
         return EngineEnd(f"Kubernetes ended Job {name} ({_cut(why)}).")
     if end is not None and end.status and not started:
         return EngineEnd(f"The trainer of Job {name} did not start ({end.reason}): {_cut(end.message) or 'no output'}.")
-    if end is not None and end.status == Stopped.exit_status:
+    if end is not None and end.unseen:
+        return EngineEnd(f"Kubernetes lost the container of Job {name}, as after a restart of its node ({end.reason}).")
+    if end is not None and end.status in (Stopped.exit_status, -signal.SIGTERM):
         return EngineEnd(f"Kueue, a person or a program ended the pods of Job {name} in Kubernetes.")
     if end is None and job.failed is not None:
         return EngineEnd(f"Job {name} failed in Kubernetes ({_cut(': '.join(filter(None, job.failed)))}).")

@@ -214,6 +214,7 @@ class KubernetesTrainer(FollowedTrainer):
         started = any(
             file.exists() and file.stat().st_size for file in (self._run.workspace.events, self._run.workspace.log)
         )
+        started = started and (end is None or end.started)
         view = job or JobView(self._uid, suspended=False, complete=False, failed=None)
         if not self._asked:
             self._end = why_ended(self._name, view, pods, end, started=started)

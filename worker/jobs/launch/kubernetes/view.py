@@ -12,6 +12,10 @@ from trainer.errors import ProcessLost
 
 _SIGNALLED = 128
 """Kubernetes adds this to the number of the signal that ended a container."""
+_NO_START = ("StartError", "ContainerCannotRun", "RunContainerError")
+"""Reasons of containers whose command never ran."""
+_UNKNOWN = ("Unknown", "ContainerStatusUnknown")
+"""Reasons of containers whose end was not seen, as after a restart of their node."""
 _CONSEQUENCES = (ProcessLost.exit_status, -signal.SIGTERM)
 ENDED = ("Succeeded", "Failed")
 
@@ -27,6 +31,16 @@ class ContainerEnd:
     message: str
     """The end of its output, or why it could not start."""
     finished_at: str
+
+    @property
+    def started(self) -> bool:
+        """Whether the command ran at all."""
+        return self.reason not in _NO_START
+
+    @property
+    def unseen(self) -> bool:
+        """Whether its node has lost the container, so that the exit status is not that of the trainer."""
+        return self.reason in _UNKNOWN and bool(self.status)
 
 
 @dataclass(frozen=True)
@@ -128,11 +142,12 @@ def _end(terminated: dict[str, Any] | None) -> ContainerEnd | None:
     if not terminated:
         return None
     code = int(terminated.get("exitCode") or 0)
-    by_signal = code > _SIGNALLED and terminated.get("reason") not in ("StartError", "ContainerCannotRun")
-    status = _SIGNALLED - code if by_signal else code
-    return ContainerEnd(
-        status, terminated.get("reason") or "", terminated.get("message") or "", terminated.get("finishedAt") or ""
-    )
+    reason = terminated.get("reason") or ""
+    signalled = code - _SIGNALLED in set(signal.Signals) and reason not in _NO_START
+    status = _SIGNALLED - code if signalled else code
+    if reason in _UNKNOWN and code:  # the runtime makes up a status, such as 255
+        status = -signal.SIGKILL
+    return ContainerEnd(status, reason, terminated.get("message") or "", terminated.get("finishedAt") or "")
 
 
 def _words(condition: dict[str, Any]) -> str:
