@@ -108,7 +108,9 @@ def test_refused_creation_is_a_reason_to_wait(
 @pytest.mark.parametrize("plural", ["jobs", "configmaps"])
 def test_conflict_at_a_quota_is_tried_again(plural: str, cluster: Cluster, start: Start) -> None:
     conflicts = [(409, 'Operation cannot be fulfilled on resourcequotas "team": the object has been modified')]
-    cluster.api.fault = lambda method, found: conflicts.pop() if conflicts and (method, found) == ("post", plural) else None
+    cluster.api.fault = lambda method, found: (
+        conflicts.pop() if conflicts and (method, found) == ("post", plural) else None
+    )
     trainer = start()
     cluster.until(lambda: cluster.runs_a_pod() or trainer.refused)
     assert trainer.refused is None and not conflicts

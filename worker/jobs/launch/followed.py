@@ -1,6 +1,7 @@
 """A trainer in a job of a cluster's engine: submitted, followed and ended by a thread, so that a slow engine delays no events."""
 
 import json
+import logging
 import signal
 import threading
 import time
@@ -24,15 +25,23 @@ _QUICK = 0.3
 _QUICK_FOR = 15.0
 _LONGEST_PAUSE = 30.0
 _CLOSE_SECONDS = 20.0
+log = logging.getLogger(__name__)
 
 
 def read_record(workspace: Workspace, name: str) -> dict[str, Any] | None:
-    """The worker's record of the engine's job in the run folder; None if it had not begun to submit it."""
+    """The worker's record of the engine's job in the run folder; None if it had not begun to submit it.
+
+    A damaged record is empty: the worker then looks for the job by its name.
+    """
+    path = workspace.folder / name
     try:
-        recorded: dict[str, Any] = json.loads((workspace.folder / name).read_text())
+        recorded = json.loads(path.read_text())
     except FileNotFoundError:
         return None
-    return recorded
+    except ValueError as error:
+        log.warning("%s is damaged: %s", path, error)
+        return {}
+    return recorded if isinstance(recorded, dict) else {}
 
 
 def write_record(workspace: Workspace, name: str, record: dict[str, Any]) -> None:

@@ -31,7 +31,7 @@ class Submission:
 def recorded_job(workspace: Workspace) -> str | None:
     """The number of the batch job of an attempt; "" if it was being submitted; None if its worker had not begun to."""
     record = read_record(workspace, RECORD)
-    return None if record is None else str(record["job"])
+    return None if record is None else str(record.get("job") or "")
 
 
 class SlurmTrainer(FollowedTrainer):

@@ -1,6 +1,5 @@
 """Watches the cluster, and cancels batch jobs whose attempt has ended while no worker followed them."""
 
-import json
 import logging
 from contextlib import AbstractContextManager
 
@@ -12,8 +11,9 @@ from core.slurm.client import SlurmError, UnknownJob
 from core.slurm.cluster import Cluster, checked
 from worker.jobs.launch.followed import stale_records
 from worker.jobs.launch.slurm.request import comment_of
-from worker.jobs.launch.slurm.trainer import RECORD
+from worker.jobs.launch.slurm.trainer import RECORD, recorded_job
 from worker.jobs.launch.watch import EngineWatch, watching
+from worker.jobs.workspace import Workspace
 
 _SECONDS = 10.0
 log = logging.getLogger(__name__)
@@ -27,7 +27,7 @@ def watching_slurm(settings: Settings) -> AbstractContextManager[EngineWatch[Clu
 def cancel_stale_jobs(session: Session, settings: Settings) -> None:
     """Cancel the batch jobs of attempts that no worker holds any more. Their trainers would end by themselves, but later."""
     for job_id, attempt, record in stale_records(session, settings.data_dir, RECORD):
-        number = json.loads(record.read_text())["job"]
+        number = recorded_job(Workspace(record.parent))
         if not number:
             continue
         try:
