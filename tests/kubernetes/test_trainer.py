@@ -126,7 +126,7 @@ def test_worker_that_restarts_attaches_to_the_job(cluster: Cluster, start: Start
     trainer = start()
     cluster.until(cluster.runs_a_pod)
     trainer.leave()
-    again = KubernetesTrainer(trainer._run, trainer._uid)
+    again = KubernetesTrainer(trainer._run, {"uid": trainer._uid})
     cluster.end_pod(0)
     assert ended(cluster, again) == 0 and len(cluster.pods) == 1
     again.leave()
@@ -137,7 +137,7 @@ def test_worker_killed_during_creation_creates_no_second_job(cluster: Cluster, s
     cluster.until(cluster.runs_a_pod)
     trainer.leave()
     uid = cluster.jobs[0]["metadata"]["uid"]
-    again = KubernetesTrainer(trainer._run, None)  # the record has no uid yet
+    again = KubernetesTrainer(trainer._run, {"uid": ""})  # the record has no uid yet
     cluster.until(lambda: again._uid == uid)
     assert len(cluster.jobs) == 1
     again.leave()

@@ -49,8 +49,7 @@ class KubernetesLauncher(Launcher):
         return read_record(workspace, RECORD) is not None
 
     def attach(self, run: RunToStart) -> Trainer:
-        record = read_record(run.workspace, RECORD) or {}
-        return KubernetesTrainer(run, record.get("uid") or None)
+        return KubernetesTrainer(run, read_record(run.workspace, RECORD) or {})
 
 
 def capacity_of(settings: Settings) -> Capacity:

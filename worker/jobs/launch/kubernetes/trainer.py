@@ -5,6 +5,7 @@ import signal
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from typing import Any
 
 from core.kubernetes.client import (
     CONFIG_MAPS,
@@ -48,18 +49,22 @@ log = logging.getLogger(__name__)
 
 
 class KubernetesTrainer(FollowedTrainer):
-    """A trainer in the pods of a Job or a TrainJob. `uid`: that of the object, once it has been created.
+    """A trainer in the pods of a Job or a TrainJob.
 
-    None: an earlier process of the worker may have created it, or not. "": no process has tried.
+    `record`: that of an earlier process of the worker. Its `uid` is empty if that process may have created the object, or not.
+    None: no process has tried.
     """
 
     errors = KubernetesError
 
-    def __init__(self, run: RunToStart, uid: str | None = "") -> None:
+    def __init__(self, run: RunToStart, record: dict[str, Any] | None = None) -> None:
         self._kind, self._name = kind_of(run.spec), object_name(run.job_id, run.attempt)
-        self._tried, self._uid = uid != "", uid or ""
+        known = record or {}
+        self._tried, self._uid = record is not None, str(known.get("uid") or "")
+        self._namespace = str(known.get("namespace") or "")
+        self._was_asked, self._abandoned = bool(known.get("deleted")), bool(known.get("abandoned"))
         self._api: Api | None = None
-        self._has_spec = self._abandoned = False
+        self._has_spec = False
         self._pods: dict[str, PodView] = {}
         self._end: EngineEnd | None = None
         self.label = f"{self._kind.kind} {self._name}"
@@ -76,18 +81,28 @@ class KubernetesTrainer(FollowedTrainer):
                 self._delete(self._api, "Background")
 
     def _step(self) -> None:
-        api = self._api = self._api or connect(self._run.settings)
+        api = self._api = self._api or self._connect()
         if not self._uid and not self._created(api):
             return
         if not self._has_spec:
             self._store_spec(api)
         if (self._ask or self._kill) and not self._asked:
+            self._was_asked = True
+            self._record()  # the next process of this worker must not take it for the act of a person
             self._delete(api, "Foreground")
             self._asked = True
         if self._kill and not self._killed:
             self._kill_pods(api)
             self._killed = True
         self._look(api)
+
+    def _connect(self) -> Api:
+        """The namespace in which the object was created, even if the worker's settings name another one by now."""
+        settings = self._run.settings
+        found = self._namespace or settings.kubernetes_namespace
+        api = connect(settings.model_copy(update={"kubernetes_namespace": found}))
+        self._namespace = api.namespace
+        return api
 
     def _created(self, api: Api) -> bool:
         """Create the Job unless it must end already. Returns whether there is one."""
@@ -104,10 +119,10 @@ class KubernetesTrainer(FollowedTrainer):
                 )
                 return False
             self._tried = True
-            self._record("")
+            self._record()
             found = self._create(api)
         self._uid = str(found["metadata"]["uid"])
-        self._record(self._uid)
+        self._record()
         self._look_often()
         return True
 
@@ -132,8 +147,16 @@ class KubernetesTrainer(FollowedTrainer):
         mine = (labels.get(JOB_LABEL), labels.get(ATTEMPT_LABEL)) == (self._run.job_id, str(self._run.attempt))
         return found if mine else None
 
-    def _record(self, uid: str) -> None:
-        write_record(self._run.workspace, RECORD, {"job": self._name, "uid": uid, "kind": self._kind.kind})
+    def _record(self) -> None:
+        record = {
+            "job": self._name,
+            "uid": self._uid,
+            "kind": self._kind.kind,
+            "namespace": self._namespace,
+            "deleted": self._was_asked,
+            "abandoned": self._abandoned,
+        }
+        write_record(self._run.workspace, RECORD, record)
 
     def _store_spec(self, api: Api) -> None:
         """Pods wait for the ConfigMap. It comes after the Job, which owns it, so that it cannot outlast a lost worker."""
@@ -186,6 +209,7 @@ class KubernetesTrainer(FollowedTrainer):
         if self._kind is TRAIN_JOB and failed and not self._asked and not self._abandoned:
             # One node less: the others end too, and the platform starts all of them again.
             self._abandoned = True
+            self._record()
             self._delete(api, "Foreground")
 
     def _note_gone(self, pods: Sequence[PodView]) -> None:
@@ -196,7 +220,7 @@ class KubernetesTrainer(FollowedTrainer):
         status = self._reported_status()
         if self._abandoned:
             self._note_ended(None)
-        elif self._asked:
+        elif self._asked or self._was_asked:
             self._status = -signal.SIGTERM if status == -signal.SIGKILL and not self._killed else status
         else:
             self._end = EngineEnd(

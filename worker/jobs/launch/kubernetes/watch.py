@@ -32,7 +32,8 @@ def delete_stale_jobs(session: Session, settings: Settings) -> None:
         name, kinds = object_name(job_id, attempt), [JOB, *([TRAIN_JOB] if settings.kubernetes_runtime else [])]
         same = {"preconditions": {"uid": found["uid"]}} if found.get("uid") else {}
         try:
-            api = connect(settings)
+            namespace = found.get("namespace") or settings.kubernetes_namespace
+            api = connect(settings.model_copy(update={"kubernetes_namespace": namespace}))
             for kind in [one for one in (JOB, TRAIN_JOB) if one.kind == found.get("kind")] or kinds:
                 api.delete(kind.resource, name, {"propagationPolicy": "Background", **same})
             record.unlink(missing_ok=True)
