@@ -145,6 +145,7 @@ class Api:
         body: Manifest | None = None,
     ) -> Manifest:
         from kubernetes.client.exceptions import ApiException
+        from kubernetes.config import ConfigException
         from urllib3.exceptions import HTTPError
 
         try:
@@ -163,6 +164,8 @@ class Api:
             found: Manifest = json.loads(response.data)
         except ApiException as error:
             raise error_of(error.status or 0, error.body) from error
+        except ConfigException as error:  # the client reads the token of its account again from time to time
+            raise NoConfiguration(_one_line(str(error))) from error
         except (HTTPError, OSError, ValueError) as error:
             raise ServerAway(_one_line(str(error)) or type(error).__name__) from error
         return found
@@ -173,6 +176,7 @@ def connect(settings: KubernetesSettings) -> Api:
     try:
         from kubernetes import config
         from kubernetes.client import ApiClient, Configuration
+        from yaml import YAMLError  # a dependency of the client
     except ImportError as error:
         raise NotInstalled(
             "the package `kubernetes` is missing. Install the extra: `pip install 'proximal-rlhf[kubernetes]'`"
@@ -180,8 +184,11 @@ def connect(settings: KubernetesSettings) -> Api:
     configuration = Configuration()
     try:
         namespace = _configure(config, configuration, settings)
-    except config.ConfigException as error:
+    except (config.ConfigException, OSError) as error:
         raise NoConfiguration(_one_line(str(error))) from error
+    except (YAMLError, ValueError, TypeError, KeyError, AttributeError) as error:  # the client checks few of its fields
+        file = settings.kubernetes_config or "KUBECONFIG or ~/.kube/config"
+        raise NoConfiguration(f"the kube-config file is not valid ({file}): {_one_line(str(error))}.") from error
     configuration.retries = False  # the launcher itself tries again
     return Api(ApiClient(configuration), settings.kubernetes_namespace or namespace)
 

@@ -81,7 +81,7 @@ def problem_of_error(error: KubernetesError) -> str:
         return f"Kubernetes cannot be reached: {error}."
     if isinstance(error, NoConfiguration):
         return (
-            f"There is no configuration for Kubernetes: {error} Run the worker in a pod with a service account, or name a "
+            f"There is no configuration for Kubernetes: {str(error).rstrip('.')}. Run the worker in a pod with a service account, or name a "
             "kube-config file in PROXIMAL_KUBERNETES_CONFIG."
         )
     if isinstance(error, ServerAway):

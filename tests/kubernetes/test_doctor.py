@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 import yaml
+from kubernetes.config import ConfigException
 
 from core.kubernetes import client
 from core.kubernetes.namespace import checked
@@ -127,6 +128,34 @@ def test_doctor_names_a_lost_server_and_no_configuration(cluster: Cluster, monke
     cluster.api.hang_up()
     assert "The API server of Kubernetes does not respond" in problem(monkeypatch)
     assert "There is no configuration for Kubernetes" in problem(monkeypatch, CONFIG="/nowhere")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "contexts: [",
+        "contexts: 3",
+        "[]",
+        "current-context: a\ncontexts: [{name: a, context: {cluster: c, user: u}}]\n"
+        "clusters: [{name: c, cluster: {server: 'https://x', certificate-authority-data: '!x'}}]\nusers: [{name: u, user: {token: t}}]",
+    ],
+)
+def test_doctor_names_a_damaged_kube_config_file(
+    text: str, cluster: Cluster, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    file = tmp_path / "kube-config"
+    file.write_text(text)
+    assert f"the kube-config file is not valid ({file})" in problem(monkeypatch, CONFIG=str(file))
+
+
+def test_token_file_that_is_empty_is_no_crash(cluster: Cluster) -> None:
+    def read_token(_: object) -> None:
+        raise ConfigException("Token file exists but empty.")
+
+    api = client.connect(get_kubernetes_settings())
+    api._client.configuration.refresh_api_key_hook = read_token
+    with pytest.raises(client.NoConfiguration, match="Token file exists but empty"):
+        api.version()
 
 
 def test_worker_reports_the_problem_of_its_namespace(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
