@@ -116,6 +116,15 @@ def test_conflict_at_a_quota_is_tried_again(plural: str, cluster: Cluster, start
     assert trainer.refused is None and not conflicts
 
 
+def test_job_without_its_config_map_can_be_ended(cluster: Cluster, start: Start) -> None:
+    full = (403, "configmaps is forbidden: exceeded quota: team")
+    cluster.api.fault = lambda method, plural: full if (method, plural) == ("post", "configmaps") else None
+    trainer = start()
+    waits_for(cluster, trainer, "The namespace's quota has no room")
+    trainer.ask_to_end()
+    assert ended(cluster, trainer) == -15 and cluster.jobs == []
+
+
 def test_invalid_job_fails_with_the_servers_words(cluster: Cluster, start: Start) -> None:
     refusals = [(422, "spec.template.spec.containers[0].resources: Invalid value")]
     cluster.api.fault = lambda method, plural: refusals.pop() if refusals and plural == "jobs" else None

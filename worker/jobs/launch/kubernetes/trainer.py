@@ -84,8 +84,6 @@ class KubernetesTrainer(FollowedTrainer):
         api = self._api = self._api or self._connect()
         if not self._uid and not self._created(api):
             return
-        if not self._has_spec:
-            self._store_spec(api)
         if (self._ask or self._kill) and not self._asked:
             self._was_asked = True
             self._record()  # the next process of this worker must not take it for the act of a person
@@ -94,6 +92,8 @@ class KubernetesTrainer(FollowedTrainer):
         if self._kill and not self._killed:
             self._kill_pods(api)
             self._killed = True
+        if not self._has_spec and not self._asked:
+            self._store_spec(api)
         self._look(api)
 
     def _connect(self) -> Api:
