@@ -125,6 +125,18 @@ def test_job_without_its_config_map_can_be_ended(cluster: Cluster, start: Start)
     assert ended(cluster, trainer) == -15 and cluster.jobs == []
 
 
+def test_expired_credentials_are_read_again(cluster: Cluster, start: Start) -> None:
+    trainer = start()
+    cluster.until(cluster.runs_a_pod)
+    first = trainer._api
+    cluster.api.fault = lambda method, plural: (401, "Unauthorized")
+    waits_for(cluster, trainer, "Unauthorized")
+    cluster.api.fault = lambda method, plural: None
+    trainer._hurry()
+    cluster.until(lambda: trainer.waiting is None)
+    assert trainer._api is not first
+
+
 def test_invalid_job_fails_with_the_servers_words(cluster: Cluster, start: Start) -> None:
     refusals = [(422, "spec.template.spec.containers[0].resources: Invalid value")]
     cluster.api.fault = lambda method, plural: refusals.pop() if refusals and plural == "jobs" else None

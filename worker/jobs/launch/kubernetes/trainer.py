@@ -15,9 +15,11 @@ from core.kubernetes.client import (
     SECONDS,
     Api,
     Exists,
+    Forbidden,
     KubernetesError,
     Manifest,
     Missing,
+    NoConfiguration,
     QuotaExceeded,
     Refused,
     ServerAway,
@@ -259,6 +261,8 @@ class KubernetesTrainer(FollowedTrainer):
 
     def _note_trouble(self, error: Exception) -> None:
         log.warning("%s: %s: %s", self._run.job_id, type(error).__name__, error)
+        if isinstance(error, Forbidden | NoConfiguration):
+            self._api = None  # the next step reads the credentials anew, which may have expired
         if not isinstance(error, KubernetesError):
             return
         if self._uid:
