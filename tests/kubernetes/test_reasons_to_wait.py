@@ -71,6 +71,35 @@ def test_pod_that_cannot_start_is_a_reason_to_wait(
     waits_for(cluster, start(), reason)
 
 
+def test_claim_that_a_node_cannot_mount_is_a_reason(cluster: Cluster, start: Start) -> None:
+    cluster.pod_problem = {
+        "containerStatuses": [{"name": "node", "state": {"waiting": {"reason": "ContainerCreating"}}}]
+    }
+    trainer = start()
+    cluster.until(lambda: cluster.pods)
+    (pod,) = cluster.pods
+    pod["spec"]["nodeName"] = "n1"
+    cluster.api.put("pods", pod)
+    about = {"involvedObject": {"uid": pod["metadata"]["uid"]}}
+    old = {"reason": "FailedScheduling", "message": "0/3 nodes are available", **about}
+    cluster.api.put("events", {"metadata": {"name": "one"}, **old})
+    failed = {"reason": "FailedMount", "message": 'MountVolume.SetUp failed for volume "data": timed out', **about}
+    cluster.api.put("events", {"metadata": {"name": "two"}, **failed})
+    waits_for(cluster, trainer, 'cannot prepare its pod: MountVolume.SetUp failed for volume "data": timed out.')
+
+
+def test_pod_that_a_node_refuses_is_a_reason_to_wait(cluster: Cluster, start: Start) -> None:
+    trainer = start()
+    cluster.until(cluster.runs_a_pod)
+    cluster.creates_pods = False  # the controller waits before it creates another one
+    (pod,) = cluster.pods
+    # The kubelet of a node that is full: there was no container, so no rule for exit codes fits.
+    pod["status"] = {"phase": "Failed", "reason": "OutOfcpu", "message": "Node didn't have enough resource: cpu"}
+    cluster.api.put("pods", pod)
+    eventually(lambda: "(OutOfcpu: Node didn't have enough resource: cpu)" in (trainer.waiting or ""))
+    assert trainer.poll() is None
+
+
 def test_quota_of_pods_is_a_reason_to_wait(cluster: Cluster, start: Start) -> None:
     cluster.creates_pods = False
     trainer = start()

@@ -202,6 +202,20 @@ def test_end_of_a_pod_after_some_output_has_a_reason(
     assert (end is None) if part is None else (end is not None and part in end.reason)
 
 
+def test_eviction_for_local_disk_is_no_unknown_kill(cluster: Cluster, start: Start) -> None:
+    """A pod above its limit of ephemeral storage: evicted without the condition DisruptionTarget."""
+    trainer = start()
+    cluster.until(cluster.runs_a_pod)
+    trainer._run.workspace.log.write_text("step 1")
+    (pod,) = cluster.pods
+    pod["status"] |= {"reason": "Evicted", "message": "Pod ephemeral local storage usage exceeds the total limit"}
+    cluster.api.put("pods", pod)
+    cluster.end_pod(137)
+    assert ended(cluster, trainer) == -9
+    end = trainer.engine_end()
+    assert end is not None and "(Evicted: Pod ephemeral local storage usage exceeds the total limit)" in end.reason
+
+
 def test_time_limit_is_named_and_keeps_what_was_saved(cluster: Cluster, start: Start) -> None:
     trainer = start({"kubernetes_minutes": 2})
     cluster.until(cluster.runs_a_pod)

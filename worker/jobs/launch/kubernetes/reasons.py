@@ -10,6 +10,8 @@ from worker.jobs.launch.kubernetes.view import ContainerEnd, JobView, PodView
 
 RESUMES = "The run resumes from its last checkpoint."
 _IMAGE = ("ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "RegistryUnavailable")
+_PREPARATION = ("FailedMount", "FailedAttachVolume", "FailedMapVolume", "FailedCreatePodSandBox")
+"""Events of a pod that its node cannot prepare. The state of its container does not show them."""
 _MOST_WORDS = 600
 """Characters of a message of Kubernetes that are shown."""
 
@@ -27,12 +29,17 @@ def why_waiting(name: str, queue: str, job: JobView, pods: Sequence[PodView], ev
     for pod in present:
         if why := _why_pod_waits(name, pod):
             return why
-    if present or job.complete:
+    if present:
+        failed = next((found for reason in _PREPARATION if (found := _newest(events, reason))), None)
+        return f"The node of Job {name} cannot prepare its pod: {_cut(failed)}. It tries again." if failed else None
+    if job.complete:
         return None
     if refused := _newest(events, "FailedCreate"):
         return f"Kubernetes cannot create a pod of Job {name}: {_cut(refused)}. It tries again."
     if any(pod.disruption for pod in pods):
         return f"Kubernetes has ended a pod of Job {name} and starts another one. {RESUMES}"
+    if failure := _failure(pods):
+        return f"A node ended or refused a pod of Job {name} ({_cut(failure)}). Kubernetes starts another one."
     return None
 
 
@@ -49,6 +56,8 @@ def why_ended(
         )
     if (why := next((pod.disruption for pod in pods if pod.disruption), None)) is not None:
         return EngineEnd(f"Kubernetes ended Job {name} ({_cut(why)}).")
+    if failure := _failure(pods):
+        return EngineEnd(f"A node ended or refused a pod of Job {name} ({_cut(failure)}).")
     if end is not None and end.status and not started:
         return EngineEnd(f"The trainer of Job {name} did not start ({end.reason}): {_cut(end.message) or 'no output'}.")
     if end is not None and end.unseen:
@@ -75,6 +84,12 @@ def _why_pod_waits(name: str, pod: PodView) -> str | None:
             "PROXIMAL_KUBERNETES_IMAGE or PROXIMAL_KUBERNETES_PULL_SECRETS. Kubernetes tries again."
         )
     return f"The pod {pod.name} of Job {name} cannot start ({reason}): {_cut(message)}."
+
+
+def _failure(pods: Sequence[PodView]) -> str | None:
+    """Why a node ended or refused the newest pod; None if no node did."""
+    newest = max(pods, key=lambda pod: pod.created_at, default=None)
+    return newest.failure if newest else None
 
 
 def _newest(events: Sequence[Manifest], reason: str) -> str:

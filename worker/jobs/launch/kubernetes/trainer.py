@@ -201,8 +201,7 @@ class KubernetesTrainer(FollowedTrainer):
             self._note_active(api, job, pods)
 
     def _note_active(self, api: Api, job: JobView, pods: Sequence[PodView]) -> None:
-        present = any(not pod.ended for pod in pods)
-        events = [] if present or job.suspended else api.listed(EVENTS, fieldSelector=f"involvedObject.uid={self._uid}")
+        events = [] if job.suspended else self._events(api, pods)
         if any(pod.deleting_until for pod in pods):
             self._look_often()
         queue = self._run.settings.kubernetes_queue
@@ -213,6 +212,12 @@ class KubernetesTrainer(FollowedTrainer):
             self._abandoned = True
             self._record()
             self._delete(api, "Foreground")
+
+    def _events(self, api: Api, pods: Sequence[PodView]) -> list[Manifest]:
+        """The events of the Job while it has no pod, and else of the pods that have not started."""
+        present = [pod for pod in pods if not pod.ended]
+        uids = [pod.uid for pod in present if pod.is_prepared] if present else [self._uid]
+        return [event for uid in uids for event in api.listed(EVENTS, fieldSelector=f"involvedObject.uid={uid}")]
 
     def _note_gone(self, pods: Sequence[PodView]) -> None:
         """The end of a run whose Job is deleted. Its pods may still save."""

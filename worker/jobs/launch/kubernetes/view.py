@@ -47,6 +47,7 @@ class ContainerEnd:
 class PodView:
     """A pod of the attempt."""
 
+    uid: str
     name: str
     created_at: str
     node: str
@@ -59,7 +60,14 @@ class PodView:
     """The scheduler's message."""
     blocked: tuple[str, str] | None
     """Why the container does not start, such as `ImagePullBackOff`, and the message."""
+    failure: str | None
+    """Why the node ended or refused a pod that has failed, such as `Evicted` or `OutOfcpu`. None: its container failed."""
     end: ContainerEnd | None
+
+    @property
+    def is_prepared(self) -> bool:
+        """Whether its node prepares it: mounts its volumes, and pulls its image."""
+        return self.phase == "Pending" and bool(self.node) and self.blocked is None and self.deleting_until is None
 
     @property
     def ended(self) -> bool:
@@ -98,15 +106,18 @@ def pod_view(found: Manifest) -> PodView:
     state = next((one.get("state") or {} for one in containers if one.get("name") == CONTAINER), {})
     disruption = conditions.get("DisruptionTarget")
     deleted = metadata.get("deletionTimestamp")
+    phase = status.get("phase") or "Pending"
     return PodView(
+        uid=metadata.get("uid") or "",
         name=metadata["name"],
         created_at=metadata.get("creationTimestamp") or "",
         node=found.get("spec", {}).get("nodeName") or "",
-        phase=status.get("phase") or "Pending",
+        phase=phase,
         deleting_until=_unix_time(deleted) if deleted else None,
         disruption=None if disruption is None else _words(disruption),
         unschedulable=_unschedulable(found),
         blocked=_blocked(state.get("waiting")),
+        failure=_words(status) if phase == "Failed" and status.get("reason") else None,
         end=_end(state.get("terminated")),
     )
 
@@ -151,7 +162,7 @@ def _end(terminated: dict[str, Any] | None) -> ContainerEnd | None:
 
 
 def _words(condition: dict[str, Any]) -> str:
-    """The reason and the message of a condition."""
+    """The reason and the message of a condition or a status."""
     return ": ".join(part for part in (condition.get("reason"), condition.get("message")) if part)
 
 
