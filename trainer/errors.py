@@ -7,8 +7,9 @@
     ├── ModelError      4  A model or tokenizer cannot be loaded, or lacks a part that the run needs.
     ├── Diverged        5  A loss or gradient is not finite.
     ├── OutOfMemory     6  The device's memory does not suffice.
-    ├── StorageError    7  The run folder cannot be used or written: in use, not a folder.
-    │   └── DiskFull   12  The disk of the run folder is full. Run it again once there is room; it resumes.
+    ├── StorageError    7  The run folder cannot be used or written, such as one that is no folder.
+    │   ├── DiskFull   12  The disk of the run folder is full. Run it again once there is room; it resumes.
+    │   └── RunFolderInUse 14  Another process uses the run folder.
     ├── RewardError     8  A reward or a judge failed, or gave no finite number for each response.
     ├── Unhealthy       9  A health rule ended the run. It is saved.
     ├── SelfTestFailed 10  Before PPO's first iteration, two ways to compute one number disagree.
@@ -70,6 +71,13 @@ class StorageError(TrainerError):
 class DiskFull(StorageError):
     code = "disk_full"
     exit_status = 12
+
+
+class RunFolderInUse(StorageError):
+    """Another process holds the lock of the run folder. After the loss of a machine, its lock may last for minutes."""
+
+    code = "run_folder_in_use"
+    exit_status = 14
 
 
 class RewardError(TrainerError):

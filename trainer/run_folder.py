@@ -8,19 +8,21 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from trainer.errors import SpecError, StorageError
+from trainer.errors import RunFolderInUse, SpecError, StorageError
 from trainer.spec import DATASETS, JobSpec
 from trainer.spec.named_resources import named_paths, put
 
 
 @contextmanager
 def alone_in(run_dir: Path) -> Iterator[None]:
-    """Hold the lock of the run folder while inside. Raises StorageError if another process holds it."""
+    """Hold the lock of the run folder while inside. Raises RunFolderInUse if another process holds it."""
     with (run_dir / ".lock").open("w") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            raise StorageError(f"Another process uses {run_dir}. Wait for it, or choose another --run-dir.") from error
+            raise RunFolderInUse(
+                f"Another process uses {run_dir}. Wait for it, or choose another --run-dir."
+            ) from error
         yield
 
 

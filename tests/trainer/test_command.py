@@ -161,7 +161,7 @@ def test_a_run_folder_that_is_a_file_or_taken_is_refused(tmp_path: Path, capsys:
     (tmp_path / "run").mkdir()
     with alone_in(tmp_path / "run"):
         status, said = complaint_of(capsys, spec, tmp_path / "run")
-    assert status == 7 and "Another process uses" in said
+    assert status == 14 and "Another process uses" in said
 
 
 def test_a_lease_file_that_is_gone_has_ended(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,7 +11,7 @@ from core.jobs.lifecycle import actors, attempts
 from core.jobs.lifecycle.actors import Actor
 from core.jobs.lifecycle.attempts import Claim
 from core.models.jobs import JobStatus
-from trainer.errors import DiskFull, Paused, ProcessLost, Stopped, TrainerError
+from trainer.errors import DiskFull, Paused, ProcessLost, RunFolderInUse, Stopped, TrainerError
 from trainer.events import RunFailed, RunFinished, RunStopped
 from worker.jobs.launch.interface import EngineEnd
 
@@ -20,6 +20,8 @@ TIME_LIMIT = "time_limit"
 # The second one: a SIGTERM during the imports, before the trainer installed its handler.
 _KILLED = "The trainer was killed by SIGKILL. The kernel reports no lack of memory, so a person or a program did it."
 _PROCESS_ENDED = "A process of the run ended, on another machine or without a report."
+# The engine started the trainer again. The next attempt has a run folder of its own.
+_FOLDER_IN_USE = "An earlier trainer still holds the run folder, as after the loss of its machine."
 RESUME_ADVICE = "The job is paused at its last stored checkpoint. Resume it when there is room."
 _STOPPED = (Stopped.exit_status, -signal.SIGTERM)
 
@@ -34,7 +36,7 @@ def _subclasses(kind: type[TrainerError]) -> Iterator[type[TrainerError]]:
 _CODES = {
     kind.exit_status: kind.code
     for kind in _subclasses(TrainerError)
-    if not issubclass(kind, Stopped | ProcessLost) and kind.exit_status != TrainerError.exit_status
+    if not issubclass(kind, Stopped | ProcessLost | RunFolderInUse) and kind.exit_status != TrainerError.exit_status
 }
 
 
@@ -79,6 +81,8 @@ def settle(session: Session, claim: Claim, end: TrainerEnd) -> JobStatus:
         return attempts.lose(session, *job, _why_lost(end, _KILLED), waits=waits)
     if end.status == ProcessLost.exit_status:
         return attempts.lose(session, *job, _why_lost(end, _PROCESS_ENDED))
+    if end.status == RunFolderInUse.exit_status:
+        return attempts.lose(session, *job, _why_lost(end, _FOLDER_IN_USE))
     if end.status in _CODES:
         return _fail(session, claim, _CODES[end.status], end.log_tail or _crash(end))
     return _fail(session, claim, "trainer_crashed", _crash(end))

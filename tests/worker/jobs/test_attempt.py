@@ -25,7 +25,7 @@ from tests.processes import alive
 from tests.waiting import eventually
 from tests.worker.conftest import events, job, meanwhile, status
 from trainer import errors
-from trainer.errors import DiskFull, InternalError, Paused, ProcessLost, Stopped, TrainerError
+from trainer.errors import DiskFull, InternalError, Paused, ProcessLost, RunFolderInUse, Stopped, TrainerError
 from worker.health import WorkerHeartbeat
 from worker.jobs import context as attempt_context
 from worker.jobs.claim import run_queued_jobs
@@ -118,13 +118,22 @@ def test_settle_maps_every_trainer_exit_status_to_its_code(queue: Queue, kind: t
         settle(
             session, claim, TrainerEnd(kind.exit_status, None, None, None, None, "its last line", False, False, False)
         )
-    expected = {Stopped: "", ProcessLost: "", Paused: "", DiskFull: "", InternalError: "trainer_crashed"}.get(
-        kind, kind.code
-    )
+    expected = {
+        Stopped: "",
+        ProcessLost: "",
+        RunFolderInUse: "",
+        Paused: "",
+        DiskFull: "",
+        InternalError: "trainer_crashed",
+    }.get(kind, kind.code)
     assert (job(job_id).error or {}).get("code", "") == expected
-    assert status(job_id) == {Stopped: "queued", ProcessLost: "queued", Paused: "paused", DiskFull: "paused"}.get(
-        kind, "failed"
-    )
+    assert status(job_id) == {
+        Stopped: "queued",
+        ProcessLost: "queued",
+        RunFolderInUse: "queued",
+        Paused: "paused",
+        DiskFull: "paused",
+    }.get(kind, "failed")
 
 
 def test_trainer_errors_have_distinct_exit_statuses() -> None:
