@@ -31,7 +31,7 @@ TITLE = "proximal/job-name"
 LARGEST_SPEC = 1024 * 1024
 """Bytes that a ConfigMap may have."""
 _STOPS = 6
-"""Stops in a row without an eviction, such as those of Kueue, after which the Job fails and the platform queues the job again."""
+"""Stops without an eviction, such as those of Kueue, after which the Job fails and the platform queues the job again."""
 _KEPT_SECONDS = 24 * 3600
 """How long an ended Job is kept if no worker deletes it."""
 REPLICATED_JOB = "node"
