@@ -13,9 +13,9 @@ describe("hardware", () => {
   it("names the cores of a machine without a GPU", () =>
     expect(hardware({ gpus: [], cores: 1, cluster: null })).toBe("CPU, 1 core"));
   it("names the namespace of a worker for Kubernetes", () =>
-    expect(
-      hardware({ gpus: [], cores: 4, cluster: { engine: "kubernetes", name: "research", partitions: [] } }),
-    ).toBe("Kubernetes namespace research"));
+    expect(hardware({ gpus: [], cores: 4, cluster: { engine: "kubernetes", name: "research", partitions: [] } })).toBe(
+      "Kubernetes namespace research",
+    ));
   it("does not invent cores", () => expect(hardware({ gpus: [], cores: 0, cluster: null })).toBe("CPU"));
 });
 

@@ -3,7 +3,8 @@ import { bytes, count } from "@/lib/format";
 
 /** "2 × NVIDIA H100 (80 GiB)", or "CPU, 8 cores" for a worker without a GPU. */
 export function hardware({ gpus, cores, cluster }: Pick<Worker, "gpus" | "cores" | "cluster">): string {
-  if (cluster) return cluster.engine === "slurm" ? `Slurm cluster ${cluster.name}` : `Kubernetes namespace ${cluster.name}`;
+  if (cluster)
+    return cluster.engine === "slurm" ? `Slurm cluster ${cluster.name}` : `Kubernetes namespace ${cluster.name}`;
   if (!gpus.length) return cores ? `CPU, ${count(cores, "core")}` : "CPU";
   const kinds = new Map<string, number>();
   for (const { model, memory_gib } of gpus) {
