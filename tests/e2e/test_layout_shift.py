@@ -49,6 +49,8 @@ def waiting_job(client: Client, finished_job: str) -> str:
     (worker,) = client.list_workers()
     client.cordon_worker(worker["id"])
     data = client.get_job(finished_job)["spec"]["data"]
+    for _ in range(12):  # rows below, which would move
+        client.cancel_job(client.clone_job(finished_job)["id"])
     return submit(client, {kind: data[kind] for kind in ("sft", "preferences")}, epochs=1)
 
 

@@ -142,7 +142,9 @@ function JobProgress({ job }: { job: JobSummary }) {
       <span>
         {job.status === "succeeded" ? <Outcome job={job} /> : <Where progress={progress} />}
         {!hasEnded(job.status) && progress.eta_seconds !== null && (
-          <span className={styles.eta}>{duration(progress.eta_seconds)} left in this stage</span>
+          <span className={styles.eta} title="In this stage">
+            {duration(progress.eta_seconds)} left
+          </span>
         )}
       </span>
       <ProgressBar fraction={progress.fraction} label={`Progress of ${job.name}`} tone={statusTone(job.status)} />
