@@ -95,7 +95,7 @@ def why_ended(job: str, view: JobView, *, asked: bool, signal_seconds: int) -> E
 def _why_again(job: str, view: JobView) -> str:
     if not view.restarts:
         return ""
-    cause = f"Slurm has queued job {job} again, for a job of a higher tier or by `scontrol requeue`."
+    cause = f"Slurm has queued job {job} again, for a job of a higher tier, after the failure of a node, or by `scontrol requeue`."
     return f"{cause} It resumes from its last checkpoint. "
 
 
