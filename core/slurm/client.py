@@ -1,5 +1,6 @@
 """Calls of Slurm's commands. Every name, option and path is one argument of a process: no shell reads it."""
 
+import re
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -27,6 +28,8 @@ _FULL = (
     "job violates accounting/qos policy",
 )
 _UNKNOWN_JOB = ("invalid job id specified",)
+_NODE = re.compile(r"^NodeName=(\S+) .*? State=(\S+)", re.MULTILINE)
+_LOST = re.compile(r"DOWN|FAIL|.*(\*|NOT_RESPONDING)")
 
 
 class SlurmError(Exception):
@@ -200,12 +203,14 @@ def _seconds(left: str) -> int | None:
 
 
 def lost_nodes(nodes: str) -> str:
-    """Those of the nodes that are down or do not respond, in Slurm's short form; "" if there is none."""
+    """Those of the nodes that are down or do not respond, with commas; "" if there is none.
+
+    `sinfo` may show a node that is down as mixed, by its last count of used cores. `scontrol` shows its state.
+    """
     if not nodes:
         return ""
     try:
-        lines = call("sinfo", "--noheader", f"--nodes={nodes}", "--format=%N|%T").splitlines()
-    except SlurmError:
+        text = call("scontrol", "show", "node", nodes, "--oneliner")
+    except Refused:  # the cluster has them no more
         return ""
-    found = dict(line.split("|") for line in lines)
-    return ",".join(name for name, state in found.items() if state.startswith(("down", "fail")) or state.endswith("*"))
+    return ",".join(name for name, state in _NODE.findall(text) if _LOST.match(state))

@@ -114,8 +114,7 @@ def test_every_interruption_resumes_bit_for_bit(platform: Platform, cluster: Slu
         eventually(lambda: in_the_middle_of_ppo(client, stranded))
         node = ask("squeue", "--noheader", f"--jobs={slurm_job(up, stranded)}", "--format=%N")
         ask("scontrol", "update", f"NodeName={node}", "State=DOWN", "Reason=pulled the plug")
-        # While its last process ends, Slurm reports the node as in use. The worker then follows the new start by Slurm.
-        eventually(lambda: "Slurm lost the node" in why(client, stranded) or "queued job" in why(client, stranded))
+        eventually(lambda: f"Slurm lost the node {node} of job" in why(client, stranded))
         wait_for_success(client, stranded)
         same_result(client, stranded, undisturbed)
         ask("scontrol", "update", f"NodeName={node}", "State=RESUME")
