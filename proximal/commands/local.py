@@ -150,8 +150,7 @@ def _launcher_checks() -> "list[Check]":
     """The checks of Slurm and Kubernetes where this machine has a worker for them."""
     if importlib.util.find_spec("proximal.local") is None:
         return []
-    from proximal.local.kubernetes_check import check_kubernetes
-    from proximal.local.slurm_check import check_slurm
+    from proximal.local.launcher_checks import check_kubernetes, check_slurm
 
     found = [*check_slurm(), *check_kubernetes()]
     return [{"check": name, "ok": ok, "detail": detail} for name, ok, detail in found]

@@ -12,7 +12,7 @@ from kubernetes.config import ConfigException
 from core.kubernetes import client
 from core.kubernetes.namespace import checked
 from core.settings import KubernetesSettings, get_kubernetes_settings, get_settings
-from proximal.local.kubernetes_check import check_kubernetes
+from proximal.local.launcher_checks import check_kubernetes
 from tests.kubernetes.api_server import NAMESPACE
 from tests.kubernetes.cluster import Cluster
 from tests.kubernetes.test_manifests import RUNTIME

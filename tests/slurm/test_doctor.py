@@ -2,7 +2,7 @@
 
 import pytest
 
-from proximal.local.slurm_check import check_slurm
+from proximal.local.launcher_checks import check_slurm
 from tests.slurm.cluster import SlurmCluster
 
 pytestmark = [pytest.mark.slow, pytest.mark.slurm]
