@@ -23,7 +23,7 @@ type Cell = (job: JobSummary) => ReactNode;
 
 /** The cell of each column, and how the column looks. */
 export const CELLS: Record<FixedColumn, { cell: Cell; className?: string | undefined; label?: string }> = {
-  status: { cell: (job) => <StatusBadge status={job.status} /> },
+  status: { cell: (job) => <StatusBadge status={job.status} />, className: styles.status },
   model: { cell: (job) => <Model path={job.model} name={job.model_name} />, className: styles.model, label: "Model" },
   progress: { cell: (job) => <JobProgress job={job} />, className: styles.progress },
   reward: {
