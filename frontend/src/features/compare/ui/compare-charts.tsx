@@ -26,6 +26,7 @@ import {
 } from "@/features/metric-charts/ui";
 import type { Job } from "@/lib/api/types";
 import { metricReferenceQuery } from "@/lib/labels";
+import { shortNames } from "@/lib/names";
 import { type Stage, stageShort } from "@/lib/states";
 import styles from "./compare.module.css";
 
@@ -127,7 +128,8 @@ interface MissingProps {
 
 /** The runs that have no line on any chart, and those whose exact steps are deleted. */
 function Missing({ placed, stage, axis }: MissingProps) {
-  const named = (runs: readonly PlacedRun[]) => runs.map(({ job }) => job.name || job.id).join(", ");
+  const names = shortNames(placed.map(({ job }) => job));
+  const named = (runs: readonly PlacedRun[]) => runs.map((run) => names[placed.indexOf(run)]?.brief).join(", ");
   const silent = placed.filter(({ curves }) => !curves.size);
   const lost = placed.filter(({ curves }) => {
     const all = [...curves.values()].flat();

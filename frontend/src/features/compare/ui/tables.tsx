@@ -38,7 +38,7 @@ export function FigureTable({ jobs, lookOf }: RunsProps) {
       {sorted(jobs, figures, sort).map((job) => (
         <tr key={job.id}>
           <th scope="row">
-            <RunName job={job} colour={lookOf(job.id).colour} />
+            <RunName job={job} {...lookOf(job.id)} />
           </th>
           {figures.map((figure, index) => {
             const isBest = best[index]?.has(jobs.indexOf(job)) ?? false;
