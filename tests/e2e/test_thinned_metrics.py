@@ -1,4 +1,4 @@
-"""The page of a run and the comparison state that exact steps are deleted."""
+"""Long runs: the pages state that exact steps are deleted, and a zoom of a comparison shows those that are left."""
 
 from collections.abc import Iterator
 
@@ -13,6 +13,8 @@ from core.jobs.run.thinning import thin_metrics
 from core.models.jobs import JobStatus
 from proximal.sdk import Client
 from tests.e2e.conftest import NewPage
+from tests.e2e.test_charts import choose
+from tests.waiting import eventually
 
 STEPS = 300
 
@@ -45,4 +47,23 @@ def test_a_thinned_run_states_what_its_points_stand_for(new_page: NewPage, runs:
     expect(page.get_by_role("article").first).to_be_visible()
     expect(note).to_have_count(0)
     page.goto(f"/compare?runs={thinned},{whole}&stage=ppo")
-    expect(page.get_by_text("Thinned, so a point stands for 4 steps or more: benchmark.")).to_be_visible()
+    named = f"Thinned, so a point stands for 4 steps or more: benchmark ({thinned[-6:]})."
+    expect(page.get_by_text(named)).to_be_visible()
+
+
+def test_zoom_of_compared_runs_shows_every_step_there_is(new_page: NewPage, runs: tuple[str, str]) -> None:
+    thinned, whole = runs
+    page = new_page()
+    page.goto(f"/compare?runs={thinned},{whole}&stage=ppo&view=100..120")
+    steps = {"": set[int]()}
+
+    def are_exact() -> bool:
+        with page.expect_download() as download:
+            choose(page, "Score", "Save as CSV")
+        head, *rows = [line.split(",") for line in download.value.path().read_text().splitlines()]
+        for index, name in enumerate(head):
+            steps[name] = {int(row[0]) for row in rows if row[index] and 100 <= int(row[0]) <= 120}
+        return steps[f"benchmark ({whole})"] == set(range(100, 121))
+
+    eventually(are_exact)
+    assert steps[f"benchmark ({thinned})"] == {103, 107, 111, 115, 119}

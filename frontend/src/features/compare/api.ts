@@ -1,4 +1,6 @@
 import { queryOptions, useQuery } from "@tanstack/react-query";
+import type { Range } from "@/charts/axis";
+import { partAround } from "@/charts/finer";
 import { type Series, toSeries } from "@/charts/series";
 import { jobBatchQuery, jobsKey } from "@/features/jobs/api";
 import { answer, api } from "@/lib/api/client";
@@ -30,22 +32,32 @@ export interface Curve {
   readonly series: Series;
 }
 
+/** The points of a part of the steps. */
+export interface Part extends Range {
+  readonly points: number;
+}
+
+/** All steps. */
+const WHOLE = { points: POINTS };
+
+/** Some steps that are shown: at least as many points of them as a whole line has, since a part is up to four times as long. */
+export const shownPart = (steps: Range): Part => ({ ...partAround(steps), points: 4 * POINTS });
+
 /**
  * Metrics of one stage of a run, by name, with a curve for each seed, in one request. They are fetched again while the run
- * goes on. `until`: only the points up to this step, one by one.
+ * goes on.
  */
 export const curvesQuery = (
   id: string,
   stage: Stage,
   names: readonly string[],
   isRunning: boolean,
-  until: number | null = null,
+  { points, ...range }: Partial<Range> & Pick<Part, "points"> = WHOLE,
 ) =>
   queryOptions({
-    queryKey: [...jobsKey, id, "curves", stage, names, until],
+    queryKey: [...jobsKey, id, "curves", stage, names, range.from, range.to],
     queryFn: async () => {
-      const range = until === null ? { max_points: POINTS } : { to: until, max_points: until + 1 };
-      const query = { stage, names: names.join(","), ...range };
+      const query = { stage, names: names.join(","), max_points: points, ...range };
       const found = await answer(api.GET("/v1/jobs/{job_id}/metrics", { params: { path: { job_id: id }, query } }));
       const curves = new Map<string, Curve[]>();
       for (const one of found.series)

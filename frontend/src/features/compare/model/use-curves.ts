@@ -1,10 +1,10 @@
 import { useQueries, type UseQueryResult } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { type AxisKind, metricOf } from "@/charts/axis";
-import { HEAD_STEPS, withHead } from "@/charts/head";
+import { HEAD_STEPS, withFiner } from "@/charts/finer";
 import { AXIS_METRICS } from "@/charts/placement";
 import { useAxisCode } from "@/charts/use-axis-code";
-import { type Curve, curvesQuery, measuredQuery } from "@/features/compare/api";
+import { type Curve, curvesQuery, measuredQuery, type Part } from "@/features/compare/api";
 import { type PlacedRun, placedRun } from "@/features/compare/model/placed-runs";
 import { useAncestors } from "@/features/compare/model/use-ancestors";
 import { startsQuery } from "@/features/run/api";
@@ -35,10 +35,10 @@ const axisMetrics = (axis: AxisKind): readonly string[] => {
   return metric === null ? AXIS_METRICS : [metric];
 };
 
-function useNamed(runs: readonly Job[], stage: Stage, names: readonly string[], until: number | null = null) {
+function useNamed(runs: readonly Job[], stage: Stage, names: readonly string[], part?: Part) {
   return useQueries({
     queries: runs.map((run) => ({
-      ...curvesQuery(run.id, stage, names, !hasEnded(run.status), until),
+      ...curvesQuery(run.id, stage, names, !hasEnded(run.status), part),
       enabled: names.length > 0,
     })),
     combine,
@@ -46,6 +46,7 @@ function useNamed(runs: readonly Job[], stage: Stage, names: readonly string[], 
 }
 
 const NO_NAMES: readonly string[] = [];
+const HEAD = { from: 0, to: HEAD_STEPS, points: HEAD_STEPS + 1 };
 
 /**
  * The curves of compared runs, each with its place on the axis. Only what is wanted is fetched, in few requests. `measured`:
@@ -68,7 +69,7 @@ export function useCurves(runs: readonly Job[], stage: Stage, { axis, usual, own
   const second = useNamed(runs, stage, more);
   const isOnSteps = axis === "step" || axis === "log-step";
   const third = useNamed(runs, stage, isOnSteps ? NO_NAMES : axisMetrics(axis));
-  const heads = useNamed(runs, stage, axis === "log-step" ? [...usual, ...more] : NO_NAMES, HEAD_STEPS);
+  const heads = useNamed(runs, stage, axis === "log-step" ? [...usual, ...more] : NO_NAMES, HEAD);
   const starts = useQueries({
     queries: runs.map((run) => ({ ...startsQuery(run.id, !hasEnded(run.status)), enabled: axis === "time" })),
     combine,
@@ -95,7 +96,7 @@ function joined(curves: Curves, heads: Curves | undefined): Curves {
   if (!heads) return curves;
   const one = (name: string, { seed, series }: Curve): Curve => {
     const head = heads.get(name)?.find((other) => other.seed === seed);
-    return { seed, series: withHead(head?.series, series) };
+    return { seed, series: withFiner(head?.series, series) };
   };
   return new Map([...curves].map(([name, all]) => [name, all.map((curve) => one(name, curve))]));
 }

@@ -11,6 +11,7 @@ import { chartedMetrics, curveNames } from "@/features/compare/api";
 import type { Group } from "@/features/compare/model/differences";
 import type { PlacedRun } from "@/features/compare/model/placed-runs";
 import { useCurves } from "@/features/compare/model/use-curves";
+import { useFiner } from "@/features/compare/model/use-finer";
 import { CompareChart, EnlargedCompareChart } from "@/features/compare/ui/compare-chart";
 import {
   AllMetrics,
@@ -71,7 +72,8 @@ function Shown({ groups, stage, loading, known }: ShownProps) {
   const runs = useMemo(() => groups.flatMap((group) => group.runs), [groups]);
   const ownNames = useMemo(() => [...new Set(own.flatMap(({ metrics }) => metrics))], [own]);
   const wanted = { axis: view.axis, usual: known.usual, own: ownNames, all };
-  const { placed, measured, isLoading, error } = useCurves(runs, stage, wanted);
+  const { placed: whole, measured, isLoading, error } = useCurves(runs, stage, wanted);
+  const placed = useFiner(whole, stage, view.view);
   const found = [...new Set([...known.all, ...(measured ?? []), ...ownNames])].join("\n"); // by value
   const meanings = useMeanings(stage, found);
   const charts = useMemo(() => {
@@ -97,7 +99,7 @@ function Shown({ groups, stage, loading, known }: ShownProps) {
   };
   const shown = { place, charts: charts.all, names, meanings };
   return (
-    <Charts view={view} onView={change} span={spanOfRuns(placed)} axisName={axisName}>
+    <Charts view={view} onView={change} span={spanOfRuns(whole)} axisName={axisName}>
       <ChartToolbar view={view} onChange={change} axes={axesOf(new Set(known.all))} metrics={metrics}>
         <ChartTools {...shown} onOpen={() => setWantsAll(true)} />
       </ChartToolbar>

@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import type { Range } from "@/charts/axis";
-import { HEAD_STEPS, withHead } from "@/charts/head";
+import { HEAD_STEPS, withFiner } from "@/charts/finer";
 import { continued, emptySeries, type Series } from "@/charts/series";
 import { metricsBetween } from "@/features/run/api";
 import type { SeedRun } from "@/features/run/model/seeds";
@@ -54,7 +54,7 @@ export function useDetail({ jobId, stage, names, runs, steps, visible, isLog }: 
         (one.steps.at(-1) ?? 0) < to ? continued(one, run.series[name] ?? emptySeries) : one;
       const series = { ...run.series };
       for (const [name, one] of Object.entries(finer?.[key] ?? {})) series[name] = upToNow(name, one);
-      for (const [name, one] of Object.entries(heads?.[key] ?? {})) series[name] = withHead(one, series[name] ?? one);
+      for (const [name, one] of Object.entries(heads?.[key] ?? {})) series[name] = withFiner(one, series[name] ?? one);
       return { ...run, series };
     });
   }, [isShown, isLog, fetched, first, runs, stage, to]);

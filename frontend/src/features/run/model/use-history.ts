@@ -2,7 +2,7 @@ import { useQueries, useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { withoutBand } from "@/charts/average";
 import type { AxisKind } from "@/charts/axis";
-import { HEAD_STEPS, withHead } from "@/charts/head";
+import { HEAD_STEPS, withFiner } from "@/charts/finer";
 import type { Placement } from "@/charts/placement";
 import type { Series } from "@/charts/series";
 import { historyQuery, lineageQuery, startsQuery } from "@/features/run/api";
@@ -87,7 +87,7 @@ export function historyOf(
     key: `${part.job} ${part.seed ?? ""}`,
     label: `${part.name || "a run without a name"}${seed}${until}`,
     series: Object.fromEntries(
-      Object.entries(series ?? {}).map(([name, one]) => [name, withoutBand(withHead(first?.[name], one))]),
+      Object.entries(series ?? {}).map(([name, one]) => [name, withoutBand(withFiner(first?.[name], one))]),
     ),
     to: part.to,
     log,

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { extentOf, firstStep } from "@/charts/extent";
-import { withHead } from "@/charts/head";
+import { partAround, withFiner } from "@/charts/finer";
 
 const BUCKETS = {
   steps: [4, 8, 12],
@@ -13,7 +13,7 @@ const BUCKETS = {
 const points = (steps: number[]) => ({ steps, values: steps, min: null, max: null });
 
 test("the first steps take the place of the first buckets", () => {
-  const whole = withHead(points([1, 2, 3, 4, 5]), BUCKETS);
+  const whole = withFiner(points([1, 2, 3, 4, 5]), BUCKETS);
   expect(whole.steps).toEqual([1, 2, 3, 4, 5, 8, 12]);
   expect(whole.mean).toEqual([1, 2, 3, 4, 5, 6.5, 10.5]);
   expect(whole.min).toEqual([1, 2, 3, 4, 5, 5, 9]);
@@ -22,8 +22,23 @@ test("the first steps take the place of the first buckets", () => {
 
 test("a series of points, or without its first steps, stays as it is", () => {
   const short = points([1, 2]);
-  expect(withHead(points([1]), short)).toBe(short);
-  expect(withHead(undefined, BUCKETS)).toBe(BUCKETS);
+  expect(withFiner(points([1]), short)).toBe(short);
+  expect(withFiner(undefined, BUCKETS)).toBe(BUCKETS);
+});
+
+test("finer buckets take the place of those of their steps, and the others stay", () => {
+  const finer = { steps: [6, 8], values: [6, 8], min: [5, 7], max: [6, 8], mean: [5.5, 7.5], n: [2, 2] };
+  const whole = withFiner(finer, BUCKETS);
+  expect(whole.steps).toEqual([4, 6, 8, 12]);
+  expect(whole.mean).toEqual([2.5, 5.5, 7.5, 10.5]);
+  expect(whole.n).toEqual([4, 2, 2, 4]);
+});
+
+test("the part around some steps lies on a grid of powers of two", () => {
+  expect(partAround({ from: 500, to: 520 })).toEqual({ from: 480, to: 544 });
+  expect(partAround({ from: 505, to: 530 })).toEqual({ from: 480, to: 544 });
+  expect(partAround({ from: -3, to: 5 })).toEqual({ from: 0, to: 8 });
+  expect(partAround({ from: 7.2, to: 7.4 })).toEqual({ from: 7, to: 8 });
 });
 
 test("an axis begins with the first point of the first bucket", () => {

@@ -1,0 +1,48 @@
+import { useQueries, type UseQueryResult } from "@tanstack/react-query";
+import { useMemo } from "react";
+import type { Range } from "@/charts/axis";
+import { withFiner } from "@/charts/finer";
+import { stepsOf } from "@/charts/placement";
+import { type Curve, curvesQuery, shownPart } from "@/features/compare/api";
+import type { PlacedCurve, PlacedRun } from "@/features/compare/model/placed-runs";
+import { hasEnded, type Stage } from "@/lib/states";
+
+type Fetched = ReadonlyMap<string, readonly Curve[]> | undefined;
+
+const combine = (results: readonly UseQueryResult<Fetched>[]) => results.map(({ data }) => data);
+
+/** The runs with finer points where their curves come in buckets, of the part of the axis that is shown; null for all of it. */
+export function useFiner(placed: readonly PlacedRun[], stage: Stage, shown: Range | null): readonly PlacedRun[] {
+  const wanted = useMemo(() => placed.map((run) => wantedOf(run, shown)), [placed, shown]);
+  const found = useQueries({
+    queries: placed.map(({ job }, index) => {
+      const { names = [], part } = wanted[index] ?? {};
+      return {
+        ...curvesQuery(job.id, stage, names, !hasEnded(job.status), part),
+        enabled: names.length > 0,
+        gcTime: 20_000, // each part that a user pans to is a query of its own
+      };
+    }),
+    combine,
+  });
+  return useMemo(() => placed.map((run, index) => finer(run, found[index])), [placed, found]);
+}
+
+/** The metrics of a run that come in buckets, and the part of its steps that is shown. */
+function wantedOf({ curves }: PlacedRun, shown: Range | null) {
+  const bucketed = [...curves].filter(([, all]) => all.some(({ series }) => series.min));
+  const [located] = bucketed.flatMap(([, all]) => all.filter(({ placement }) => placement));
+  const steps = stepsOf(shown, located?.placement?.positions ?? null);
+  if (!located || !steps) return {};
+  return { names: bucketed.map(([name]) => name), part: shownPart(steps) };
+}
+
+function finer(run: PlacedRun, found: Fetched): PlacedRun {
+  if (!found) return run;
+  const one = (name: string, curve: PlacedCurve): PlacedCurve => {
+    const part = found.get(name)?.find(({ seed }) => seed === curve.seed);
+    return { ...curve, series: withFiner(part?.series, curve.series) };
+  };
+  const curves = [...run.curves].map(([name, all]) => [name, all.map((curve) => one(name, curve))] as const);
+  return { ...run, curves: new Map(curves) };
+}
