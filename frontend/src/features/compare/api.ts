@@ -33,7 +33,7 @@ export interface Curve {
 }
 
 /** The points of a part of the steps. */
-export interface Part extends Range {
+export interface StepRange extends Range {
   readonly points: number;
 }
 
@@ -41,7 +41,7 @@ export interface Part extends Range {
 const WHOLE = { points: POINTS };
 
 /** Some steps that are shown: at least as many points of them as a whole line has, since a part is up to four times as long. */
-export const shownPart = (steps: Range): Part => ({ ...partAround(steps), points: 4 * POINTS });
+export const shownPart = (steps: Range): StepRange => ({ ...partAround(steps), points: 4 * POINTS });
 
 /**
  * Metrics of one stage of a run, by name, with a curve for each seed, in one request. They are fetched again while the run
@@ -52,7 +52,7 @@ export const curvesQuery = (
   stage: Stage,
   names: readonly string[],
   isRunning: boolean,
-  { points, ...range }: Partial<Range> & Pick<Part, "points"> = WHOLE,
+  { points, ...range }: Partial<Range> & Pick<StepRange, "points"> = WHOLE,
 ) =>
   queryOptions({
     queryKey: [...jobsKey, id, "curves", stage, names, range.from, range.to],

@@ -4,7 +4,7 @@ import { type AxisKind, metricOf } from "@/charts/axis";
 import { HEAD_STEPS, withFiner } from "@/charts/finer";
 import { AXIS_METRICS } from "@/charts/placement";
 import { useAxisCode } from "@/charts/use-axis-code";
-import { type Curve, curvesQuery, measuredQuery, type Part } from "@/features/compare/api";
+import { type Curve, curvesQuery, measuredQuery, type StepRange } from "@/features/compare/api";
 import { type PlacedRun, placedRun } from "@/features/compare/model/placed-runs";
 import { useAncestors } from "@/features/compare/model/use-ancestors";
 import { startsQuery } from "@/features/run/api";
@@ -35,7 +35,7 @@ const axisMetrics = (axis: AxisKind): readonly string[] => {
   return metric === null ? AXIS_METRICS : [metric];
 };
 
-function useNamed(runs: readonly Job[], stage: Stage, names: readonly string[], part?: Part) {
+function useNamed(runs: readonly Job[], stage: Stage, names: readonly string[], part?: StepRange) {
   return useQueries({
     queries: runs.map((run) => ({
       ...curvesQuery(run.id, stage, names, !hasEnded(run.status), part),
