@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from pydantic import SecretStr
 
-from core.blobs.s3.failures import Refusal, code_of, failure_of
+from core.blobs.s3.failures import Refusal, RequestFailed, code_of, failure_of
 from core.errors import NotFound, StoreFailed
 from core.settings import Settings
 
@@ -26,6 +26,10 @@ log = logging.getLogger(__name__)
 
 class UnusableResponse(Exception):
     """A response without the bytes that it should have."""
+
+
+class ObjectExists(Exception):
+    """An object was not written, because there is one under its key."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +83,7 @@ class Bucket:
                 failure = failure_of(error)
             except UnusableResponse as error:
                 failure = StoreFailed(f"The S3 server did not take or return the bytes of a file: {error}.")
-            except BaseError as error:
+            except (BaseError, RequestFailed) as error:
                 # The text of the cause has the request and the response, in which keys stand.
                 failure = failure_of(error)
             log.warning("%s: %s", key or self.name, failure.detail)

@@ -14,7 +14,7 @@ _WRONG_KEY = f"The S3 server does not accept the credentials of the bucket. {_CR
 _EXPIRED = "The credentials of the bucket have expired. Give the processes new ones, and restart them."
 _DENIED = (
     "The credentials may not use the bucket. Allow them s3:ListBucket, s3:GetObject, s3:PutObject, s3:DeleteObject, "
-    f"s3:ListBucketMultipartUploads and s3:AbortMultipartUpload, or others. {_CREDENTIALS}"
+    f"s3:ListBucketMultipartUploads, s3:ListMultipartUploadParts and s3:AbortMultipartUpload, or others. {_CREDENTIALS}"
 )
 _CLOCK = "The clock of this machine differs from that of the S3 server. Set it."
 _ADVICE = {
@@ -36,6 +36,11 @@ _ADVICE = {
     "RequestTimeTooSkewed": _CLOCK,
     "PreconditionFailed": "A file was replaced while it was read. Try again.",
 }
+_NO_CONDITIONS = frozenset({"NotImplemented", "InvalidArgument", "InvalidRequest"})
+"""Codes of a server that knows no conditional writes."""
+NO_CONDITIONS = (
+    "The S3 server takes no conditional writes. The locks of the database alone keep two writers of a file apart."
+)
 _BY_STATUS = {"301": _WRONG_REGION, "401": _WRONG_KEY, "403": _DENIED}
 """For responses without a body, as those of HEAD."""
 _BUSY = "The S3 server is busy or has a fault. Try again."
@@ -50,10 +55,25 @@ class Refusal(StoreFailed):
     """A failure that another try does not change."""
 
 
-def code_of(error: Exception) -> str | None:
+class RequestFailed(Exception):
+    """A response with an error, or none (`status` is None). Its text has the form of obstore's errors."""
+
+    def __init__(self, status: int | None, text: str) -> None:
+        super().__init__(text if status is None else f"status code: {status} {text}")
+        self.status = status
+
+
+def code_of(error: Exception | str) -> str | None:
     """The S3 code in the text of an error."""
     found = _CODE.search(str(error))
     return found[1] if found else None
+
+
+def refuses_condition(error: Exception) -> bool:
+    """Whether a server, or obstore by `AWS_CONDITIONAL_PUT`, does not take the condition of a write."""
+    from obstore.exceptions import NotSupportedError
+
+    return isinstance(error, NotSupportedError) or code_of(error) in _NO_CONDITIONS or "status code: 501" in str(error)
 
 
 def failure_of(error: Exception) -> StoreFailed:

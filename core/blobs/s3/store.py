@@ -7,6 +7,7 @@ import os
 import tempfile
 import time
 import uuid
+from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -16,9 +17,10 @@ from typing import IO, Any, BinaryIO
 from core.blobs.content import difference
 from core.blobs.folder import new_file
 from core.blobs.protocol import BlobDamaged, BlobDraft, Content
-from core.blobs.s3 import abandoned, reading
-from core.blobs.s3.bucket import Bucket, UnusableResponse
-from core.blobs.s3.sums import SumReader, part_bytes
+from core.blobs.s3 import multipart, reading
+from core.blobs.s3.bucket import Bucket, ObjectExists, UnusableResponse
+from core.blobs.s3.failures import NO_CONDITIONS, RequestFailed, refuses_condition
+from core.blobs.s3.sums import SumReader, part_bytes, plain
 from core.errors import DiskFull, NotFound, StoreFailed
 from data.errors import disk_full_raises
 
@@ -27,11 +29,12 @@ _STAGED = ".incoming"
 _ABANDONED_SECONDS = 24 * 3600
 _REDIRECT_SECONDS = 600
 _CHECK_SECONDS = 5
-_PARTS_AT_ONCE = 4
 _READS = 3
 """Reads of a blob whose bytes are not those that are expected."""
 _AS_FILE: Any = {"Content-Disposition": "attachment", "Content-Type": "application/octet-stream"}
 """A browser saves an object, and shows none."""
+_unconditional: set[tuple[str, str]] = set()
+"""Servers and buckets that have refused the condition of a write, so that this process sends none any more."""
 log = logging.getLogger(__name__)
 
 
@@ -39,7 +42,8 @@ class S3Blobs:
     """Blobs as objects of a bucket.
 
     An object appears once it is whole. Each written object is compared with the bytes that were sent, and a reader asks for
-    the version that it began with. Writes need no condition: the locks of the database allow one writer of a key at a time.
+    the version that it began with. Of two writers of the same bytes, one writes and the other verifies what was written. The
+    locks of the database keep writers of other bytes apart, also where the server takes no conditional writes.
     """
 
     def __init__(self, bucket: Bucket, scratch: Path) -> None:
@@ -94,7 +98,7 @@ class S3Blobs:
         import obstore
 
         meta = self._bucket.request(key, lambda: obstore.head(self._bucket.objects, _checked(key)))
-        return meta["size"], _plain(meta["e_tag"])
+        return meta["size"], plain(meta["e_tag"])
 
     def download_url(self, key: str) -> str | None:
         return self._bucket.signed_url("GET", _checked(key), _REDIRECT_SECONDS) if self._bucket.redirects else None
@@ -135,31 +139,73 @@ class S3Blobs:
         now = time.time()
         self._delete([key for key, written in self._list(_STAGED) if now - written > _ABANDONED_SECONDS])
         try:
-            abandoned.end_uploads(self._bucket, _ABANDONED_SECONDS)
+            self._bucket.request("", lambda: multipart.end_abandoned(self._bucket, _ABANDONED_SECONDS))
         except StoreFailed as error:
             log.warning("%s Give the bucket a rule that ends unfinished multipart uploads.", error.detail)
 
     def put(self, key: str, source: BinaryIO) -> Content:
-        """Store the bytes of a seekable file. Other stored bytes than those that were sent are deleted. Raises StoreFailed."""
-        import obstore
+        """Store the bytes of a seekable file. Other stored bytes than those that were sent are deleted. Raises StoreFailed.
 
+        An object with the same bytes is left as it is, and one with other bytes is replaced.
+        """
         _checked(key)
         size = source.seek(0, os.SEEK_END)
+        return self._bucket.request(key, lambda: self._put(key, source, size), writes=True)
 
-        def put() -> Content:
-            source.seek(0)
-            sums = SumReader(source, part_bytes(size))
-            many = size > sums.part_bytes
-            pieces: Any = sums.parts() if many else next(sums.parts())
-            options: Any = {"chunk_size": sums.part_bytes, "max_concurrency": _PARTS_AT_ONCE} if many else {}
-            stored = obstore.put(self._bucket.objects, key, pieces, attributes=_AS_FILE, use_multipart=many, **options)
-            etag = _plain(stored["e_tag"])
-            content = sums.content(etag)
-            if etag != sums.etag:
-                self._verify(key, content)
-            return content
+    def _put(self, key: str, source: BinaryIO, size: int) -> Content:
+        if not (size > part_bytes(size) and self.exists(key)):
+            created = self._create(key, source, size)
+            if created is not None:
+                return created
+        return self._present(key, source, size) or self._send(key, source, size, create=False)
 
-        return self._bucket.request(key, put, writes=True)
+    def _present(self, key: str, source: BinaryIO, size: int) -> Content | None:
+        """The content of an object that has the bytes of a file; None if there is no such object."""
+        source.seek(0)
+        sums = SumReader(source, part_bytes(size))
+        deque(sums.parts(), maxlen=0)
+        try:
+            found, etag = self.stamp(key)
+        except NotFound:
+            return None
+        content = sums.content(etag)
+        same = found == size and (etag == sums.etag or self._fault(key, content) is None)
+        return content if same else None
+
+    def _create(self, key: str, source: BinaryIO, size: int) -> Content | None:
+        """Write an object; None if there is one. A server that takes no condition is asked before."""
+        from obstore.exceptions import AlreadyExistsError, BaseError
+
+        place = (self._bucket.server, self._bucket.name)
+        if place not in _unconditional:
+            try:
+                return self._send(key, source, size, create=True)
+            except (AlreadyExistsError, ObjectExists):
+                return None
+            except (BaseError, RequestFailed) as error:
+                if not refuses_condition(error):
+                    raise
+                log.warning("%s", NO_CONDITIONS)
+                _unconditional.add(place)
+        return None if self.exists(key) else self._send(key, source, size, create=False)
+
+    def _send(self, key: str, source: BinaryIO, size: int, *, create: bool) -> Content:
+        """Write an object. With `create`, raises obstore's AlreadyExistsError or ObjectExists if there is one."""
+        import obstore
+
+        source.seek(0)
+        sums = SumReader(source, part_bytes(size))
+        if size > sums.part_bytes:
+            etag = multipart.send_file(self._bucket, key, sums, _AS_FILE, create=create)
+        else:
+            mode: Any = "create" if create else "overwrite"
+            piece = next(sums.parts())
+            stored = obstore.put(self._bucket.objects, key, piece, attributes=_AS_FILE, use_multipart=False, mode=mode)
+            etag = plain(stored["e_tag"])
+        content = sums.content(etag)
+        if etag != sums.etag:
+            self._verify(key, content)
+        return content
 
     def publish(self, staged: str, key: str, content: Content) -> None:
         """Copy a stored draft to its key, inside the S3 server."""
@@ -173,19 +219,19 @@ class S3Blobs:
         self._bucket.request(key, copy, writes=True)
 
     def _verify(self, key: str, content: Content) -> None:
-        """Read an object whose ETag is not the MD5 sum of its bytes, as with keys of a KMS.
-
-        Raises UnusableResponse if it has another content, and deletes it.
-        """
-        try:
-            with tempfile.TemporaryFile() as file:
-                fault = difference(self._copy(key, file), content)
-        except NotFound:
-            fault = "is missing"
-        if fault is not None:
+        """Raise UnusableResponse if an object has another content, and delete it."""
+        if fault := self._fault(key, content):
             with suppress(StoreFailed):
                 self.delete(key)
             raise UnusableResponse(f"the stored object {fault}")
+
+    def _fault(self, key: str, content: Content) -> str | None:
+        """The fault of an object whose ETag is not the MD5 sum of its bytes, as with keys of a KMS. It is read."""
+        try:
+            with tempfile.TemporaryFile() as file:
+                return difference(self._copy(key, file), content)
+        except NotFound:
+            return "is missing"
 
     def _copy(self, key: str, target: IO[bytes] | BlobDraft) -> Content:
         """Write the bytes of an object to a file."""
@@ -268,11 +314,6 @@ class _Draft:
             self._staged = None
             with suppress(StoreFailed):
                 self._blobs.delete(self._staged_key)
-
-
-def _plain(etag: str | None) -> str:
-    """An ETag without its quotation marks."""
-    return (etag or "").strip('"')
 
 
 def _checked(key: str) -> str:

@@ -33,6 +33,11 @@ class SumReader:
             self._bytes += len(piece)
             yield piece
 
+    @property
+    def last_md5(self) -> bytes:
+        """The MD5 sum of the part that was read last."""
+        return self._md5s[-1]
+
     def content(self, stamp: str) -> Content:
         """The content of the parts that were read."""
         return Content(self._bytes, self._sha256.hexdigest(), stamp)
@@ -43,3 +48,8 @@ class SumReader:
         if len(self._md5s) == 1:
             return self._md5s[0].hex()
         return f"{hashlib.md5(b''.join(self._md5s), usedforsecurity=False).hexdigest()}-{len(self._md5s)}"
+
+
+def plain(etag: str | None) -> str:
+    """An ETag without its quotation marks."""
+    return (etag or "").strip('"')
