@@ -27,6 +27,8 @@ _NOT_COPIED = frozenset({"connection", "transfer-encoding", "keep-alive", "conte
 class FaultyProxy:
     """`choose` returns the fault of the next request, or None. `counted` has the number of each fault.
 
+    `seen` has the method and the path of each request. `before` is called with them while the request waits, and may return its fault.
+
     Requests with a method in `refused` are answered as to a key without the permission.
     """
 
@@ -35,6 +37,9 @@ class FaultyProxy:
         self.host = urlsplit(upstream).netloc
         self.choose = choose
         self.counted: Counter[str] = Counter()
+        self.seen: list[tuple[str, str]] = []
+        self.before: Callable[[str, str], str | None] = lambda method, path: None
+        self.ignores_conditions = False
         self.closing = threading.Event()
         self._lock = threading.Lock()
         self._changes = 0
@@ -85,8 +90,10 @@ class _Handler(BaseHTTPRequestHandler):
         pass
 
     def do_GET(self) -> None:
+        self.owner.seen.append((self.command, self.path))
         fault = self.owner.next_fault()
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        fault = self.owner.before(self.command, self.path) or fault
         if self.command in self.owner.refused:
             self._send(403, {}, _ERROR.format("AccessDenied").encode())
         elif fault == "busy":
@@ -126,7 +133,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _forward(self, body: bytes) -> tuple[int, dict[str, str], bytes]:
         upstream = http.client.HTTPConnection(self.owner.host, timeout=60)
-        headers = {name: value for name, value in self.headers.items() if name.lower() not in _NOT_COPIED}
+        dropped = _NOT_COPIED | {"if-none-match"} if self.owner.ignores_conditions else _NOT_COPIED
+        headers = {name: value for name, value in self.headers.items() if name.lower() not in dropped}
         upstream.request(self.command, self.path, body, headers | {"Content-Length": str(len(body))})
         response = upstream.getresponse()
         answer = response.read()

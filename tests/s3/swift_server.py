@@ -95,7 +95,8 @@ def swift(folder: Path) -> Iterator[Server]:
                     str(folder / f"{name}.conf"),
                 ]
             )
-        eventually(lambda: responds(url))
+        for port in (*ports.values(), proxy):  # a proxy without its storage servers responds, too
+            eventually(lambda port=port: responds(f"http://127.0.0.1:{port}"))
         yield Server("swift", url, _KEY, _SECRET, _REGION)
 
 

@@ -1,9 +1,10 @@
-"""Two hundred faults between the platform and an S3 server: no blob is lost, and none is half there."""
+"""Two hundred faults between the platform and an S3 server, with processes killed in the middle: no blob is lost or half there."""
 
 import hashlib
 import logging
 import os
 import random
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -15,10 +16,11 @@ from core.blobs.s3 import Bucket, S3Blobs, sums
 from core.errors import NotFound, StorageUnreadable, StoreFailed
 from tests.s3.faulty_proxy import FAULTS, FaultyProxy, serving
 from tests.s3.servers import Server
+from tests.s3.uploading import PART, start_upload
 
 COUNT = 200
 SMALL, LARGE = 50_000, 11_000_000
-PART = 5 * 1024 * 1024
+KILLED = "process killed"
 SECONDS = 3.0
 """Time that a request may take, so that a slow one costs little. A request that takes longer on a busy machine is a fault more."""
 log = logging.getLogger(__name__)
@@ -112,14 +114,17 @@ def test_bytes_that_change_on_every_read_are_no_damage(
 def test_two_hundred_faults_lose_no_blob(
     faulty: S3Blobs,
     stored: S3Blobs,
+    bucket: Bucket,
     proxy: tuple[FaultyProxy, str],
-    planned: list[str | None],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
+    caplog.set_level(logging.INFO)
     monkeypatch.setattr(sums, "_LEAST_PART", PART)
     chance = random.Random(28)
-    injector, _ = proxy
+    injector, url = proxy
+    behind = replace(bucket, endpoint=url, seconds=SECONDS)
 
     def choose() -> str | None:
         if injector.counted.total() >= COUNT or chance.random() < 0.55:
@@ -130,12 +135,43 @@ def test_two_hundred_faults_lose_no_blob(
     failures, half, number = 0, [], 0
     while injector.counted.total() < COUNT:
         number += 1
-        data = chance.randbytes(LARGE if number % 4 == 0 else SMALL)
+        data = chance.randbytes(LARGE if number % 3 == 0 else SMALL)
         key = f"k/{number}"
-        failures += not _stored_or_refused(faulty, stored, key, data, number % 3 == 0, tmp_path, half)
+        if len(data) == LARGE:
+            _kill_while_it_stores(behind, injector, key, data, tmp_path, chance)
+        failures += not _stored_or_refused(faulty, stored, key, data, number % 4 == 1, tmp_path, half)
         failures += not _fetched_or_refused(faulty, stored, key, data, tmp_path, half)
-    log.info("%d files, %s, %d refused, %d lost or half", number, dict(injector.counted), failures, len(half))
-    assert half == [] and set(injector.counted) == set(FAULTS) and failures < number
+    resumed = sum("is resumed" in line.message for line in caplog.records)
+    found = (number, dict(injector.counted), failures, resumed, len(half))
+    log.info("%d files, %s, %d refused, %d resumed, %d lost or half", *found)
+    assert half == [] and set(injector.counted) == {*FAULTS, KILLED} and failures < number and resumed
+
+
+def _kill_while_it_stores(
+    bucket: Bucket, injector: FaultyProxy, key: str, data: bytes, folder: Path, chance: random.Random
+) -> None:
+    """Begin to store a file, in a process that is killed at one of its requests."""
+    source = folder / "source"
+    source.write_bytes(data)
+    requests = iter(range(chance.randint(3, 7)))
+    fault = chance.choice([None, "request cut", "response lost"])
+    started, lock = threading.Event(), threading.Lock()
+
+    def count(method: str, path: str) -> str | None:
+        started.wait()
+        with lock:
+            if next(requests, None) is not None or process.returncode is not None:
+                return None
+            process.kill()
+            process.wait()
+            injector.counted[KILLED] += 1
+        return fault
+
+    injector.before = count
+    process = start_upload(bucket, key, source)
+    started.set()
+    process.wait()
+    injector.before = lambda method, path: None
 
 
 def _stored_or_refused(
