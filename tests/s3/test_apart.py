@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 from core import child
-from core.blobs.s3 import Bucket
+from core.blobs.s3 import Bucket, S3Blobs
 from core.settings import Settings
 from proximal.cli import app
 from proximal.errors import ClientError
@@ -26,6 +26,8 @@ from tests.waiting import eventually
 pytestmark = [pytest.mark.slow, pytest.mark.parametrize("server", ["moto"], indirect=True)]
 TINY = Path(__file__).parents[2] / "examples" / "tiny.toml"
 QUICK = {"LEASE": "3", "HEARTBEAT": "0.2", "SWEEP": "0.2"}
+UPLOAD_PART = 256 * 1024
+"""Bytes of a part of an upload."""
 
 
 @dataclass
@@ -36,8 +38,9 @@ class Apart:
     port: int
     key: str
 
-    def client(self) -> Client:
-        return Client(f"http://127.0.0.1:{self.port}", self.key)
+    def client(self, port: int | None = None) -> Client:
+        """A client of the API process on a port; without one, of the first."""
+        return Client(f"http://127.0.0.1:{port or self.port}", self.key)
 
     def start(self, name: str, *command: str) -> child.Child:
         """Start a process with a data folder of its own."""
@@ -62,6 +65,7 @@ def apart(
     use_bucket(bucket)
     for name, seconds in QUICK.items():
         monkeypatch.setenv(f"PROXIMAL_{name}_SECONDS", seconds)
+    monkeypatch.setenv("PROXIMAL_UPLOAD_PART_BYTES", str(UPLOAD_PART))
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
     made = subprocess.run(
         [sys.executable, "-m", "core", "keys", "create", "tester"], check=True, capture_output=True, text=True
@@ -77,9 +81,9 @@ def apart(
         process.stop(grace=60)
 
 
-def is_ready(platform: Apart) -> bool:
+def is_ready(platform: Apart, port: int | None = None) -> bool:
     try:
-        with platform.client() as client:
+        with platform.client(port) as client:
             return client.is_ready()["status"] == "ok"
     except ClientError:
         return False
@@ -141,3 +145,44 @@ def test_job_resumes_on_another_machine_bit_for_bit(apart: Apart, tmp_path: Path
         for job in (first, plain):
             client.delete_job(job)
     assert not any(path.suffix == ".safetensors" for name in ("api", "data") for path in apart.files(name))
+
+
+def test_upload_goes_on_at_another_api_process(apart: Apart, tmp_path: Path, bucket: Bucket) -> None:
+    file = tmp_path / "many.jsonl"
+    line = '{{"prompt": "p {0}", "chosen": "yes {0}", "rejected": "no {0}"}}\n'
+    file.write_text("".join(line.format(number) for number in range(25_000)))
+    data = file.read_bytes()
+    other_port = free_ports(1)[0]
+    dying = apart.start("api-2", "api", "--port", str(other_port))
+    eventually(lambda: is_ready(apart, other_port))
+
+    def half() -> Iterator[bytes]:
+        """The third part. The process that receives it is killed in its middle."""
+        yield data[2 * UPLOAD_PART : 2 * UPLOAD_PART + UPLOAD_PART // 2]
+        dying.send(signal.SIGKILL)
+        dying.wait()
+        yield data[2 * UPLOAD_PART + UPLOAD_PART // 2 : 3 * UPLOAD_PART]
+
+    with apart.client(other_port) as client, apart.client() as other:
+        upload = client.create_upload(file.name, len(data))
+        client.put_upload_part(upload["id"], 2, data[UPLOAD_PART : 2 * UPLOAD_PART])
+        other.put_upload_part(upload["id"], 1, data[:UPLOAD_PART])
+        with pytest.raises(ClientError):
+            client.put_upload_part(upload["id"], 3, half(), UPLOAD_PART)
+        assert other.get_upload(upload["id"])["received"] == [1, 2]
+        sent: list[int] = []
+        done = other.upload_file(file, lambda bytes, total: sent.append(bytes))
+        assert (done["id"], done["sha256"]) == (upload["id"], hashlib.sha256(data).hexdigest())
+        assert sent[0] == 2 * UPLOAD_PART and sent[-1] == len(data)
+        dataset = other.wait_for_dataset(other.import_upload(done["id"], kind="preferences")["id"])
+        assert (dataset["status"], dataset["rows"]) == ("ready", 25_000)
+    found = server_keys(bucket)
+    assert not any(key.startswith(".incoming/") for key in found)
+    assert [key for key in found if key.startswith("uploads/")] == [
+        f"uploads/{upload['id']}/{number:06d}" for number in range(1, -(-len(data) // UPLOAD_PART) + 1)
+    ]
+
+
+def server_keys(bucket: Bucket) -> list[str]:
+    blobs = S3Blobs(bucket, Path())
+    return [key for folder in (".incoming", "uploads") for key in blobs.list(folder)]
