@@ -37,6 +37,8 @@ class Readiness(Schema):
     """`ok` if every check is `ok`."""
     checks: dict[str, str]
     """`database`, `migrations`, `redis` and `blobs`: `ok`, or the problem."""
+    notes: list[str]
+    """Limits of services that are `ok`."""
 
 
 router = APIRouter(tags=["Health"])
@@ -54,7 +56,8 @@ def is_ready(settings: SettingsDep, response: Response) -> Readiness:
     checks = {name: _outcome(check, settings) for name, check in CHECKS.items()}
     ready = all(outcome == "ok" for outcome in checks.values())
     response.status_code = 200 if ready else 503
-    return Readiness(status="ok" if ready else "failed", checks=checks)
+    note = _outcome(_blobs_note, settings) if checks["blobs"] == "ok" else ""
+    return Readiness(status="ok" if ready else "failed", checks=checks, notes=[note] if note else [])
 
 
 def _database(settings: Settings) -> str:
@@ -75,14 +78,19 @@ def _redis(settings: Settings) -> str:
 
 
 def _blobs(settings: Settings) -> str:
-    _check_blobs(blob_store(settings), int(time.monotonic() // _BLOBS_SECONDS))
+    _blobs_note(settings)
     return "ok"
 
 
+def _blobs_note(settings: Settings) -> str:
+    return _check_blobs(blob_store(settings), int(time.monotonic() // _BLOBS_SECONDS)) or ""
+
+
 @lru_cache(maxsize=1)
-def _check_blobs(blobs: BlobStore, _period: int) -> None:
-    """Raises OSError. Only a success is remembered, for its period: load balancers ask often, and each check writes a blob."""
-    blobs.check()
+def _check_blobs(blobs: BlobStore, _period: int) -> str | None:
+    """The note of a usable store. Raises OSError. Only a success is remembered, for its period: load balancers ask often,
+    and each check writes a blob."""
+    return blobs.check()
 
 
 CHECKS: dict[str, Callable[[Settings], str]] = {

@@ -68,8 +68,11 @@ class BlobStore(Protocol):
     def download_url(self, key: str) -> str | None:
         """An address from which anybody can download the blob for some minutes; None if the store has none."""
 
-    def check(self) -> None:
-        """Write, read and delete a blob. Raises OSError. The text of StoreFailed, for a bucket, names the setting to change."""
+    def check(self) -> str | None:
+        """Write, read and delete a blob. Returns a limit of the store that its operator should know, or None.
+
+        Raises OSError. The text of StoreFailed, for a bucket, names the setting to change.
+        """
 
     def exists(self, key: str) -> bool: ...
 

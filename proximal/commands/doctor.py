@@ -6,7 +6,7 @@ import shutil
 import sys
 from collections.abc import Callable
 from importlib import metadata
-from typing import Protocol, TypedDict
+from typing import Any, Protocol, TypedDict
 
 from proximal.data_folder import default_folder
 from proximal.errors import ApiError, ClientError
@@ -68,11 +68,14 @@ def _same_version(client: Client) -> Check:
 
 
 def _ready(client: Client) -> Check:
+    """The notes of a service do not fail the check. An older platform has none."""
+    found: Any
     try:
-        parts = client.is_ready()["checks"]
+        found = client.is_ready()
     except ApiError as error:
-        parts = error.problem.get("checks", {})
-    detail = ", ".join(f"{name}: {state}" for name, state in parts.items())
+        found = error.problem
+    parts = found.get("checks", {})
+    detail = ". ".join([", ".join(f"{name}: {state}" for name, state in parts.items()), *found.get("notes", [])])
     return {"check": "services", "ok": bool(parts) and all(state == "ok" for state in parts.values()), "detail": detail}
 
 

@@ -2128,6 +2128,8 @@ class Readiness(TypedDict):
     """`ok` if every check is `ok`."""
     checks: dict[str, str]
     """`database`, `migrations`, `redis` and `blobs`: `ok`, or the problem."""
+    notes: list[str]
+    """Limits of services that are `ok`."""
 
 
 class ReferenceSpec(TypedDict, closed=True):

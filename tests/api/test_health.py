@@ -17,7 +17,7 @@ def test_health_live_is_200_while_the_process_runs(anonymous: TestClient) -> Non
 def test_health_ready_is_200_with_every_service(anonymous: TestClient) -> None:
     response = anonymous.get("/readyz")
     checks = {"database": "ok", "migrations": "ok", "redis": "ok", "blobs": "ok"}
-    assert (response.status_code, response.json()) == (200, {"status": "ok", "checks": checks})
+    assert (response.status_code, response.json()) == (200, {"status": "ok", "checks": checks, "notes": []})
 
 
 def test_health_ready_names_missing_services_without_address(settings: Settings) -> None:

@@ -102,15 +102,41 @@ def test_bucket_that_is_not_writable_is_named(settings: Settings, read_only: Buc
     assert "The credentials may not use the bucket. Allow them s3:ListBucket" in found and "s3:PutObject" in found
 
 
-def test_doctor_reports_the_bucket(settings: Settings, bucket: Bucket, use_bucket: Use) -> None:
-    app = application(use_bucket(replace(bucket, name="no-such-bucket")))
-    with serving(app) as port:
+def doctor_on(settings: Settings) -> doctor.Check:
+    """The check of the services."""
+    with serving(application(settings)) as port:
 
         class Target:
             def client(self) -> Client:
                 return Client(f"http://127.0.0.1:{port}", "no key")
 
-        services = next(check for check in doctor.checks(Target()) if check["check"] == "services")
+        return next(check for check in doctor.checks(Target()) if check["check"] == "services")
+
+
+NOTE = "The S3 server takes no conditional writes."
+
+
+@pytest.mark.parametrize("ignores", [False, True])
+def test_doctor_notes_a_server_that_ignores_conditions(
+    settings: Settings, moto: Server, bucket: Bucket, use_bucket: Use, ignores: bool
+) -> None:
+    proxy = FaultyProxy(moto.url, lambda: None)
+    proxy.ignores_conditions = ignores
+    with proxying(proxy) as url:
+        services = doctor_on(use_bucket(replace(bucket, endpoint=url)))
+    assert services["ok"] and (NOTE in services["detail"]) is ignores
+
+
+@pytest.mark.slow
+def test_doctor_notes_a_server_that_refuses_conditions(
+    settings: Settings, swift_bucket: Bucket, use_bucket: Use
+) -> None:
+    services = doctor_on(use_bucket(swift_bucket))
+    assert services["ok"] and NOTE in services["detail"]
+
+
+def test_doctor_reports_the_bucket(settings: Settings, bucket: Bucket, use_bucket: Use) -> None:
+    services = doctor_on(use_bucket(replace(bucket, name="no-such-bucket")))
     assert not services["ok"] and "The bucket of PROXIMAL_BLOB_URL does not exist." in services["detail"]
 
 

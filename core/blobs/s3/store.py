@@ -34,7 +34,7 @@ _READS = 3
 _AS_FILE: Any = {"Content-Disposition": "attachment", "Content-Type": "application/octet-stream"}
 """A browser saves an object, and shows none."""
 _unconditional: set[tuple[str, str]] = set()
-"""Servers and buckets that have refused the condition of a write, so that this process sends none any more."""
+"""Servers and buckets that refuse or ignore the condition of a write. This process asks for an object before it writes there."""
 log = logging.getLogger(__name__)
 
 
@@ -103,14 +103,18 @@ class S3Blobs:
     def download_url(self, key: str) -> str | None:
         return self._bucket.signed_url("GET", _checked(key), _REDIRECT_SECONDS) if self._bucket.redirects else None
 
-    def check(self) -> None:
+    def check(self) -> str | None:
         quick = S3Blobs(replace(self._bucket, seconds=_CHECK_SECONDS, tries=1), self._scratch)
         key = f"{_STAGED}/check-{uuid.uuid4().hex}"
         quick.is_empty()
         quick.put(key, io.BytesIO(b"check"))
         with quick.open(key) as file:
             file.read()
+        overwritten = quick._bucket.request(key, lambda: quick._create(key, io.BytesIO(b"again"), 5), writes=True)
         quick.delete(key)
+        if overwritten is not None:
+            _unconditional.add(self._place)
+        return NO_CONDITIONS if self._place in _unconditional else None
 
     def is_empty(self) -> bool:
         def is_empty() -> bool:
@@ -176,8 +180,7 @@ class S3Blobs:
         """Write an object; None if there is one. A server that takes no condition is asked before."""
         from obstore.exceptions import AlreadyExistsError, BaseError
 
-        place = (self._bucket.server, self._bucket.name)
-        if place not in _unconditional:
+        if self._place not in _unconditional:
             try:
                 return self._send(key, source, size, create=True)
             except (AlreadyExistsError, ObjectExists):
@@ -186,8 +189,12 @@ class S3Blobs:
                 if not refuses_condition(error):
                     raise
                 log.warning("%s", NO_CONDITIONS)
-                _unconditional.add(place)
+                _unconditional.add(self._place)
         return None if self.exists(key) else self._send(key, source, size, create=False)
+
+    @property
+    def _place(self) -> tuple[str, str]:
+        return self._bucket.server, self._bucket.name
 
     def _send(self, key: str, source: BinaryIO, size: int, *, create: bool) -> Content:
         """Write an object. With `create`, raises obstore's AlreadyExistsError or ObjectExists if there is one."""

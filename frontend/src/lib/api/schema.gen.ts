@@ -10292,6 +10292,11 @@ export interface components {
             checks: {
                 [key: string]: string;
             };
+            /**
+             * Notes
+             * @description Limits of services that are `ok`.
+             */
+            notes: string[];
         };
         /**
          * ReferenceSpec
