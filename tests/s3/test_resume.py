@@ -189,6 +189,15 @@ def test_object_of_a_faster_writer_is_kept_or_replaced(
     assert faster.is_set() and is_whole(stored, "a", file)
 
 
+def test_conditions_that_are_off_are_not_sent(
+    traffic: Traffic, stored: S3Blobs, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_CONDITIONAL_PUT", "disabled")
+    file.write_bytes(b"small")
+    assert traffic.blobs.put_file("a", file) == traffic.blobs.put_file("a", file) == content_of(file)
+    assert [method for method, _ in traffic.writes()] == ["PUT"] and is_whole(stored, "a", file)
+
+
 def test_damaged_object_is_replaced(traffic: Traffic, stored: S3Blobs, file: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.write_bytes(os.urandom(SIZE))

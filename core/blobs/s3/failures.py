@@ -37,7 +37,7 @@ _ADVICE = {
     "PreconditionFailed": "A file was replaced while it was read. Try again.",
 }
 _NO_CONDITIONS = frozenset({"NotImplemented", "InvalidArgument", "InvalidRequest"})
-"""Codes of a server that knows no conditional writes."""
+"""Codes of a server without conditional writes."""
 NO_CONDITIONS = (
     "The S3 server takes no conditional writes. The locks of the database alone keep two writers of a file apart."
 )
@@ -70,10 +70,10 @@ def code_of(error: Exception | str) -> str | None:
 
 
 def refuses_condition(error: Exception) -> bool:
-    """Whether a server, or obstore by `AWS_CONDITIONAL_PUT`, does not take the condition of a write."""
-    from obstore.exceptions import NotSupportedError
-
-    return isinstance(error, NotSupportedError) or code_of(error) in _NO_CONDITIONS or "status code: 501" in str(error)
+    """Whether a server does not take the condition of a write, or obstore does not send it (`AWS_CONDITIONAL_PUT=disabled`)."""
+    if isinstance(error, NotImplementedError):
+        return True
+    return code_of(error) in _NO_CONDITIONS or "status code: 501" in str(error)
 
 
 def failure_of(error: Exception) -> StoreFailed:

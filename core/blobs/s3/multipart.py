@@ -116,7 +116,7 @@ def _is_held(etag: str | Future[str]) -> bool:
 
 
 def _send_part(bucket: Bucket, upload: _Upload, number: int, piece: bytes) -> str:
-    """Send a part. A server that verifies MD5 sums refuses one that was changed on its way. Returns its ETag."""
+    """Returns the ETag. A server that verifies MD5 sums refuses a part that was changed on its way."""
     md5_sum = base64.b64encode(md5(piece, usedforsecurity=False).digest()).decode()
     query = {"partNumber": str(number), "uploadId": upload.id}
     headers = {"Content-MD5": md5_sum, "Content-Type": "application/octet-stream"}

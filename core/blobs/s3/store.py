@@ -42,7 +42,7 @@ class S3Blobs:
     """Blobs as objects of a bucket.
 
     An object appears once it is whole. Each written object is compared with the bytes that were sent, and a reader asks for
-    the version that it began with. Of two writers of the same bytes, one writes and the other verifies what was written. The
+    the version that it began with. If two writers store the same bytes, one writes and the other verifies them. The
     locks of the database keep writers of other bytes apart, also where the server takes no conditional writes.
     """
 
@@ -185,7 +185,7 @@ class S3Blobs:
                 return self._send(key, source, size, create=True)
             except (AlreadyExistsError, ObjectExists):
                 return None
-            except (BaseError, RequestFailed) as error:
+            except (BaseError, RequestFailed, NotImplementedError) as error:
                 if not refuses_condition(error):
                     raise
                 log.warning("%s", NO_CONDITIONS)
