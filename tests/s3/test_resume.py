@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import re
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -72,17 +73,13 @@ def unfinished(server: Server, bucket: Bucket) -> list[dict[str, Any]]:
 
 
 def killed_upload(server: Server, traffic: Traffic, key: str, file: Path, parts: int) -> None:
-    """An upload whose process is killed once the server holds some of its parts."""
-    lock, killed, sent = threading.Lock(), threading.Event(), 0
+    """An upload whose process is killed once the server holds the first parts."""
+    killed = threading.Event()
 
     def hold(method: str, path: str) -> str | None:
-        nonlocal sent
-        if "partNumber=" not in path:
+        number = re.search(r"partNumber=(\d+)", path)
+        if number is None or int(number[1]) <= parts:
             return None
-        with lock:
-            sent += 1
-            if sent <= parts:
-                return None
         killed.wait()
         return "busy"
 
@@ -103,14 +100,23 @@ def test_killed_upload_continues_where_it_was(server: Server, traffic: Traffic, 
     assert len(traffic.parts()) == 2 and is_whole(stored, "a", file) and unfinished(server, traffic.bucket) == []
 
 
-def test_other_file_under_the_key_keeps_no_part(
-    server: Server, traffic: Traffic, stored: S3Blobs, file: Path, tmp_path: Path
+@pytest.mark.parametrize(("common", "sent", "left"), [(0, 5, [3]), (2, 3, [])])
+def test_other_file_under_the_key_keeps_no_other_part(
+    server: Server,
+    traffic: Traffic,
+    stored: S3Blobs,
+    file: Path,
+    tmp_path: Path,
+    common: int,
+    sent: int,
+    left: list[int],
 ) -> None:
     killed_upload(server, traffic, "a", file, parts=3)
     other = tmp_path / "other"
-    other.write_bytes(os.urandom(SIZE))
+    other.write_bytes(file.read_bytes()[: common * PART] + os.urandom(SIZE - common * PART))
     assert traffic.blobs.put_file("a", other) == content_of(other)
-    assert len(traffic.parts()) == 5 and is_whole(stored, "a", other)
+    assert len(traffic.parts()) == sent and is_whole(stored, "a", other)
+    assert [len(one["Parts"]) for one in unfinished(server, traffic.bucket)] == left
 
 
 def test_shorter_file_drops_the_parts_behind_it(

@@ -8,11 +8,11 @@ import base64
 import logging
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from hashlib import md5
+from itertools import chain
 from xml.etree import ElementTree
 from xml.sax.saxutils import escape
 
@@ -51,9 +51,12 @@ def send_file(bucket: Bucket, key: str, sums: SumReader, headers: dict[str, str]
     """
     name = _name(bucket, key)
     upload, held = _unfinished(bucket, name)
-    if upload is None:
-        upload = _begin(bucket, name, headers)
-    etags = _send_parts(bucket, upload, sums, held)
+    pieces = sums.parts()
+    first = next(pieces)
+    of_another_file = 1 in held and not _is(held[1], first, sums)
+    if upload is None or of_another_file:  # the process of the other one may still run
+        upload, held = _begin(bucket, name, headers), {}
+    etags = _send_parts(bucket, upload, chain([first], pieces), sums, held)
     return _complete(bucket, upload, etags, create=create)
 
 
@@ -74,7 +77,7 @@ def _unfinished(bucket: Bucket, name: str) -> tuple[_Upload | None, dict[int, _P
         found = [upload for upload in _uploads(bucket, name) if upload.name == name]
         if not found:
             return None, {}
-        newest = max(found, key=lambda upload: upload.began)
+        newest = max(reversed(found), key=lambda upload: upload.began)
         return newest, {part.number: part for part in _parts(bucket, newest)}
     except RequestFailed as error:
         if error.status not in _NO_LISTING:
@@ -88,18 +91,25 @@ def _begin(bucket: Bucket, name: str, headers: dict[str, str]) -> _Upload:
     return _Upload(name, _text(_parsed(response), "UploadId"), time.time())
 
 
-def _send_parts(bucket: Bucket, upload: _Upload, sums: SumReader, held: dict[int, _Part]) -> list[str]:
+def _is(part: _Part, piece: bytes, sums: SumReader) -> bool:
+    """Whether a part has the bytes that were read last."""
+    return (part.bytes, part.etag) == (len(piece), sums.last_md5.hex())
+
+
+def _send_parts(
+    bucket: Bucket, upload: _Upload, pieces: Iterable[bytes], sums: SumReader, held: dict[int, _Part]
+) -> list[str]:
     """Send the parts that are not held. Returns the ETag of each part."""
     etags: list[str | Future[str]] = []
     sending: deque[Future[str]] = deque()
     with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="s3") as threads:
         try:
-            for number, piece in enumerate(sums.parts(), 1):
+            for number, piece in enumerate(pieces, 1):
                 part = held.get(number)
-                if part is not None and (part.bytes, part.etag) == (len(piece), sums.last_md5.hex()):
+                if part is not None and _is(part, piece, sums):
                     etags.append(part.etag)
                     continue
-                sending.append(threads.submit(_send_part, bucket, upload, number, piece))
+                sending.append(threads.submit(_send_part, bucket, upload, number, piece, sums.last_md5))
                 etags.append(sending[-1])
                 if len(sending) > _AT_ONCE:
                     sending.popleft().result()
@@ -115,11 +125,10 @@ def _is_held(etag: str | Future[str]) -> bool:
     return isinstance(etag, str)
 
 
-def _send_part(bucket: Bucket, upload: _Upload, number: int, piece: bytes) -> str:
+def _send_part(bucket: Bucket, upload: _Upload, number: int, piece: bytes, md5_sum: bytes) -> str:
     """Returns the ETag. A server that verifies MD5 sums refuses a part that was changed on its way."""
-    md5_sum = base64.b64encode(md5(piece, usedforsecurity=False).digest()).decode()
     query = {"partNumber": str(number), "uploadId": upload.id}
-    headers = {"Content-MD5": md5_sum, "Content-Type": "application/octet-stream"}
+    headers = {"Content-MD5": base64.b64encode(md5_sum).decode(), "Content-Type": "application/octet-stream"}
     response = send(bucket, "PUT", upload.name, query, piece, headers)
     if not (etag := plain(response.headers.get("ETag"))):
         raise UnusableResponse(f"part {number} has no ETag")
