@@ -98,6 +98,8 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(403, {}, _ERROR.format("AccessDenied").encode())
         elif fault == "busy":
             self._send(503, {}, _ERROR.format("SlowDown").encode())
+        elif fault == "error in a 200":
+            self._send(200, {}, b" \n" + _ERROR.format("InternalError").encode())
         elif fault == "credentials lost":
             self._send(403, {}, _ERROR.format("InvalidAccessKeyId").encode())
         elif fault == "slow":

@@ -143,6 +143,20 @@ def test_upload_ended_by_the_sweeper_begins_anew(server: Server, traffic: Traffi
     assert ended.is_set() and len(traffic.parts()) > 5 and is_whole(stored, "a", file)
 
 
+def test_error_in_a_response_of_200_is_no_success(traffic: Traffic, stored: S3Blobs, file: Path) -> None:
+    completions = 0
+
+    def fail(method: str, path: str) -> str | None:
+        nonlocal completions
+        completes = method == "POST" and "uploadId=" in path
+        completions += completes
+        return "error in a 200" if completes and completions == 1 else None
+
+    traffic.proxy.before = fail
+    assert traffic.blobs.put_file("a", file) == content_of(file)
+    assert completions == 2 and len(traffic.parts()) == 5 and is_whole(stored, "a", file)
+
+
 def test_upload_without_the_right_to_list_is_stored(traffic: Traffic, stored: S3Blobs, file: Path) -> None:
     traffic.proxy.refused = ("GET",)
     assert traffic.blobs.put_file("a", file) == content_of(file) and is_whole(stored, "a", file)

@@ -196,7 +196,7 @@ def _name(bucket: Bucket, key: str) -> str:
 
 def _parsed(response: Response) -> ElementTree.Element:
     try:
-        return ElementTree.fromstring(response.body)
+        return ElementTree.fromstring(response.body.strip())
     except ElementTree.ParseError as error:
         raise RequestFailed(None, "the response is no XML") from error
 
