@@ -5,6 +5,7 @@ import os
 import re
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -207,6 +208,14 @@ def test_object_of_a_faster_writer_is_kept_or_replaced(
     traffic.proxy.before = overtake
     assert traffic.blobs.put_file("a", file) == content_of(file)
     assert faster.is_set() and is_whole(stored, "a", file)
+
+
+@pytest.mark.parametrize("size", [7, SIZE])
+def test_two_writers_at_the_same_time_both_succeed(traffic: Traffic, stored: S3Blobs, file: Path, size: int) -> None:
+    file.write_bytes(file.read_bytes()[:size])
+    with ThreadPoolExecutor(2) as writers:
+        found = list(writers.map(lambda blobs: blobs.put_file("a", file), (traffic.blobs, stored)))
+    assert found == [content_of(file)] * 2 and is_whole(stored, "a", file)
 
 
 def test_conditions_that_are_off_are_not_sent(
