@@ -53,7 +53,9 @@ class AsyncClient(AsyncOperations, AsyncJobLogs):
             except (Unreachable, ApiError) as error:
                 await anyio.sleep(follower.pause_after(error))
 
-    async def upload_dataset(self, file: Path, kind: str | None = None, name: str = "", **options: Any) -> Dataset:
+    async def upload_dataset(
+        self, file: str | Path, kind: str | None = None, name: str = "", **options: Any
+    ) -> Dataset:
         """Upload a file and wait until it is a dataset. `options`: those of `Client.upload_dataset`.
 
         The upload runs in a thread, since it reads the file and sends several parts at a time.
@@ -65,18 +67,18 @@ class AsyncClient(AsyncOperations, AsyncJobLogs):
 
         return await to_thread.run_sync(upload)
 
-    async def download_checkpoint(self, checkpoint_id: str, target: Path) -> Path:
-        """Write a checkpoint's folder to `target` as a .zip. Returns `target`."""
+    async def download_checkpoint(self, checkpoint_id: str, target: str | Path) -> Path:
+        """Write a checkpoint's folder to `target` as a .zip. Returns the path of the file."""
         await self._download(f"/v1/checkpoints/{escaped(checkpoint_id)}/download", target)
-        return target
+        return Path(target)
 
-    async def download_checkpoint_file(self, checkpoint_id: str, path: str, target: Path) -> Path:
-        """Write one file of a checkpoint to `target`. Returns `target`."""
+    async def download_checkpoint_file(self, checkpoint_id: str, path: str, target: str | Path) -> Path:
+        """Write one file of a checkpoint to `target`. Returns the path of the file."""
         await self._download(f"/v1/checkpoints/{escaped(checkpoint_id)}/files/{quote(path)}", target)
-        return target
+        return Path(target)
 
     async def export_dataset(
-        self, dataset_id: str, target: Path, format: str = "trl", version: int | None = None
+        self, dataset_id: str, target: str | Path, format: str = "trl", version: int | None = None
     ) -> dict[str, int]:
         """Write a version's rows to `target`. Returns the number of rows with each property that the format cannot hold."""
         path, params = f"/v1/datasets/{escaped(dataset_id)}/export", given({"format": format, "version": version})

@@ -116,8 +116,9 @@ class Connection(_Settings):
             _raise_for_problem(response)
             yield response
 
-    def _download(self, path: str, target: Path, **options: Any) -> httpx.Headers:
+    def _download(self, path: str, target: str | Path, **options: Any) -> httpx.Headers:
         """Write the response to `target`, which appears once it is complete. Returns the headers."""
+        target = Path(target)
         with self._stream(path, **options) as response:
             if response.status_code != file_downloads.REDIRECT:
                 file_downloads.write(response.iter_bytes(), target)
@@ -177,8 +178,9 @@ class AsyncConnection(_Settings):
                 _raise_for_problem(response)
                 yield response
 
-    async def _download(self, path: str, target: Path, **options: Any) -> httpx.Headers:
+    async def _download(self, path: str, target: str | Path, **options: Any) -> httpx.Headers:
         """Write the response to `target`, which appears once it is complete. Returns the headers."""
+        target = Path(target)
         async with self._stream(path, **options) as response:
             if response.status_code != file_downloads.REDIRECT:
                 await file_downloads.write_async(response.aiter_bytes(), target)

@@ -17,7 +17,7 @@ class Datasets(Operations):
         return list(self.list_dataset_rows(dataset_id, sample=sample, seed=seed, **filters))
 
     def export_dataset(
-        self, dataset_id: str, target: Path, format: str = "trl", version: int | None = None
+        self, dataset_id: str, target: str | Path, format: str = "trl", version: int | None = None
     ) -> dict[str, int]:
         """Write a version's rows to `target`, which appears once it is complete.
 

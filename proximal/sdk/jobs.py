@@ -56,12 +56,12 @@ class Jobs(Operations):
             except (Unreachable, ApiError) as error:
                 time.sleep(follower.pause_after(error))
 
-    def download_checkpoint(self, checkpoint_id: str, target: Path) -> Path:
-        """Write a checkpoint's folder to `target` as a .zip. Returns `target`."""
+    def download_checkpoint(self, checkpoint_id: str, target: str | Path) -> Path:
+        """Write a checkpoint's folder to `target` as a .zip. Returns the path of the file."""
         self._download(f"/v1/checkpoints/{escaped(checkpoint_id)}/download", target)
-        return target
+        return Path(target)
 
-    def download_checkpoint_file(self, checkpoint_id: str, path: str, target: Path) -> Path:
-        """Write one file of a checkpoint to `target`. Returns `target`."""
+    def download_checkpoint_file(self, checkpoint_id: str, path: str, target: str | Path) -> Path:
+        """Write one file of a checkpoint to `target`. Returns the path of the file."""
         self._download(f"/v1/checkpoints/{escaped(checkpoint_id)}/files/{quote(path)}", target)
-        return target
+        return Path(target)

@@ -14,8 +14,9 @@ from proximal.sdk.nulls import as_patch, with_nulls
 from proximal.sdk.spec_fields import DATASETS, PATHS
 
 
-def read_spec(path: Path) -> dict[str, Any]:
+def read_spec(path: str | Path) -> dict[str, Any]:
     """Read a TOML or JSON file. In TOML `{ null = true }` is null. The platform validates the spec."""
+    path = Path(path)
     try:
         text = path.read_text(encoding="utf-8")
         spec = _from_toml(text) if path.suffix == ".toml" else _from_json(text)

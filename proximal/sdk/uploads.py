@@ -29,7 +29,7 @@ class Uploads(Datasets):
 
     def upload_dataset(  # noqa: PLR0913  # one for each property of a file
         self,
-        file: Path,
+        file: str | Path,
         kind: str | None = None,
         name: str = "",
         *,
@@ -50,6 +50,7 @@ class Uploads(Datasets):
         upload or import. `bad_rows` is `refuse` (ApiError `invalid_dataset`, nothing is stored), `report` (the dataset is
         `blocked` until the user decides), or `leave_out`.
         """
+        file = Path(file)
         options: dict[str, Any] = {"name": name or None, "kind": kind, "format": format, "mapping": mapping}
         options |= {"encoding": _normalized(encoding), "ignore": sorted(set(ignore)) or None}
         if file.stat().st_size <= SMALL:
@@ -67,9 +68,9 @@ class Uploads(Datasets):
             self._delete_upload(upload["id"])
         return dataset
 
-    def upload_file(self, file: Path, progress: Progress | None = None) -> Upload:
+    def upload_file(self, file: str | Path, progress: Progress | None = None) -> Upload:
         """Send a file in parts and return the complete upload. An interrupted upload is resumed."""
-        return MultipartUpload(self, file, progress).run()
+        return MultipartUpload(self, Path(file), progress).run()
 
     def wait_for_dataset(self, dataset_id: str, importing: Importing | None = None) -> Dataset:
         """Wait until the newest version is imported. A failed import raises ApiError with the reason. If the failed version

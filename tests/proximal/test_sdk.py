@@ -52,6 +52,15 @@ def test_sdk_dataset_download_equals_the_upload(client: Client, pairs: Path) -> 
     assert dataset["id"] not in {found["id"] for found in client.list_datasets(kind="preferences")}
 
 
+def test_sdk_takes_the_path_of_a_file_as_text(client: Client, pairs: Path) -> None:
+    target = str(pairs.with_name("rows.jsonl"))
+    dataset = client.upload_dataset(str(pairs), "preferences")
+    assert client.upload_file(str(pairs))["bytes"] == pairs.stat().st_size
+    client.export_dataset(dataset["id"], target, "rows")
+    assert Path(target).stat().st_size > 0
+    client.delete_dataset(dataset["id"])
+
+
 def test_a_bad_row_is_named_with_its_line(client: Client, tmp_path: Path) -> None:
     file = tmp_path / "bad.jsonl"
     file.write_text(json.dumps(PAIR) + "\n" + '{"prompt": "p", "chosen": \n')
