@@ -16,13 +16,14 @@ from trainer.models import adapters, precision
 from trainer.models.attention import pack_as
 from trainer.models.backbone import Backbone
 from trainer.models.folders import located
+from trainer.models.frozen import freeze
 from trainer.models.gradient_checkpointing import recompute_layers
 from trainer.models.heads import Model, compute_in, store_as_computed
 from trainer.models.loading import FreshHead, load_policy, load_reward_model, new_policy, new_reward_model, set_fresh
 from trainer.models.offload import place_frozen
 from trainer.models.precision import quantization_options
 from trainer.models.roles import ADAPTER, Role
-from trainer.spec import LoraSpec, ModelSpec, RuntimeSpec
+from trainer.spec import CriticSpec, LoraSpec, ModelSpec, RuntimeSpec
 from trainer.text.codec import Tokenizer
 
 Start = str | Path
@@ -57,9 +58,18 @@ class ModelBuilder(Protocol):
     def policy(self, part: str, start: Start, use: WeightUse, saved: Path | None = None) -> Model: ...
 
     def scorer(
-        self, part: str, start: Start, use: WeightUse, saved: Path | None = None, fresh_head: FreshHead | None = None
+        self,
+        part: str,
+        start: Start,
+        use: WeightUse,
+        saved: Path | None = None,
+        fresh_head: FreshHead | None = None,
+        critic: CriticSpec | None = None,
     ) -> Model:
-        """A model with a scalar head. With `fresh_head`, `start` is a policy; without, `start` has a head."""
+        """A model with a scalar head. With `fresh_head`, `start` is a policy; without, `start` has a head.
+
+        `critic`: the section that names the parameters that learn; None: all.
+        """
         ...
 
 
@@ -106,13 +116,19 @@ class WholeModelBuilder:
         return self._ready(load_policy(saved or start, self._dtype(use)), use)
 
     def scorer(
-        self, part: str, start: Start, use: WeightUse, saved: Path | None = None, fresh_head: FreshHead | None = None
+        self,
+        part: str,
+        start: Start,
+        use: WeightUse,
+        saved: Path | None = None,
+        fresh_head: FreshHead | None = None,
+        critic: CriticSpec | None = None,
     ) -> Model:
         if saved is None and fresh_head is not None:
-            return self._ready(new_reward_model(start, fresh_head, self._dtype(use)), use)
-        return self._ready(load_reward_model(saved or start, self._dtype(use)), use)
+            return self._ready(new_reward_model(start, fresh_head, self._dtype(use)), use, critic)
+        return self._ready(load_reward_model(saved or start, self._dtype(use)), use, critic)
 
-    def _ready(self, model: Model, use: WeightUse) -> Model:
+    def _ready(self, model: Model, use: WeightUse, critic: CriticSpec | None = None) -> Model:
         if use in ("exact", "frozen"):
             store_as_computed(model, dtype_of(self.spec))
         # A model that is sliced stays in host memory: `shard` takes it to the device layer by layer.
@@ -120,7 +136,7 @@ class WholeModelBuilder:
         model = _run_as(self.runtime, place_frozen(model, device, self.offload_frozen and use == "frozen"))
         if use == "trained" and self.spec.gradient_checkpointing:
             recompute_layers(model)
-        model = _settled(model, use, self.spec)
+        model = _settled(model, use, self.spec, critic)
         return model if self.shard is None else self.shard(model)
 
     def _dtype(self, use: WeightUse) -> torch.dtype:
@@ -153,7 +169,13 @@ class AdapterBuilder:
         return self._role(part, backbone, use, _adapter_in(saved) or first)
 
     def scorer(
-        self, part: str, start: Start, use: WeightUse, saved: Path | None = None, fresh_head: FreshHead | None = None
+        self,
+        part: str,
+        start: Start,
+        use: WeightUse,
+        saved: Path | None = None,
+        fresh_head: FreshHead | None = None,
+        critic: CriticSpec | None = None,
     ) -> Model:
         backbone, first = self._ground(part, start, load_reward_model if fresh_head is None else load_policy)
         head = nn.Linear(backbone.model.config.get_text_config().hidden_size, 1, bias=False, device=self.device)
@@ -163,7 +185,7 @@ class AdapterBuilder:
             head.load_state_dict({"weight": backbone.model.score.weight.float()})
         origin = _adapter_in(saved) or first
         with_head = saved is not None or fresh_head is None  # the adapter of a policy has no head
-        return self._role(part, backbone, use, origin, head, with_head)
+        return self._role(part, backbone, use, origin, head, with_head, critic)
 
     def _ground(self, part: str, start: Start, load: Callable[..., Model]) -> tuple[Backbone, Path | None]:
         """The backbone for `start`, and the adapter folder to begin with.
@@ -190,6 +212,7 @@ class AdapterBuilder:
         origin: Path | None,
         head: nn.Linear | None = None,
         with_head: bool = True,
+        critic: CriticSpec | None = None,
     ) -> Model:
         """A role with an adapter, loaded from `origin` or new. A part that never differs from the backbone gets none."""
         name = part if origin is not None or use in ("trained", "moving") else None
@@ -200,7 +223,7 @@ class AdapterBuilder:
             role.load(origin, with_head)
         if use in ("exact", "frozen"):
             role.store_as_computed(dtype_of(self.spec))
-        return _settled(role, use, self.spec)
+        return _settled(role, use, self.spec, critic)
 
 
 def _run_as(runtime: RuntimeSpec, model: Model) -> Model:
@@ -208,13 +231,14 @@ def _run_as(runtime: RuntimeSpec, model: Model) -> Model:
     return pack_as(model, runtime.packing)
 
 
-def _settled(model: Model, use: WeightUse, spec: ModelSpec) -> Model:
+def _settled(model: Model, use: WeightUse, spec: ModelSpec, critic: CriticSpec | None = None) -> Model:
     """Set which weights take gradients, and the type of the passes.
 
     A `moving` model may be trained for a while, such as a reward model between online rounds.
     """
     model.requires_grad_(use in ("trained", "moving"))
-    return compute_in(model, dtype_of(spec)).requires_grad_(use == "trained")
+    model = compute_in(model, dtype_of(spec)).requires_grad_(use == "trained")
+    return model if critic is None else freeze(model, critic)
 
 
 def _adapter_in(saved: Path | None) -> Path | None:

@@ -1,11 +1,14 @@
 """Checks of a loaded model, before any training."""
 
+from typing import Literal
+
 import torch
 
 from trainer.errors import ModelError
 from trainer.models import Model, head_logits, trunk
 from trainer.models.rounding import slack
-from trainer.preflight.own_model import context_findings, vllm_findings, vocabulary_and_head
+from trainer.preflight.memory.fake_models import Blueprint
+from trainer.preflight.own_model import context_findings, critic_findings, vllm_findings, vocabulary_and_head
 from trainer.preflight.report import raise_first
 from trainer.sampling import SamplingOptions, sample
 from trainer.sampling.cache import keeps_in_place, use_growing_cache
@@ -21,10 +24,12 @@ _PROBE_TOKENS = 3
 def check_fit(session: Session, model: Model, codec: Codec, encoded: TokenizedData) -> None:
     """Raise ModelError for what the run's stages need and the loaded policy lacks.
 
-    These are a vocabulary as large as the tokenizer's, a context that is long enough, a score head, and an engine that
-    can sample it. Sampling with a cache must agree with the plain forward pass.
+    These are a vocabulary as large as the tokenizer's, a context that is long enough, a score head, the layers that
+    `ppo.critic` names, and an engine that can sample it. Sampling with a cache must agree with the plain forward pass.
     """
     raise_first(vocabulary_and_head(session.spec, model.config, codec.tokenizer))
+    device: Literal["cpu", "cuda"] = "cuda" if model.device.type == "cuda" else "cpu"
+    raise_first(critic_findings(session.spec, Blueprint(model.config, session.spec.model, device)))
     raise_first(context_findings(session.spec, model.config, encoded))
     raise_first(vllm_findings(session.spec, model.config, model.device.type))
     if {"ppo", "evaluation"} & set(session.spec.stages):

@@ -112,7 +112,22 @@ def check_architecture(found: ModelFiles, spec: JobSpec, tokenizer: Tokenizer, d
     except (ValueError, TypeError, KeyError, RuntimeError, ZeroDivisionError, AttributeError) as error:
         found.problem("#/model", "invalid_model", f"No causal language model can be made of this: {error}")
         return
+    unfit = list(critic_findings(spec, blueprint))
+    found.findings += unfit
+    if unfit:
+        return
     found.config, found.blueprint = config, blueprint
+
+
+def critic_findings(spec: JobSpec, blueprint: Blueprint) -> Iterator[Finding]:
+    """An error where the architecture lacks the parts that `ppo.critic.train` names."""
+    if "ppo" not in spec.stages or not spec.ppo.critic.has_frozen_parts:
+        return
+    try:
+        blueprint.for_critic(spec.ppo.critic)
+    except ModelError as error:
+        field = "last_layers" if "`ppo.critic.last_layers`" in str(error) else "train"
+        yield finding("error", "invalid_critic", f"#/ppo/critic/{field}", str(error))
 
 
 def vllm_findings(spec: JobSpec, config: Any, device: str) -> Iterator[Finding]:
@@ -204,8 +219,10 @@ def _machine(spec: JobSpec, device: Device, elsewhere: bool) -> Iterator[Finding
     if spec.model.quantization is not None and device == "cpu":
         detail = "Quantized weights need a GPU. On a CPU they may be slow or refused."
         yield finding("warning", "quantization", "#/model/quantization", detail)
-    if spec.model.lora is not None and find_spec("peft") is None:
-        yield finding("error", "no_peft", "#/model/lora", "peft is not installed here.", "pip install peft")
+    adapts = "ppo" in spec.stages and spec.ppo.critic.train == "adapters"
+    if (spec.model.lora is not None or adapts) and find_spec("peft") is None:
+        where = "#/ppo/critic/train" if spec.model.lora is None else "#/model/lora"
+        yield finding("error", "no_peft", where, "peft is not installed here.", "pip install peft")
 
 
 def _find(found: ModelFiles, path: str, elsewhere: bool) -> None:

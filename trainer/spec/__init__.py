@@ -8,7 +8,7 @@ command line validate with the same code.
 from trainer.spec.data import DATASETS, DataSpec
 from trainer.spec.health import HealthAction, HealthRule, HealthSpec
 from trainer.spec.job import CheckpointSpec, JobSpec, ResourcesSpec, RuntimeSpec, SlurmSpec
-from trainer.spec.model import LoraSpec, ModelSpec, TokenizerSpec
+from trainer.spec.model import AdapterSpec, LoraSpec, ModelSpec, TokenizerSpec
 from trainer.spec.ppo import OnlineSpec, PPOSpec
 from trainer.spec.ppo_advantage import AdvantageSpec, CriticSpec, OptimalValueSpec
 from trainer.spec.ppo_loss import GuardsSpec, PolicyLossSpec, PtxSpec
@@ -45,6 +45,7 @@ from trainer.spec.tracking import MLflowTracker, TensorBoardTracker, TrackingSpe
 __all__ = [
     "DATASETS",
     "STAGES",
+    "AdapterSpec",
     "AdvantageSpec",
     "CheckpointSpec",
     "ClassifierReward",

@@ -167,6 +167,7 @@ class JobSpec(Section):
             '`model.trained_weights` = "bfloat16"': self.model.trained_weights == "bfloat16",
             "`runtime.offload_frozen`": self.runtime.offload_frozen,
             '`ppo.critic.kind` = "value_head"': ppo is not None and ppo.has_value_head,
+            '`ppo.critic.train` = "adapters"': ppo is not None and ppo.critic.train == "adapters",
             "`ppo.rollout.asynchronous`": ppo is not None and ppo.rollout.asynchronous,
             "`ppo.online`": ppo is not None and ppo.online is not None,
             '`ppo.rollout.engine` other than "built_in"': ppo is not None and ppo.rollout.engine != "built_in",
@@ -235,6 +236,11 @@ class JobSpec(Section):
             raise ValueError(
                 f'`ppo.reference.update` = "{self.ppo.reference.update}" moves an adapter, which means nothing on the '
                 "backbone of another `path`: leave `path` out, or train without `model.lora`"
+            )
+        if self.model.lora is not None and self.ppo.critic.train == "adapters":
+            raise ValueError(
+                '`ppo.critic.train` = "adapters" has no effect with `model.lora`: the critic has adapters already, and with '
+                "`model.lora.share_backbone` no backbone of its own"
             )
         if self.ppo.online is not None and not self.own_reward_model:
             raise ValueError("`ppo.online` refits the reward model: this run has none among its rewards")

@@ -17,8 +17,8 @@ class TokenizerSpec(Section):
     """Largest vocabulary: 256 bytes, the special tokens, and the text's merges up to this size."""
 
 
-class LoraSpec(Section):
-    """Low-rank adapters instead of full fine-tuning (Hu et al. 2021), by peft."""
+class AdapterSpec(Section):
+    """Low-rank adapters of a frozen model (Hu et al. 2021), by peft."""
 
     rank: Annotated[PositiveInt, Amount("ranks")] = 16
     """r: rank of each adapter."""
@@ -26,6 +26,11 @@ class LoraSpec(Section):
     """α: adapters are scaled by α / r."""
     target_modules: list[str] | Literal["all-linear"] = "all-linear"
     """Names of the linear layers that get an adapter; `all-linear` takes every one but the output layer."""
+
+
+class LoraSpec(AdapterSpec):
+    """Low-rank adapters instead of full fine-tuning (Hu et al. 2021), by peft."""
+
     share_backbone: bool = True
     """One frozen backbone in memory for policy, reference, critic and reward model, each with an adapter (the reference with none): four models cost about one. False: each has a backbone of its own."""
     merge: bool = True

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import Field, model_validator
 
 from trainer.spec.facts import BETWEEN_STAGES, MAIN, MID_STAGE, Amount, LiveKnob
+from trainer.spec.model import AdapterSpec, LoraSpec, ModelSpec
 from trainer.spec.section import Countable, Fraction, LearningRate, Positive, PositiveInt, Schedule, Section
 
 if TYPE_CHECKING:
@@ -73,6 +74,9 @@ _RATE_KNOB = LiveKnob(
 )
 
 
+_Layers = Annotated[int, Field(ge=0), Countable]
+
+
 class CriticSpec(Section):
     """The value function of `advantage.estimator` = "gae"."""
 
@@ -80,6 +84,12 @@ class CriticSpec(Section):
     """`separate`: a model of its own with its own optimizer; `value_head`: a scalar head on the policy's trunk, one optimizer for both."""
     initial: Annotated[Literal["auto", "reward_model", "policy"], BETWEEN_STAGES] = "auto"
     """Initial weights of a separate critic: the reward model, or the policy with a new head whose output is 0. `auto`: the reward model if the run has one on the policy's tokenizer, else the policy."""
+    train: Annotated[Literal["all", "all_but_attention", "last_layers", "adapters"], BETWEEN_STAGES] = "all"
+    """The parameters of a separate critic that learn; the others keep their initial values, without gradient and optimizer. `all_but_attention`: those outside of the attention modules (the frozen attention of SAO, arXiv 2607.07508). `last_layers`: the head and the last `last_layers` layers. `adapters`: the head and low-rank adapters on a frozen copy. With `model.lora` the choice is among the critic's adapters."""
+    last_layers: Annotated[_Layers | None, BETWEEN_STAGES] = None
+    """Layers that learn beside the head, counted from the last one, for `train` = "last_layers". 0: the head alone. Embeddings and the norm after the layers do not learn."""
+    adapters: Annotated[AdapterSpec | None, BETWEEN_STAGES] = None
+    """The adapters of `train` = "adapters". Left out: the defaults of `model.lora`."""
     learning_rate: Annotated[LearningRate, MID_STAGE, MAIN, _RATE_KNOB] = 1e-5
     """Peak learning rate of a separate critic. The live knob `critic_learning_rate` changes it during the stage."""
     schedule: Annotated[Schedule | None, MID_STAGE] = None
@@ -111,6 +121,10 @@ class CriticSpec(Section):
             self.refuse_idle(["coef"], 'with `kind` = "separate": it has its own optimizer')
         else:
             self.refuse_idle(
+                ["train"],
+                'with `kind` = "value_head": the head is all that such a critic has of its own, and its trunk is the policy\'s',
+            )
+            self.refuse_idle(
                 ["initial", "learning_rate", "schedule", "warmup_ratio"],
                 'with `kind` = "value_head": it learns with the policy',
             )
@@ -119,7 +133,24 @@ class CriticSpec(Section):
                 'with `kind` = "value_head": the gradient of the value loss also reaches the policy\'s trunk, so both learn in '
                 "the policy's passes",
             )
+        if self.train == "last_layers" and self.last_layers is None:
+            raise ValueError(
+                '`train` = "last_layers" needs `last_layers`, the number of layers that learn beside the head'
+            )
+        for field in ("last_layers", "adapters"):
+            if self.train != field:
+                self.refuse_idle([field], f'without `train` = "{field}"')
         return self
+
+    @property
+    def has_frozen_parts(self) -> bool:
+        """Whether parameters of a separate critic keep their initial values."""
+        return self.kind == "separate" and self.train != "all"
+
+    def adapted(self, model: ModelSpec) -> ModelSpec:
+        """The settings of the model of a critic that learns by adapters of its own."""
+        adapters = self.adapters or AdapterSpec()
+        return model.model_copy(update={"lora": LoraSpec(**adapters.model_dump(), share_backbone=False)})
 
 
 class OptimalValueSpec(Section):

@@ -125,7 +125,18 @@ class ModelFactory:
         """The stage's models by part."""
         critic_start = self._critic_start() if stage == "ppo" else None
         builder, plan = self._builder(stage), planned_models(self.spec, stage, critic_start)
-        return {planned.part: self._build(builder, planned) for planned in plan}
+        return {planned.part: self._build(self._own_builder(planned) or builder, planned) for planned in plan}
+
+    def _own_builder(self, planned: PlannedModel) -> ModelBuilder | None:
+        """The builder of a critic with adapters of its own beside whole models; None for any other model."""
+        critic = planned.critic
+        if critic is None or critic.train != "adapters":
+            return None
+
+        def seed(part: str) -> int:
+            return self.session.seed("adapter", "ppo", part)
+
+        return builder_for(critic.adapted(self.spec.model), self.session.device, seed, self.spec.runtime)
 
     def _critic_start(self) -> str | None:
         """The reward model of another run that the critic starts from. Raises ModelError if the spec demands one."""
@@ -161,7 +172,7 @@ class ModelFactory:
         if planned.head == "scalar":
             assert start is not None  # a new policy is trained by SFT before a stage has a scalar head
             head = self.session.seed("score head") if planned.fresh_head == "random" else planned.fresh_head
-            return builder.scorer(planned.part, start, planned.use, saved, head)
+            return builder.scorer(planned.part, start, planned.use, saved, head, planned.critic)
         if (origin := start or saved) is None:
             model = builder.new(self.codec.tokenizer, self.session.seed("model"), planned.use)
         else:

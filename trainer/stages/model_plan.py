@@ -4,11 +4,11 @@ The model factory builds what the plan lists, and the memory estimate sums over 
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from trainer.models.builders import Head, WeightUse
-from trainer.spec import JobSpec, ModelReward, StageName
+from trainer.spec import CriticSpec, JobSpec, ModelReward, StageName
 
 POLICY_STAGES: tuple[StageName, ...] = ("sft", "dpo", "kto", "ppo")
 """The stages that train the policy, in their order."""
@@ -54,6 +54,8 @@ class PlannedModel:
     """Checkpoints of this part. The first that exists replaces `start`."""
     fresh_head: Literal["random", "zero"] | None = None
     """The initial scalar head on a policy. None: `start` has a head, or the model is a policy."""
+    critic: CriticSpec | None = None
+    """The section that names the parameters that learn, of a critic with frozen ones. None: all of a trained model learn."""
 
     @property
     def has_adapter(self) -> bool:
@@ -105,12 +107,15 @@ def _ppo(spec: JobSpec, critic_start: str | None) -> Iterator[PlannedModel]:
         use: WeightUse = "frozen" if spec.ppo.online is None else "moving"
         yield _own_reward_model(spec, "reward_model", use, StageOutput("reward_model"))
     if spec.ppo.has_separate_critic:
-        yield _critic(spec, critic_start)
+        frozen = spec.ppo.critic if spec.ppo.critic.has_frozen_parts else None
+        yield replace(_critic(spec, critic_start), critic=frozen)
 
 
 def _critic(spec: JobSpec, critic_start: str | None) -> PlannedModel:
-    resumed = NewestCheckpoint("ppo", "critic")
-    if spec.ppo.critic.initial != "policy" and spec.own_reward_model:
+    resumed, critic = NewestCheckpoint("ppo", "critic"), spec.ppo.critic
+    if critic.initial != "policy" and spec.own_reward_model and critic.train == "adapters":  # on the whole reward model
+        return PlannedModel("critic", "scalar", "trained", StageOutput("reward_model"), (resumed,))
+    if critic.initial != "policy" and spec.own_reward_model:
         return _own_reward_model(spec, "critic", "trained", resumed, StageOutput("reward_model"))
     if critic_start is not None:
         return PlannedModel("critic", "scalar", "trained", critic_start, (resumed,))

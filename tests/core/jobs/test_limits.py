@@ -27,6 +27,13 @@ def test_limits_accept_the_default_spec(settings: Settings) -> None:
     [
         ({"ppo": {"steps": 10**9}}, "#/ppo/steps", 10**9, 1_000_000, "PROXIMAL_MAX_STEPS"),
         ({"sft": {"epochs": 5000}}, "#/sft/epochs", 5000, 1000, "PROXIMAL_MAX_EPOCHS"),
+        (
+            {"ppo": {"critic": {"train": "adapters", "adapters": {"rank": 10**5}}}},
+            "#/ppo/critic/adapters/rank",
+            10**5,
+            65_536,
+            "PROXIMAL_MAX_MODEL_WIDTH",
+        ),
         ({"ppo": {"critic": {"epochs": 5000}}}, "#/ppo/critic/epochs", 5000, 1000, "PROXIMAL_MAX_EPOCHS"),
         ({"dpo": {"batch_size": 10**6}}, "#/dpo/batch_size", 10**6, 4096, "PROXIMAL_MAX_BATCH_SIZE"),
         # 512 tokens of prompt and 100,000 of response

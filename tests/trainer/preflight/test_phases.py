@@ -12,6 +12,7 @@ from transformers import LlamaForSequenceClassification as LlamaScorer
 from tests.trainer.preflight.checked_jobs import ByFormula
 from tests.trainer.stage_tools import CPU, context_of, new_codec
 from trainer.models import Model, builder_for
+from trainer.models.frozen import freeze
 from trainer.optim.learner import Learner
 from trainer.ppo.experience import build_experience
 from trainer.ppo.kl import KLCoefficients
@@ -160,18 +161,25 @@ def test_the_gradient_stages(kind: str) -> None:
 
 APART = {"epochs": 2, "minibatches": 1}
 """The critic's minibatch is twice the policy's."""
+ATTENTION_FROZEN = {"train": "all_but_attention"}
+LAST = {"train": "last_layers", "last_layers": 1}
 
 
 @pytest.mark.parametrize(
     ("kind", "micro_batch_size", "critic"),
-    [("llama", None, {}), ("llama", 4, {}), ("gpt2", None, {}), ("llama", None, APART), ("llama", 4, APART)],
+    [
+        *[("llama", None, {}), ("llama", 4, {}), ("gpt2", None, {}), ("llama", None, APART), ("llama", 4, APART)],
+        *[("llama", None, ATTENTION_FROZEN), ("gpt2", 4, ATTENTION_FROZEN), ("llama", None, LAST | APART)],
+        ("gpt2", 4, LAST),
+    ],
 )
-def test_the_phases_of_ppo(kind: str, micro_batch_size: int | None, critic: dict[str, int]) -> None:
+def test_the_phases_of_ppo(kind: str, micro_batch_size: int | None, critic: dict[str, Any]) -> None:
     ppo: dict[str, Any] = {"batch_size": 16, "minibatches": 2, "epochs": 1, "max_new_tokens": ANSWER, "log_samples": 0}
     ppo |= {"critic": critic, "micro_batch_size": micro_batch_size}
     spec = spec_of(ppo=ppo)
     expected = estimated(spec, kind)
     policy, reference, judge, scorer = models_of(kind)
+    freeze(scorer, spec.ppo.critic)
     rewards = Rewards([WeightedReward("model", 1.0, TokenScorer(judge, pad_id=0, batch_size=micro_batch_size))])
     actors = PPOModels(policy, reference, reference, scorer, rewards, judge)
     learners, context = Learners.build(actors, spec.ppo), context_of(actors, spec.ppo)

@@ -53,6 +53,32 @@ def test_a_critic_on_another_reward_model_has_its_own_backbone() -> None:
     assert apart - shared == backbone
 
 
+def test_frozen_critic_has_moments_of_its_learning_weights_only() -> None:
+    """A layer by hand: queries and output 48·48, keys and values 24·48, feed-forward 3·48·128, two norms of 48."""
+    attention, layer, head = 2 * 48 * 48 + 2 * 24 * 48, 2 * 48 * 48 + 2 * 24 * 48 + 3 * 48 * 128 + 2 * 48, 48
+    whole = parameters("scalar") // 4
+    frozen: list[tuple[dict[str, Any], int]] = [
+        ({}, whole),
+        ({"train": "all_but_attention"}, whole - 3 * attention),
+        ({"train": "last_layers", "last_layers": 2}, 2 * layer + head),
+        ({"train": "last_layers", "last_layers": 0}, head),
+    ]
+    for critic, learning in frozen:
+        spec = spec_of(stages=["ppo"], rewards=[LENGTH], ppo={"critic": critic})
+        found = resident(spec, "ppo_update", Blueprint(LLAMA, spec.model, "cpu"))
+        assert found.optimizer == 8 * (parameters("policy") // 4 + learning), critic
+        assert found.weights == 2 * parameters("policy") + parameters("scalar")  # policy, reference, critic
+
+
+def test_critic_with_adapters_has_a_backbone_of_its_own() -> None:
+    critic = {"train": "adapters", "adapters": {"rank": 2, "target_modules": ["q_proj"]}}
+    adapters = 3 * 2 * (48 + 48) + 48
+    spec = spec_of(stages=["ppo"], rewards=[LENGTH], ppo={"critic": critic})
+    found = resident(spec, "ppo_update", Blueprint(LLAMA, spec.model, "cpu"))
+    assert found.optimizer == 8 * (parameters("policy") // 4 + adapters)
+    assert found.weights == 3 * parameters("policy") + 4 * adapters
+
+
 def test_evaluation_against_a_model_counts_its_backbone() -> None:
     changes = {"stages": ["ppo", "evaluation"], "model": LORA, "rewards": [LENGTH]}
     changes["ppo"] = {"advantage": {"estimator": "sequence"}}

@@ -41,6 +41,10 @@ PPO_PARTS: dict[str, dict[str, Any]] = {
         "advantage": {"critic_lambda": 1.0, "length_adaptive": 0.4}, "epochs": 1,
         "critic": {"epochs": 2, "minibatches": 4, "schedule": "cosine", "warmup_ratio": 0.4},
     },
+    "critic with frozen attention": {
+        "epochs": 1, "critic": {"train": "all_but_attention", "epochs": 2, "minibatches": 4},
+    },
+    "critic with adapters": {"critic": {"train": "adapters", "adapters": {"rank": 2}}},
     "groups": {
         "advantage": {"estimator": "sequence", "baseline": "group_mean", "normalize": "group_std"},
         "samples_per_prompt": 2,
@@ -60,6 +64,7 @@ RUN_PARTS: dict[str, dict[str, Any]] = {
         "health": {"kl_blow_up": ALWAYS | {"action": "roll_back"}},
         "ppo": PPO_PARTS["moving average"] | PPO_PARTS["value head"],
     },
+    "LoRA, critic with frozen attention": {"lora": LORA, "ppo": PPO_PARTS["critic with frozen attention"]},
     "pause": {"health": {"kl_blow_up": ALWAYS | {"action": "pause"}}},
     "8-bit moments": {"ppo": {"optimizer": "adamw_8bit"}},
 }
@@ -126,6 +131,18 @@ def test_critic_apart_set_live_resumes_to_the_same_bits(first: Path, tmp_path: P
     assert [one["critic_steps"] for one in found] == [8, 8, 8]
     # two of five iterations of warm-up: half of 1e-5, then the changed peak, and at the third the cosine begins
     assert [one["critic_lr"] for one in found] == pytest.approx([5e-6, 3e-4, 3e-4])
+
+
+def test_frozen_critic_set_live_resumes_to_the_same_bits(first: Path, tmp_path: Path) -> None:
+    """Two passes of the parameters outside of attention, whose peak rate is changed at the second step."""
+    check(ppo_trial(first, "critic with frozen attention", change(1, "critic_learning_rate")), tmp_path, at_step(3))
+
+
+def test_critic_with_adapters_resumes_to_the_same_bits(first: Path, tmp_path: Path) -> None:
+    """Its checkpoint holds the adapters alone, and its backbone is the model that it began with."""
+    calm = check(ppo_trial(first, "critic with adapters", {}), tmp_path, at_step(3))
+    critic = calm / "checkpoints" / "ppo-000004" / "trainer_state" / "critic"
+    assert (critic / "adapter_model.safetensors").is_file() and not (critic / "model.safetensors").exists()
 
 
 def test_roll_back_with_two_settings_resumes_to_the_same_bits(first: Path, tmp_path: Path) -> None:

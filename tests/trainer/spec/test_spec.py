@@ -131,6 +131,24 @@ MOVING = {"path": "another/model", "update": "ema"}
             {"ppo": {"advantage": {"estimator": "sequence", "normalize": "none"}, "critic": {"epochs": 2}}},
             '`critic` has no effect with `advantage.estimator` = "sequence"',
         ),
+        (
+            {"ppo": {"critic": {"kind": "value_head", "train": "all_but_attention"}}},
+            '`train` has no effect with `kind` = "value_head": the head is all that such a critic has of its own',
+        ),
+        ({"ppo": {"critic": {"train": "last_layers"}}}, '`train` = "last_layers" needs `last_layers`'),
+        ({"ppo": {"critic": {"last_layers": 0}}}, '`last_layers` has no effect without `train` = "last_layers"'),
+        (
+            {"ppo": {"critic": {"train": "last_layers", "last_layers": 1, "adapters": {"rank": 2}}}},
+            '`adapters` has no effect without `train` = "adapters"',
+        ),
+        (
+            {"model": {"path": "m", "lora": {}}, "ppo": {"critic": {"train": "adapters"}}},
+            "with `model.lora`: the critic has adapters already",
+        ),
+        (
+            {"runtime": {"sharding": "fsdp"}, "ppo": {"critic": {"train": "adapters"}}},
+            '`runtime.sharding` = "fsdp" does not go with `ppo.critic.train` = "adapters"',
+        ),
         ({"ppo": {"critic": {"minibatches": 5}}}, "`critic.minibatches` (5) must divide `batch_size` (64)"),
         ({"ppo": {"critic": {"epochs": 0}}}, "#/ppo/critic/epochs"),
         ({"ppo": {"critic": {"schedule": "exponential"}}}, "#/ppo/critic/schedule"),

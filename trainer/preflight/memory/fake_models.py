@@ -24,13 +24,14 @@ from trainer.models import precision
 from trainer.models.attention import Packing
 from trainer.models.backbone import Backbone
 from trainer.models.builders import Head
+from trainer.models.frozen import freeze, own_parameters, refuse_too_many_layers
 from trainer.models.gradient_checkpointing import recompute_layers
 from trainer.models.heads import Model, compute_in, store_as_computed
 from trainer.models.roles import Role
 from trainer.models.sequences import Batch
 from trainer.preflight.memory import layers
 from trainer.preflight.memory.live_bytes import assume_packs, attention_for
-from trainer.spec import ModelSpec
+from trainer.spec import CriticSpec, ModelSpec
 
 _aten = torch.ops.aten
 _FACTORIES = {
@@ -108,15 +109,25 @@ class Blueprint:
     Figures of the weights come from a model with one layer of each kind (trainer/preflight/memory/layers.py), and are exact.
     """
 
-    def __init__(self, config: Any, spec: ModelSpec, device: Literal["cpu", "cuda"], packing: Packing = "auto") -> None:
+    def __init__(
+        self,
+        config: Any,
+        spec: ModelSpec,
+        device: Literal["cpu", "cuda"],
+        packing: Packing = "auto",
+        critic: CriticSpec | None = None,
+    ) -> None:
+        """`critic`: the section that names which parameters of the scalar model learn; None: all."""
         self.spec, self.device, self.packing = precision.resolved(spec, device), device, packing
+        self.critic = critic
         self.dtype: torch.dtype = getattr(torch, self.spec.dtype)
         self.config = copy.deepcopy(config)
         self.config._attn_implementation = attention_for(device, self.dtype, config.get_text_config())
         self.fake = KnownNumbers()
         self.trained = lru_cache(maxsize=None)(self._trained)
         self.frozen = lru_cache(maxsize=None)(self._frozen)
-        self.trained_weights = lru_cache(maxsize=None)(self._trained_weights)
+        self.own_weights = lru_cache(maxsize=None)(self._own_weights)
+        self._critics: dict[str, Blueprint] = {}
         self.parameters = lru_cache(maxsize=None)(self._parameters)
         self.frozen_bytes = lru_cache(maxsize=None)(self._frozen_bytes)
 
@@ -133,17 +144,43 @@ class Blueprint:
     @cached_property
     def shortened(self) -> "Blueprint":
         """The same architecture with one layer of each kind; itself if that is all it has."""
-        config = layers.shortened(self.config)
-        return self if config is self.config else Blueprint(config, self.spec, self.device, self.packing)
+        chosen = layers.fewer_layers(self.config, self.frozen_layers)
+        return self if chosen is None else self.with_layers(chosen)
 
     @cached_property
     def layer_counts(self) -> list[int]:
         """For each layer of `shortened`, the number of layers that it stands for."""
-        return layers.layer_counts(self.config)
+        return layers.layer_counts(self.config, self.frozen_layers)
+
+    @property
+    def frozen_layers(self) -> int:
+        """The number of first layers of the scalar model that do not learn."""
+        learning = None if self.critic is None else self.critic.last_layers
+        return 0 if learning is None else self.layers - learning
 
     def with_layers(self, chosen: Sequence[int]) -> "Blueprint":
         """The same architecture with these layers of it."""
-        return Blueprint(layers.with_layers(self.config, chosen), self.spec, self.device, self.packing)
+        critic = self.critic
+        if critic is not None and critic.last_layers is not None:
+            learning = sum(layer >= self.frozen_layers for layer in chosen)
+            critic = critic.model_copy(update={"last_layers": learning})
+        return Blueprint(layers.with_layers(self.config, chosen), self.spec, self.device, self.packing, critic)
+
+    def for_critic(self, critic: CriticSpec | None) -> "Blueprint":
+        """The blueprint of a critic in which the parameters learn that the section names; itself for None.
+
+        Raises ModelError where the architecture lacks the parts that the section names.
+        """
+        if critic is None:
+            return self
+        key = critic.model_dump_json()
+        if key not in self._critics:
+            refuse_too_many_layers(critic, self.layers)
+            spec = critic.adapted(self.spec) if critic.train == "adapters" else self.spec
+            found = Blueprint(self.config, spec, self.device, self.packing, critic)
+            found.shortened.trained("scalar")
+            self._critics[key] = found
+        return self._critics[key]
 
     def _trained(self, head: Head) -> Model:
         """The model that is trained, or its adapter on a backbone."""
@@ -152,10 +189,14 @@ class Blueprint:
             model = compute_in(self._plain(head, getattr(torch, self.spec.trained_weights)), self.dtype)
             if recompute:
                 recompute_layers(model.base_model)
-            return self._faked(model)
+            return self._faked(self._frozen_in_part(model, head))
         backbone = Backbone(self._plain("policy", self.dtype), "the model", lora, recompute)
         score = nn.Linear(self.hidden_size, 1, bias=False, device="meta") if head == "scalar" else None
-        return self._faked(compute_in(Role(backbone, head, score=score), self.dtype))
+        role = compute_in(Role(backbone, head, score=score), self.dtype)
+        return self._faked(self._frozen_in_part(role, head))
+
+    def _frozen_in_part(self, model: Model, head: Head) -> Model:
+        return model if self.critic is None or head == "policy" else freeze(model, self.critic)
 
     def _frozen(self, head: Head) -> Model:
         if self.spec.lora is not None:
@@ -194,11 +235,13 @@ class Blueprint:
     def hidden_size(self) -> int:
         return int(self.config.get_text_config().hidden_size)
 
-    def _trained_weights(self, head: Head) -> list[Weight]:
-        """The weights that are trained, without those of their backbone."""
-        model = self.shortened.trained(head)
-        named = model.named_trained() if isinstance(model, Role) else model.named_parameters()
-        return [weight for weight in self._weights(named) if weight.trained]
+    def _own_weights(self, head: Head) -> list[Weight]:
+        """The weights of the trained model, without those of its backbone. A critic has frozen ones among them."""
+        return list(self._weights(own_parameters(self.shortened.trained(head))))
+
+    def trained_weights(self, head: Head) -> list[Weight]:
+        """Those of them that learn."""
+        return [weight for weight in self.own_weights(head) if weight.trained]
 
     def _weights(self, named: Iterable[tuple[str, Tensor]]) -> Iterator[Weight]:
         for name, weight in named:
@@ -225,8 +268,12 @@ class Blueprint:
         )
 
     def trained_bytes(self, head: Head) -> int:
-        """Bytes of the trained weights, without those of their backbone."""
+        """Bytes of the weights that learn."""
         return sum(weight.nbytes * weight.count for weight in self.trained_weights(head))
+
+    def own_bytes(self, head: Head) -> int:
+        """Bytes of the weights of the trained model, without those of its backbone."""
+        return sum(weight.nbytes * weight.count for weight in self.own_weights(head))
 
 
 def is_linear(name: str, dimensions: int) -> bool:

@@ -1,7 +1,8 @@
 """The kinds of layers of an architecture, and the same architecture with fewer layers.
 
 Layers of one kind have equal weights and take equal memory. The estimate therefore builds a few layers of each kind and
-multiplies. Kinds differ by lists with one item per layer, such as `layer_types`, and by the layers that have experts.
+multiplies. Kinds differ by lists with one item per layer, such as `layer_types`, by the layers that have experts, and by
+the first layers of a critic that are frozen.
 """
 
 import copy
@@ -20,19 +21,19 @@ def has_known_kinds(config: Any) -> bool:
     return config.get_text_config().model_type in ARCHITECTURES
 
 
-def layer_kinds(config: Any) -> tuple[Hashable, ...]:
-    """The kind of each layer, in their order."""
+def layer_kinds(config: Any, frozen: int = 0) -> tuple[Hashable, ...]:
+    """The kind of each layer, in their order. `frozen`: the number of first layers that do not learn."""
     text = config.get_text_config()
     lists = [getattr(text, name) for name in _per_layer(text)]
     return tuple(
-        (_has_experts(text, layer), *(repr(values[layer]) for values in lists))
+        (_has_experts(text, layer), *(repr(values[layer]) for values in lists), *(["frozen"] if layer < frozen else []))
         for layer in range(int(text.num_hidden_layers))
     )
 
 
-def one_of_each(config: Any) -> list[int]:
+def one_of_each(config: Any, frozen: int = 0) -> list[int]:
     """The first layer of each kind."""
-    kinds = layer_kinds(config)
+    kinds = layer_kinds(config, frozen)
     return [kinds.index(kind) for kind in dict.fromkeys(kinds)]
 
 
@@ -50,17 +51,23 @@ def with_layers(config: Any, layers: Sequence[int]) -> Any:
     return config
 
 
+def fewer_layers(config: Any, frozen: int = 0) -> list[int] | None:
+    """One layer of each kind, by their index; None if the model has no more layers, or unknown kinds."""
+    chosen = one_of_each(config, frozen)
+    few = has_known_kinds(config) and len(chosen) < int(config.get_text_config().num_hidden_layers)
+    return chosen if few else None
+
+
 def shortened(config: Any) -> Any:
     """The configuration with one layer of each kind, or itself if it has no more layers or unknown kinds."""
-    chosen = one_of_each(config)
-    few = has_known_kinds(config) and len(chosen) < int(config.get_text_config().num_hidden_layers)
-    return with_layers(config, chosen) if few else config
+    chosen = fewer_layers(config)
+    return config if chosen is None else with_layers(config, chosen)
 
 
-def layer_counts(config: Any) -> list[int]:
-    """For each layer of `shortened(config)`, the number of layers that it stands for."""
-    kinds = layer_kinds(config)
-    return list(Counter(kinds).values()) if shortened(config) is not config else [1] * len(kinds)
+def layer_counts(config: Any, frozen: int = 0) -> list[int]:
+    """For each layer of the shortened configuration, the number of layers that it stands for."""
+    kinds = layer_kinds(config, frozen)
+    return [1] * len(kinds) if fewer_layers(config, frozen) is None else list(Counter(kinds).values())
 
 
 def layer_of(name: str) -> int | None:

@@ -25,6 +25,7 @@ from trainer.preflight.memory.shapes import Shape
 from trainer.sampling.cache import keeps_in_place
 from trainer.sampling.decoding import EagerDecoding, Progress, Step, eager, sample_in_place
 from trainer.sampling.engine import SamplingOptions
+from trainer.spec import CriticSpec
 from trainer.text.stops import NO_STOPS
 
 
@@ -172,6 +173,7 @@ class Passes:
         self.training = lru_cache(maxsize=None)(self._training)
         self._forward_once = lru_cache(maxsize=None)(self._forward)
         self.sampling = lru_cache(maxsize=None)(self._sampling)
+        self._of_critic = lru_cache(maxsize=None)(type(self))
 
     def _training(self, what: Pass, shape: Shape) -> Training:
         def by_formula(widths: Widths) -> Training:
@@ -181,6 +183,11 @@ class Passes:
             return Training(max(kept, gradients), kept + gradients, gradients)
 
         return self._counted(lambda: self._count_training(what, shape), by_formula, lambda p: p.training(what, shape))
+
+    def for_critic(self, critic: CriticSpec | None) -> "Passes":
+        """The passes of a critic in which the parameters learn that the section names; the same for None."""
+        blueprint = self.blueprint.for_critic(critic)
+        return self if blueprint is self.blueprint else self._of_critic(blueprint)
 
     def forward(self, what: Pass, trained: bool, shape: Shape) -> int:
         """Peak of a forward pass without gradients. A frozen copy that equals the trained model is not counted again."""
@@ -303,7 +310,7 @@ def _shallow_models(blueprint: Blueprint) -> tuple[list[Passes], list[float]]:
 
     Both are empty for a model that is counted as it is.
     """
-    kinds = layer_kinds(blueprint.config)
+    kinds = layer_kinds(blueprint.config, blueprint.frozen_layers)
     counts = {kinds.index(kind): count for kind, count in Counter(kinds).items()}
     base = [layer for layer, count in counts.items() for _ in range(min(_SHALLOW, count))]
     if blueprint.layers <= max(DEEP, len(base) + _MORE):

@@ -29,7 +29,7 @@ from trainer.preflight.memory.shapes import Level, Responses, Shape
 from trainer.preflight.report import Phase, PhaseMemory
 from trainer.preflight.workload import Sizes
 from trainer.sampling.graphs import KEPT_SHARE
-from trainer.spec import DPOSpec, JobSpec, KTOSpec, OptimizerSpec, PPOSpec, RewardModelSpec, StageName
+from trainer.spec import CriticSpec, DPOSpec, JobSpec, KTOSpec, OptimizerSpec, PPOSpec, RewardModelSpec, StageName
 
 Parts = dict[str, int]
 ShapeAt = Callable[[Level], Shape]
@@ -138,19 +138,22 @@ class Phases:
         """Two sequences for each pair."""
         return partial(shapes.comparisons, 2 * min(spec.batch_size, len(self.sizes.pairs)), self.sizes.pairs)
 
-    def _training(self, what: Pass, shape_at: ShapeAt, level: Level, spec: OptimizerSpec) -> Training:
+    def _training(
+        self, what: Pass, shape_at: ShapeAt, level: Level, spec: OptimizerSpec, critic: CriticSpec | None = None
+    ) -> Training:
         """The peaks of a training pass: counted at the expected and the high level, scaled by tokens at the low one."""
-        gradients = self.blueprint.trained_bytes(head_of(what))
-        counted = self.passes.training(what, shape_at("expected" if level == "low" else level))
+        passes = self.passes.for_critic(critic)
+        gradients = passes.blueprint.trained_bytes(head_of(what))
+        counted = passes.training(what, shape_at("expected" if level == "low" else level))
         if level == "low":
             share = shape_at("low").tokens / shape_at("expected").tokens
             first = max(gradients, int(counted.first * share))
             counted = Training(first, gradients + int((counted.later - gradients) * share), gradients)
-        wider = self._learns(head_of(what), spec).gradients - gradients  # than the weights, where parts add up
+        wider = self._learns(head_of(what), spec, critic).gradients - gradients  # than the weights, where parts add up
         return self.processes.training(Training(counted.first + wider, counted.later + wider, gradients + wider))
 
-    def _learns(self, head: Head, spec: OptimizerSpec) -> Learning:
-        return self.processes.learning(Learning.for_model(self.blueprint, head, spec))
+    def _learns(self, head: Head, spec: OptimizerSpec, critic: CriticSpec | None = None) -> Learning:
+        return self.processes.learning(Learning.for_model(self.blueprint.for_critic(critic), head, spec))
 
     def _learning(self, what: Pass, whole: ShapeAt, level: Level, spec: OptimizerSpec, together: int = 1) -> Parts:
         shape_at, several = self._in_parts(whole, spec, together)
@@ -223,9 +226,9 @@ class Phases:
     def _forwards(self, phase: Phase, shape_at: ShapeAt, level: Level) -> Parts:
         """Passes without gradients, one model after the other. The low level is the expected one scaled by tokens."""
         models = planned_in(self.spec, phase, self.scorers)
-        asked = {forward_pass(model) for model in models}
+        asked = {(self.passes.for_critic(model.critic), *forward_pass(model)) for model in models}
         shape = shape_at("expected" if level == "low" else level)
-        counted = max(self.passes.forward(*one, shape) for one in asked)
+        counted = max(passes.forward(what, as_trained, shape) for passes, what, as_trained in asked)
         activations = counted if level != "low" else int(counted * shape_at("low").tokens / shape.tokens)
         return {"activations": activations} | self._gathered([model.head for model in models])
 
@@ -233,10 +236,10 @@ class Phases:
         ppo, apart = self.spec.ppo, self.spec.ppo.critic_learns_apart
         shape_at, several = self._in_parts(self._minibatch(ppo), ppo)
         several = several or ppo.ptx is not None
-        learners: list[Head] = [
-            model.head for model in planned_in(self.spec, "ppo_update", self.scorers) if model.use == "trained"
-        ]
-        learning = {head: self._learns(head, ppo) for head in learners}
+        trained = [model for model in planned_in(self.spec, "ppo_update", self.scorers) if model.use == "trained"]
+        learners: list[Head] = [model.head for model in trained]
+        learning = {model.head: self._learns(model.head, ppo, model.critic) for model in trained}
+        frozen = next((model.critic for model in trained if model.critic is not None), None)
         gradients = {head: found.gradients for head, found in learning.items()}
         policy = self._training("logprobs_and_entropy", shape_at, level, ppo)
         total = max(gradients.values()) if apart else sum(gradients.values())
@@ -246,10 +249,10 @@ class Phases:
         moments += [policy.later + critics if several else policy.first]
         if "scalar" in learners and apart:
             critics_shape, in_parts = self._in_parts(self._minibatch(ppo.of_critic), ppo)
-            critic = self._training("values", critics_shape, level, ppo)
+            critic = self._training("values", critics_shape, level, ppo, frozen)
             moments.append(critic.later if in_parts else critic.first)
         elif "scalar" in learners:
-            critic = self._training("values", shape_at, level, ppo)
+            critic = self._training("values", shape_at, level, ppo, frozen)
             beside = (policy.later if several else policy.first) if self._in_pairs() else gradients["policy"]
             moments.append((critic.later if several else critic.first) + beside)
         if ppo.ptx is not None:

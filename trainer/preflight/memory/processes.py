@@ -155,7 +155,7 @@ def _gathered(blueprint: Blueprint, head: Head) -> tuple[list[tuple[int, int]], 
     layers = [module for module in model.modules() if isinstance(module, GradientCheckpointingLayer)]
     counted = list(zip(layers, blueprint.layer_counts, strict=True)) if layers else []
     stored = [(sum(int(weight.nbytes) for weight in layer.parameters()), count) for layer, count in counted]
-    outside = blueprint.trained_bytes(head) - sum(size * count for size, count in stored)
+    outside = blueprint.own_bytes(head) - sum(size * count for size, count in stored)
     if getattr(model, "compute_dtype", torch.float32) != torch.bfloat16:
         return stored, outside
     halves = [(2 * sum(int(weight.numel()) for weight in layer.parameters()), count) for layer, count in counted]

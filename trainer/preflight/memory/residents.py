@@ -80,7 +80,7 @@ class _Stage:
         )
         options = self._optimizer_options()
         learning = [
-            processes.learning(Learning.for_model(self.blueprint, model.head, options))
+            processes.learning(Learning.for_model(self.blueprint.for_critic(model.critic), model.head, options))
             for model in models
             if model.use == "trained" and options is not None
         ]
@@ -109,17 +109,24 @@ class _Stage:
 
     def _bytes(self, model: PlannedModel) -> int:
         if model.use == "trained":
-            return self.blueprint.trained_bytes(model.head)
+            own = self.blueprint.for_critic(model.critic)
+            return own.own_bytes(model.head) + self._own_backbone(model, own)
         if model.use == "moving":
             return 4 * self.blueprint.parameters(model.head)
         return self.blueprint.frozen_bytes(model.head)
+
+    def _own_backbone(self, model: PlannedModel, own: Blueprint) -> int:
+        """The backbone of a critic with adapters of its own beside whole models."""
+        if own.spec.lora is None:
+            return 0
+        return own.frozen_bytes("scalar" if model.fresh_head is None else "policy")
 
     def _on_backbones(self, models: Sequence[PlannedModel]) -> int:
         """Adapters, and a backbone for each start or for each model."""
         lora = self.blueprint.spec.lora
         assert lora is not None  # the caller has looked
         backbones = len({self._backbone(model) for model in models}) if lora.share_backbone else len(models)
-        adapters = sum(self.blueprint.trained_bytes(model.head) for model in models if self._has_adapter(model))
+        adapters = sum(self.blueprint.own_bytes(model.head) for model in models if self._has_adapter(model))
         return backbones * self.blueprint.frozen_bytes("policy") + adapters + self._scorer_weights()
 
     def _backbone(self, model: PlannedModel) -> str | StageOutput | None:
