@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 import typer
 
 from proximal.commands.job_changes import JobId
-from proximal.sdk.types import Job, Metrics, SeedResult
+from proximal.sdk.types import Job, Metrics, Progress, SeedResult
 from proximal.terminal import moment, plain
 
 Stage = Literal["sft", "reward_model", "dpo", "kto", "ppo", "evaluation"]
@@ -46,6 +46,12 @@ def lines(found: Metrics) -> Iterator[str]:
         values = one["values"] if one["values"] is not None else one["mean"] or []
         for step, value in zip(one["steps"], values, strict=True):
             yield f"{seed},{one['stage']},{one['name']},{step},{value!r}"
+
+
+def steps_done(progress: Progress) -> str:
+    """The stage with its steps, such as `ppo 3/60`."""
+    most = "at most " if progress.get("at_most") else ""  # which older servers do not send
+    return f"{progress['stage']} {progress['step']}/{most}{progress['total_steps']}"
 
 
 def seed_result(seed: SeedResult) -> str:

@@ -196,7 +196,7 @@ def show(context: typer.Context, job_id: JobId) -> None:
     rows += [(f"metadata {key}", value) for key, value in job["metadata"].items()]
     rows += [("notes", job["notes"])] if job["notes"] else []
     if (progress := job["progress"]) is not None:
-        step = f"{progress['stage']} {progress['step']}/{progress['total_steps']}"
+        step = job_metrics.steps_done(progress)
         seed = "" if progress["seed"] is None else f"seed {progress['seed']}, "
         rows.append(("progress", f"{progress['fraction']:.0%}, {seed}{step}"))
     rows += [(f"seed {one['seed']}", job_metrics.seed_result(one)) for one in job["seeds"]]

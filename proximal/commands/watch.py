@@ -14,6 +14,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from proximal.commands.job_metrics import steps_done
 from proximal.sdk import Client
 from proximal.sdk.types import Job, JobEvent, MetricInfo, Progress
 from proximal.terminal import moment, plain
@@ -135,7 +136,7 @@ class Board:
             left = (
                 "" if progress["eta_seconds"] is None else f"  {_duration(progress['eta_seconds'])} left in this stage"
             )
-            text = f"{_seed(progress)}{progress['stage']} {progress['step']}/{progress['total_steps']}{left}"
+            text = f"{_seed(progress)}{steps_done(progress)}{left}"
             grid = Table.grid(padding=(0, 2))
             grid.add_row(ProgressBar(1.0, progress["fraction"], width=min(40, width // 3)), plain(text))
             lines.append(grid)

@@ -18,6 +18,17 @@ class Actor(TypedDict):
     """Name of the key when it acted, or of a part of the platform; null for the others."""
 
 
+class AdapterSpec(TypedDict, closed=True):
+    """Low-rank adapters of a frozen model (Hu et al. 2021), by peft."""
+
+    rank: NotRequired[int]
+    """r: rank of each adapter."""
+    alpha: NotRequired[float]
+    """α: adapters are scaled by α / r."""
+    target_modules: NotRequired[list[str] | Literal["all-linear"]]
+    """Names of the linear layers that get an adapter; `all-linear` takes every one but the output layer."""
+
+
 class AdvantageSpec(TypedDict, closed=True):
     """How much better a token was than expected."""
 
@@ -631,31 +642,6 @@ class CreatedKey(TypedDict):
     """Id of your key whose request created it; null if none did, or if that was not recorded."""
     text: str
     """The key itself. It is shown once: the platform stores only its hash."""
-
-
-class CriticSpec(TypedDict, closed=True):
-    """The value function of `advantage.estimator` = "gae"."""
-
-    kind: NotRequired[Literal["separate", "value_head"]]
-    """`separate`: a model of its own with its own optimizer; `value_head`: a scalar head on the policy's trunk, one optimizer for both."""
-    initial: NotRequired[Literal["auto", "reward_model", "policy"]]
-    """Initial weights of a separate critic: the reward model, or the policy with a new head whose output is 0. `auto`: the reward model if the run has one on the policy's tokenizer, else the policy."""
-    learning_rate: NotRequired[float]
-    """Peak learning rate of a separate critic. The live knob `critic_learning_rate` changes it during the stage."""
-    schedule: NotRequired[Literal["constant", "linear", "cosine"] | None]
-    """Shape of the learning rate of a separate critic after its warm-up. Left out: `ppo.lr_schedule`."""
-    warmup_ratio: NotRequired[float | None]
-    """Share of the iterations over which the learning rate of a separate critic rises from 0. Left out: `ppo.warmup_ratio`."""
-    epochs: NotRequired[int | None]
-    """Passes of a separate critic over each batch of responses (SAO, arXiv 2607.07508: 2 for one of the policy). Left out: `ppo.epochs`. With another number of passes or minibatches than the policy's, the critic learns after the policy, and `ppo.guards` holds for the policy alone."""
-    minibatches: NotRequired[int | None]
-    """Optimizer steps of a separate critic per pass; must divide `ppo.batch_size`. Left out: `ppo.minibatches`."""
-    coef: NotRequired[float]
-    """Weight of the value loss beside the policy loss, for `value_head`."""
-    value_clip_range: NotRequired[float | None]
-    """New values are clipped to within this distance of the old ones. Null (in TOML: false) turns value clipping off."""
-    warmup_steps: NotRequired[int]
-    """First iterations in which only the critic learns."""
 
 
 class CurvePoint(TypedDict, closed=True):
@@ -2079,6 +2065,8 @@ class Progress(TypedDict):
     """Completed steps of the stage."""
     total_steps: int
     """Steps of the stage."""
+    at_most: bool
+    """Whether the stage may have fewer steps than `total_steps`: value pretraining of the critic ends by what it reaches."""
     stage_index: int
     """Index of the stage, from 0."""
     stage_count: int
@@ -2791,6 +2779,8 @@ class StageEstimate(TypedDict, closed=True):
     """The stage."""
     steps: int
     """Steps as the run counts them: optimizer steps, in PPO iterations."""
+    at_most: NotRequired[bool]
+    """Whether all figures are the most that is possible, because value pretraining of the critic ends by what it reaches."""
     optimizer_steps: int
     """Times the weights change. In PPO, steps of policy and critic together count once, and steps of the critic alone too."""
     responses: NotRequired[int]
@@ -2846,6 +2836,8 @@ class StagePlan(TypedDict):
     """The stage of the run."""
     total_steps: int
     """Steps that the stage has."""
+    at_most: NotRequired[bool]
+    """Whether the stage may have fewer steps, because value pretraining of the critic ends by what it reaches."""
 
 
 class StageStartedData(TypedDict):
@@ -2854,7 +2846,7 @@ class StageStartedData(TypedDict):
     stage: Literal["sft", "reward_model", "dpo", "kto", "ppo", "evaluation"]
     """The stage of the run."""
     total_steps: int
-    """Steps that the stage has."""
+    """Steps that the stage has: the most while value pretraining goes on."""
     start_step: NotRequired[int]
     """0, or the step that the stage resumes after."""
 
@@ -3248,6 +3240,17 @@ class Used(TypedDict):
     """Bytes of uploads, rows of datasets and checkpoints."""
     recent_gpu_hours: float
     """GPU-hours that the fair share compares: earlier hours count less, by a half-life."""
+
+
+class ValuePretrainingSpec(TypedDict, closed=True):
+    """Value pretraining (VC-PPO, arXiv 2503.01491): before the first iteration, the critic learns Monte-Carlo returns of the policy that PPO starts from. It ends at the first of these ends."""
+
+    explained_variance: NotRequired[float | None]
+    """It ends once the critic explains this share of the variance of the returns of a new batch. Left out: no such end."""
+    patience: NotRequired[int]
+    """It ends after so many iterations in a row without a new highest explained variance."""
+    iterations: NotRequired[int]
+    """Most iterations, which come before those of `ppo.steps`. Each samples a batch."""
 
 
 VersionStatus: TypeAlias = Literal["importing", "ready", "blocked", "failed"]
@@ -3795,6 +3798,39 @@ class CheckpointList(TypedDict):
     """Cursor of the first item."""
     last_id: str | None
     """Cursor of the last item: the next page's `after`."""
+
+
+class CriticSpec(TypedDict, closed=True):
+    """The value function of `advantage.estimator` = "gae"."""
+
+    kind: NotRequired[Literal["separate", "value_head"]]
+    """`separate`: a model of its own with its own optimizer; `value_head`: a scalar head on the policy's trunk, one optimizer for both."""
+    initial: NotRequired[Literal["auto", "reward_model", "policy"]]
+    """Initial weights of a separate critic: the reward model, or the policy with a new head whose output is 0. `auto`: the reward model if the run has one on the policy's tokenizer, else the policy."""
+    train: NotRequired[Literal["all", "all_but_attention", "last_layers", "adapters"]]
+    """The parameters of a separate critic that learn; the others keep their initial values, without gradient and optimizer. `all_but_attention`: those outside of the attention modules (the frozen attention of SAO, arXiv 2607.07508). `last_layers`: the head and the last `last_layers` layers. `adapters`: the head and low-rank adapters on a frozen copy. With `model.lora` the choice is among the critic's adapters."""
+    last_layers: NotRequired[int | None]
+    """Layers that learn beside the head, counted from the last one, for `train` = "last_layers". 0: the head alone. Embeddings and the norm after the layers do not learn."""
+    adapters: NotRequired[AdapterSpec | None]
+    """The adapters of `train` = "adapters". Left out: the defaults of `model.lora`."""
+    learning_rate: NotRequired[float]
+    """Peak learning rate of a separate critic. The live knob `critic_learning_rate` changes it during the stage."""
+    schedule: NotRequired[Literal["constant", "linear", "cosine"] | None]
+    """Shape of the learning rate of a separate critic after its warm-up. Left out: `ppo.lr_schedule`."""
+    warmup_ratio: NotRequired[float | None]
+    """Share of the iterations over which the learning rate of a separate critic rises from 0. Left out: `ppo.warmup_ratio`."""
+    epochs: NotRequired[int | None]
+    """Passes of a separate critic over each batch of responses (SAO, arXiv 2607.07508: 2 for one of the policy). Left out: `ppo.epochs`. With another number of passes or minibatches than the policy's, the critic learns after the policy, and `ppo.guards` holds for the policy alone."""
+    minibatches: NotRequired[int | None]
+    """Optimizer steps of a separate critic per pass; must divide `ppo.batch_size`. Left out: `ppo.minibatches`."""
+    coef: NotRequired[float]
+    """Weight of the value loss beside the policy loss, for `value_head`."""
+    value_clip_range: NotRequired[float | None]
+    """New values are clipped to within this distance of the old ones. Null (in TOML: false) turns value clipping off."""
+    warmup_steps: NotRequired[int]
+    """First iterations of `ppo.steps` in which only the critic learns."""
+    pretraining: NotRequired[ValuePretrainingSpec | None]
+    """Value pretraining, whose length is not fixed. Left out: none."""
 
 
 class CurveData(TypedDict):

@@ -63,5 +63,10 @@ def test_board_of_several_seeds_draws_the_one_that_runs() -> None:
     assert board.seed == 5 and "seed 5 (2 of 3)  ppo 3/10" in shown(board)
 
 
+def test_board_names_the_most_steps_while_unknown() -> None:
+    board = Board({**JOB, "progress": JOB["progress"] | {"at_most": True}}, METRICS)
+    assert "ppo 3/at most 10" in shown(board)
+
+
 def test_board_without_points_shows_the_job_only() -> None:
     assert "job_1" in shown(Board({**JOB, "progress": None, "stage": None}, METRICS))

@@ -44,7 +44,9 @@ def line(event: Event) -> str | None:
 def _line(event: Event) -> str | None:
     match event:
         case RunStarted():
-            plan = ", ".join(f"{stage.stage} ({stage.total_steps})" for stage in event.stages)
+            plan = ", ".join(
+                f"{stage.stage} ({'at most ' if stage.at_most else ''}{stage.total_steps})" for stage in event.stages
+            )
             return f"{plan}; on {event.device}, {event.threads} threads"
         case StageStarted():
             return f"{event.stage}: step {event.start_step} of {event.total_steps}"

@@ -26,6 +26,8 @@ class StagePlan(BaseModel):
     """The stage of the run."""
     total_steps: int
     """Steps that the stage has."""
+    at_most: bool = False
+    """Whether the stage may have fewer steps, because value pretraining of the critic ends by what it reaches."""
 
 
 class RunStarted(RunEvent):
@@ -55,7 +57,7 @@ class StageStarted(RunEvent):
     stage: StageName
     """The stage of the run."""
     total_steps: int
-    """Steps that the stage has."""
+    """Steps that the stage has: the most while value pretraining goes on."""
     start_step: int = 0
     """0, or the step that the stage resumes after."""
 

@@ -57,14 +57,18 @@ class Monitor:
         self._memory = Memory()
         self._streaks = {name: Streak() for name in RULES}
 
-    def look(self, step: int, values: Mapping[str, float]) -> list[HealthFinding]:
-        """Findings about the metrics of `step`, in the order of the rules. Steps are 1-based; 0 is the first evaluation."""
+    def look(self, step: int, values: Mapping[str, float], iteration: int | None = None) -> list[HealthFinding]:
+        """Findings about the metrics of `step`, in the order of the rules. Steps are 1-based; 0 is the first evaluation.
+
+        `iteration`: the iterations of PPO up to this step, if steps of value pretraining come before them.
+        """
         seen = {name: value for name, value in values.items() if math.isfinite(value)}
         self._memory.begin(step, seen)
+        done = step if iteration is None else iteration
         findings = []
         for name in RULES:
             rule: HealthRule = getattr(self._spec, name)
-            if self._spec.enabled and rule.action != "off" and RULES[name].applies(self._ppo, step):
+            if self._spec.enabled and rule.action != "off" and RULES[name].applies(self._ppo, done):
                 reading = RULES[name].look(step, seen, rule.limit, self._memory)
                 if reading and self._count(name, reading, rule.patience):
                     findings.append(self._finding(name, step, rule, reading))

@@ -47,7 +47,7 @@ class Rule:
     meaning: str
     suggestion: str
     applies: Callable[[PPOSpec, int], bool] = lambda ppo, step: True
-    """Whether the rule has a meaning at a step (1-based)."""
+    """Whether the rule has a meaning after so many iterations of PPO; 0 during value pretraining."""
 
 
 def _critic_warms_up(ppo: PPOSpec, step: int) -> bool:
@@ -276,7 +276,9 @@ RULES: dict[str, Rule] = {
     "negative_explained_variance": Rule(
         _below("val/explained_var"),
         "the critic foresees the returns worse than a constant would, and its advantages are noise",
-        'Raise `ppo.critic.learning_rate` or `ppo.critic.warmup_steps`, or set `ppo.critic.initial` = "reward_model".',
+        "Raise `ppo.critic.learning_rate` or `ppo.critic.warmup_steps`, set `ppo.critic.pretraining`, or set "
+        '`ppo.critic.initial` = "reward_model".',
+        lambda ppo, step: step > 0,  # no advantages are used before
     ),
     "over_optimisation": Rule(
         _over_optimisation,

@@ -37,7 +37,7 @@ class HealthCallback:
 
     def look(self, done: int, metrics: dict[str, float]) -> list[HealthFinding]:
         """Apply the rules to the metrics of a step, and add them to the history. Returns the findings."""
-        findings = self._history.monitor.look(done, metrics)
+        findings = self._history.monitor.look(done, metrics, done - self._history.value_pretraining.done)
         # a state that triggers a roll-back, or that a skipped step has shaped, is no target for a later one
         sound = done != self._skipped_at and all(finding.action != "roll_back" for finding in findings)
         self._is_best = self._history.add(done, metrics, may_be_best=sound)
@@ -47,6 +47,13 @@ class HealthCallback:
         """The step of the best evaluation as a metric, if `metrics` are those of an evaluation. `look` comes before."""
         best = self._history.best_step
         return {"eval/best_step": float(best)} if "eval/win_rate" in metrics and best is not None else {}
+
+    def renew_first(self, loop: StageLoop) -> None:
+        """Replace the state of the checkpoint of step 0, if that is the best one and is kept for a roll-back, by the present one."""
+        if self._may_roll_back and self._history.best_step == 0:
+            self._session.save_best(
+                loop.stage, 0, loop.model, loop.tokenizer, self._history.best, loop.trainer_state(0)
+            )
 
     def after_step(self, loop: StageLoop, done: int, findings: list[HealthFinding]) -> None:
         """Report the findings of `look`, save the checkpoint if it is the best, and do what the gravest finding asks for.
@@ -71,13 +78,15 @@ class HealthCallback:
     def skip_step(self, step: int, error: Diverged) -> None:
         """Called when a loss or gradient of iteration `step` (1-based) is not finite. Returns if the step may be skipped.
 
-        Raises `error` itself if the rule ends the run. Nothing is saved then, because a resume needs whole iterations.
+        Those of value pretraining come before these iterations. Raises `error` itself if the rule ends the run. Nothing is saved then, because a resume needs whole iterations.
         """
+        step += self._history.value_pretraining.done
         self._history.skipped += 1
         self._skipped_at = step
         if self._history.monitor.tolerates(self._history.skipped):
             return
-        for finding in self._history.monitor.look(step, self.metrics()):
+        iteration = step - self._history.value_pretraining.done
+        for finding in self._history.monitor.look(step, self.metrics(), iteration):
             self._report(finding)
         raise error
 

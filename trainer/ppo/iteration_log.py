@@ -50,7 +50,7 @@ def iteration_metrics(
     spec: PPOSpec,
     iteration: int,
 ) -> dict[str, float]:
-    """Return all metrics of an iteration (0-based) except its times, memory and evaluation.
+    """Return all metrics of an iteration (0-based) except its times, memory, evaluation and number of episodes.
 
     `state` is the state before it adapts to the iteration.
     """
@@ -61,7 +61,7 @@ def iteration_metrics(
     metrics |= experience_metrics(experience)
     metrics |= option_metrics(experience, spec, state, coefficients.reference)
     metrics |= spread_metrics(experience.scored, spec, coefficients.reference, state.scale.deviation)
-    return metrics | {"episode": (iteration + 1) * spec.batch_size}
+    return metrics
 
 
 def update_metrics(history: Sequence[dict[str, float]]) -> dict[str, float]:

@@ -12,6 +12,7 @@ every formula with its source, and `trainer/__init__.py` the suffixes of tensor 
     score them                     trainer/rollout/batch.py → trainer/rewards/
     rewards, values, advantages    trainer/ppo/experience.py → advantages.py
     update policy and critic       trainer/ppo/update.py → minibatch.py → losses.py
+    the critic before that         trainer/ppo/value_pretraining.py
     state between iterations       trainer/ppo/state.py
     set-up, start and end          trainer/ppo/stage.py
 """
@@ -35,27 +36,28 @@ def train(session: Session, context: PPOContext, data: PPOData) -> StageResult:
     the caller builds the models anew from the newest checkpoint and calls again.
     """
     stage = PPOStage(session, context, data)
-    state, learners, models = stage.state, stage.learners, stage.context.models
+    state, models = stage.state, stage.context.models
     loop, producer, health = stage.loop, stage.producer, stage.health
     stage.begin()
 
     for index in loop.steps():
-        context, spec = stage.context, stage.context.spec  # a live knob may have changed them
-        metrics = stage.refit_if_due(index)
+        turn = stage.turn()  # a live knob may have changed its parts
+        context, learners, iteration, spec = turn.context, turn.learners, turn.iteration, turn.context.spec
+        metrics = stage.refit_if_due(turn)
 
         # sample
         memory = PeakMemory(context.device)
         rollout = producer.take(index)
         metrics |= memory.reached("rollout") | {"time/rollout": rollout.seconds}
 
-        with producer.sample_ahead(index + 1):  # no effect unless `ppo.rollout.asynchronous`
+        with producer.sample_ahead(loop.following(index)):  # no effect unless `ppo.rollout.asynchronous`
             # score
-            policy_pass = not spec.update_gives_old_logprobs(index)
+            policy_pass = not spec.update_gives_old_logprobs(iteration)
             scored = score(context, rollout.prompts, rollout.responses, policy_pass=policy_pass)
             state.scale = state.scale.with_scores(scored.rewards.totals)
 
             # advantages
-            coefficients = state.kl_coefficients(spec, index)
+            coefficients = state.kl_coefficients(spec, iteration)
             experience = build_experience(
                 context,
                 scored,
@@ -67,21 +69,22 @@ def train(session: Session, context: PPOContext, data: PPOData) -> StageResult:
 
             # update
             cut_steps = state.cut_steps_left
-            result = update(context, experience, learners, coefficients, index, cut_steps, stage.pretraining)
+            result = update(context, experience, learners, coefficients, iteration, cut_steps, stage.pretraining)
             models.sampler.policy_moved()
         metrics |= memory.reached("train")
-        metrics |= iteration_metrics(result, learners, state, coefficients, spec, index)
+        metrics |= iteration_metrics(result, learners, state, coefficients, spec, iteration)
+        metrics |= {"episode": (index + 1) * spec.batch_size}
 
         # adapt
         state.cut_steps_left = result.cut_steps_left
-        state.adapt_kl(spec, index, metrics["objective/kl"], kl_to_old_policy(context, result.experience))
-        move_reference(models.reference, models.policy, spec.reference, index)
+        state.adapt_kl(spec, iteration, metrics["objective/kl"], kl_to_old_policy(context, result.experience))
+        move_reference(models.reference, models.policy, spec.reference, iteration)
 
         # log
-        metrics |= health.metrics() | stage.evaluate_if_due(index)
-        stage.log_samples(result, index)
-        metrics = loop.agreed(metrics)
-        findings = health.look(index + 1, stage.without_requested(metrics, index))
+        metrics |= health.metrics() | stage.evaluate_if_due(turn)
+        stage.log_samples(result, turn, index)
+        metrics = stage.after(turn, loop.agreed(metrics))
+        findings = health.look(index + 1, stage.without_requested(metrics, turn))
         loop.report(index + 1, metrics | health.best_so_far(metrics))
 
         # save

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 
+from trainer.errors import SpecError
 from trainer.events import Curve, Sample, TokenRow
 from trainer.health import Monitor
 from trainer.models import Model
@@ -16,6 +17,7 @@ from trainer.ppo.ptx import Pretraining
 from trainer.ppo.self_test import run_self_test
 from trainer.ppo.state import PPOState
 from trainer.ppo.update import UpdateResult
+from trainer.ppo.value_pretraining import Turn, pretraining_turn, still_pretrains
 from trainer.rollout.context import PPOContext
 from trainer.rollout.producer import RolloutProducer
 from trainer.sampling.sampler import release_engine, sampler_for
@@ -66,11 +68,12 @@ class PPOStage:
             self.state.restore(start.checkpoint, context, learners)
             self.producer.restore(start.checkpoint)
         self.state.follow(spec, start.knobs)
+        self._steps_taken = start.step
         self.learners = learners.adjusted(self.state.history.rate_factor, self.health.skip_step)
         self.loop = StageLoop(
             session,
             "ppo",
-            spec.steps,
+            self._total_steps(),
             start,
             models.policy,
             context.codec.tokenizer,
@@ -82,10 +85,16 @@ class PPOStage:
     def begin(self) -> None:
         """Announce the stage. A new stage then tests itself, estimates V* if that is the baseline, and evaluates the policy.
 
-        Raises SelfTestFailed.
+        Raises SelfTestFailed, and SpecError for a checkpoint beyond the last step.
         """
         session, context, start = self.session, self.context, self.loop.start
-        session.begin("ppo", context.spec.steps, start.step)
+        if start.step > self.loop.total_steps:
+            before = self.state.history.value_pretraining.done
+            raise SpecError(
+                f"#/ppo/steps: the checkpoint of step {start.step} has {start.step - before} iterations after {before} steps of value "
+                f"pretraining, more than the {context.spec.steps} of `ppo.steps`. Set it higher, or begin at an earlier checkpoint."
+            )
+        session.begin("ppo", self.loop.total_steps, start.step)
         if start.checkpoint is not None:
             return
         if context.spec.self_test:
@@ -94,14 +103,44 @@ class PPOStage:
         metrics = self.evaluation.metrics()
         self._show(0, self.evaluation.samples(context.spec.log_held_out))
         findings = self.health.look(0, metrics)
-        session.report("ppo", 0, context.spec.steps, metrics | self.health.best_so_far(metrics))
+        session.report("ppo", 0, self.loop.total_steps, metrics | self.health.best_so_far(metrics))
         self.health.after_step(self.loop, 0, findings)
         if self.state.optimal_values:  # their sampling may have taken hours
             self.loop.save(0)
 
-    def refit_if_due(self, index: int) -> dict[str, float]:
+    def turn(self) -> Turn:
+        """The parts of the next step: of value pretraining until it has ended, then of PPO."""
+        progress, spec = self.state.history.value_pretraining, self.context.spec
+        if still_pretrains(spec, progress):
+            return pretraining_turn(self.context, self.learners, progress)
+        return Turn(self.context, self.learners, self._steps_taken - progress.done, False)
+
+    def after(self, turn: Turn, metrics: dict[str, float]) -> dict[str, float]:
+        """Count a step of value pretraining, and end the pretraining if that is due. Return the metrics with its own.
+
+        The number of steps is known from its end on. The policy has not moved since the evaluation before the first step. The
+        checkpoint of that evaluation, if it is kept for a roll-back, therefore gets the critic that has learned.
+        """
+        self._steps_taken += 1
+        if not turn.pretrains:
+            return metrics
+        progress, spec = self.state.history.value_pretraining, turn.context.spec.pretraining
+        assert spec is not None  # it pretrains
+        progress.add(metrics["val/explained_var"], spec)
+        if progress.ending is not None:
+            self.loop.total_steps = self._total_steps()
+            self.session.log(progress.explained(spec), warning=progress.has_failed)
+            self.health.renew_first(self.loop)
+        return metrics | progress.metrics()
+
+    def _total_steps(self) -> int:
+        """Steps of the stage: the most while value pretraining goes on."""
+        progress, spec = self.state.history.value_pretraining, self.context.spec
+        return spec.most_steps if still_pretrains(spec, progress) else progress.done + spec.steps
+
+    def refit_if_due(self, turn: Turn) -> dict[str, float]:
         """Between two rounds of `ppo.online`, refit the reward model on fresh labels and return the metrics; else {}."""
-        number, feedback, state = round_beginning_at(index, self.context.spec), self.data.feedback, self.state
+        number, feedback, state = round_beginning_at(turn.iteration, self.context.spec), self.data.feedback, self.state
         if number is None or feedback is None:
             return {}
         metrics, fresh = refit_reward_model(
@@ -111,13 +150,13 @@ class PPOStage:
         self._estimate_baseline()  # V* depends on the rewards
         return metrics
 
-    def log_samples(self, result: UpdateResult, index: int) -> None:
+    def log_samples(self, result: UpdateResult, turn: Turn, index: int) -> None:
         """Log some responses of the batch; after an evaluation token by token, with the first held-out prompts' responses."""
         spec = self.context.spec
         shown, tables, held_out = list[Completion](), list[list[TokenRow]](), list[Sample]()
         if spec.log_samples:
             shown = to_completions(result.experience.scored, self.data.held_out.judge, spec.log_samples)
-        if self.evaluates(index):
+        if self.evaluates(turn):
             if shown:
                 tables = token_tables(result, self.context.codec.tokenizer, spec)
             held_out = self.evaluation.samples(spec.log_held_out)
@@ -128,32 +167,33 @@ class PPOStage:
         if rows:
             self.session.show("ppo", step, rows)
 
-    def evaluate_if_due(self, index: int) -> dict[str, float]:
+    def evaluate_if_due(self, turn: Turn) -> dict[str, float]:
         """Evaluate the policy every `eval_every` iterations, after the last one and on request, and return the metrics; else {}."""
-        return self.evaluation.metrics() if self.evaluates(index) else {}
+        return self.evaluation.metrics() if self.evaluates(turn) else {}
 
-    def evaluates(self, index: int) -> bool:
-        return self._is_planned(index) or self.loop.knobs.evaluation_asked
+    def evaluates(self, turn: Turn) -> bool:
+        return self._is_planned(turn) or self.loop.knobs.evaluation_asked
 
-    def without_requested(self, metrics: dict[str, float], index: int) -> dict[str, float]:
+    def without_requested(self, metrics: dict[str, float], turn: Turn) -> dict[str, float]:
         """The metrics that decide: without those of an evaluation that was only requested.
 
         A request therefore changes neither the best checkpoint nor what the health rules do.
         """
-        if self._is_planned(index):
+        if self._is_planned(turn):
             return metrics
         return {name: value for name, value in metrics.items() if not name.startswith("eval/")}
 
-    def _is_planned(self, index: int) -> bool:
-        spec = self.context.spec
-        return (index + 1) % spec.eval_every == 0 or index + 1 == spec.steps
+    def _is_planned(self, turn: Turn) -> bool:
+        """None is planned during value pretraining, in which the policy does not move."""
+        spec, done = self.context.spec, turn.iteration + 1
+        return not turn.pretrains and (done % spec.eval_every == 0 or done == spec.steps)
 
     def finish(self) -> StageResult:
         """Save the policy as the stage's result, and a refitted reward model with it."""
         context, history = self.context, self.state.history
         seconds = self.loop.seconds
         self.session.emit(Curve(stage="ppo", points=history.curve))
-        result = StageResult(context.spec.steps, seconds, history.summary(self.data.held_out.spec.keep_best))
+        result = StageResult(self.loop.total_steps, seconds, history.summary(self.data.held_out.spec.keep_best))
         reward_model = context.models.reward_model
         further: dict[str, Model] = {}
         if self.state.refits and reward_model is not None:

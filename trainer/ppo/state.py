@@ -21,6 +21,7 @@ from trainer.models import Model
 from trainer.ppo.kl import AdaptedCoefficient, KLCoefficients, adapted_coef, adapted_old_kl_beta, scheduled_coef
 from trainer.ppo.learners import Learners
 from trainer.ppo.stored_numbers import FORMAT, in_present_format
+from trainer.ppo.value_pretraining import ValuePretraining
 from trainer.rollout.context import PPOContext
 from trainer.rollout.shaping import RunningScale
 from trainer.selection import evaluation_figures, is_better
@@ -30,6 +31,8 @@ from trainer.spec.knobs import Knob, KnobSetting, Origin, origin_of
 from trainer.stages.tokenized_rows import TokenizedPair
 
 _BEST_FIGURES = ("win_rate", "win_rate_low", "win_rate_high", "score", "judge", "kl", "response_length")
+_PARTS = ("monitor", "curve", "value_pretraining")
+"""Fields of the history that are not stored as they are."""
 _CURVE_FIGURES = ("sqrt_kl", "score", "judge", "win_rate")
 
 
@@ -50,6 +53,7 @@ class RunHistory:
     """Figures of the best evaluation (`trainer/selection.py`); empty before the first. Steps that were rolled back or
     skipped in part are excluded."""
     curve: list[CurvePoint] = field(default_factory=list)
+    value_pretraining: ValuePretraining = field(default_factory=ValuePretraining)
 
     def add(self, step: int, metrics: dict[str, float], may_be_best: bool = True) -> bool:
         """Add a step's metrics. Return whether it is the best evaluation so far.
@@ -83,15 +87,18 @@ class RunHistory:
         return summary
 
     def to_json(self) -> dict[str, Any]:
-        values = {name: value for name, value in vars(self).items() if name not in ("monitor", "curve")}
-        return values | {"monitor": self.monitor.state(), "curve": [point.model_dump() for point in self.curve]}
+        values = {name: value for name, value in vars(self).items() if name not in _PARTS}
+        curve = [point.model_dump() for point in self.curve]
+        parts = {"monitor": self.monitor.state(), "value_pretraining": asdict(self.value_pretraining)}
+        return values | parts | {"curve": curve}
 
     def restore(self, values: dict[str, Any]) -> None:
         """Take over the values that `to_json` returned."""
         self.monitor.restore(values["monitor"])
         self.curve = [CurvePoint(**point) for point in values["curve"]]
+        self.value_pretraining = ValuePretraining.from_json(values.get("value_pretraining"))
         for name, value in values.items():
-            if name not in ("monitor", "curve"):
+            if name not in _PARTS:
                 setattr(self, name, value)
 
 

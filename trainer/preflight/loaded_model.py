@@ -28,8 +28,9 @@ def check_fit(session: Session, model: Model, codec: Codec, encoded: TokenizedDa
     `ppo.critic` names, and an engine that can sample it. Sampling with a cache must agree with the plain forward pass.
     """
     raise_first(vocabulary_and_head(session.spec, model.config, codec.tokenizer))
-    device: Literal["cpu", "cuda"] = "cuda" if model.device.type == "cuda" else "cpu"
-    raise_first(critic_findings(session.spec, Blueprint(model.config, session.spec.model, device)))
+    if session.spec.ppo.critic.has_frozen_parts:
+        device: Literal["cpu", "cuda"] = "cuda" if model.device.type == "cuda" else "cpu"
+        raise_first(critic_findings(session.spec, Blueprint(model.config, session.spec.model, device)))
     raise_first(context_findings(session.spec, model.config, encoded))
     raise_first(vllm_findings(session.spec, model.config, model.device.type))
     if {"ppo", "evaluation"} & set(session.spec.stages):

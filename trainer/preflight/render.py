@@ -46,9 +46,8 @@ def _stages(report: Report) -> Iterator[str]:
     for stage in report.stages:
         counts = (stage.steps, stage.optimizer_steps, stage.responses)
         tokens = (stage.tokens, stage.generated, stage.generated_max)
-        rows.append(
-            (stage.stage, *(f"{n:,}" if n else "-" for n in counts), *(show_count(n) if n else "-" for n in tokens))
-        )
+        name = f"{stage.stage}, at most" if stage.at_most else stage.stage
+        rows.append((name, *(f"{n:,}" if n else "-" for n in counts), *(show_count(n) if n else "-" for n in tokens)))
     yield from _table(rows) if report.stages else ()
 
 

@@ -79,6 +79,8 @@ class StageEstimate(_Part):
     """The stage."""
     steps: int
     """Steps as the run counts them: optimizer steps, in PPO iterations."""
+    at_most: bool = False
+    """Whether all figures are the most that is possible, because value pretraining of the critic ends by what it reaches."""
     optimizer_steps: int
     """Times the weights change. In PPO, steps of policy and critic together count once, and steps of the critic alone too."""
     responses: int = 0

@@ -125,9 +125,13 @@ def _on_thumbs(stage: StageName, spec: RewardModelSpec | KTOSpec, sizes: Sizes) 
 
 def _ppo(spec: JobSpec, sizes: Sizes) -> StageEstimate:
     ppo = spec.ppo
-    trained_on = ppo.steps * ppo.batch_size
+    trained_on, before = ppo.steps * ppo.batch_size, ppo.most_steps - ppo.steps
     sampled = 2 + math.ceil(ppo.steps / ppo.eval_every)  # the policy before PPO, step 0, and the planned evaluations
-    responses = trained_on + sampled * min(spec.evaluation.prompts, len(sizes.encoded.held_out_prompts))
+    responses = (
+        trained_on
+        + before * ppo.batch_size
+        + sampled * min(spec.evaluation.prompts, len(sizes.encoded.held_out_prompts))
+    )
     if ppo.advantage.baseline == "optimal_value":
         responses += ppo.optimal_value.samples * len(sizes.encoded.prompts)
     if ppo.online is not None:
@@ -138,8 +142,9 @@ def _ppo(spec: JobSpec, sizes: Sizes) -> StageEstimate:
         steps += ppo.of_critic.epochs * ppo.of_critic.minibatches
     return StageEstimate(
         stage="ppo",
-        steps=ppo.steps,
-        optimizer_steps=ppo.steps * steps,
+        steps=ppo.most_steps,
+        at_most=before > 0,
+        optimizer_steps=ppo.steps * steps + before * ppo.of_critic.epochs * ppo.of_critic.minibatches,
         responses=responses,
         tokens=round(ppo.epochs * trained_on * (mean(sizes.prompt_lengths()) + length)),
         generated=round(responses * length),

@@ -73,12 +73,12 @@ class RolloutProducer:
         return Rollout(rows, prompts, responses, time.perf_counter() - began)
 
     @contextmanager
-    def sample_ahead(self, iteration: int) -> Iterator[None]:
+    def sample_ahead(self, iteration: int | None) -> Iterator[None]:
         """With `asynchronous`, sample that iteration's responses in a thread while the body runs; they wait for `take`.
 
-        The thread is idle before and after, so no other code has to consider it.
+        `iteration`: None after the last one. The thread is idle before and after, so no other code has to consider it.
         """
-        if self._thread is None or iteration >= self._context.spec.steps:
+        if self._thread is None or iteration is None:
             yield
             return
         behind, threads = self._copy_of_policy(), torch.get_num_threads()

@@ -229,7 +229,7 @@ def _announce(job: RunContext) -> None:
         "reward_model": total_steps(rewarded, spec.reward_model),
         "dpo": total_steps(len(encoded.pairs), spec.dpo),
         "kto": total_steps(len(encoded.verdicts), spec.kto),
-        "ppo": spec.ppo.steps,
+        "ppo": spec.ppo.most_steps,
         "evaluation": 1,
     }
     current = _next_stage(session) or spec.stages[-1]
@@ -237,7 +237,12 @@ def _announce(job: RunContext) -> None:
     resumed = newest is not None or any(session.checkpoints.result(stage) for stage in spec.stages)
     session.emit(
         RunStarted(
-            stages=[StagePlan(stage=stage, total_steps=totals[stage]) for stage in spec.stages],
+            stages=[
+                StagePlan(
+                    stage=stage, total_steps=totals[stage], at_most=stage == "ppo" and spec.ppo.pretraining is not None
+                )
+                for stage in spec.stages
+            ],
             device=str(session.device),
             threads=torch.get_num_threads(),
             dtype=spec.model.dtype,

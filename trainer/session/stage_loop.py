@@ -55,6 +55,7 @@ class StageLoop:
     session: Session
     stage: StageName
     total_steps: int
+    """The most steps while their number is not known. The stage may set the number at any step before the last."""
     start: ResumePoint[Any]
     model: Model
     tokenizer: Tokenizer
@@ -107,11 +108,13 @@ class StageLoop:
         Raises Stopped before a step if the lease has expired.
         """
         self._began = time.perf_counter()
-        for index in range(self.start.step, self.total_steps):
+        index = self.start.step
+        while index < self.total_steps:
             self.session.check_lease()
             self.knobs.at_boundary(index, lambda done=index: self._save_once(done))  # type: ignore[misc]
             self._step_began = time.perf_counter()
             yield index
+            index += 1
         self.knobs.finish(self.total_steps)
 
     def agreed(self, metrics: dict[str, float]) -> dict[str, float]:
@@ -132,6 +135,10 @@ class StageLoop:
     def is_last(self, done: int) -> bool:
         """Whether no step remains after `done` steps."""
         return done == self.total_steps
+
+    def following(self, index: int) -> int | None:
+        """The index of the step after this one; None after the last."""
+        return None if self.is_last(index + 1) else index + 1
 
     def evaluates(self, done: int) -> bool:
         """Whether the stage is evaluated after `done` steps: with each checkpoint, after the last step, and on request."""

@@ -10,7 +10,7 @@ from trainer.spec.health import HealthAction, HealthRule, HealthSpec
 from trainer.spec.job import CheckpointSpec, JobSpec, ResourcesSpec, RuntimeSpec, SlurmSpec
 from trainer.spec.model import AdapterSpec, LoraSpec, ModelSpec, TokenizerSpec
 from trainer.spec.ppo import OnlineSpec, PPOSpec
-from trainer.spec.ppo_advantage import AdvantageSpec, CriticSpec, OptimalValueSpec
+from trainer.spec.ppo_advantage import AdvantageSpec, CriticSpec, OptimalValueSpec, ValuePretrainingSpec
 from trainer.spec.ppo_loss import GuardsSpec, PolicyLossSpec, PtxSpec
 from trainer.spec.ppo_reward import KLSpec, ReferenceSpec, ShapingSpec
 from trainer.spec.ppo_rollout import RolloutSpec
@@ -97,6 +97,7 @@ __all__ = [
     "TokenizerSpec",
     "TrackingSpec",
     "TrackioTracker",
+    "ValuePretrainingSpec",
     "WandbTracker",
     "reward_names",
 ]  # fmt: skip

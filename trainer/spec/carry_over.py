@@ -57,7 +57,7 @@ def unusable_changes(old: JobSpec, new: JobSpec, point: BranchPoint) -> list[Unu
         for path in changed_fields(old, new)
         if (detail := _why_not(path, old, new, point))
     ]
-    if point.stage == "ppo" and not point.final and new.ppo.steps <= point.step:
+    if point.stage == "ppo" and not point.final and new.ppo.most_steps <= point.step:
         found.append(UnusableChange("#/ppo/steps", f"must be more than {point.step}, the step of the checkpoint"))
     if not [stage for stage in new.stages if stage not in point.done]:
         found.append(

@@ -9,7 +9,7 @@ from typing import Annotated
 from pydantic import Field, model_validator
 
 from trainer.spec.facts import BETWEEN_STAGES, MAIN, MID_STAGE, Amount, Change
-from trainer.spec.ppo_advantage import AdvantageSpec, CriticSpec, OptimalValueSpec
+from trainer.spec.ppo_advantage import AdvantageSpec, CriticSpec, OptimalValueSpec, ValuePretrainingSpec
 from trainer.spec.ppo_loss import GuardsSpec, PolicyLossSpec, PtxSpec
 from trainer.spec.ppo_reward import KLSpec, ReferenceSpec, ShapingSpec
 from trainer.spec.ppo_rollout import RolloutSpec
@@ -193,6 +193,31 @@ class PPOSpec(OptimizerSpec):
     def has_value_head(self) -> bool:
         """Whether the critic is a head on the policy's trunk, which learns with the policy."""
         return self.uses_critic and self.critic.kind == "value_head"
+
+    @property
+    def pretraining(self) -> ValuePretrainingSpec | None:
+        """The value pretraining of the critic; None without."""
+        return self.critic.pretraining if self.uses_critic else None
+
+    @property
+    def most_steps(self) -> int:
+        """The most steps of the stage: those of value pretraining, whose number is not known ahead, and `steps`."""
+        return self.steps + (self.pretraining.iterations if self.pretraining else 0)
+
+    @property
+    def while_pretraining(self) -> "PPOSpec":
+        """The section as it holds in a step of value pretraining.
+
+        Only the critic learns, from Monte-Carlo returns, by the plain squared error: the policy does not move, so there is no
+        change of the returns that clipping could slow down. The reference does not move either.
+        """
+        critic = self.critic.model_copy(update={"warmup_steps": 1, "value_clip_range": None})
+        changed = {
+            "critic": critic,
+            "advantage": self.advantage.model_copy(update={"critic_lambda": 1.0}),
+            "reference": self.reference.model_copy(update={"update": "fixed"}),
+        }
+        return self.model_copy(update=changed)
 
     def update_gives_old_logprobs(self, iteration: int) -> bool:
         """Whether iteration `iteration` (0-based) takes π_old from the forward pass of its one optimizer step.

@@ -77,6 +77,17 @@ _RATE_KNOB = LiveKnob(
 _Layers = Annotated[int, Field(ge=0), Countable]
 
 
+class ValuePretrainingSpec(Section):
+    """Value pretraining (VC-PPO, arXiv 2503.01491): before the first iteration, the critic learns Monte-Carlo returns of the policy that PPO starts from. It ends at the first of these ends."""
+
+    explained_variance: Annotated[float | None, Field(gt=0, le=1)] = None
+    """It ends once the critic explains this share of the variance of the returns of a new batch. Left out: no such end."""
+    patience: PositiveInt = 10
+    """It ends after so many iterations in a row without a new highest explained variance."""
+    iterations: Annotated[PositiveInt, Amount("steps")] = 100
+    """Most iterations, which come before those of `ppo.steps`. Each samples a batch."""
+
+
 class CriticSpec(Section):
     """The value function of `advantage.estimator` = "gae"."""
 
@@ -105,7 +116,9 @@ class CriticSpec(Section):
     value_clip_range: Annotated[Positive | None, MID_STAGE] = 0.2
     """New values are clipped to within this distance of the old ones. Null (in TOML: false) turns value clipping off."""
     warmup_steps: Annotated[int, Field(ge=0), Countable, BETWEEN_STAGES] = 0
-    """First iterations in which only the critic learns."""
+    """First iterations of `ppo.steps` in which only the critic learns."""
+    pretraining: Annotated[ValuePretrainingSpec | None, BETWEEN_STAGES] = None
+    """Value pretraining, whose length is not fixed. Left out: none."""
 
     @model_validator(mode="before")
     @classmethod

@@ -64,7 +64,7 @@ def _undefined(ppo: PPOSpec, steps: int, done: int) -> Iterator[tuple[str, str]]
             "lr_schedule",
             f'the "{ppo.lr_schedule}" schedule ended at step {ppo.steps}, and {steps} steps have other rates',
         )
-    elif ppo.warmup_ratio * steps > done:
+    elif ppo.warmup_ratio * steps > done - (ppo.most_steps - ppo.steps):  # value pretraining may have taken so many
         yield "warmup_ratio", f"the warm-up of {steps} steps would still go on at step {done}"
     if ppo.kl.controller in ("linear", "cosine"):
         yield "kl/controller", f'the "{ppo.kl.controller}" coefficient reached its end at step {ppo.steps}'

@@ -69,6 +69,8 @@ class Progress(Described):
     """Completed steps of the stage."""
     total_steps: int
     """Steps of the stage."""
+    at_most: bool
+    """Whether the stage may have fewer steps than `total_steps`: value pretraining of the critic ends by what it reaches."""
     stage_index: int
     """Index of the stage, from 0."""
     stage_count: int
@@ -99,6 +101,7 @@ def progress(job: Job, now: datetime | None = None) -> Progress | None:
         stage=job.stage,
         step=step,
         total_steps=total,
+        at_most=job.status != "succeeded" and total == _most_steps(job, job.stage),
         stage_index=stages.index(job.stage) if job.stage in stages else 0,
         stage_count=len(stages),
         fraction=1.0 if job.status == "succeeded" else job.fraction or 0.0,
@@ -113,6 +116,14 @@ def progress(job: Job, now: datetime | None = None) -> Progress | None:
 
 def _stages(job: Job, stage: str) -> list[str]:
     return [planned["stage"] for planned in job.plan or []] or [stage]
+
+
+def _most_steps(job: Job, stage: str) -> int | None:
+    """The most steps that the plan allows the stage; None where the plan has their number. The trainer reports fewer later."""
+    most = [
+        planned["total_steps"] for planned in job.plan or [] if planned["stage"] == stage and planned.get("at_most")
+    ]
+    return most[0] if most else None
 
 
 def _seed_count(job: Job) -> int:

@@ -36,6 +36,7 @@ SHAPES: dict[StageName, tuple[str, ...]] = {
     "ppo": (
         *_fields("ppo", (*_OPTIMISED, *_SAMPLED, "stop", "online", "optimal_value", "eval_every")),
         "ppo.advantage.baseline",
+        "ppo.critic.pretraining",
         "rewards",
         "evaluation.prompts",
         "evaluation.judge",
@@ -155,10 +156,11 @@ def _comparable(session: Session, owner_id: str, spec: Mapping[str, Any]) -> lis
 
 
 def _per_step(plan: Sequence[Mapping[str, Any]], seconds: Mapping[str, float]) -> dict[str, float]:
+    """Seconds per step of each stage whose number of steps was planned."""
     return {
         stage["stage"]: seconds[stage["stage"]] / stage["total_steps"]
         for stage in plan
-        if stage["stage"] in seconds and stage["total_steps"] > 0
+        if stage["stage"] in seconds and stage["total_steps"] > 0 and not stage.get("at_most")
     }
 
 

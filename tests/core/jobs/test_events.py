@@ -213,6 +213,22 @@ def test_progress_follows_the_events(session: Session) -> None:
     assert done is not None and done.fraction == 1.0
 
 
+def test_progress_has_the_most_steps_until_they_are_known(session: Session) -> None:
+    """Value pretraining may take 8 of at most 12 steps, and takes 3, so 7 are left."""
+    job = make_job(session)
+    attempts.claim(session, "wrk_1")
+    plan = [StagePlan(stage="ppo", total_steps=12, at_most=True)]
+    begun = RunStarted(stages=plan, device="cpu", threads=1, versions={})
+    append_events(session, job.id, 1, [begun, StageStarted(stage="ppo", total_steps=12)])
+    found = []
+    for done, total in ((2, 12), (3, 7)):
+        append_events(session, job.id, 1, [Metrics(stage="ppo", step=done, total_steps=total, values={})])
+        now = progress(job)
+        assert now is not None
+        found.append((now.step, now.at_most, now.total_steps, now.fraction))
+    assert found == [(2, True, 12, pytest.approx(2 / 12)), (3, False, 7, pytest.approx(3 / 7))]
+
+
 @pytest.mark.parametrize(
     ("stages", "present", "fraction"),
     [

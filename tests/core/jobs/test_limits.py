@@ -28,6 +28,13 @@ def test_limits_accept_the_default_spec(settings: Settings) -> None:
         ({"ppo": {"steps": 10**9}}, "#/ppo/steps", 10**9, 1_000_000, "PROXIMAL_MAX_STEPS"),
         ({"sft": {"epochs": 5000}}, "#/sft/epochs", 5000, 1000, "PROXIMAL_MAX_EPOCHS"),
         (
+            {"ppo": {"critic": {"pretraining": {"iterations": 10**7}}}},
+            "#/ppo/critic/pretraining/iterations",
+            10**7,
+            1_000_000,
+            "PROXIMAL_MAX_STEPS",
+        ),
+        (
             {"ppo": {"critic": {"train": "adapters", "adapters": {"rank": 10**5}}}},
             "#/ppo/critic/adapters/rank",
             10**5,

@@ -57,6 +57,21 @@ CRITIC_APART = {
     },
     "rewards": [LENGTH],
 }  # fmt: skip
+CRITIC_PRETRAINED = {
+    # attention that keeps its values, two passes, and pretraining that ends by a figure that the processes agree on
+    "stages": ["ppo"],
+    "ppo": {
+        "minibatches": 3, "micro_batch_size": 2, "steps": 2,
+        "critic": {"train": "all_but_attention", "epochs": 2, "pretraining": {"iterations": 3, "patience": 2}},
+    },
+    "rewards": [LENGTH],
+}  # fmt: skip
+LAST_LAYERS = {
+    # layers below the first one that learns have no gradient at all
+    "stages": ["ppo"],
+    "ppo": {"critic": {"train": "last_layers", "last_layers": 1, "pretraining": {"iterations": 1}}, "steps": 2},
+    "rewards": [LENGTH],
+}  # fmt: skip
 THUMBS = {
     # 25 rows of a batch on two processes, of which z₀ takes all; a last batch that is smaller
     "stages": ["reward_model", "kto"],
@@ -99,6 +114,7 @@ CASES = [
     pytest.param(GROUPS, id="groups", marks=pytest.mark.slow),
     pytest.param(OPTIMAL_VALUE, id="v*", marks=pytest.mark.slow),
     pytest.param(CRITIC_APART, id="critic apart", marks=pytest.mark.slow),
+    pytest.param(CRITIC_PRETRAINED, id="critic pretrained", marks=pytest.mark.slow),
 ]
 
 
@@ -121,7 +137,11 @@ def test_two_processes_match_the_result_of_one(policy: str, tmp_path: Path, chan
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("changes", [THUMBS, CRITIC_APART], ids=["thumbs", "critic apart"])
+@pytest.mark.parametrize(
+    "changes",
+    [THUMBS, CRITIC_APART, CRITIC_PRETRAINED, LAST_LAYERS],
+    ids=["thumbs", "critic apart", "critic pretrained", "last layers"],
+)
 def test_fsdp_models_train_as_whole_ones(policy: str, tmp_path: Path, changes: dict[str, Any]) -> None:
     sharded = spec_of(tmp_path / "sharded", policy, changes | {"runtime": {"sharding": "fsdp", "threads": 1}})
     two, one = tmp_path / "two", tmp_path / "one"

@@ -207,6 +207,18 @@ def test_clipfrac_zero_is_silent_once_the_policy_has_moved() -> None:
     assert watch(monitor(), [followed | {"objective/kl_initial": -0.02}] * 60) == [("clipfrac_zero", 30)]
 
 
+def test_rules_count_from_the_end_of_value_pretraining() -> None:
+    """A critic is no finding while it is pretrained. Warm-ups are counted from the first iteration of PPO."""
+    bad, still = {"val/explained_var": -1.0}, {"policy/approxkl_avg": 0.0, "objective/kl": 0.0, "lr": 1e-6}
+    watched = monitor({"warmup_ratio": 0.1, "steps": 100})
+    found = []
+    for step in range(1, 101):
+        done = max(0, step - 40)
+        found += [(one.rule, step) for one in watched.look(step, HEALTHY | bad | still, done)]
+    # 20 looks from the first iteration, which is step 41; the policy's, after 10 iterations of warm-up
+    assert found == [("negative_explained_variance", 60), ("policy_still", 70)]
+
+
 def test_a_missing_or_undefined_number_is_no_look() -> None:
     bad, undefined = {"val/explained_var": -1.0}, {"val/explained_var": float("nan")}
     assert watch(monitor(), [bad] * 19 + [undefined] * 5 + [bad]) == [("negative_explained_variance", 25)]

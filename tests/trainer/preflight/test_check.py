@@ -12,6 +12,7 @@ from tests.trainer.preflight.checked_jobs import CONFIG, WORDS, checked, job, on
 from tests.trainer.running import ROOT
 from trainer.cli import load_spec, main
 from trainer.preflight.check import CheckOptions, check
+from trainer.preflight.render import render
 from trainer.preflight.report import Report
 from trainer.spec import JobSpec
 from trainer.spec.path_rules import PathRules
@@ -48,6 +49,14 @@ def test_steps_and_tokens_by_hand(tmp_path: Path) -> None:
     assert (ppo.steps, ppo.optimizer_steps) == (2, 2 * 2 * 4)
     apart = checked(tmp_path, ppo={"epochs": 2, "minibatches": 4, "critic": {"epochs": 3, "minibatches": 2}})
     assert apart.stages[2].optimizer_steps == 2 * (2 * 4 + 3 * 2)
+    pretrained = checked(
+        tmp_path, ppo={"epochs": 2, "minibatches": 4, "critic": {"epochs": 3, "pretraining": {"iterations": 5}}}
+    )
+    most = pretrained.stages[2]
+    # each of at most five steps of pretraining samples a batch and takes the critic's steps: three passes of four
+    assert (most.steps, most.at_most, most.optimizer_steps) == (5 + 2, True, 2 * (2 * 4 + 3 * 4) + 5 * 3 * 4)
+    assert (most.responses, most.tokens) == (5 * 8 + apart.stages[2].responses, apart.stages[2].tokens)
+    assert "ppo, at most  " in render(pretrained) and not ppo.at_most
     # two batches; four held-out prompts for the policy before PPO, at step 0, and after each iteration
     assert ppo.responses == 2 * 8 + 4 * 4
     assert ppo.generated_max == ppo.responses * 40
@@ -63,6 +72,10 @@ def test_steps_and_tokens_by_hand(tmp_path: Path) -> None:
         ({"data": {"max_completion_tokens": 4}}, "completions_cut", "#/data/max_completion_tokens", "teach no EOS"),
         ({"evaluation": {"prompts": 128}}, "few_held_out", "#/data/eval_fraction", "uncertain by ±"),
         ({"data": {"max_prompt_tokens": 1}}, "nothing_left", "#/data/sft", "No demonstration is left"),
+        ({"ppo": {"critic": {"train": "last_layers", "last_layers": 2}}}, "invalid_critic", "#/ppo/critic/last_layers",
+         "more than the 1 layers of the critic"),
+        ({"ppo": {"critic": {"train": "adapters", "adapters": {"target_modules": ["no"]}}}}, "invalid_critic",
+         "#/ppo/critic/train", "target_modules"),
         ({"ppo": {"max_new_tokens": 125}}, "context", "#/ppo/max_new_tokens", "the model's context is 128"),
         ({"rewards": [{"type": "exact_match"}]}, "answers_missing", "#/data/prompts", "have no `answer`"),
         ({"rewards": [{"type": "lexicon", "path": "/no/such"}]}, "scorer", "#/rewards/0", "/no/such"),

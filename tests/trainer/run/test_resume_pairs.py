@@ -45,6 +45,12 @@ PPO_PARTS: dict[str, dict[str, Any]] = {
         "epochs": 1, "critic": {"train": "all_but_attention", "epochs": 2, "minibatches": 4},
     },
     "critic with adapters": {"critic": {"train": "adapters", "adapters": {"rank": 2}}},
+    "value pretraining": {
+        "steps": 3, "critic": {"pretraining": {"iterations": 2}, "warmup_steps": 1, "train": "last_layers", "last_layers": 1},
+    },
+    "value pretraining of a head, responses sampled ahead": {
+        "steps": 3, "rollout": {"asynchronous": True}, "critic": {"kind": "value_head", "pretraining": {"iterations": 2}},
+    },
     "groups": {
         "advantage": {"estimator": "sequence", "baseline": "group_mean", "normalize": "group_std"},
         "samples_per_prompt": 2,
@@ -63,6 +69,10 @@ RUN_PARTS: dict[str, dict[str, Any]] = {
     "roll-back, moving average": {
         "health": {"kl_blow_up": ALWAYS | {"action": "roll_back"}},
         "ppo": PPO_PARTS["moving average"] | PPO_PARTS["value head"],
+    },
+    "roll-back, value pretraining": {
+        "health": {"kl_blow_up": ALWAYS | {"action": "roll_back"}},
+        "ppo": PPO_PARTS["value pretraining"],
     },
     "LoRA, critic with frozen attention": {"lora": LORA, "ppo": PPO_PARTS["critic with frozen attention"]},
     "pause": {"health": {"kl_blow_up": ALWAYS | {"action": "pause"}}},
@@ -143,6 +153,30 @@ def test_critic_with_adapters_resumes_to_the_same_bits(first: Path, tmp_path: Pa
     calm = check(ppo_trial(first, "critic with adapters", {}), tmp_path, at_step(3))
     critic = calm / "checkpoints" / "ppo-000004" / "trainer_state" / "critic"
     assert (critic / "adapter_model.safetensors").is_file() and not (critic / "model.safetensors").exists()
+
+
+def test_pretraining_resumes_to_the_same_bits(first: Path, tmp_path: Path) -> None:
+    """Killed in the pretraining, at its end and after it; the critic's peak rate is changed while it goes on."""
+    trial = ppo_trial(first, "value pretraining", change(1, "critic_learning_rate"))
+    calm = check(trial, tmp_path, at_step(1), at_step(2), at_step(4))
+    found = [metrics_of(calm)["ppo", step] for step in range(1, 6)]
+    assert [one["critic_lr"] for one in found[:2]] == [1e-5, 3e-4]  # constant, and the changed peak
+    assert ["policy/approxkl_avg" in one for one in found] == [False, False, False, True, True]  # one step of warm-up
+
+
+def test_pretraining_with_a_roll_back_resumes_to_the_same_bits(first: Path, tmp_path: Path) -> None:
+    """Back at step 3 to the policy of step 0, with the critic that was pretrained for two steps."""
+    trial = ppo_trial(first, "roll-back, value pretraining", {}, eval_every=1)
+    trial.changes["checkpoints"] = {"keep_last": 9}
+    calm = check(trial, tmp_path, at_step(2), at_step(4))
+    (back,) = [event for event in events_of(calm) if isinstance(event, RolledBack)]
+    assert (back.step, back.to_step) == (3, 0)
+    assert [step for _, step in metrics_of(calm)] == [0, 1, 2, 3, 4, 5]
+    found = [metrics_of(calm)["ppo", step] for step in (3, 4)]
+    assert not any("pretraining/since_best" in one for one in found)  # it is not repeated
+    critics = [calm / "checkpoints" / f"ppo-00000{step}/trainer_state/critic/model.safetensors" for step in (1, 2, 3)]
+    unfinished, pretrained, restored = (path.read_bytes() for path in critics)
+    assert restored == pretrained != unfinished
 
 
 def test_roll_back_with_two_settings_resumes_to_the_same_bits(first: Path, tmp_path: Path) -> None:

@@ -32,6 +32,22 @@ def test_settings_of_the_update_may_change_in_ppo(ppo: dict[str, Any]) -> None:
     assert unusable_changes(spec(), spec(ppo=ppo), MID_PPO) == []
 
 
+def test_steps_up_to_a_checkpoint_may_be_value_pretraining() -> None:
+    """The checkpoint does not name their number, so only fewer steps than the most of both are refused here."""
+    critic = {"critic": {"pretraining": {"iterations": 7}}}
+    for steps, refused in ((MID_PPO.step - 7, True), (MID_PPO.step - 6, False)):
+        found = unusable_changes(spec(ppo=critic), spec(ppo=critic | {"steps": steps}), MID_PPO)
+        assert [one.pointer for one in found] == ["#/ppo/steps"] * refused
+
+
+@pytest.mark.parametrize(
+    "critic", [{"train": "all_but_attention"}, {"pretraining": {}}, {"pretraining": {"patience": 2}}], ids=str
+)
+def test_parts_of_the_critic_stay_in_the_middle_of_ppo(critic: dict[str, Any]) -> None:
+    (found, *_) = unusable_changes(spec(), spec(ppo={"critic": critic}), MID_PPO)
+    assert found.pointer.startswith("#/ppo/critic") and "cannot change in the middle of the stage ppo" in found.detail
+
+
 def test_changes_of_waiting_responses_are_unusable() -> None:
     ahead = {"rollout": {"asynchronous": True}}
     (found,) = unusable_changes(spec(ppo=ahead), spec(ppo=ahead | {"batch_size": 128}), MID_PPO)

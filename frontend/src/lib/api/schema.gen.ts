@@ -2089,6 +2089,30 @@ export interface components {
             name: string | null;
         };
         /**
+         * AdapterSpec
+         * @description Low-rank adapters of a frozen model (Hu et al. 2021), by peft.
+         */
+        AdapterSpec: {
+            /**
+             * Rank
+             * @description r: rank of each adapter.
+             * @default 16
+             */
+            rank: number;
+            /**
+             * Alpha
+             * @description α: adapters are scaled by α / r.
+             * @default 32
+             */
+            alpha: number;
+            /**
+             * Target Modules
+             * @description Names of the linear layers that get an adapter; `all-linear` takes every one but the output layer.
+             * @default all-linear
+             */
+            target_modules: string[] | "all-linear";
+        };
+        /**
          * AdvantageSpec
          * @description How much better a token was than expected.
          */
@@ -4177,6 +4201,20 @@ export interface components {
              */
             initial: "auto" | "reward_model" | "policy";
             /**
+             * Train
+             * @description The parameters of a separate critic that learn; the others keep their initial values, without gradient and optimizer. `all_but_attention`: those outside of the attention modules (the frozen attention of SAO, arXiv 2607.07508). `last_layers`: the head and the last `last_layers` layers. `adapters`: the head and low-rank adapters on a frozen copy. With `model.lora` the choice is among the critic's adapters.
+             * @default all
+             * @enum {string}
+             */
+            train: "all" | "all_but_attention" | "last_layers" | "adapters";
+            /**
+             * Last Layers
+             * @description Layers that learn beside the head, counted from the last one, for `train` = "last_layers". 0: the head alone. Embeddings and the norm after the layers do not learn.
+             */
+            last_layers?: number | null;
+            /** @description The adapters of `train` = "adapters". Left out: the defaults of `model.lora`. */
+            adapters?: components["schemas"]["AdapterSpec"] | null;
+            /**
              * Learning Rate
              * @description Peak learning rate of a separate critic. The live knob `critic_learning_rate` changes it during the stage.
              * @default 0.00001
@@ -4216,10 +4254,12 @@ export interface components {
             value_clip_range: number | null;
             /**
              * Warmup Steps
-             * @description First iterations in which only the critic learns.
+             * @description First iterations of `ppo.steps` in which only the critic learns.
              * @default 0
              */
             warmup_steps: number;
+            /** @description Value pretraining, whose length is not fixed. Left out: none. */
+            pretraining?: components["schemas"]["ValuePretrainingSpec"] | null;
         };
         /**
          * CurveData
@@ -7500,6 +7540,7 @@ export interface components {
              *         "initial": "auto",
              *         "kind": "separate",
              *         "learning_rate": 0.00001,
+             *         "train": "all",
              *         "value_clip_range": 0.2,
              *         "warmup_steps": 0
              *       },
@@ -9539,6 +9580,7 @@ export interface components {
              * @default {
              *       "kind": "separate",
              *       "initial": "auto",
+             *       "train": "all",
              *       "learning_rate": 0.00001,
              *       "coef": 0.1,
              *       "value_clip_range": 0.2,
@@ -10183,6 +10225,11 @@ export interface components {
              * @description Steps of the stage.
              */
             total_steps: number;
+            /**
+             * At Most
+             * @description Whether the stage may have fewer steps than `total_steps`: value pretraining of the critic ends by what it reaches.
+             */
+            at_most: boolean;
             /**
              * Stage Index
              * @description Index of the stage, from 0.
@@ -12441,6 +12488,12 @@ export interface components {
              */
             steps: number;
             /**
+             * At Most
+             * @description Whether all figures are the most that is possible, because value pretraining of the critic ends by what it reaches.
+             * @default false
+             */
+            at_most: boolean;
+            /**
              * Optimizer Steps
              * @description Times the weights change. In PPO, steps of policy and critic together count once, and steps of the critic alone too.
              */
@@ -12566,6 +12619,12 @@ export interface components {
              * @description Steps that the stage has.
              */
             total_steps: number;
+            /**
+             * At Most
+             * @description Whether the stage may have fewer steps, because value pretraining of the critic ends by what it reaches.
+             * @default false
+             */
+            at_most: boolean;
         };
         /**
          * StageStartedData
@@ -12580,7 +12639,7 @@ export interface components {
             stage: "sft" | "reward_model" | "dpo" | "kto" | "ppo" | "evaluation";
             /**
              * Total Steps
-             * @description Steps that the stage has.
+             * @description Steps that the stage has: the most while value pretraining goes on.
              */
             total_steps: number;
             /**
@@ -13747,6 +13806,29 @@ export interface components {
             stages: components["schemas"]["StageEstimate"][];
             /** @description Memory of each phase. Null if the model or the data cannot be read. */
             memory: components["schemas"]["MemoryReport"] | null;
+        };
+        /**
+         * ValuePretrainingSpec
+         * @description Value pretraining (VC-PPO, arXiv 2503.01491): before the first iteration, the critic learns Monte-Carlo returns of the policy that PPO starts from. It ends at the first of these ends.
+         */
+        ValuePretrainingSpec: {
+            /**
+             * Explained Variance
+             * @description It ends once the critic explains this share of the variance of the returns of a new batch. Left out: no such end.
+             */
+            explained_variance?: number | null;
+            /**
+             * Patience
+             * @description It ends after so many iterations in a row without a new highest explained variance.
+             * @default 10
+             */
+            patience: number;
+            /**
+             * Iterations
+             * @description Most iterations, which come before those of `ppo.steps`. Each samples a batch.
+             * @default 100
+             */
+            iterations: number;
         };
         /**
          * VersionStatus

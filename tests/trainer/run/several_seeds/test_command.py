@@ -1,5 +1,6 @@
 """A job of two seeds, as a command."""
 
+import json
 import signal
 from pathlib import Path
 
@@ -49,3 +50,19 @@ def test_several_seeds_killed_in_second_seed_resume_there(both: Path, tmp_path: 
     assert (tmp_path / "seeds" / "0" / "events.jsonl").read_bytes() == first
     summaries = [[e.summary for e in events_of(f) if isinstance(e, RunFinished)][-1] for f in (tmp_path, both)]
     assert summaries[0] == summaries[1]
+
+
+@pytest.mark.slow
+def test_each_seed_ends_its_own_value_pretraining(tmp_path: Path) -> None:
+    """The number of steps of a seed is that of its pretraining and the two of `ppo.steps`."""
+    ppo = CHANGES["ppo"] | {"critic": {"learning_rate": 0.01, "pretraining": {"patience": 1, "iterations": 6}}}  # type: ignore[operator]
+    assert run(write_spec(tmp_path, **CHANGES | {"ppo": ppo}, seeds=2), tmp_path) == (0, "")
+    for seed in ("0", "1"):
+        metrics = {
+            step: values for (stage, step), values in metrics_of(tmp_path / "seeds" / seed).items() if stage == "ppo"
+        }
+        pretrained = [step for step, values in metrics.items() if "pretraining/since_best" in values]
+        assert pretrained == list(range(1, len(pretrained) + 1)) and 2 <= len(pretrained) <= 6
+        assert max(metrics) == len(pretrained) + 2
+        final = json.loads((tmp_path / "seeds" / seed / "checkpoints/ppo/stage.json").read_text())
+        assert final["steps"] == max(metrics)

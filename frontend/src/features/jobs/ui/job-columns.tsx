@@ -155,7 +155,9 @@ function JobProgress({ job }: { job: JobSummary }) {
 function Where({ progress }: { progress: NonNullable<JobSummary["progress"]> }) {
   const { seeds_done: done, seed_count: seeds } = progress;
   const seed = seeds > 1 ? `seed ${Math.min(done + 1, seeds)} of ${seeds}, ` : "";
-  return <>{`${seed}${stageShort(progress.stage)} ${progress.step} / ${progress.total_steps}`}</>;
+  return (
+    <>{`${seed}${stageShort(progress.stage)} ${progress.step} / ${progress.at_most ? "≤ " : ""}${progress.total_steps}`}</>
+  );
 }
 
 function Outcome({ job }: { job: JobSummary }) {

@@ -6,6 +6,7 @@ const progress = {
   stage: "ppo",
   step: 10,
   total_steps: 20,
+  at_most: false,
   stage_index: 2,
   stage_count: 4,
   fraction: 0.5,

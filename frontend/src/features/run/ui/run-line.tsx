@@ -37,7 +37,7 @@ function Where({ job, progress }: RunLineProps) {
   return (
     <>
       <b>{stageLabel(progress.stage)}</b>
-      <span>{`step ${progress.step} of ${progress.total_steps}`}</span>
+      <span>{`step ${progress.step} of ${progress.at_most ? "at most " : ""}${progress.total_steps}`}</span>
       {progress.seed !== null && (
         <span>{`seed ${progress.seed}, number ${Math.min(done + 1, seeds)} of ${seeds}`}</span>
       )}
