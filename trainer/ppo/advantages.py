@@ -1,5 +1,7 @@
 """Advantages: how much better each token was than expected. Pure functions."""
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
 
@@ -55,19 +57,49 @@ def held_after_the_end(returns_BR: Tensor, mask_BR: Tensor) -> Tensor:
     return torch.where(mask_BR, returns_BR, returns_BR.gather(1, last_B1))
 
 
-def group_means(returns_BR: Tensor, size: int, leave_one_out: bool = False) -> Tensor:
+def group_means(
+    returns_BR: Tensor, size: int, leave_one_out: bool = False, rows: Sequence[int] | None = None
+) -> Tensor:
     """Mean return of all responses to the same prompt (GRPO), or of the others (RLOO), at each position, (B, R).
 
-    The `size` responses of a group lie side by side.
+    The `size` responses of a group lie side by side. `rows` are the places of the responses in such groups, where some
+    are absent: a mean is that of the responses that are there. `leave_one_out` needs two of them in each group.
     """
+    if rows is not None:
+        return _means_with_gaps(returns_BR, size, leave_one_out, rows)
     groups_GSR = returns_BR.reshape(-1, size, *returns_BR.shape[1:])
     sums_G1R = groups_GSR.sum(1, keepdim=True)
     means_GSR = (sums_G1R - groups_GSR) / (size - 1) if leave_one_out else (sums_G1R / size).expand_as(groups_GSR)
     return means_GSR.reshape(returns_BR.shape)
 
 
-def group_deviations(returns_B: Tensor, size: int) -> Tensor:
-    """Standard deviation of the returns of the same prompt, (B,), with n − 1 as in TRL and verl."""
+def _means_with_gaps(returns_BR: Tensor, size: int, leave_one_out: bool, rows: Sequence[int]) -> Tensor:
+    means_BR = torch.empty_like(returns_BR)
+    for own_N in group_places(rows, size):
+        group_NR = returns_BR[own_N]
+        sums_R, count = group_NR.sum(0), len(own_N)
+        means_BR[own_N] = (sums_R - group_NR) / (count - 1) if leave_one_out else sums_R / count
+    return means_BR
+
+
+def group_places(rows: Sequence[int], size: int) -> list[list[int]]:
+    """The indices into `rows` of the responses of each group. `rows` are places in groups of `size` side by side."""
+    groups: dict[int, list[int]] = {}
+    for place, row in enumerate(rows):
+        groups.setdefault(row // size, []).append(place)
+    return list(groups.values())
+
+
+def group_deviations(returns_B: Tensor, size: int, rows: Sequence[int] | None = None) -> Tensor:
+    """Standard deviation of the returns of the same prompt, (B,), with n − 1 as in TRL and verl.
+
+    `rows` as in `group_means`; each group needs two responses.
+    """
+    if rows is not None:
+        deviations_B = torch.empty_like(returns_B)
+        for own_N in group_places(rows, size):
+            deviations_B[own_N] = returns_B[own_N].std()
+        return deviations_B
     return returns_B.view(-1, size).std(1, keepdim=True).expand(-1, size).reshape(-1)
 
 

@@ -130,10 +130,13 @@ def _no_pass(like_BR: Tensor) -> PerToken:
 
 
 def passes(count: int, spec: PPOSpec, iteration: int, seed: int) -> Iterator[Sequence[list[int]]]:
-    """Yield the rows of each optimizer step of each pass, at least one row; each pass has its own random order."""
+    """Yield the rows of each optimizer step of each pass, at least one row; each pass has its own random order.
+
+    A pass has at most `minibatches` steps, also where fewer responses than `batch_size` have a value.
+    """
     for epoch in range(spec.epochs):
         order_B = torch.randperm(count, generator=generator(seed, "minibatches", iteration, epoch))
-        yield [rows_B.tolist() for rows_B in order_B.split(max(1, count // spec.minibatches))]
+        yield [rows_B.tolist() for rows_B in order_B.split(-(-count // spec.minibatches))]
 
 
 def minibatches(count: int, spec: PPOSpec, iteration: int, seed: int) -> Iterator[list[int]]:

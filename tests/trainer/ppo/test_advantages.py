@@ -11,6 +11,7 @@ from trainer.ppo.advantages import (
     gae,
     group_deviations,
     group_means,
+    group_places,
     length_adaptive_lambda,
     rewards_to_go,
 )
@@ -108,6 +109,16 @@ def test_group_figures_by_hand() -> None:
     # deviations −2, −1, 3: √(14/2); 1, 1, −2: √(6/2)
     expected = torch.tensor([7.0, 7.0, 7.0, 3.0, 3.0, 3.0]).sqrt()
     torch.testing.assert_close(group_deviations(returns, 3), expected)
+
+
+def test_group_figures_with_gaps_are_those_of_the_rest() -> None:
+    """Groups of three without their second, and without their first response."""
+    returns, rows = torch.tensor([1.0, 6.0, 5.0, 2.0]), [0, 2, 4, 5]
+    assert group_places(rows, 3) == [[0, 1], [2, 3]]
+    assert group_means(returns, 3, rows=rows).tolist() == [3.5, 3.5, 3.5, 3.5]
+    assert group_means(returns, 3, leave_one_out=True, rows=rows).tolist() == [6.0, 1.0, 2.0, 5.0]
+    expected = torch.tensor([12.5, 12.5, 4.5, 4.5]).sqrt()
+    torch.testing.assert_close(group_deviations(returns, 3, rows=rows), expected)
 
 
 def test_explained_variance_of_perfect_constant_and_wrong_values() -> None:

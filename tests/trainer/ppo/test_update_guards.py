@@ -35,6 +35,13 @@ def test_each_pass_and_iteration_has_an_order_of_its_own() -> None:
     assert [*minibatches(12, spec, 1, seed=0)] == orders[2:4] != [*minibatches(12, spec, 1, seed=1)]
 
 
+@pytest.mark.parametrize(("count", "sizes"), [(8, [2, 2, 2, 2]), (7, [2, 2, 2, 1]), (5, [2, 2, 1]), (1, [1])])
+def test_pass_over_fewer_responses_has_no_more_steps(count: int, sizes: list[int]) -> None:
+    spec = spec_of(batch_size=8, epochs=1, minibatches=4)
+    steps = list(minibatches(count, spec, 0, seed=0))
+    assert [len(rows) for rows in steps] == sizes and sorted(row for rows in steps for row in rows) == [*range(count)]
+
+
 @pytest.mark.parametrize("value", [float("nan"), 1e38], ids=["the loss is not finite", "the gradient overflows"])
 def test_skipped_step_drops_gradients_of_finite_micro_batches(value: float) -> None:
     spec = spec_of(epochs=1, minibatches=2, micro_batch_size=1)  # micro-batches by rising length
