@@ -10,13 +10,14 @@
     ├── StorageError    7  The run folder cannot be used or written, such as one that is no folder.
     │   ├── DiskFull   12  The disk of the run folder is full. Run it again once there is room; it resumes.
     │   └── RunFolderInUse 14  Another process uses the run folder.
-    ├── RewardError     8  A reward or a judge failed, or gave no finite number for each response.
+    ├── RewardError     8  A reward or a judge cannot score these responses, such as one that lacks an `answer`.
     ├── Unhealthy       9  A health rule ended the run. It is saved.
     ├── SelfTestFailed 10  Before PPO's first iteration, two ways to compute one number disagree.
     ├── ProcessLost    11  Another process of the run has ended.
     ├── EngineFailed   13  The engine that samples the responses did not start, or failed. The run resumes from its checkpoint.
     └── Stopped        75  The run was asked to stop. It is saved; run it again to resume.
-        └── Paused     76  A health rule paused the run for a person. It is saved; run it again to resume.
+        └── Paused     76  A health rule, or too many missing rewards, paused the run for a person. It is saved; run it again
+                           to resume.
 
 The number is the exit status of `python -m trainer`.
 """

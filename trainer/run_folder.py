@@ -55,12 +55,19 @@ def claim(spec: JobSpec, run_dir: Path) -> None:
 def _identity(spec: JobSpec) -> dict[str, Any]:
     """The fields of the spec that determine the result.
 
-    A path is replaced by a hash of its content, because a file or a folder may be moved. The health rules are left out, so
-    that a user can change the rule that paused or stopped the run and resume.
+    A path is replaced by a hash of its content, because a file or a folder may be moved. The health rules and `max_missing`
+    are left out, so that a user can change the limit that paused or stopped the run and resume.
     """
     identity = spec.model_dump(
         mode="json", exclude={"name", "runtime", "resources", "checkpoints", "health", "tracking"}
     )
+    for scorer in (
+        *identity["rewards"],
+        identity["evaluation"]["judge"],
+        (identity["ppo"]["online"] or {}).get("label_by"),
+    ):
+        if isinstance(scorer, dict):
+            scorer.pop("max_missing", None)
     for name in DATASETS:
         if identity["data"][name] is not None:
             identity["data"][name] = _sha256(Path(identity["data"][name]))

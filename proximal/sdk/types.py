@@ -401,6 +401,8 @@ class ClassifierReward(TypedDict, closed=True):
     """Name under which it is logged (`reward/<name>`). Left out: its type, numbered if there are several."""
     weight: NotRequired[float]
     """The run's score is the weighted sum of its rewards; a negative weight penalises."""
+    max_missing: NotRequired[float]
+    """Largest share of responses without a value from this reward, over its last 1000 responses (fewer than 200 count as 200). Above it the job pauses. Such a response takes part in no mean and no gradient. 0 pauses at the first one, 1 never."""
     type: Literal["classifier"]
     """Which reward this is."""
     path: str
@@ -1043,12 +1045,14 @@ class HistoryPart(TypedDict):
 
 
 class HttpJudge(TypedDict, closed=True):
-    """A remote endpoint that compares: POST {"items": [{"prompt", "a", "b"}, …]} returns {"preferred": ["a" | "b" | "tie", …]}. Each pair is asked twice, the sides swapped; answers that contradict each other are a tie."""
+    """A remote endpoint that compares: POST {"items": [{"prompt", "a", "b"}, …]} returns {"preferred": ["a" | "b" | "tie", …]}. Each pair is asked twice, the sides swapped; answers that contradict each other are a tie. In place of a verdict it may give {"missing": cause}."""
 
     type: Literal["http_judge"]
     """Which judge this is."""
     url: str
     """Address of the endpoint."""
+    max_missing: NotRequired[float]
+    """Largest share of pairs without a verdict, over the last 1000 pairs (fewer than 200 count as 200). Above it the job pauses. Such a pair counts in no win rate. 0 pauses at the first one, 1 never."""
     batch_size: NotRequired[int]
     """Pairs per request."""
     timeout: NotRequired[float]
@@ -1058,12 +1062,14 @@ class HttpJudge(TypedDict, closed=True):
 
 
 class HttpReward(TypedDict, closed=True):
-    """A remote endpoint: POST {"items": [{"prompt", "response", "answer", "finished"}, …]} returns {"scores": [number, …]}. In place of a number it may give a list of one number for each token of the response."""
+    """A remote endpoint: POST {"items": [{"prompt", "response", "answer", "finished"}, …]} returns {"scores": [number, …]}. In place of a number it may give a list of one number for each token of the response, or {"missing": cause} for a response without a value."""
 
     name: NotRequired[str | None]
     """Name under which it is logged (`reward/<name>`). Left out: its type, numbered if there are several."""
     weight: NotRequired[float]
     """The run's score is the weighted sum of its rewards; a negative weight penalises."""
+    max_missing: NotRequired[float]
+    """Largest share of responses without a value from this reward, over its last 1000 responses (fewer than 200 count as 200). Above it the job pauses. Such a response takes part in no mean and no gradient. 0 pauses at the first one, 1 never."""
     type: Literal["http"]
     """Which reward this is."""
     url: str
@@ -1736,6 +1742,8 @@ class ModelReward(TypedDict, closed=True):
     """Name under which it is logged (`reward/<name>`). Left out: its type, numbered if there are several."""
     weight: NotRequired[float]
     """The run's score is the weighted sum of its rewards; a negative weight penalises."""
+    max_missing: NotRequired[float]
+    """Largest share of responses without a value from this reward, over its last 1000 responses (fewer than 200 count as 200). Above it the job pauses. Such a response takes part in no mean and no gradient. 0 pauses at the first one, 1 never."""
     type: NotRequired[Literal["model"]]
     """Which reward this is."""
     path: NotRequired[str | None]
@@ -1869,6 +1877,8 @@ class PluginReward(TypedDict, closed=True):
     """Name under which it is logged (`reward/<name>`). Left out: its type, numbered if there are several."""
     weight: NotRequired[float]
     """The run's score is the weighted sum of its rewards; a negative weight penalises."""
+    max_missing: NotRequired[float]
+    """Largest share of responses without a value from this reward, over its last 1000 responses (fewer than 200 count as 200). Above it the job pauses. Such a response takes part in no mean and no gradient. 0 pauses at the first one, 1 never."""
     type: Literal["plugin"]
     """Which reward this is."""
     plugin: str
@@ -2140,6 +2150,8 @@ class RegexReward(TypedDict, closed=True):
     """Name under which it is logged (`reward/<name>`). Left out: its type, numbered if there are several."""
     weight: NotRequired[float]
     """The run's score is the weighted sum of its rewards; a negative weight penalises."""
+    max_missing: NotRequired[float]
+    """Largest share of responses without a value from this reward, over its last 1000 responses (fewer than 200 count as 200). Above it the job pauses. Such a response takes part in no mean and no gradient. 0 pauses at the first one, 1 never."""
     type: Literal["regex"]
     """Which reward this is."""
     pattern: str
@@ -2197,6 +2209,52 @@ class RevokedKey(TypedDict):
     """Id of your key whose request created it; null if none did, or if that was not recorded."""
     valid_keys_made: list[Key]
     """The valid keys that it made, and those that these made. Revoke them too if a stranger had the key."""
+
+
+class RewardMissingData(TypedDict):
+    """A reward or a judge has no value for some responses of a step. They take part in no mean and no gradient."""
+
+    stage: Literal["sft", "reward_model", "dpo", "kto", "ppo", "evaluation"]
+    """The stage of the run."""
+    step: int
+    """The step of the stage."""
+    reward: str
+    """Name of the reward; `evaluation.judge` or `ppo.online.label_by` for a judge."""
+    asked: int
+    """Responses that it was asked about in this step; pairs for a judge that compares."""
+    missing: dict[Literal["time_out", "refusal", "bad_output", "crash", "unreachable"], int]
+    """Responses without a value, by cause."""
+    share: float
+    """Share without a value in the window that `max_missing` limits, this step included."""
+    reason: str
+    """The reason of the first of them, for people."""
+    held_out: NotRequired[bool]
+    """Whether they are the responses of an evaluation."""
+
+
+class RewardMissingEvent(TypedDict):
+    """A reward or a judge has no value for some responses of a step. They take part in no mean and no gradient."""
+
+    object: Literal["job.event"]
+    """Always `job.event`."""
+    job_id: str
+    """The job that it belongs to."""
+    seq: int
+    """Sequence number in the job, from 1 without gaps. It is the event id of the stream and the cursor of this list."""
+    attempt: int
+    """The attempt that reported it."""
+    type: Literal["reward_missing"]
+    """Always `reward_missing`."""
+    created_at: str
+    """When it happened."""
+    seed: int | None
+    """Seed of the event, in a job with several; null if it concerns the whole job, and with one seed."""
+    stage: str | None
+    """Stage of the event; null if it concerns the whole job."""
+    step: int | None
+    """Step of the event; null if it has none."""
+    data: RewardMissingData
+    """The event's own fields."""
 
 
 class RewardModelProgress(TypedDict):
@@ -2453,8 +2511,8 @@ class RunFinishedEvent(TypedDict):
 class RunStoppedData(TypedDict):
     """The run was asked to stop, saved, and can be resumed."""
 
-    reason: Literal["signal", "lease_lost", "health"]
-    """`signal`: the process was asked to stop; `lease_lost`: the worker lost the job; `health`: a health rule stopped the run."""
+    reason: Literal["signal", "lease_lost", "health", "rewards"]
+    """`signal`: the process was asked to stop. `lease_lost`: the worker lost the job. `health`: a health rule stopped the run. `rewards`: too many responses have no reward (`max_missing`)."""
     stage: NotRequired[Literal["sft", "reward_model", "dpo", "kto", "ppo", "evaluation"] | None]
     """The stage that was stopped; null before the first stage."""
     step: NotRequired[int | None]
@@ -4323,14 +4381,22 @@ class JobSample(TypedDict):
     """Length of the response."""
     finished: bool | None
     """Whether the response ended with an EOS token."""
+    score_missing: Literal["time_out", "refusal", "bad_output", "crash", "unreachable"] | None
+    """Why a reward has no value, so that there is no score. Such a completion takes part in no mean and no gradient."""
     judge: float | None
     """Score by the judge, where there is a judge that scores."""
+    judge_missing: Literal["time_out", "refusal", "bad_output", "crash", "unreachable"] | None
+    """Why the judge has no value."""
     reference: str | None
     """Response to the same prompt of the policy that this one is compared with (only for held-out prompts)."""
     reference_score: float | None
     """Score of `reference` by the run's rewards."""
+    reference_score_missing: Literal["time_out", "refusal", "bad_output", "crash", "unreachable"] | None
+    """Why a reward has no value for `reference`."""
     reference_judge: float | None
     """Score of `reference` by the judge."""
+    reference_judge_missing: Literal["time_out", "refusal", "bad_output", "crash", "unreachable"] | None
+    """Why the judge has no value for `reference`."""
     token_table: list[TokenRow] | None
     """The completion token by token; for a few completions, at evaluations in PPO."""
     held_out: bool
@@ -4458,6 +4524,8 @@ class JsonSchemaReward(TypedDict, closed=True):
     """Name under which it is logged (`reward/<name>`). Left out: its type, numbered if there are several."""
     weight: NotRequired[float]
     """The run's score is the weighted sum of its rewards; a negative weight penalises."""
+    max_missing: NotRequired[float]
+    """Largest share of responses without a value from this reward, over its last 1000 responses (fewer than 200 count as 200). Above it the job pauses. Such a response takes part in no mean and no gradient. 0 pauses at the first one, 1 never."""
     type: Literal["json_schema"]
     """Which reward this is."""
     json_schema: dict[str, JsonValue]
@@ -4835,14 +4903,22 @@ class Sample(TypedDict, closed=True):
     """Length of the response."""
     finished: NotRequired[bool | None]
     """Whether the response ended with an EOS token."""
+    score_missing: NotRequired[Literal["time_out", "refusal", "bad_output", "crash", "unreachable"] | None]
+    """Why a reward has no value, so that there is no score. Such a completion takes part in no mean and no gradient."""
     judge: NotRequired[float | None]
     """Score by the judge, where there is a judge that scores."""
+    judge_missing: NotRequired[Literal["time_out", "refusal", "bad_output", "crash", "unreachable"] | None]
+    """Why the judge has no value."""
     reference: NotRequired[str | None]
     """Response to the same prompt of the policy that this one is compared with (only for held-out prompts)."""
     reference_score: NotRequired[float | None]
     """Score of `reference` by the run's rewards."""
+    reference_score_missing: NotRequired[Literal["time_out", "refusal", "bad_output", "crash", "unreachable"] | None]
+    """Why a reward has no value for `reference`."""
     reference_judge: NotRequired[float | None]
     """Score of `reference` by the judge."""
+    reference_judge_missing: NotRequired[Literal["time_out", "refusal", "bad_output", "crash", "unreachable"] | None]
+    """Why the judge has no value for `reference`."""
     token_table: NotRequired[list[TokenRow] | None]
     """The completion token by token; for a few completions, at evaluations in PPO."""
     held_out: NotRequired[bool]
@@ -5232,6 +5308,7 @@ JobEvent: TypeAlias = (
     | StageStartedEvent
     | MetricsEvent
     | SamplesEvent
+    | RewardMissingEvent
     | CheckpointSavedEvent
     | CheckpointDamagedEvent
     | HealthEvent

@@ -33,6 +33,7 @@ from trainer.events.results import (
     CurvePoint,
     Metrics,
     ReportCard,
+    RewardMissing,
     Sample,
     Samples,
     TokenRow,
@@ -40,6 +41,6 @@ from trainer.events.results import (
 
 __all__ = [
     "CheckpointDamaged", "CheckpointSaved", "CommandDone", "CommandRefused", "CommandRequested", "Curve", "CurvePoint", "Event", "EventLog", "Evidence", "Health",
-    "KnobChanged", "Message", "Metrics", "ReportCard", "RolledBack", "RunFailed", "RunFinished", "RunStarted", "RunStopped",
+    "KnobChanged", "Message", "Metrics", "ReportCard", "RewardMissing", "RolledBack", "RunFailed", "RunFinished", "RunStarted", "RunStopped",
     "Sample", "Samples", "SeedFinished", "StageFinished", "StagePlan", "StageStarted", "SuggestedChange", "TokenRow", "finite", "read",
 ]  # fmt: skip

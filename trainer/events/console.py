@@ -14,6 +14,7 @@ from trainer.events import (
     KnobChanged,
     Message,
     ReportCard,
+    RewardMissing,
     RolledBack,
     RunFinished,
     RunStarted,
@@ -54,6 +55,10 @@ def _line(event: Event) -> str | None:
             return f"{event.stage}: done in {event.seconds:.1f} s  {_figures(event.summary)}".rstrip()
         case Message():
             return f"{event.level}: {event.text}"
+        case RewardMissing():
+            causes = ", ".join(f"{count} {cause}" for cause, count in event.missing.items())
+            where = f"{event.stage}, step {event.step}"
+            return f"warning: {where}: {event.reward} has no value for {causes} of {event.asked}: {event.reason}"
         case CheckpointDamaged():
             return f"warning: the checkpoint {event.path} is damaged: {event.reason}. {event.remedy}"
         case RunFinished():

@@ -28,6 +28,7 @@ from trainer.events.results import (
     Curve,
     Metrics,
     ReportCard,
+    RewardMissing,
     Samples,
 )
 
@@ -36,6 +37,7 @@ Event = Annotated[
     | StageStarted
     | Metrics
     | Samples
+    | RewardMissing
     | CheckpointSaved
     | CheckpointDamaged
     | Health

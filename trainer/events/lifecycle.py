@@ -134,8 +134,8 @@ class RunStopped(RunEvent):
     """The run was asked to stop, saved, and can be resumed."""
 
     type: Literal["run_stopped"] = "run_stopped"
-    reason: Literal["signal", "lease_lost", "health"]
-    """`signal`: the process was asked to stop; `lease_lost`: the worker lost the job; `health`: a health rule stopped the run."""
+    reason: Literal["signal", "lease_lost", "health", "rewards"]
+    """`signal`: the process was asked to stop. `lease_lost`: the worker lost the job. `health`: a health rule stopped the run. `rewards`: too many responses have no reward (`max_missing`)."""
     stage: StageName | None = None
     """The stage that was stopped; null before the first stage."""
     step: int | None = None

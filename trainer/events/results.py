@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict
 
 from trainer.events.lifecycle import RunEvent
 from trainer.events.report_card import Card, PointwiseCard
-from trainer.spec import StageName
+from trainer.spec import MissingCause, StageName
 
 
 class Metrics(RunEvent):
@@ -69,14 +69,22 @@ class Sample(BaseModel):
     """Length of the response."""
     finished: bool | None = None
     """Whether the response ended with an EOS token."""
+    score_missing: MissingCause | None = None
+    """Why a reward has no value, so that there is no score. Such a completion takes part in no mean and no gradient."""
     judge: float | None = None
     """Score by the judge, where there is a judge that scores."""
+    judge_missing: MissingCause | None = None
+    """Why the judge has no value."""
     reference: str | None = None
     """Response to the same prompt of the policy that this one is compared with (only for held-out prompts)."""
     reference_score: float | None = None
     """Score of `reference` by the run's rewards."""
+    reference_score_missing: MissingCause | None = None
+    """Why a reward has no value for `reference`."""
     reference_judge: float | None = None
     """Score of `reference` by the judge."""
+    reference_judge_missing: MissingCause | None = None
+    """Why the judge has no value for `reference`."""
     token_table: list[TokenRow] | None = None
     """The completion token by token; for a few completions, at evaluations in PPO."""
     held_out: bool = False
@@ -93,6 +101,28 @@ class Samples(RunEvent):
     """The step of the stage."""
     rows: list[Sample]
     """The completions."""
+
+
+class RewardMissing(RunEvent):
+    """A reward or a judge has no value for some responses of a step. They take part in no mean and no gradient."""
+
+    type: Literal["reward_missing"] = "reward_missing"
+    stage: StageName
+    """The stage of the run."""
+    step: int
+    """The step of the stage."""
+    reward: str
+    """Name of the reward; `evaluation.judge` or `ppo.online.label_by` for a judge."""
+    asked: int
+    """Responses that it was asked about in this step; pairs for a judge that compares."""
+    missing: dict[MissingCause, int]
+    """Responses without a value, by cause."""
+    share: float
+    """Share without a value in the window that `max_missing` limits, this step included."""
+    reason: str
+    """The reason of the first of them, for people."""
+    held_out: bool = False
+    """Whether they are the responses of an evaluation."""
 
 
 class CheckpointSaved(RunEvent):

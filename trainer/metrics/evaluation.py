@@ -122,7 +122,61 @@ EVALUATION = [
 ]
 
 
+_LEFT_OUT = "Means and win rates leave them out. Absent for none."
+EVALUATION += [
+    *_both(
+        "missing",
+        "Responses without a score",
+        "responses",
+        f"Responses, which a reward has no value for. {_LEFT_OUT} Those",
+        "responses",
+    ),
+    *_both(
+        "judge_missing",
+        "Responses without a judge's score",
+        "responses",
+        f"Responses, which the judge has no value for. {_LEFT_OUT} Those",
+        "responses",
+    ),
+    Metric(
+        "evaluation",
+        "compared",
+        "Compared prompts",
+        "prompts with a verdict",
+        "Prompts behind the win rate. Absent if these are all. A prompt counts if both sides have a value.",
+        unit="prompts",
+    ),
+    _best("compared", "compared prompts", "compared", "prompts"),
+]
+
+
 HELD_OUT = [
+    Metric(
+        "ppo",
+        "eval/missing",
+        "Held-out responses without a score",
+        "responses",
+        f"Held-out responses that a reward has no value for. {_LEFT_OUT}",
+        healthy=(None, 0.0),
+        unit="responses",
+    ),
+    Metric(
+        "ppo",
+        "eval/judge_missing",
+        "Held-out responses without a judge's score",
+        "responses",
+        f"Held-out responses that the judge has no value for. {_LEFT_OUT}",
+        healthy=(None, 0.0),
+        unit="responses",
+    ),
+    Metric(
+        "ppo",
+        "eval/compared",
+        "Held-out prompts compared",
+        "prompts with a verdict",
+        "Held-out prompts behind the win rate. Absent if these are all.",
+        unit="prompts",
+    ),
     Metric(
         "ppo",
         "eval/score",

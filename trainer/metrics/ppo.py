@@ -337,5 +337,13 @@ PPO = [
         unit="tokens",
         chart=Chart("Response length", 90, "training"),
     ),
+    Metric(
+        "ppo",
+        "val/responses",
+        "Responses learned from",
+        "responses that take part in the iteration",
+        "Responses behind the means and the gradient of the iteration. Absent if it is the whole batch. Left out are responses that a reward has no value for, and those whose baseline needs another response of their prompt where none is left.",
+        unit="responses",
+    ),
     *optimizer_metrics("ppo", charts=False),
 ]

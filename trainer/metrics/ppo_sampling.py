@@ -115,6 +115,15 @@ PPO_SAMPLING = [
     ),
     Metric(
         "ppo",
+        "online/missing",
+        "Pairs without a label",
+        "pairs that the judge has no verdict on",
+        "They are left out of the refit. Absent for none.",
+        advice="The event `reward_missing` has the reason.",
+        unit="pairs",
+    ),
+    Metric(
+        "ppo",
         "online/old_pairs",
         "Old pairs",
         "pairs of before",
@@ -181,6 +190,41 @@ PPO_SAMPLING = [
         "How often a remote reward had to be asked again.",
         healthy=(None, 0.1),
         advice="Above the range: the endpoint is overloaded or `timeout` too short; lower `batch_size` or raise `timeout`.",
+        unit="share",
+    ),
+    Metric(
+        "ppo",
+        "reward/<name>/missing",
+        "Missing: <name>",
+        "responses of the batch without a value",
+        "Responses that this reward has no value for, because it failed. They take part in no mean and no gradient. Absent for none.",
+        advice="The event `reward_missing` has the reason. Above `max_missing` of the reward the job pauses.",
+        unit="responses",
+        chart=Chart("Missing: <name>", 21),
+    ),
+    *(
+        Metric(
+            "ppo",
+            f"reward/<name>/{cause}",
+            f"Missing, {words}: <name>",
+            "responses of the batch without a value",
+            f"Those for which the reward {meaning}. Absent for none.",
+            unit="responses",
+        )
+        for cause, words, meaning in (
+            ("time_out", "time-out", "did not respond in time"),
+            ("refusal", "refusal", "refused to give a value"),
+            ("bad_output", "bad output", "returned no usable number"),
+            ("crash", "crash", "failed with an error"),
+            ("unreachable", "unreachable", "could not be reached"),
+        )
+    ),
+    Metric(
+        "ppo",
+        "reward/<name>/missing_share",
+        "Missing share: <name>",
+        "responses without a value ÷ max(200, responses), over the last 1000",
+        "The share that `max_missing` of the reward limits. Absent while it is 0.",
         unit="share",
     ),
     Metric(

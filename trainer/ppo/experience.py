@@ -1,5 +1,6 @@
 """The experience of one iteration: rewards per token, values, advantages and returns of a scored batch."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -13,6 +14,7 @@ from trainer.ppo.advantages import (
     gae,
     group_deviations,
     group_means,
+    group_places,
     held_after_the_end,
     length_adaptive_lambda,
     rewards_to_go,
@@ -41,6 +43,21 @@ class Experience:
     """The targets of the critic; without a critic, the returns before the baseline."""
 
 
+def learnable(scored: ScoredBatch, spec: PPOSpec, optimal_values: Sequence[float] | None = None) -> ScoredBatch | None:
+    """The responses that an iteration learns from; None without any.
+
+    A response is left out if it has no total, or if V* of its prompt is the baseline and unknown (NaN). It is also left
+    out if it is compared with its group and no other response of the group is left.
+    """
+    rows = scored.rewards.complete
+    if optimal_values is not None:
+        rows = [row for row in rows if not math.isnan(optimal_values[row])]
+    if spec.compares_in_groups:
+        groups = group_places(rows, spec.samples_per_prompt)
+        rows = [rows[place] for places in groups if len(places) > 1 for place in places]
+    return scored.select(rows) if rows else None
+
+
 @torch.no_grad()
 def build_experience(
     context: PPOContext,
@@ -66,7 +83,7 @@ def build_experience(
         rewards_BR = scaled_to_unit_variance(rewards_BR, mask_BR)
     if critic is None:
         values_BR = None
-        advantages_BR, returns_BR = _against_a_baseline(rewards_BR, mask_BR, spec, optimal_values)
+        advantages_BR, returns_BR = _against_a_baseline(rewards_BR, mask_BR, spec, optimal_values, scored.rows)
     else:
         values_BR, after_B = _values(critic, scored, context)
         lam = _lambda(scored.batch.completion_lengths_B, spec)
@@ -106,14 +123,19 @@ def _lambda(lengths_B: Tensor, spec: PPOSpec) -> float | Tensor:
 
 
 def _against_a_baseline(
-    rewards_BR: Tensor, mask_BR: Tensor, spec: PPOSpec, optimal_values: Sequence[float] | None
+    rewards_BR: Tensor,
+    mask_BR: Tensor,
+    spec: PPOSpec,
+    optimal_values: Sequence[float] | None,
+    rows: Sequence[int] | None,
 ) -> tuple[Tensor, Tensor]:
     """Advantages and returns without a critic: the return from each token on, or of the whole response, less a baseline."""
     to_go_BR = rewards_to_go(rewards_BR, mask_BR, spec.advantage.gamma)
     whole_B, returns_BR = to_go_BR[:, 0], _returns(to_go_BR, mask_BR, spec)
-    advantages_BR = returns_BR - _baseline(returns_BR, spec, optimal_values)
+    advantages_BR = returns_BR - _baseline(returns_BR, spec, optimal_values, rows)
     if spec.advantage.normalize == "group_std":
-        advantages_BR = advantages_BR / (group_deviations(whole_B, spec.samples_per_prompt)[:, None] + _GROUP_STD_EPS)
+        deviations_B = group_deviations(whole_B, spec.samples_per_prompt, rows)
+        advantages_BR = advantages_BR / (deviations_B[:, None] + _GROUP_STD_EPS)
     nothing_BR = torch.zeros_like(to_go_BR)
     return torch.where(mask_BR, advantages_BR, nothing_BR), torch.where(mask_BR, returns_BR, nothing_BR)
 
@@ -129,7 +151,9 @@ def _returns(to_go_BR: Tensor, mask_BR: Tensor, spec: PPOSpec) -> Tensor:
             raise AssertionError("GAE has a critic")
 
 
-def _baseline(returns_BR: Tensor, spec: PPOSpec, optimal_values: Sequence[float] | None) -> Tensor:
+def _baseline(
+    returns_BR: Tensor, spec: PPOSpec, optimal_values: Sequence[float] | None, rows: Sequence[int] | None
+) -> Tensor:
     """The baseline that is subtracted from the returns: (B, R), or broadcast to it."""
     match spec.advantage.baseline:
         case "none":
@@ -140,6 +164,6 @@ def _baseline(returns_BR: Tensor, spec: PPOSpec, optimal_values: Sequence[float]
             assert optimal_values is not None  # computed before the first iteration
             return returns_BR.new_tensor(optimal_values)[:, None]
         case "leave_one_out":
-            return group_means(returns_BR, spec.samples_per_prompt, leave_one_out=True)
+            return group_means(returns_BR, spec.samples_per_prompt, leave_one_out=True, rows=rows)
         case "group_mean":
-            return group_means(returns_BR, spec.samples_per_prompt)
+            return group_means(returns_BR, spec.samples_per_prompt, rows=rows)

@@ -17,6 +17,7 @@ from trainer.ppo.learners import Learners
 from trainer.ppo.losses import LOSS_METRICS
 from trainer.ppo.state import PPOState
 from trainer.ppo.update import UpdateResult
+from trainer.rewards.missing import present
 from trainer.rollout.batch import ScoredBatch, off_policy_metrics
 from trainer.sampling import Response
 from trainer.spec import PPOSpec
@@ -64,6 +65,11 @@ def iteration_metrics(
     return metrics
 
 
+def no_update_metrics(scored: ScoredBatch) -> dict[str, float]:
+    """Return the metrics of an iteration in which no response had a value, so that nothing was learned."""
+    return scored.rewards.figures | scored.seconds
+
+
 def update_metrics(history: Sequence[dict[str, float]]) -> dict[str, float]:
     """Means over the minibatches; also the first ratio and KL, which must be 1 and 0 because no step precedes them."""
     values = {}
@@ -106,7 +112,7 @@ def rate_metrics(learners: Learners, result: UpdateResult, spec: PPOSpec, iterat
 
 
 def experience_metrics(experience: Experience) -> dict[str, float]:
-    """Rewards, KL and lengths of the batch before the update. Sums per response, means over responses."""
+    """Rewards, KL and lengths of the batch before the update. Sums per response, means over the responses learned from."""
     scored, mask_BR = experience.scored, experience.scored.batch.mask_BR
     count = len(scored.batch)
     finished = sum(response.finished for response in scored.responses)
@@ -128,7 +134,8 @@ def experience_metrics(experience: Experience) -> dict[str, float]:
     if scored.initial_logprobs_BR is not None:
         drift_BR = scored.logprobs_BR - scored.initial_logprobs_BR
         values["objective/kl_initial"] = float(masked_sum(drift_BR, mask_BR)) / count
-    means = {f"reward/{name}": math.fsum(part) / len(part) for name, part in scored.rewards.parts.items()}
+    parts = {name: present(part) for name, part in scored.rewards.parts.items()}
+    means = {f"reward/{name}": math.fsum(part) / len(part) for name, part in parts.items() if part}
     return values | means | scored.rewards.figures | scored.seconds
 
 
@@ -164,7 +171,7 @@ def spread_metrics(scored: ScoredBatch, spec: PPOSpec, kl_coef: float, score_sca
 
 
 def token_tables(result: UpdateResult, tokenizer: Tokenizer, spec: PPOSpec) -> list[list[TokenRow]]:
-    """Return one table for each of the first `log_token_tables` responses, with a row per token.
+    """Return one table for each of the first `log_token_tables` responses learned from, with a row per token.
 
     Tables end before the response with which they would exceed `MOST_TOKEN_ROWS`.
     """

@@ -17,8 +17,8 @@ every formula with its source, and `trainer/__init__.py` the suffixes of tensor 
     set-up, start and end          trainer/ppo/stage.py
 """
 
-from trainer.ppo.experience import build_experience
-from trainer.ppo.iteration_log import iteration_metrics
+from trainer.ppo.experience import build_experience, learnable
+from trainer.ppo.iteration_log import iteration_metrics, no_update_metrics
 from trainer.ppo.stage import PPOData, PPOStage
 from trainer.ppo.state import move_reference
 from trainer.ppo.update import kl_to_old_policy, update
@@ -52,42 +52,49 @@ def train(session: Session, context: PPOContext, data: PPOData) -> StageResult:
 
         with producer.sample_ahead(loop.following(index)):  # no effect unless `ppo.rollout.asynchronous`
             # score
-            policy_pass = not spec.update_gives_old_logprobs(iteration)
+            policy_pass = stage.needs_policy_pass(turn, rollout.rows)
             scored = score(context, rollout.prompts, rollout.responses, policy_pass=policy_pass)
-            state.scale = state.scale.with_scores(scored.rewards.totals)
+            learned = learnable(scored, spec, state.optimal_values_at(rollout.rows))
+            metrics |= stage.missing_metrics(scored, learned, index)
+            result, coefficients = None, state.kl_coefficients(spec, iteration)
+            if learned is not None:
+                state.scale = state.scale.with_scores(learned.rewards.numbers)
 
-            # advantages
-            coefficients = state.kl_coefficients(spec, iteration)
-            experience = build_experience(
-                context,
-                scored,
-                kl_coef=coefficients.reference,
-                score_scale=state.scale.deviation,
-                optimal_values=state.optimal_values_at(rollout.rows),
-            )
-            metrics |= memory.reached("score")
+                # advantages
+                experience = build_experience(
+                    context,
+                    learned,
+                    kl_coef=coefficients.reference,
+                    score_scale=state.scale.deviation,
+                    optimal_values=state.optimal_values_at(learned.of(rollout.rows)),
+                )
+                metrics |= memory.reached("score")
 
-            # update
-            cut_steps = state.cut_steps_left
-            result = update(context, experience, learners, coefficients, iteration, cut_steps, stage.pretraining)
-            models.sampler.policy_moved()
-        metrics |= memory.reached("train")
-        metrics |= iteration_metrics(result, learners, state, coefficients, spec, iteration)
-        metrics |= {"episode": (index + 1) * spec.batch_size}
+                # update
+                cut_steps = state.cut_steps_left
+                result = update(context, experience, learners, coefficients, iteration, cut_steps, stage.pretraining)
+                models.sampler.policy_moved()
+        metrics |= memory.reached("train") | {"episode": (index + 1) * spec.batch_size}
 
         # adapt
-        state.cut_steps_left = result.cut_steps_left
-        state.adapt_kl(spec, iteration, metrics["objective/kl"], kl_to_old_policy(context, result.experience))
+        if result is None:
+            metrics |= no_update_metrics(scored)
+        else:
+            metrics |= iteration_metrics(result, learners, state, coefficients, spec, iteration)
+            state.cut_steps_left = result.cut_steps_left
+            old_kl, responses = kl_to_old_policy(context, result.experience), len(result.experience.scored.batch)
+            state.adapt_kl(spec, iteration, metrics["objective/kl"], old_kl, responses)
         move_reference(models.reference, models.policy, spec.reference, iteration)
 
         # log
-        metrics |= health.metrics() | stage.evaluate_if_due(turn)
-        stage.log_samples(result, turn, index)
+        metrics |= health.metrics() | stage.evaluate_if_due(turn, index)
+        stage.log_samples(scored, result, turn, index)
         metrics = stage.after(turn, loop.agreed(metrics))
         findings = health.look(index + 1, stage.without_requested(metrics, turn))
         loop.report(index + 1, metrics | health.best_so_far(metrics))
 
         # save
         health.after_step(loop, index + 1, findings)
+        stage.pause_if_missing(index + 1)
         loop.save_if_due(index + 1)
     return stage.finish()

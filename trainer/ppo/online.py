@@ -15,6 +15,7 @@ from trainer.optim.micro_batches import pairs_at_once
 from trainer.randomness import batch_indices, generator
 from trainer.rewards.base import RewardInput
 from trainer.rewards.judges import Judge
+from trainer.rewards.missing import LABELS, Missing, MissingCounts, MissingWatch
 from trainer.rollout.batch import sample_responses, to_answers
 from trainer.rollout.context import PPOContext
 from trainer.sampling import uniforms
@@ -51,15 +52,17 @@ def refit_reward_model(
     feedback: Feedback,
     collected: list[TokenizedPair],
     number: int,
+    watch: MissingWatch | None = None,
 ) -> tuple[dict[str, float], list[TokenizedPair]]:
     """Label pairs of the policy's answers, and train the reward model in place on them and on as many old pairs.
 
-    `collected` are the pairs of earlier rounds. Returns metrics and the new pairs. The result is a function of the seed, the
+    `collected` are the pairs of earlier rounds. Returns metrics and the new pairs. Pairs without a label are left
+    out, and counted in `watch`. The result is a function of the seed, the
     round and the weights, so a resume from before it repeats it.
     """
     online, model, codec = context.spec.online, context.models.reward_model, context.codec
     assert online is not None and model is not None  # the spec requires both
-    fresh = _labelled(session, context, online, prompts, feedback.judge, number)
+    fresh, counts = _labelled(session, context, online, prompts, feedback.judge, number)
     old = [*feedback.pairs, *collected]
     order = torch.randperm(len(old), generator=generator(context.seed, "old pairs", number)).tolist()
     pairs = [*fresh, *(old[row] for row in order[: len(fresh)])]
@@ -73,6 +76,10 @@ def refit_reward_model(
         after = evaluate_pairs(model, fresh, codec, at_once, session.device, session.world)
         metrics |= {"online/accuracy": after["accuracy"]} if "accuracy" in after else {}
         metrics |= {"online/loss": after["loss"], "online/score_bias": level["score_bias"]}
+    if counts.missing:
+        metrics["online/missing"] = counts.missing
+    if watch is not None:
+        watch.note(session, "ppo", session.step, {LABELS: counts})
     return metrics, fresh
 
 
@@ -83,12 +90,15 @@ def _labelled(
     prompts: Sequence[TokenizedPrompt],
     judge: Judge,
     number: int,
-) -> list[TokenizedPair]:
-    """Two answers of the policy to each of the round's prompts, labelled. Pairs of equal answers are left out."""
+) -> tuple[list[TokenizedPair], MissingCounts]:
+    """Two answers of the policy to each of the round's prompts, labelled.
+
+    Pairs of equal answers are left out, and so are those without a label, which are counted.
+    """
     spec, seed = context.spec, context.seed
     rows = batch_indices(len(prompts), online.prompts, number - 1, seed, "online prompts")
     flips = torch.rand(online.prompts, generator=generator(seed, "label noise", number)) < online.noise
-    pairs = []
+    pairs, counts = list[TokenizedPair](), MissingCounts.of([])
     for first in range(0, len(rows), spec.batch_size):
         session.check_lease()
         some = [prompts[row] for row in rows[first : first + spec.batch_size]]
@@ -98,11 +108,12 @@ def _labelled(
             responses = sample_responses(context, some, uniforms(draws, len(some), spec.max_new_tokens))
             sides.append(to_answers(some, responses, context.codec))
         preferred_b = judge.points(*sides)
+        counts += MissingCounts.of(preferred_b)
         for a, b, points, flipped in zip(*sides, preferred_b, flips[first : first + len(some)].tolist(), strict=True):
-            if a.scored_ids != b.scored_ids:
+            if a.scored_ids != b.scored_ids and not isinstance(points, Missing):
                 target = points if flipped else 1 - points
                 pairs.append(TokenizedPair(a.prompt_ids, a.scored_ids, b.scored_ids, target))
-    return pairs
+    return pairs, counts
 
 
 def _metrics_before(session: Session, model: Model, codec: Codec, fresh: list[TokenizedPair]) -> dict[str, float]:

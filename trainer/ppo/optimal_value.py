@@ -8,6 +8,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from trainer.randomness import generator
 from trainer.rewards import RewardInput, Scores
+from trainer.rewards.missing import MissingCounts, MissingWatch, counts_of, together
 from trainer.rollout.batch import sample_responses, to_answers
 from trainer.rollout.context import PPOContext
 from trainer.rollout.shaping import shaped_scores, shaped_tokens
@@ -23,8 +24,12 @@ def optimal_value(scores: Sequence[float], beta: float) -> float:
     return highest + beta * math.log(math.fsum(math.exp((score - highest) / beta) for score in scores) / len(scores))
 
 
-def estimate_optimal_values(session: Session, context: PPOContext, prompts: Sequence[TokenizedPrompt]) -> list[float]:
+def estimate_optimal_values(
+    session: Session, context: PPOContext, prompts: Sequence[TokenizedPrompt], watch: MissingWatch | None = None
+) -> list[float | None]:
     """Sample the reference on every prompt, score the responses, and return V* of each prompt.
+
+    Responses without a value are left out, and counted in `watch`. V* is None if no response to the prompt has one.
 
     The responses to a prompt depend only on the seed and on the prompt's index. Their scores are clipped and penalised as in
     training; the spec refuses a running scale. Reports each tenth of the prompts. Raises Stopped if asked to stop.
@@ -32,6 +37,7 @@ def estimate_optimal_values(session: Session, context: PPOContext, prompts: Sequ
     spec, samples = context.spec, context.spec.optimal_value.samples
     at_once, reported = max(1, spec.batch_size // samples), 0
     scores: list[float] = []
+    counts: dict[str, MissingCounts] = {}
     for first in range(0, len(prompts), at_once):
         session.check_lease()
         session.stop_if_asked()
@@ -41,21 +47,31 @@ def estimate_optimal_values(session: Session, context: PPOContext, prompts: Sequ
         repeated = [prompts[row] for row in some for _ in range(samples)]
         responses = sample_responses(context, repeated, draws_BR, context.models.reference)
         answers = to_answers(repeated, responses, context.codec)
-        scores += _shaped(context.models.rewards.score(answers), answers, spec)
+        rewards = context.models.rewards.score(answers)
+        counts = together(counts, counts_of(rewards.parts))
+        scores += _shaped(rewards, answers, spec)
         tenth = 10 * some.stop // len(prompts)
         if tenth > reported:
             session.log(f"V*: {some.stop} of {len(prompts)} prompts, {samples} responses of the reference each.")
             reported = tenth
-    starts = range(0, len(scores), samples)
-    return [optimal_value(scores[i : i + samples], spec.optimal_value.beta) for i in starts]
+    of_prompts = (scores[first : first + samples] for first in range(0, len(scores), samples))
+    if watch is not None:
+        watch.note(session, "ppo", session.step, counts)
+    return [_optimal_value(own, spec.optimal_value.beta) for own in of_prompts]
+
+
+def _optimal_value(scores: Sequence[float], beta: float) -> float | None:
+    """V* over the scores that are numbers; None without one."""
+    found = [score for score in scores if not math.isnan(score)]
+    return optimal_value(found, beta) if found else None
 
 
 def _shaped(scores: Scores, answers: Sequence[RewardInput], spec: PPOSpec) -> list[float]:
-    """The shaped score of each response, as PPO optimises it."""
+    """The shaped score of each response, as PPO optimises it; NaN for one without a total."""
     finished_B = torch.tensor([answer.finished for answer in answers])
     lengths_B = torch.tensor([len(answer.response_ids) for answer in answers])
-    ends_B = torch.tensor(scores.totals if scores.dense is None else scores.dense.ends)
-    shaped_B = shaped_scores(ends_B, finished_B, lengths_B, spec.shaping)
+    ends_B = torch.tensor(scores.numbers if scores.dense is None else scores.dense.ends)
+    shaped_B = torch.where(ends_B.isnan(), ends_B, shaped_scores(ends_B, finished_B, lengths_B, spec.shaping))
     if scores.dense is not None:
         tokens_BR = pad_sequence([torch.tensor(own) for own in scores.dense.tokens], batch_first=True)
         shaped_B = shaped_B + shaped_tokens(tokens_BR, finished_B, spec.shaping).sum(1)

@@ -1,8 +1,8 @@
 """The parts of the PPO stage around its loop: built or restored, started, and finished."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import zip_longest
 
 from trainer.errors import SpecError
 from trainer.events import Curve, Sample, TokenRow
@@ -18,6 +18,8 @@ from trainer.ppo.self_test import run_self_test
 from trainer.ppo.state import PPOState
 from trainer.ppo.update import UpdateResult
 from trainer.ppo.value_pretraining import Turn, pretraining_turn, still_pretrains
+from trainer.rewards.missing import Counts, counts_of, limits_of, missing_metrics
+from trainer.rollout.batch import ScoredBatch
 from trainer.rollout.context import PPOContext
 from trainer.rollout.producer import RolloutProducer
 from trainer.sampling.sampler import release_engine, sampler_for
@@ -26,7 +28,7 @@ from trainer.session.session import Session
 from trainer.session.stage_loop import ResumePoint, StageLoop
 from trainer.spec import PPOSpec
 from trainer.spec.knobs import Knob, value_of
-from trainer.stages.evaluation import Completion, Evaluation, HeldOut, to_completions
+from trainer.stages.evaluation import Completion, Evaluation, HeldOut, asked_of, judge_scores, judged_completions
 from trainer.stages.tokenized_rows import TokenizedDemonstration
 from trainer.text.codec import TokenizedPrompt
 
@@ -101,10 +103,12 @@ class PPOStage:
             run_self_test(session, context, self.learners, self.data.prompts, self.data.references)
         self._estimate_baseline()
         metrics = self.evaluation.metrics()
+        self._note_missing(0, self.evaluation.take_counts(), held_out=True)
         self._show(0, self.evaluation.samples(context.spec.log_held_out))
         findings = self.health.look(0, metrics)
         session.report("ppo", 0, self.loop.total_steps, metrics | self.health.best_so_far(metrics))
         self.health.after_step(self.loop, 0, findings)
+        self.pause_if_missing(0)
         if self.state.optimal_values:  # their sampling may have taken hours
             self.loop.save(0)
 
@@ -126,7 +130,7 @@ class PPOStage:
             return metrics
         progress, spec = self.state.history.value_pretraining, turn.context.spec.pretraining
         assert spec is not None  # it pretrains
-        progress.add(metrics["val/explained_var"], spec)
+        progress.add(metrics.get("val/explained_var", math.nan), spec)  # none of a batch without values
         if progress.ending is not None:
             self.loop.total_steps = self._total_steps()
             self.session.log(progress.explained(spec), warning=progress.has_failed)
@@ -144,32 +148,69 @@ class PPOStage:
         if number is None or feedback is None:
             return {}
         metrics, fresh = refit_reward_model(
-            self.session, self.context, self.data.prompts, feedback, state.pairs, number
+            self.session, self.context, self.data.prompts, feedback, state.pairs, number, state.history.missing
         )
         state.refits, state.pairs = number, [*state.pairs, *fresh]
         self._estimate_baseline()  # V* depends on the rewards
         return metrics
 
-    def log_samples(self, result: UpdateResult, turn: Turn, index: int) -> None:
-        """Log some responses of the batch; after an evaluation token by token, with the first held-out prompts' responses."""
-        spec = self.context.spec
-        shown, tables, held_out = list[Completion](), list[list[TokenRow]](), list[Sample]()
+    def needs_policy_pass(self, turn: Turn, prompts: Sequence[int]) -> bool:
+        """Whether log π_old is computed when the responses are scored: the update's own pass does not give it for all."""
+        values = self.state.optimal_values_at(prompts) or []
+        return not turn.context.spec.update_gives_old_logprobs(turn.iteration) or any(map(math.isnan, values))
+
+    def missing_metrics(self, scored: ScoredBatch, learned: ScoredBatch | None, index: int) -> dict[str, float]:
+        """Report the responses of the batch without a value, and return the metrics about them; {} if there never were any."""
+        counts, count = counts_of(scored.rewards.parts), 0 if learned is None else len(learned.batch)
+        self._note_missing(index + 1, counts)
+        metrics = missing_metrics(counts, self.state.history.missing)
+        return metrics if count == len(scored.batch) else metrics | {"val/responses": float(count)}
+
+    def pause_if_missing(self, done: int) -> None:
+        """Save and raise Paused if a reward or a judge had no value for more responses than its `max_missing` allows.
+
+        The first evaluation alone is not saved, so that it is made again.
+        """
+        if why := self.state.history.missing.exceeded(limits_of(self.session.spec)):
+            if done or self.state.optimal_values:  # the sampling for V* may have taken hours
+                self.loop.save(done)
+            self.session.pause(why, "rewards")
+
+    def _note_missing(self, step: int, counts: Counts, held_out: bool = False) -> None:
+        self.state.history.missing.note(self.session, "ppo", step, counts, held_out)
+
+    def log_samples(self, scored: ScoredBatch, result: UpdateResult | None, turn: Turn, index: int) -> None:
+        """Log some responses of the batch; after an evaluation token by token, with the first held-out prompts' responses.
+
+        `result` is None if no response had a value.
+        """
+        spec, learned = self.context.spec, None if result is None else result.experience.scored
+        shown, tables, held_out = list[Completion](), dict[int, list[TokenRow]](), list[Sample]()
         if spec.log_samples:
-            shown = to_completions(result.experience.scored, self.data.held_out.judge, spec.log_samples)
+            # a batch that was learned from as a whole has π_old from the update
+            whole = learned if learned is not None and learned.rows is None else scored
+            judged = judge_scores(self.data.held_out.judge, whole.answers[: spec.log_samples])
+            self._note_missing(index + 1, counts_of(asked_of(judged)))
+            shown = judged_completions(whole, judged)
         if self.evaluates(turn):
-            if shown:
-                tables = token_tables(result, self.context.codec.tokenizer, spec)
+            if shown and result is not None and learned is not None:
+                rows = range(len(learned.batch)) if learned.rows is None else learned.rows
+                tables = dict(zip(rows, token_tables(result, self.context.codec.tokenizer, spec), strict=False))
             held_out = self.evaluation.samples(spec.log_held_out)
-        rows = zip_longest(shown, tables[: len(shown)])
-        self._show(index + 1, [*(row.sample(token_table=table) for row, table in rows), *held_out])
+        samples = [row.sample(token_table=tables.get(number)) for number, row in enumerate(shown)]
+        self._show(index + 1, [*samples, *held_out])
 
     def _show(self, step: int, rows: list[Sample]) -> None:
         if rows:
             self.session.show("ppo", step, rows)
 
-    def evaluate_if_due(self, turn: Turn) -> dict[str, float]:
+    def evaluate_if_due(self, turn: Turn, index: int) -> dict[str, float]:
         """Evaluate the policy every `eval_every` iterations, after the last one and on request, and return the metrics; else {}."""
-        return self.evaluation.metrics() if self.evaluates(turn) else {}
+        if not self.evaluates(turn):
+            return {}
+        metrics = self.evaluation.metrics()
+        self._note_missing(index + 1, self.evaluation.take_counts(), held_out=True)
+        return metrics
 
     def evaluates(self, turn: Turn) -> bool:
         return self._is_planned(turn) or self.loop.knobs.evaluation_asked
@@ -214,4 +255,14 @@ class PPOStage:
 
     def _estimate_baseline(self) -> None:
         if self.context.spec.advantage.baseline == "optimal_value":
-            self.state.optimal_values = estimate_optimal_values(self.session, self.context, self.data.prompts)
+            watch = self.state.history.missing
+            values = estimate_optimal_values(self.session, self.context, self.data.prompts, watch)
+            self.state.optimal_values = values
+            if why := watch.exceeded(limits_of(self.session.spec)):
+                self.session.pause(why, "rewards")  # unsaved: V* is estimated anew
+            if unknown := sum(value is None for value in values):
+                self.session.log(
+                    f"V* of {unknown} of {len(values)} prompts is unknown, because no response had a value. Responses to "
+                    "these prompts are left out.",
+                    warning=True,
+                )

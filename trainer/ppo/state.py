@@ -22,6 +22,7 @@ from trainer.ppo.kl import AdaptedCoefficient, KLCoefficients, adapted_coef, ada
 from trainer.ppo.learners import Learners
 from trainer.ppo.stored_numbers import FORMAT, in_present_format
 from trainer.ppo.value_pretraining import ValuePretraining
+from trainer.rewards.missing import MissingWatch
 from trainer.rollout.context import PPOContext
 from trainer.rollout.shaping import RunningScale
 from trainer.selection import evaluation_figures, is_better
@@ -31,8 +32,8 @@ from trainer.spec.knobs import Knob, KnobSetting, Origin, origin_of
 from trainer.stages.tokenized_rows import TokenizedPair
 
 _BEST_FIGURES = ("win_rate", "win_rate_low", "win_rate_high", "score", "judge", "kl", "response_length")
-_PARTS = ("monitor", "curve", "value_pretraining")
-"""Fields of the history that are not stored as they are."""
+_STORED_APART = ("monitor", "curve", "value_pretraining", "missing")
+"""Parts of a RunHistory with a form of their own in a checkpoint."""
 _CURVE_FIGURES = ("sqrt_kl", "score", "judge", "win_rate")
 
 
@@ -54,6 +55,8 @@ class RunHistory:
     skipped in part are excluded."""
     curve: list[CurvePoint] = field(default_factory=list)
     value_pretraining: ValuePretraining = field(default_factory=ValuePretraining)
+    missing: MissingWatch = field(default_factory=MissingWatch)
+    """The share of responses without a value, by reward."""
 
     def add(self, step: int, metrics: dict[str, float], may_be_best: bool = True) -> bool:
         """Add a step's metrics. Return whether it is the best evaluation so far.
@@ -87,18 +90,22 @@ class RunHistory:
         return summary
 
     def to_json(self) -> dict[str, Any]:
-        values = {name: value for name, value in vars(self).items() if name not in _PARTS}
-        curve = [point.model_dump() for point in self.curve]
-        parts = {"monitor": self.monitor.state(), "value_pretraining": asdict(self.value_pretraining)}
-        return values | parts | {"curve": curve}
+        values = {name: value for name, value in vars(self).items() if name not in _STORED_APART}
+        return values | {
+            "monitor": self.monitor.state(),
+            "curve": [point.model_dump() for point in self.curve],
+            "value_pretraining": asdict(self.value_pretraining),
+            "missing": self.missing.to_json(),
+        }
 
     def restore(self, values: dict[str, Any]) -> None:
         """Take over the values that `to_json` returned."""
         self.monitor.restore(values["monitor"])
         self.curve = [CurvePoint(**point) for point in values["curve"]]
         self.value_pretraining = ValuePretraining.from_json(values.get("value_pretraining"))
+        self.missing = MissingWatch.from_json(values.get("missing", {}))
         for name, value in values.items():
-            if name not in _PARTS:
+            if name not in _STORED_APART:
                 setattr(self, name, value)
 
 
@@ -115,8 +122,8 @@ class PPOState:
     """Optimizer steps that remain at a cut learning rate (`ppo.guards.lr_cut_kl`)."""
     scale: RunningScale = field(default_factory=RunningScale)
     """Spread of all scores so far."""
-    optimal_values: list[float] = field(default_factory=list)
-    """V* of each training prompt, if the baseline is "optimal_value"; else empty."""
+    optimal_values: list[float | None] = field(default_factory=list)
+    """V* of each training prompt, if the baseline is "optimal_value"; else empty. None: no response had a value."""
     refits: int = 0
     """Number of times that the reward model was refitted (`ppo.online`)."""
     pairs: list[TokenizedPair] = field(default_factory=list)
@@ -143,23 +150,31 @@ class PPOState:
         coef = self.kl_coef.value if adaptive else scheduled_coef(spec.kl, iteration, spec.steps)
         return KLCoefficients(coef, self.old_kl_beta.value)
 
-    def adapt_kl(self, spec: PPOSpec, iteration: int, kl: float, old_kl: float | None) -> None:
+    def adapt_kl(
+        self, spec: PPOSpec, iteration: int, kl: float, old_kl: float | None, responses: int | None = None
+    ) -> None:
         """Adapt the coefficients to the KL to the reference (nats per response) and to the old policy (nats per token).
+
+        `responses` is the number of responses behind the KL; None: the whole batch.
 
         A KL that is not finite leaves the coefficient unchanged, because it could never be a number again. The critic's
         warm-up leaves both unchanged, because the policy does not move.
         """
         if spec.only_critic_learns(iteration):
             return
+        count = spec.batch_size if responses is None else responses
         if spec.kl.controller == "adaptive" and math.isfinite(kl):
-            self.kl_coef = self.kl_coef.adapted_to(adapted_coef(self.kl_coef.value, kl, spec.batch_size, spec.kl))
+            self.kl_coef = self.kl_coef.adapted_to(adapted_coef(self.kl_coef.value, kl, count, spec.kl))
         if old_kl is not None:
             beta = adapted_old_kl_beta(self.old_kl_beta.value, old_kl, spec.policy_loss)
             self.old_kl_beta = self.old_kl_beta.adapted_to(beta)
 
     def optimal_values_at(self, rows: Sequence[int]) -> list[float] | None:
-        """V* of these training prompts; None if it is not the baseline."""
-        return [self.optimal_values[row] for row in rows] if self.optimal_values else None
+        """V* of these training prompts, NaN where it is unknown; None if it is not the baseline."""
+        if not self.optimal_values:
+            return None
+        found = [self.optimal_values[row] for row in rows]
+        return [math.nan if value is None else value for value in found]
 
     def save(self, context: PPOContext, learners: Learners, waiting: Mapping[str, dict[str, Tensor]]) -> TrainerState:
         """Return the content of a checkpoint besides the policy. `waiting` are the tensors of responses sampled ahead."""

@@ -2,7 +2,7 @@
 
     format     2
     state      PPOState: coefficients with the setting that they were adapted from, running scale, V*, labelled pairs
-    history    RunHistory: health rules, best checkpoint, curve, value pretraining
+    history    RunHistory: health rules, best checkpoint, curve, value pretraining, responses without a value
     knobs      the live knobs: value, value of the spec that it replaced, step
     commands   ids of the commands that were carried out after the checkpoint's step
     step, seconds, score_level

@@ -16,9 +16,9 @@ from trainer.preflight.memory.fake_models import is_linear
 from trainer.preflight.memory.residents import NamedScorers
 from trainer.preflight.own_model import absent, config_of, finding, is_elsewhere, local, weights_of
 from trainer.preflight.report import EXIT_STATUS, Area, Finding
-from trainer.rewards import RewardContext, RewardInput, build, check_answers, judges
+from trainer.rewards import Missing, RewardContext, RewardInput, build, check_answers, judges
 from trainer.rewards.build import KINDS, check
-from trainer.rewards.http import GOES_ON, Endpoint
+from trainer.rewards.http import Endpoint
 from trainer.rewards.judges import ComparingJudge
 from trainer.rewards.plugin import load_entry_point
 from trainer.run_data import Data
@@ -210,14 +210,22 @@ def _ask(scorer: HttpReward | HttpJudge, context: RewardContext, example: Reward
     about = f'for the response "{_short(example.text)}" to "{_short(prompt_text(example.prompt))}"'
     try:
         if isinstance(once, HttpJudge):
-            ComparingJudge(once, Endpoint(once.url, once.timeout, 0, context.notify)).points([example], [example])
+            judge = ComparingJudge(once, Endpoint(once.url, once.timeout, 0, context.notify))
+            _value_of(*judge.points([example], [example]))
             return f"{scorer.url} answers. It was asked to compare a response with itself."
-        (score,) = build([once], context).score([example]).parts.popitem()[1]
-        return f"{scorer.url} gave {score:g} {about}."
+        (values,) = build([once], context).score([example]).parts.values()
+        return f"{scorer.url} gave {_value_of(*values):g} {about}."
     except RewardError as error:
-        reason = str(error).replace(GOES_ON, "")  # there is no run to resume
+        reason = str(error)
         reason = reason if scorer.url in reason else f"{scorer.url}: {reason}"
         raise type(error)(f"{reason} It was asked {about}.") from error
+
+
+def _value_of(value: float | Missing) -> float:
+    """Raise RewardError for an endpoint without a value."""
+    if isinstance(value, Missing):
+        raise RewardError(f"{value.reason}.")
+    return value
 
 
 def _answers(spec: JobSpec, encoded: TokenizedData) -> Iterator[Finding]:

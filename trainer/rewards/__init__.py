@@ -2,8 +2,10 @@
 
 from trainer.rewards.base import Reward, RewardContext, RewardInput, Rewards, RewardValue, Scores, TokenRewards
 from trainer.rewards.build import build, check_answers
+from trainer.rewards.missing import Missing
 
 __all__ = [
+    "Missing",
     "Reward",
     "RewardContext",
     "RewardInput",

@@ -1,9 +1,9 @@
 """The interface of a reward, its input and output, and the weighted sum of named rewards."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeGuard, TypeVar, runtime_checkable
 
 import torch
 
@@ -13,7 +13,10 @@ from trainer.errors import RewardError
 from trainer.models import Model
 from trainer.models.attention import Packing
 from trainer.optim.micro_batches import BatchLimits
+from trainer.rewards.missing import Missing, shown
 from trainer.text.codec import Codec
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -41,13 +44,19 @@ class RewardInput:
 
 RewardValue = float | list[float]
 """The value of one response: one number, or one for each token of `RewardInput.response_ids`."""
+RewardOutcome = RewardValue | Missing
+"""The outcome of one response: its value, or that there is none."""
 
 
 class Reward(Protocol):
     """Scores responses."""
 
-    def score(self, answers: Sequence[RewardInput]) -> Sequence[RewardValue]:
-        """One finite number for each answer, or a list with one for each of its tokens, in order. Raises RewardError."""
+    def score(self, answers: Sequence[RewardInput]) -> Sequence[RewardOutcome]:
+        """One finite number for each answer, or a list with one for each of its tokens, in order.
+
+        `Missing` stands for an answer that has no value because the reward failed. Raises RewardError for an error that
+        ends the run, such as a prompt without an `answer`.
+        """
         ...
 
 
@@ -65,7 +74,7 @@ class TokenRewards:
     """The weighted sums of a batch in which a reward returned a number for each token."""
 
     ends: list[float]
-    """Per answer, the sum of the rewards that returned one number for the response."""
+    """Per answer, the sum of the rewards that returned one number for the response; NaN without a total."""
     tokens: list[list[float]]
     """Per answer and token, the sum of the rewards that returned a list. Empty for an answer without any."""
 
@@ -74,14 +83,34 @@ class TokenRewards:
 class Scores:
     """The rewards of a batch of answers."""
 
-    totals: list[float]
-    """Per answer, the weighted sum of all its numbers."""
-    parts: dict[str, list[float]]
+    totals: Sequence[float | Missing]
+    """Per answer, the weighted sum of all its numbers. `Missing` if a reward with a weight has no value."""
+    parts: Mapping[str, Sequence[float | Missing]]
     """Unweighted values per answer, by the reward's name. Values per token are summed."""
     figures: dict[str, float]
     """Further metrics, such as `reward/<name>/error_rate`."""
     dense: TokenRewards | None = None
     """The parts of the totals, where a reward returned a number for each token."""
+
+    @property
+    def numbers(self) -> list[float]:
+        """The totals; NaN in place of `Missing`, so that a number that is used by mistake is noticed."""
+        return [math.nan if isinstance(total, Missing) else total for total in self.totals]
+
+    @property
+    def complete(self) -> list[int]:
+        """The answers that have a total."""
+        return [row for row, total in enumerate(self.totals) if not isinstance(total, Missing)]
+
+    def select(self, rows: Sequence[int]) -> "Scores":
+        """The scores of these answers."""
+        dense = self.dense and TokenRewards(_at(self.dense.ends, rows), _at(self.dense.tokens, rows))
+        parts = {name: _at(values, rows) for name, values in self.parts.items()}
+        return Scores(_at(self.totals, rows), parts, self.figures, dense)
+
+
+def _at(values: Sequence[T], rows: Sequence[int]) -> list[T]:
+    return [values[row] for row in rows]
 
 
 @dataclass(frozen=True)
@@ -137,34 +166,45 @@ class Rewards:
     def score(self, answers: Sequence[RewardInput]) -> Scores:
         """The scores of all answers, of which each process computes a block.
 
-        Raises RewardError, with the reward's name, for a value that is not a finite number or a list of finite numbers.
+        A value that is not a finite number or a list of finite numbers is `Missing`. Raises RewardError, with the reward's
+        name, for an error that ends the run.
         """
         rows = self._world.local_rows(len(answers))
         local = self._score([answers[row] for row in rows]) if rows or not answers or self._world.sharded else None
         return _concatenated([scores for scores in self._world.all_gather_object(local) if scores is not None])
 
     def _score(self, answers: Sequence[RewardInput]) -> Scores:
-        parts: dict[str, list[float]] = {}
+        parts: dict[str, list[float | Missing]] = {}
         figures: dict[str, float] = {}
+        lost: dict[int, Missing] = {}
         ends, tokens = [0.0] * len(answers), [list[float]() for _ in answers]
         for member in self.members:
             given = _checked(member, answers, self._role)
-            parts[member.name] = [_whole(value) for value in given]
             for row, value in enumerate(given):
+                if isinstance(value, Missing):
+                    if member.weight:
+                        lost.setdefault(row, value)
+                    continue
+                before = ends[row], tokens[row]
                 if isinstance(value, list):
                     tokens[row] = _plus(tokens[row], value, member.weight)
                 else:
                     ends[row] += member.weight * value
-            totals = [end + _whole(own) for end, own in zip(ends, tokens, strict=True)] if any(tokens) else ends
-            if not all(map(_is_finite_number, totals)):
-                raise RewardError(
-                    f"{self._role} `{member.name}`, with the weight {member.weight:g}, is too large to be summed."
-                )
+                if not _is_finite_number(ends[row] + _whole(tokens[row])):
+                    ends[row], tokens[row] = before
+                    given[row] = lost[row] = Missing(
+                        "bad_output",
+                        f"{self._role} `{member.name}`, with the weight {member.weight:g}, is too large to be summed",
+                    )
+            parts[member.name] = [value if isinstance(value, Missing) else _whole(value) for value in given]
             if isinstance(member.reward, ReportsFigures):
                 figures |= _figures(member.name, member.reward)
-        if not any(tokens):
-            return Scores(ends, parts, figures)
-        return Scores(totals, parts, figures, TokenRewards(ends, tokens))
+        totals: list[float | Missing] = list(ends)
+        if any(tokens):
+            totals = [end + _whole(own) for end, own in zip(ends, tokens, strict=True)]
+        for row, missing in lost.items():
+            totals[row], ends[row], tokens[row] = missing, math.nan, []
+        return Scores(totals, parts, figures, TokenRewards(ends, tokens) if any(tokens) else None)
 
 
 def _whole(value: RewardValue) -> float:
@@ -187,7 +227,7 @@ def _concatenated(blocks: Sequence[Scores]) -> Scores:
     parts = {name: [value for block in blocks for value in block.parts[name]] for name in blocks[0].parts}
     dense = None
     if any(block.dense is not None for block in blocks):
-        taken = [block.dense or TokenRewards(block.totals, [[] for _ in block.totals]) for block in blocks]
+        taken = [block.dense or TokenRewards(block.numbers, [[] for _ in block.totals]) for block in blocks]
         dense = TokenRewards([end for one in taken for end in one.ends], [own for one in taken for own in one.tokens])
     return Scores([total for block in blocks for total in block.totals], parts, figures, dense)
 
@@ -198,38 +238,42 @@ def _figures(name: str, reward: ReportsFigures) -> dict[str, float]:
     return figures | {f"time/reward/{name}": value for key, value in reward.figures().items() if key == "seconds"}
 
 
-def _checked(member: WeightedReward, answers: Sequence[RewardInput], role: str) -> list[RewardValue]:
+def _checked(member: WeightedReward, answers: Sequence[RewardInput], role: str) -> list[RewardOutcome]:
+    """The outcome of each answer. A value that is not usable is `Missing`, and so are all if their count is wrong."""
     try:
         values = member.reward.score(answers)
     except RewardError as error:
         raise RewardError(f"{role} `{member.name}`: {error}") from error
     who = f"{role} `{member.name}` returned"
     if len(values) != len(answers):
-        raise RewardError(f"{who} {len(values)} scores for {len(answers)} responses.")
-    rewards: list[RewardValue] = []
-    for number, (value, answer) in enumerate(zip(values, answers, strict=True), 1):
-        place = f"response {number} of {len(answers)}"
-        if not isinstance(value, list):
-            _require_finite(value, f"{who} {value!r} for {place}")
-            rewards.append(float(value))
-            continue
-        if len(value) != len(answer.response_ids):
-            raise RewardError(
-                f"{who} a list of {len(value)} numbers for {place}, which has {len(answer.response_ids)} tokens. Return one "
-                "number for the response, or one for each token, including the stop that ended it."
-            )
-        for at, one in enumerate(value, 1):
-            _require_finite(one, f"{who} {one!r} for token {at} of {place}")
-        rewards.append([float(one) for one in value])
-    return rewards
+        return [Missing("bad_output", f"{who} {len(values)} scores for {len(answers)} responses") for _ in answers]
+    numbered = enumerate(zip(values, answers, strict=True), 1)
+    return [_usable(value, answer, who, f"response {n} of {len(answers)}") for n, (value, answer) in numbered]
 
 
-def _require_finite(value: object, what: str) -> None:
-    if not _is_finite_number(value):
-        raise RewardError(f"{what}; it must be a finite number, in float32 too.")
+def _usable(value: object, answer: RewardInput, who: str, place: str) -> RewardOutcome:
+    """The value as numbers, or `Missing` with the reason why it is none."""
+    if isinstance(value, Missing):
+        return value
+    if not isinstance(value, list):
+        return float(value) if _is_finite_number(value) else _bad(f"{who} {shown(value)} for {place}")
+    if len(value) != len(answer.response_ids):
+        return Missing(
+            "bad_output",
+            f"{who} a list of {len(value)} numbers for {place}, which has {len(answer.response_ids)} tokens. Return one "
+            "number for the response, or one for each token, including the stop that ended it",
+        )
+    for at, one in enumerate(value, 1):
+        if not _is_finite_number(one):
+            return _bad(f"{who} {shown(one)} for token {at} of {place}")
+    return [float(one) for one in value]
 
 
-def _is_finite_number(value: object) -> bool:
+def _bad(what: str) -> Missing:
+    return Missing("bad_output", f"{what}; it must be a finite number, in float32 too")
+
+
+def _is_finite_number(value: object) -> TypeGuard[float]:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
     return abs(value) <= _LARGEST  # False for NaN, and for an integer too large for a float

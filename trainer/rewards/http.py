@@ -1,7 +1,14 @@
 """Remote rewards: an HTTP endpoint that takes responses in batches and returns numbers as JSON.
 
-A request has a deadline and is repeated after a temporary failure. It uses Python's own HTTP client, without proxy,
-redirects or cookies.
+A request has a deadline and is repeated after a temporary failure. If it fails for good, its responses have no value. It
+uses Python's own HTTP client, without proxy, redirects or cookies.
+
+    cause          the last attempt
+    time_out       no whole response within `timeout`, or 504
+    refusal        429, or another 4xx
+    bad_output     a redirect, no JSON, another form or count, a value that is no finite number
+    crash          a connection that breaks, or a 5xx
+    unreachable    no connection, 502, or 503
 """
 
 import json
@@ -13,19 +20,24 @@ from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnec
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
-from trainer.errors import RewardError, SpecError
-from trainer.rewards.base import RewardContext, RewardInput, RewardValue
-from trainer.spec import HttpReward
+from trainer.errors import SpecError
+from trainer.rewards.base import RewardContext, RewardInput, RewardOutcome
+from trainer.rewards.missing import Missing, NoValue, shown, stated
+from trainer.spec import HttpReward, MissingCause
 from trainer.text.codec import Codec
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 60.0
 """Seconds before the second attempt. They double before each further attempt, up to the longest."""
 
-GOES_ON = "; the same command goes on from the last checkpoint"
-"""The end of a run's error message. The pre-run check leaves it out."""
+_STATUS_CAUSES: dict[int, MissingCause] = {
+    HTTPStatus.BAD_GATEWAY: "unreachable",
+    HTTPStatus.SERVICE_UNAVAILABLE: "unreachable",
+    HTTPStatus.GATEWAY_TIMEOUT: "time_out",
+}
+"""The causes of statuses that differ from their class (`_cause_of_status`)."""
 
 
-class _MayPass(Exception):
+class _MayPass(NoValue):
     """A failure that may be temporary."""
 
 
@@ -57,7 +69,7 @@ class Endpoint:
     def ask(self, question: dict[str, Any]) -> Any:
         """POST `question` and return the JSON of the response.
 
-        Raises RewardError after the last attempt, or at once for a permanent failure (4xx, not JSON).
+        Raises NoValue after the last attempt, or at once for a permanent failure (4xx, not JSON).
         """
         for attempt in range(self.retries + 1):
             self.requests += 1
@@ -66,16 +78,17 @@ class Endpoint:
             except _MayPass as trouble:
                 self.failed += 1
                 if attempt == self.retries:
-                    raise RewardError(
+                    raise NoValue(
+                        trouble.missing.cause,
                         f"{self.url} failed {_times(attempt + 1)}: {trouble}. Check that it runs and responds, or "
-                        f"raise `timeout` or `retries`{GOES_ON}."
+                        "raise `timeout` or `retries`",
                     ) from trouble
                 seconds = min(FIRST_PAUSE * 2**attempt, LONGEST_PAUSE)
                 self.notify(
                     f"{self.url}: {trouble}. Trying again in {seconds:g} s (retry {attempt + 1} of {self.retries})."
                 )
                 self.pause(seconds)
-            except RewardError:
+            except NoValue:
                 self.failed += 1
                 raise
         raise AssertionError("unreachable: the last try returns or raises")
@@ -84,18 +97,18 @@ class Endpoint:
         try:
             status, body = self._post(json.dumps(question, ensure_ascii=False, allow_nan=False).encode())
         except TimeoutError as error:
-            raise _MayPass(f"no answer within {self.timeout:g} s") from error
+            raise _MayPass("time_out", f"no answer within {self.timeout:g} s") from error
         except (OSError, HTTPException) as error:
-            raise _MayPass(f"the connection failed ({error or type(error).__name__})") from error
+            raise _MayPass("crash", f"the connection failed ({error or type(error).__name__})") from error
         if status == HTTPStatus.TOO_MANY_REQUESTS or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-            raise _MayPass(f"it answered {_excerpt(status, body)}")
+            raise _MayPass(_cause_of_status(status), f"it answered {_excerpt(status, body)}")
         if status // 100 != 2:
-            raise RewardError(f"{self.url} answered {_excerpt(status, body)}")
+            raise NoValue(_cause_of_status(status), f"{self.url} answered {_excerpt(status, body)}")
         try:
             return json.loads(body)
         except (ValueError, RecursionError) as error:
-            raise RewardError(
-                f"{self.url} answered with something that is not JSON: {_excerpt(status, body)}"
+            raise NoValue(
+                "bad_output", f"{self.url} answered with something that is not JSON: {_excerpt(status, body)}"
             ) from error
 
     def _post(self, body: bytes) -> tuple[int, bytes]:
@@ -103,6 +116,11 @@ class Endpoint:
         parts = urlsplit(self.url)
         connection = _connection(parts, self.timeout)
         try:
+            try:
+                connection.connect()
+            except OSError as error:
+                reason = f"no connection within {self.timeout:g} s" if isinstance(error, TimeoutError) else str(error)
+                raise _MayPass("unreachable", f"the connection failed ({reason})") from error
             target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
             connection.request("POST", target, body, {"Content-Type": "application/json", "Connection": "close"})
             _wait_until(connection, deadline)
@@ -137,6 +155,12 @@ def _wait_until(connection: HTTPConnection, deadline: float) -> None:
         connection.sock.settimeout(left)
 
 
+def _cause_of_status(status: int) -> MissingCause:
+    if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        return _STATUS_CAUSES.get(status, "crash")
+    return "refusal" if status >= HTTPStatus.BAD_REQUEST else "bad_output"
+
+
 def _excerpt(status: int, body: bytes) -> str:
     """A status and the beginning of the body."""
     text = " ".join(body[:400].decode(errors="replace").split())
@@ -160,11 +184,11 @@ class RemoteReward:
         self._spec, self._endpoint, self._codec = spec, endpoint, codec
         self._seconds = 0.0
 
-    def score(self, answers: Sequence[RewardInput]) -> list[RewardValue]:
-        """Raises RewardError where the endpoint fails permanently, or returns anything but numbers and lists of numbers."""
+    def score(self, answers: Sequence[RewardInput]) -> list[RewardOutcome]:
+        """The values of the endpoint. All responses of a request that fails for good are `Missing`."""
         began = time.perf_counter()
         self._endpoint.requests = self._endpoint.failed = 0
-        scores: list[RewardValue] = []
+        scores: list[RewardOutcome] = []
         for first in range(0, len(answers), self._spec.batch_size):
             scores += self._ask(answers[first : first + self._spec.batch_size])
         self._seconds = time.perf_counter() - began
@@ -175,7 +199,13 @@ class RemoteReward:
         rate = self._endpoint.failed / self._endpoint.requests if self._endpoint.requests else 0.0
         return {"error_rate": rate, "seconds": self._seconds}
 
-    def _ask(self, answers: Sequence[RewardInput]) -> list[RewardValue]:
+    def _ask(self, answers: Sequence[RewardInput]) -> list[RewardOutcome]:
+        try:
+            return self._requested(answers)
+        except NoValue as error:
+            return [error.missing] * len(answers)
+
+    def _requested(self, answers: Sequence[RewardInput]) -> list[RewardOutcome]:
         if self._spec.protocol == "openrlhf":
             return request_numbers(self._endpoint, self._openrlhf(answers), "rewards", len(answers))
         items: list[dict[str, Any]] = [
@@ -199,22 +229,26 @@ class RemoteReward:
         return self._codec.token_texts(answer.response_ids)
 
 
-def request_numbers(endpoint: Endpoint, question: dict[str, Any], key: str, count: int) -> list[RewardValue]:
-    """`count` numbers or lists of numbers under `key` of the response. Raises RewardError for anything else."""
-    numbers = request_values(endpoint, question, key, count)
-    for value in numbers:
-        for one in value if isinstance(value, list) else [value]:
-            if isinstance(one, bool) or not isinstance(one, int | float):
-                raise RewardError(f"{endpoint.url} returned {one!r} where a number was expected, in `{key}`.")
-    return numbers
+def request_numbers(endpoint: Endpoint, question: dict[str, Any], key: str, count: int) -> list[RewardOutcome]:
+    """`count` numbers, lists of numbers or `Missing` under `key` of the response. Raises as `request_values` does."""
+    return [_number(value, endpoint, key) for value in request_values(endpoint, question, key, count)]
+
+
+def _number(value: Any, endpoint: Endpoint, key: str) -> RewardOutcome:
+    for one in value if isinstance(value, list) else [value]:
+        if isinstance(one, bool) or not isinstance(one, int | float):
+            told = stated(value)
+            what = f"{endpoint.url} returned {shown(one)} where a number was expected, in `{key}`"
+            return told or Missing("bad_output", what)
+    return value  # type: ignore[no-any-return]  # a number, or a list of numbers
 
 
 def request_values(endpoint: Endpoint, question: dict[str, Any], key: str, count: int) -> list[Any]:
-    """`count` values under `key` of the response. Raises RewardError for anything else."""
+    """`count` values under `key` of the response. Raises NoValue if the request fails or returns anything else."""
     answer = endpoint.ask(question)
     found = answer.get(key) if isinstance(answer, dict) else None
     if not isinstance(found, list):
-        raise RewardError(f'{endpoint.url} must answer {{"{key}": […]}}; it answered {str(answer)[:200]}.')
+        raise NoValue("bad_output", f'{endpoint.url} must answer {{"{key}": […]}}; it answered {shown(answer)}')
     if len(found) != count:
-        raise RewardError(f"{endpoint.url} returned {len(found)} values in `{key}` for {count} items.")
+        raise NoValue("bad_output", f"{endpoint.url} returned {len(found)} values in `{key}` for {count} items")
     return found

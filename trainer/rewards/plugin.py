@@ -2,13 +2,15 @@
 
 import traceback
 from collections.abc import Callable, Sequence
+from functools import partial
 from importlib.metadata import entry_points
 from inspect import signature
 from typing import Any
 
 from data.splits import prompt_text
-from trainer.errors import RewardError, SpecError, TrainerError
-from trainer.rewards.base import RewardContext, RewardInput, RewardValue
+from trainer.errors import SpecError, TrainerError
+from trainer.rewards.base import RewardContext, RewardInput, RewardOutcome
+from trainer.rewards.missing import Missing, cause_of, shown, stated
 from trainer.spec import PluginReward
 from trainer.text.codec import Codec
 
@@ -27,35 +29,42 @@ def build_plugin(spec: PluginReward, context: RewardContext) -> "PluginScorer":
         raise
     except Exception as error:  # plug-in code may raise anything; the error is reported with its place
         raise SpecError(f"the plug-in {spec.plugin!r} refused its options: {plugin_error(error)}") from error
-    return PluginScorer(score, context.codec)
+    return PluginScorer(score, context.codec, context.notify)
 
 
 class PluginScorer:
     """Calls a plug-in's `score(prompts, responses, finished, answers)` for a number per response, or a list per token.
 
-    A function with a parameter `tokens` also receives the texts of each response's tokens.
+    A function with a parameter `tokens` also receives the texts of each response's tokens. If a call fails, each response
+    is scored by a call of its own. One whose call fails again has no value.
     """
 
-    def __init__(self, score: Score, codec: Codec) -> None:
-        self._score, self._codec = score, codec
+    def __init__(self, score: Score, codec: Codec, notify: Callable[[str], None] = lambda text: None) -> None:
+        self._score, self._codec, self._notify = score, codec, notify
         self._wants_tokens = _takes_tokens(score)
 
-    def score(self, answers: Sequence[RewardInput]) -> list[RewardValue]:
+    def score(self, answers: Sequence[RewardInput]) -> list[RewardOutcome]:
+        try:
+            return [outcome(value) for value in self._call(answers)]
+        except TrainerError:
+            raise
+        except Exception as error:  # noqa: BLE001  # plug-in code may raise anything; the error is reported with its place
+            self._notify(f"The plug-in failed: {plugin_error(error)}. Scoring each response by a call of its own.")
+        return [outcome_of(partial(self._alone, answer)) for answer in answers]
+
+    def _call(self, answers: Sequence[RewardInput]) -> Sequence[Any]:
         columns = (
             [prompt_text(a.prompt) for a in answers],
             [a.text for a in answers],
             [a.finished for a in answers],
             [a.reference for a in answers],
         )
-        try:
-            tokens = (
-                {"tokens": [self._codec.token_texts(a.response_ids) for a in answers]} if self._wants_tokens else {}
-            )
-            return [_given(value) for value in self._score(*columns, **tokens)]
-        except TrainerError:
-            raise
-        except Exception as error:  # plug-in code may raise anything; the error is reported with its place
-            raise RewardError(f"the plug-in failed: {plugin_error(error)}") from error
+        tokens = {"tokens": [self._codec.token_texts(a.response_ids) for a in answers]} if self._wants_tokens else {}
+        return self._score(*columns, **tokens)
+
+    def _alone(self, answer: RewardInput) -> Any:
+        values = self._call([answer])
+        return values[0] if len(values) == 1 else Missing("bad_output", f"returned {len(values)} scores for 1 response")
 
 
 def _takes_tokens(score: Score) -> bool:
@@ -65,10 +74,25 @@ def _takes_tokens(score: Score) -> bool:
         return False
 
 
-def _given(value: Any) -> RewardValue:
-    """A number as float; a list, tuple or array as a list of floats."""
+def outcome_of(call: Callable[[], Any]) -> RewardOutcome:
+    """The result of a call of plug-in code; `Missing` if it raised. A TrainerError is raised: it ends the run."""
+    try:
+        return outcome(call())
+    except TrainerError:
+        raise
+    except Exception as error:  # noqa: BLE001  # plug-in code may raise anything; the error is reported with its place
+        return Missing(cause_of(error), f"the plug-in failed: {plugin_error(error)}")
+
+
+def outcome(value: Any) -> RewardOutcome:
+    """A number as float; a list, tuple or array as a list of floats; `Missing` for anything else."""
+    if isinstance(value, Missing):
+        return value
     value = value.tolist() if hasattr(value, "tolist") else value
-    return [float(one) for one in value] if isinstance(value, list | tuple) else float(value)
+    try:
+        return [float(one) for one in value] if isinstance(value, list | tuple) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        return stated(value) or Missing("bad_output", f"returned {shown(value)} in place of a number")
 
 
 def load_entry_point(group: str, name: str, what: str) -> Any:

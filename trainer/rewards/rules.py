@@ -14,7 +14,8 @@ from typing import Any, NoReturn
 
 from trainer import allowed_paths
 from trainer.errors import DataError, RewardError, SpecError
-from trainer.rewards.base import RewardInput
+from trainer.rewards.base import RewardInput, RewardOutcome
+from trainer.rewards.missing import NoValue
 from trainer.spec import ExactMatchReward, JsonSchemaReward, LengthReward, LexiconReward, RegexReward
 from trainer.spec.json_schemas import schema_problem
 
@@ -53,16 +54,20 @@ class Regex:
         pattern = re.compile(spec.pattern)
         self._matches = pattern.fullmatch if spec.whole else pattern.search
 
-    def score(self, answers: Sequence[RewardInput]) -> list[float]:
+    def score(self, answers: Sequence[RewardInput]) -> list[RewardOutcome]:
+        """`Missing` for a response on which the pattern takes too long."""
         return [self._one(answer.text) for answer in answers]
 
-    def _one(self, text: str) -> float:
-        with pattern_limit():
-            return float(self._matches(text) is not None)
+    def _one(self, text: str) -> RewardOutcome:
+        try:
+            with pattern_limit():
+                return float(self._matches(text) is not None)
+        except NoValue as error:
+            return error.missing
 
 
 class JsonSchema:
-    """1 if the response is JSON that the schema accepts, else 0.
+    """1 if the response is JSON that the schema accepts, else 0. `Missing` if a pattern of the schema takes too long.
 
     Remote references are not fetched. JSON that is nested too deeply for Python's parser scores 0, and so does an integer that
     `multipleOf` cannot divide because it is too large for a float.
@@ -71,14 +76,16 @@ class JsonSchema:
     def __init__(self, spec: JsonSchemaReward) -> None:
         self._validator = _validator(spec.json_schema)
 
-    def score(self, answers: Sequence[RewardInput]) -> list[float]:
+    def score(self, answers: Sequence[RewardInput]) -> list[RewardOutcome]:
         return [self._one(answer.text) for answer in answers]
 
-    def _one(self, text: str) -> float:
+    def _one(self, text: str) -> RewardOutcome:
         try:
             value = json.loads(text, parse_constant=_no_json)
             with pattern_limit():
                 return float(self._validator.is_valid(value))
+        except NoValue as error:
+            return error.missing
         except (ValueError, RecursionError, OverflowError):
             return 0.0
 
@@ -104,7 +111,7 @@ def _no_json(name: str) -> NoReturn:
 
 @contextmanager
 def pattern_limit(seconds: float = PATTERN_SECONDS) -> Iterator[None]:
-    """Raise RewardError inside a search that takes more than `seconds` of processor time.
+    """Raise NoValue inside a search that takes more than `seconds` of processor time.
 
     Python's `re` has no limit but handles signals during a search. The timer counts processor time, so a busy machine does
     not change the result. Only the main thread can receive signals; other threads have no limit.
@@ -114,9 +121,10 @@ def pattern_limit(seconds: float = PATTERN_SECONDS) -> Iterator[None]:
         return
 
     def ring(number: int, frame: FrameType | None) -> NoReturn:
-        raise RewardError(
+        raise NoValue(
+            "time_out",
             f"A pattern took more than {seconds:g} seconds on one response, because it backtracks. "
-            "Write it without nested repetition, such as (a+)+."
+            "Write it without nested repetition, such as (a+)+",
         )
 
     previous = signal.signal(signal.SIGVTALRM, ring)

@@ -6,20 +6,24 @@
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import torch
 from torch import Tensor
 
 from trainer.distributed import SINGLE, World
 from trainer.models import Model, present
-from trainer.models.sequences import Batch, completion_logprobs
+from trainer.models.sequences import Batch, completion_logprobs, on_device
 from trainer.optim.micro_batches import AtOnce, BatchLimits, limits
 from trainer.rewards.base import RewardInput, Scores
 from trainer.rollout.context import PPOContext
 from trainer.rollout.shaping import missing_eos
 from trainer.sampling import Response
+from trainer.spec import ShapingSpec
 from trainer.text.codec import Codec, TokenizedPrompt
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -37,12 +41,43 @@ class ScoredBatch:
     """Under the policy as the stage started; None if that is the reference."""
     rewards: Scores
     scores_B: Tensor
-    """The weighted sum of the rewards, with the rule for a missing EOS applied."""
+    """The weighted sum of the rewards, with the rule for a missing EOS applied; NaN for a response without a total."""
     seconds: dict[str, float]
     sampler_logprobs_BR: Tensor | None = None
     """log μ; None if the sampler does not report it or if it is `logprobs_BR` itself."""
     importance_cap: float | None = None
     """C of the importance weights; None: tokens are not weighted."""
+    rows: Sequence[int] | None = None
+    """Places of the responses in the batch as it was sampled; None: they are all of it."""
+
+    def of(self, values: Sequence[T]) -> Sequence[T]:
+        """The values of these responses, out of those of the batch as it was sampled."""
+        return values if self.rows is None else [values[row] for row in self.rows]
+
+    def select(self, rows: Sequence[int]) -> "ScoredBatch":
+        """These rows of a batch that holds all responses, cut to the longest of them. At least one row."""
+        assert self.rows is None
+        if len(rows) == len(self.batch):
+            return self
+        batch = self.batch.select(rows)
+        rows_B, width = on_device(rows, self.scores_B.device), batch.mask_BR.shape[1]
+
+        def cut(values_BR: Tensor | None) -> Tensor | None:
+            return None if values_BR is None else values_BR[rows_B, :width]
+
+        return replace(
+            self,
+            batch=batch,
+            responses=[self.responses[row] for row in rows],
+            answers=[self.answers[row] for row in rows] if self.answers else [],
+            old_logprobs_BR=cut(self.old_logprobs_BR),
+            reference_logprobs_BR=self.reference_logprobs_BR[rows_B, :width],
+            initial_logprobs_BR=cut(self.initial_logprobs_BR),
+            rewards=self.rewards.select(rows),
+            scores_B=self.scores_B[rows_B],
+            sampler_logprobs_BR=cut(self.sampler_logprobs_BR),
+            rows=list(rows),
+        )
 
     @property
     def logprobs_BR(self) -> Tensor:
@@ -87,7 +122,7 @@ class ScoredBatch:
     @property
     def totals_B(self) -> Tensor:
         """(B,) the unshaped weighted sum of all rewards."""
-        return self.reference_logprobs_BR.new_tensor(self.rewards.totals)
+        return self.reference_logprobs_BR.new_tensor(self.rewards.numbers)
 
     def kl_per_response(self) -> Tensor:
         """(B,) the k1 estimate summed over each response, in nats."""
@@ -152,26 +187,26 @@ def score(
 ) -> ScoredBatch:
     """Score responses with the run's rewards, and compute their log-probabilities.
 
-    Without `policy_pass` the policy makes no forward pass here: the update's own pass computes log π_old. Raises
-    RewardError if a reward fails.
+    Without `policy_pass` the policy makes no forward pass here: the update's own pass computes log π_old. It is made
+    nevertheless if a response has no value, because the update does not see that one. Raises RewardError for an error of
+    a reward that ends the run.
     """
     began = time.perf_counter()
     models, spec, codec = context.models, context.spec, context.codec
     answers = to_answers(prompts, responses, codec)
     batch = Batch.from_ids([p.ids for p in prompts], [response.ids for response in responses], codec.pad_id)
     batch = batch.to(context.device)
+    rewards = models.rewards.score(answers)
     reference_BR = response_logprobs(context, models.reference, batch, temperature)
     sampler_BR = sampler_logprobs(responses, reference_BR)
     old_BR: Tensor | None = None
     if spec.rollout.logprobs == "sampler" and sampler_BR is not None:
         old_BR, sampler_BR = sampler_BR, None
-    elif policy_pass:
+    elif policy_pass or len(rewards.complete) < len(batch):
         old_BR = response_logprobs(context, models.policy, batch, temperature)
     initial_BR = None
     if models.initial is not models.reference:
         initial_BR = response_logprobs(context, models.initial, batch, temperature)
-    rewards = models.rewards.score(answers)
-    finished_B = torch.tensor([response.finished for response in responses], device=context.device)
     return ScoredBatch(
         batch,
         responses,
@@ -180,11 +215,18 @@ def score(
         reference_BR,
         initial_BR,
         rewards,
-        missing_eos(reference_BR.new_tensor(rewards.totals), finished_B, spec.shaping),
+        with_missing_eos(rewards, answers, spec.shaping).to(reference_BR),
         {"time/score": time.perf_counter() - began},
         sampler_BR,
         spec.rollout.cap,
     )
+
+
+def with_missing_eos(rewards: Scores, answers: Sequence[RewardInput], spec: ShapingSpec) -> Tensor:
+    """(B,) the totals with the rule for a missing EOS applied. NaN for an answer without a total, also if it was cut off."""
+    totals_B = torch.tensor(rewards.numbers)
+    finished_B = torch.tensor([answer.finished for answer in answers])
+    return torch.where(totals_B.isnan(), totals_B, missing_eos(totals_B, finished_B, spec))
 
 
 @torch.no_grad()

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
-from typing import Any, NoReturn
+from typing import Any, Literal, NoReturn
 
 import torch
 
@@ -169,10 +169,10 @@ class Session:
         if self.stop_asked():
             self._stopped("signal")
 
-    def pause(self, why: str) -> NoReturn:
+    def pause(self, why: str, reason: Literal["health", "rewards"] = "health") -> NoReturn:
         """Raise Paused, for a person to look at the run. The caller has saved everything."""
         message = f"Paused in stage {self.stage} after step {self.step}: {why}"
-        self.emit(RunStopped(reason="health", stage=self.stage, step=self.step, message=message))
+        self.emit(RunStopped(reason=reason, stage=self.stage, step=self.step, message=message))
         raise Paused(f"{message} Run the same command to go on from there.")
 
     def check_lease(self) -> None:

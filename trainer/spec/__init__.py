@@ -15,6 +15,7 @@ from trainer.spec.ppo_loss import GuardsSpec, PolicyLossSpec, PtxSpec
 from trainer.spec.ppo_reward import KLSpec, ReferenceSpec, ShapingSpec
 from trainer.spec.ppo_rollout import RolloutSpec
 from trainer.spec.rewards import (
+    DEFAULT_MAX_MISSING,
     ClassifierReward,
     ExactMatchReward,
     HttpJudge,
@@ -23,6 +24,7 @@ from trainer.spec.rewards import (
     JudgeSpec,
     LengthReward,
     LexiconReward,
+    MissingCause,
     ModelReward,
     NumericMatchReward,
     PluginReward,
@@ -44,6 +46,7 @@ from trainer.spec.tracking import MLflowTracker, TensorBoardTracker, TrackingSpe
 
 __all__ = [
     "DATASETS",
+    "DEFAULT_MAX_MISSING",
     "STAGES",
     "AdapterSpec",
     "AdvantageSpec",
@@ -69,6 +72,7 @@ __all__ = [
     "LexiconReward",
     "LoraSpec",
     "MLflowTracker",
+    "MissingCause",
     "ModelReward",
     "ModelSpec",
     "NumericMatchReward",

@@ -115,8 +115,7 @@ class PPOSpec(OptimizerSpec):
     @model_validator(mode="after")
     def _parts_fit(self) -> "PPOSpec":
         self.rollout.refuse_temperature("temperature", self.temperature)
-        grouped = self.advantage.baseline in ("leave_one_out", "group_mean") or self.advantage.normalize == "group_std"
-        if grouped and self.samples_per_prompt < 2:
+        if self.compares_in_groups and self.samples_per_prompt < 2:
             raise ValueError("`samples_per_prompt` must be at least 2 for a baseline or a deviation of the group")
         if self.advantage.baseline != "optimal_value":
             self.refuse_idle(["optimal_value"], 'without `advantage.baseline` = "optimal_value"')
@@ -160,6 +159,11 @@ class PPOSpec(OptimizerSpec):
     @property
     def accumulates(self) -> bool:
         return super().accumulates or self.ptx is not None
+
+    @property
+    def compares_in_groups(self) -> bool:
+        """Whether a response is compared with the others to its prompt."""
+        return self.advantage.baseline in ("leave_one_out", "group_mean") or self.advantage.normalize == "group_std"
 
     @property
     def uses_critic(self) -> bool:

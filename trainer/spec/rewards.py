@@ -9,9 +9,13 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, JsonValue, field_validator, model_validator
 
-from trainer.spec.facts import Names
+from trainer.spec.facts import ANYTIME, Names
 from trainer.spec.json_schemas import schema_problem, with_floats
-from trainer.spec.section import NonNegative, Path, Positive, PositiveInt, Section
+from trainer.spec.section import Fraction, NonNegative, Path, Positive, PositiveInt, Section
+
+MissingCause = Literal["time_out", "refusal", "bad_output", "crash", "unreachable"]
+"""Why a reward or a judge has no value: it did not respond in time, refused, returned no usable number, failed, or is away."""
+DEFAULT_MAX_MISSING = 0.05
 
 
 class Scorer(Section):
@@ -32,7 +36,14 @@ class RewardBase(Scorer):
     """The run's score is the weighted sum of its rewards; a negative weight penalises."""
 
 
-class ModelReward(RewardBase):
+class FallibleReward(RewardBase):
+    """The fields of every reward that may have no value for a response."""
+
+    max_missing: Annotated[Fraction, ANYTIME] = DEFAULT_MAX_MISSING
+    """Largest share of responses without a value from this reward, over its last 1000 responses (fewer than 200 count as 200). Above it the job pauses. Such a response takes part in no mean and no gradient. 0 pauses at the first one, 1 never."""
+
+
+class ModelReward(FallibleReward):
     """A trained reward model: a scalar head read at the EOS."""
 
     type: Literal["model"] = "model"
@@ -45,7 +56,7 @@ class ModelReward(RewardBase):
         return self.path is None
 
 
-class ClassifierReward(RewardBase):
+class ClassifierReward(FallibleReward):
     """Any sequence classifier: the probability, log-probability or logit of one of its labels."""
 
     type: Literal["classifier"]
@@ -82,7 +93,7 @@ class NumericMatchReward(RewardBase):
     """Reward of a wrong number that at least follows `####`."""
 
 
-class RegexReward(RewardBase):
+class RegexReward(FallibleReward):
     """1 where the response matches a pattern, else 0."""
 
     type: Literal["regex"]
@@ -102,7 +113,7 @@ class RegexReward(RewardBase):
         return pattern
 
 
-class JsonSchemaReward(RewardBase):
+class JsonSchemaReward(FallibleReward):
     """1 where the response is JSON that a schema accepts, else 0."""
 
     type: Literal["json_schema"]
@@ -155,8 +166,8 @@ class LexiconReward(RewardBase):
         return self
 
 
-class HttpReward(RewardBase):
-    """A remote endpoint: POST {"items": [{"prompt", "response", "answer", "finished"}, …]} returns {"scores": [number, …]}. In place of a number it may give a list of one number for each token of the response."""
+class HttpReward(FallibleReward):
+    """A remote endpoint: POST {"items": [{"prompt", "response", "answer", "finished"}, …]} returns {"scores": [number, …]}. In place of a number it may give a list of one number for each token of the response, or {"missing": cause} for a response without a value."""
 
     type: Literal["http"]
     """Which reward this is."""
@@ -174,7 +185,7 @@ class HttpReward(RewardBase):
     """Send the texts of each response's tokens too (`tokens`), for an endpoint that gives one number for each token."""
 
 
-class PluginReward(RewardBase):
+class PluginReward(FallibleReward):
     """A reward that the operator installed, under the entry-point group `proximal.rewards`."""
 
     type: Literal["plugin"]
@@ -186,12 +197,14 @@ class PluginReward(RewardBase):
 
 
 class HttpJudge(Scorer):
-    """A remote endpoint that compares: POST {"items": [{"prompt", "a", "b"}, …]} returns {"preferred": ["a" | "b" | "tie", …]}. Each pair is asked twice, the sides swapped; answers that contradict each other are a tie."""
+    """A remote endpoint that compares: POST {"items": [{"prompt", "a", "b"}, …]} returns {"preferred": ["a" | "b" | "tie", …]}. Each pair is asked twice, the sides swapped; answers that contradict each other are a tie. In place of a verdict it may give {"missing": cause}."""
 
     type: Literal["http_judge"]
     """Which judge this is."""
     url: Annotated[str, Field(pattern=r"^https?://", max_length=2000), Names("url")]
     """Address of the endpoint."""
+    max_missing: Annotated[Fraction, ANYTIME] = DEFAULT_MAX_MISSING
+    """Largest share of pairs without a verdict, over the last 1000 pairs (fewer than 200 count as 200). Above it the job pauses. Such a pair counts in no win rate. 0 pauses at the first one, 1 never."""
     batch_size: PositiveInt = 32
     """Pairs per request."""
     timeout: Positive = 120.0

@@ -8,7 +8,7 @@ and the two sides of a comparison are independent of each other.
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import torch
 from torch import Tensor
@@ -18,20 +18,22 @@ from data.statistics import wilson_interval
 from trainer.events import Sample, TokenRow
 from trainer.models import Model
 from trainer.randomness import generator
-from trainer.rewards.base import RewardInput
+from trainer.rewards.base import RewardInput, Scores
 from trainer.rewards.judges import Judge
-from trainer.rollout.batch import ScoredBatch, sample_and_score
+from trainer.rewards.missing import JUDGE, Counts, Missing, MissingCounts, MissingWatch, counts_of, limits_of, together
+from trainer.rollout.batch import ScoredBatch, sample_and_score, with_missing_eos
 from trainer.rollout.context import PPOContext
-from trainer.rollout.shaping import missing_eos
 from trainer.sampling import uniforms
 from trainer.sampling.sampler import sampler_for
 from trainer.session.checkpoint import StageResult
 from trainer.session.session import Session
-from trainer.spec import EvaluationSpec
+from trainer.spec import EvaluationSpec, MissingCause
 from trainer.text.codec import TokenizedPrompt
 
+Value = float | Missing | None
+"""A score; None if nothing was asked for it."""
 _FROM_PPO = ("best_step", "selection_win_rate", "entropy_kept")
-_OF_BEST = ("win_rate", "win_rate_low", "win_rate_high", "score", "judge", "kl", "response_length")
+_OF_BEST = ("compared", "win_rate", "win_rate_low", "win_rate_high", "score", "judge", "kl", "response_length")
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,20 @@ class Completion:
     finished: bool
     judge: float | None
     """The judge's score; None without a judge, or with one that only compares."""
+    score_missing: MissingCause | None = None
+    """Why a reward has no value, so that there is no score."""
+    judge_missing: MissingCause | None = None
+    """Why the judge has no value."""
+
+    def scored(self, score: Value, judge: Value) -> "Completion":
+        """The same completion with these scores."""
+        return replace(
+            self,
+            score=None if isinstance(score, Missing) else score,
+            judge=None if isinstance(judge, Missing) else judge,
+            score_missing=score.cause if isinstance(score, Missing) else None,
+            judge_missing=judge.cause if isinstance(judge, Missing) else None,
+        )
 
     def sample(self, reference: "Completion | None" = None, token_table: list[TokenRow] | None = None) -> Sample:
         """Return an event row; with `reference`, also the response to the same prompt that it is compared with."""
@@ -55,6 +71,10 @@ class Completion:
         if reference is not None:
             theirs = reference._shown()
             beside = {"reference": theirs.response, "reference_score": theirs.score, "reference_judge": theirs.judge}
+            beside |= {
+                "reference_score_missing": theirs.score_missing,
+                "reference_judge_missing": theirs.judge_missing,
+            }
             own = own.model_copy(update=beside)
         return own.model_copy(update={"token_table": token_table})
 
@@ -66,18 +86,29 @@ class Completion:
 
 
 def to_completions(scored: ScoredBatch, judge: Judge | None, count: int | None = None) -> list[Completion]:
-    """Return the first `count` responses of a batch (None: all), in its order. Raises RewardError if the judge fails."""
-    answers, kls = scored.answers[:count], scored.kl_per_response().tolist()[:count]
-    scores: Sequence[float | None] = [None] * len(answers)
-    if scored.rewards.parts:
-        scores = scored.scores_B.tolist()[:count]
+    """Return the first `count` responses of a batch (None: all), in its order."""
+    return judged_completions(scored, judge_scores(judge, scored.answers[:count]))
+
+
+def judged_completions(scored: ScoredBatch, judged: Sequence[Value]) -> list[Completion]:
+    """Return the first responses of a batch, as many as there are scores of a judge."""
+    scores = shown_scores(scored.rewards, scored.scores_B)
+    rows = zip(scored.answers, scores, scored.kl_per_response().tolist(), judged, strict=False)
     return [
-        Completion(prompt_text(a.prompt), a.text, score, kl, len(a.response_ids), a.finished, judged)
-        for a, score, kl, judged in zip(answers, scores, kls, judge_scores(judge, answers), strict=True)
+        Completion(prompt_text(a.prompt), a.text, None, kl, len(a.response_ids), a.finished, None).scored(score, own)
+        for a, score, kl, own in rows
     ]
 
 
-def judge_scores(judge: Judge | None, answers: Sequence[RewardInput]) -> Sequence[float | None]:
+def shown_scores(rewards: Scores, scores_B: Tensor) -> Sequence[Value]:
+    """The scores with the rule for a missing EOS: `Missing` in place of NaN, and None for each if the run has no rewards."""
+    if not rewards.parts:
+        return [None] * len(rewards.totals)
+    pairs = zip(rewards.totals, scores_B.tolist(), strict=True)
+    return [total if isinstance(total, Missing) else float(score) for total, score in pairs]
+
+
+def judge_scores(judge: Judge | None, answers: Sequence[RewardInput]) -> Sequence[Value]:
     """The judge's score of each answer; None for each without a judge, or with one that only compares."""
     scores = judge.scores(answers) if judge else None
     return [None] * len(answers) if scores is None else scores
@@ -98,6 +129,8 @@ class HeldOutResponses:
 
     completions: list[Completion]
     answers: list[RewardInput]
+    counts: dict[str, MissingCounts] = field(default_factory=dict)
+    """How many responses each reward, and a judge that scores, was asked about, and how many have no value."""
 
 
 class Evaluation:
@@ -112,14 +145,21 @@ class Evaluation:
         self._held_out = held_out
         self._initial: HeldOutResponses | None = None
         self._latest: HeldOutResponses | None = None
+        self._counts: dict[str, MissingCounts] = {}
 
     def metrics(self) -> dict[str, float]:
         """Evaluate the policy as it is now: means over the prompts and the win rate against `initial`, under `eval/`."""
         before, after = self._before(), self.respond(self._context.models.policy, "ppo")
         self._latest = after
-        values = means(after.completions) | self.win_rates(before, after)
+        self._counts = after.counts  # those of `initial` are asked again after a resume, and would count twice
+        values = means(after.completions) | missing_figures(after.completions) | self.win_rates(before, after)
         values["sqrt_kl"] = max(0.0, values["kl"]) ** 0.5
         return {f"eval/{name}": value for name, value in values.items()}
+
+    def take_counts(self) -> dict[str, MissingCounts]:
+        """The counts of the evaluations and comparisons since the last call."""
+        counts, self._counts = self._counts, {}
+        return counts
 
     def samples(self, count: int) -> list[Sample]:
         """The responses of the last `metrics` to the first `count` held-out prompts, beside those of the initial policy."""
@@ -138,25 +178,37 @@ class Evaluation:
             some = prompts[first : first + spec.batch_size]
             draws_BR = torch.cat([self._draws(purpose, first + row) for row in range(len(some))])
             scored = sample_and_score(context, some, draws_BR, spec.temperature)
-            found.completions.extend(to_completions(scored, self._held_out.judge))
+            judged = judge_scores(self._held_out.judge, scored.answers)
+            found.completions.extend(judged_completions(scored, judged))
             found.answers.extend(scored.answers)
+            found.counts.update(together(found.counts, counts_of({**scored.rewards.parts, **asked_of(judged)})))
         return found
 
     def win_rates(self, before: HeldOutResponses, after: HeldOutResponses) -> dict[str, float]:
-        """How often `after` wins by the judge, or by the rewards without one; with the 95 % interval."""
-        points = self._points(before, after)
-        rate = sum(points) / len(points)
-        low, high = wilson_interval(rate, len(points))
-        return {"win_rate": rate, "win_rate_low": low, "win_rate_high": high}
+        """How often `after` wins by the judge, or by the rewards without one; with the 95 % interval.
 
-    def _points(self, before: HeldOutResponses, after: HeldOutResponses) -> list[float]:
+        A pair counts if both sides have a value. If some do not, `compared` is the number of pairs that count, and without
+        any pair there is no win rate.
+        """
+        points = self._points(before, after)
+        won = [point for point in points if point is not None]
+        figures = {} if len(won) == len(points) else {"compared": float(len(won))}
+        if not won:
+            return figures
+        rate = sum(won) / len(won)
+        low, high = wilson_interval(rate, len(won))
+        return figures | {"win_rate": rate, "win_rate_low": low, "win_rate_high": high}
+
+    def _points(self, before: HeldOutResponses, after: HeldOutResponses) -> Sequence[float | None]:
         judge = self._held_out.judge
-        old, new = ([c.judge for c in side.completions] for side in (before, after))
-        if judge is not None and None in old + new:
-            return judge.points(before.answers, after.answers)
+        sides = before.completions, after.completions
         if judge is None:
-            old, new = ([c.score for c in side.completions] for side in (before, after))
-        return points(old, new)
+            return points(*([c.score for c in side] for side in sides))
+        if all(c.judge is not None or c.judge_missing is not None for side in sides for c in side):
+            return points(*([c.judge for c in side] for side in sides))
+        verdicts = judge.points(before.answers, after.answers)
+        self._counts = together(self._counts, {JUDGE: MissingCounts.of(verdicts)})
+        return [None if isinstance(verdict, Missing) else verdict for verdict in verdicts]
 
     def _draws(self, purpose: str, number: int) -> Tensor:
         tokens = self._held_out.spec.max_new_tokens or self._context.spec.max_new_tokens
@@ -175,13 +227,17 @@ class Evaluation:
         found, size = HeldOutResponses([], responses.answers), self._held_out.spec.batch_size
         for first in range(0, len(responses.answers), size):
             answers = responses.answers[first : first + size]
-            totals = torch.tensor(self._context.models.rewards.score(answers).totals)
-            finished = torch.tensor([answer.finished for answer in answers])
-            scores = missing_eos(totals, finished, self._context.spec.shaping).tolist()
+            rewards = self._context.models.rewards.score(answers)
+            scores = shown_scores(rewards, with_missing_eos(rewards, answers, self._context.spec.shaping))
             before = responses.completions[first : first + size]
             rows = zip(before, scores, judge_scores(self._held_out.judge, answers), strict=True)
-            found.completions.extend(replace(c, score=score, judge=judged) for c, score, judged in rows)
+            found.completions.extend(c.scored(score, judged) for c, score, judged in rows)
         return found
+
+
+def asked_of(judged: Sequence[Value]) -> dict[str, Sequence[Value]]:
+    """The scores of the judge by its name; {} without a judge that scores."""
+    return {} if None in judged else {JUDGE: judged}
 
 
 def run(
@@ -207,12 +263,21 @@ def run(
     after = evaluation.respond(context.models.policy, "after")
     summary = compare(before.completions, after.completions) | evaluation.win_rates(before, after)
     summary |= _of_ppo(session, evaluation, before, after, best) | extra
+    _pause_if_missing(session, together(together(before.counts, after.counts), evaluation.take_counts()))
     session.report("evaluation", 1, 1, summary)
     rows = zip(before.completions, after.completions, strict=True)
     session.show("evaluation", 1, [new.sample(old) for old, new in rows])
     result = StageResult(1, time.perf_counter() - began, summary)
     session.finish("evaluation", None, context.codec.tokenizer, result)
     return result
+
+
+def _pause_if_missing(session: Session, counts: Counts) -> None:
+    """Report the responses without a value. Raise Paused if they are too many; the stage then begins again when resumed."""
+    watch = MissingWatch()
+    watch.note(session, "evaluation", 1, counts, held_out=True)
+    if why := watch.exceeded(limits_of(session.spec)):
+        session.pause(why, "rewards")
 
 
 def _of_ppo(
@@ -250,12 +315,23 @@ def means(answers: Sequence[Completion]) -> dict[str, float]:
     for name in ("score", "judge"):
         numbers = [number for c in answers if (number := getattr(c, name)) is not None]
         if numbers:
-            values[name] = sum(numbers) / count
+            values[name] = sum(numbers) / len(numbers)
     return values
 
 
+def missing_figures(
+    answers: Sequence[Completion], scores: str = "missing", judge_scores: str = "judge_missing"
+) -> dict[str, float]:
+    """The number of responses that the mean score and the judge's leave out, by these names; without an entry for none."""
+    counts = {
+        scores: sum(c.score_missing is not None for c in answers),
+        judge_scores: sum(c.judge_missing is not None for c in answers),
+    }
+    return {name: float(count) for name, count in counts.items() if count}
+
+
 def compare(before: Sequence[Completion], after: Sequence[Completion]) -> dict[str, float]:
-    """The means of both sides, and how often `after` wins by the rewards."""
+    """The means of both sides, the responses that these leave out, and how often `after` wins by the rewards."""
     old, new = means(before), means(after)
     summary = {"kl": new["kl"]}
     for name, shown in (
@@ -266,14 +342,17 @@ def compare(before: Sequence[Completion], after: Sequence[Completion]) -> dict[s
     ):
         if name in old and name in new:
             summary |= {f"{shown}_before": old[name], f"{shown}_after": new[name]}
-    if "score" in new:
-        won = points([c.score for c in before], [c.score for c in after])
+    summary |= missing_figures(before, "missing_before", "judge_missing_before")
+    summary |= missing_figures(after, "missing_after", "judge_missing_after")
+    won = [point for point in points([c.score for c in before], [c.score for c in after]) if point is not None]
+    if won:
         summary["rm_win_rate"] = sum(won) / len(won)
     return summary
 
 
-def points(before: Sequence[float | None], after: Sequence[float | None]) -> list[float]:
-    """Per pair: 1 if `after` is higher, 0 if `before` is, ½ for a tie."""
-    pairs = [(old, new) for old, new in zip(before, after, strict=True) if old is not None and new is not None]
-    assert len(pairs) == len(before)  # the spec requires rewards or a judge
-    return [1.0 if new > old else 0.5 if new == old else 0.0 for old, new in pairs]
+def points(before: Sequence[float | None], after: Sequence[float | None]) -> list[float | None]:
+    """Per pair: 1 if `after` is higher, 0 if `before` is, ½ for a tie; None if one side has no number."""
+    return [
+        None if old is None or new is None else 1.0 if new > old else 0.5 if new == old else 0.0
+        for old, new in zip(before, after, strict=True)
+    ]

@@ -16,6 +16,7 @@ from trainer.events import (
     Event,
     Health,
     Message,
+    RewardMissing,
     RunFailed,
     RunFinished,
     RunStarted,
@@ -72,7 +73,7 @@ class Follower:
         self._confirm_offset()
         for event, end in read(self._workspace.events):
             if end <= self._offset:
-                self._note(event)
+                self._note(self._masked(event))
 
     def advance(self) -> bool:
         """Store the new events. Returns whether there may be more. Raises LeaseLost and errors of the database."""
@@ -100,6 +101,10 @@ class Follower:
             return event.model_copy(update={"text": self._masker.mask(event.text)})
         if isinstance(event, RunFailed):
             return event.model_copy(update={"message": self._masker.mask(event.message)})
+        if isinstance(event, RunStopped) and event.message is not None:
+            return event.model_copy(update={"message": self._masker.mask(event.message)})
+        if isinstance(event, RewardMissing):
+            return event.model_copy(update={"reason": self._masker.mask(event.reason)})
         return event
 
     def _confirm_offset(self) -> None:

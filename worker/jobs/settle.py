@@ -23,6 +23,7 @@ _PROCESS_ENDED = "A process of the run ended, on another machine or without a re
 # The engine started the trainer again. The next attempt has a run folder of its own.
 _FOLDER_IN_USE = "An earlier trainer still holds the run folder, as after the loss of its machine."
 RESUME_ADVICE = "The job is paused at its last stored checkpoint. Resume it when there is room."
+REWARDS_ADVICE = "Mend the reward, then resume the job: the share is counted anew."
 _STOPPED = (Stopped.exit_status, -signal.SIGTERM)
 
 
@@ -110,6 +111,8 @@ def _pause_for_a_person(end: TrainerEnd) -> tuple[str, Actor | None] | None:
         return f"{why} {RESUME_ADVICE}", None
     if end.engine_end and end.engine_end.by_a_person and not end.killed_by_worker:
         return end.engine_end.reason, None
+    if end.status == Paused.exit_status and end.stopped is not None and end.stopped.reason == "rewards":
+        return f"The run is saved. {end.stopped.message or ''}".strip() + f" {REWARDS_ADVICE}", None
     if end.status == Paused.exit_status:
         return _why_paused_by_health(end), actors.health_rule(end.pausing_rule)
     return None

@@ -19,6 +19,12 @@ export const findingTitle = ({ title, rule }: { readonly title?: string; readonl
     .replace(/\bkl\b/, "KL")
     .replace(/^./, (first) => first.toUpperCase());
 
+/** Why a reward or a judge has no value, in words. */
+export const missingCause = (cause: string): string => (cause === "time_out" ? "time-out" : cause.replaceAll("_", " "));
+
+/** A score that is missing, in place of its number. */
+export const noValue = (cause: string): string => `no value (${missingCause(cause)})`;
+
 /** Reference of the metrics. It changes with the software only. */
 export const metricReferenceQuery = queryOptions({
   queryKey: ["reference", "metrics"],

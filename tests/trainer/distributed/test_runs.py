@@ -16,7 +16,7 @@ from tests.trainer.rewards.tools import Reply, says, serving
 from tests.trainer.run.tools import contents
 from tests.trainer.running import ROOT, at, events_of, metrics_of
 from trainer.cli import load_spec
-from trainer.events import KnobChanged, RunFailed, RunFinished, RunStarted, RunStopped
+from trainer.events import KnobChanged, RewardMissing, RunFailed, RunFinished, RunStarted, RunStopped
 from trainer.events.commands import Command, CommandRecord, append_commands, append_records
 from trainer.run.process import run_in_process
 
@@ -129,18 +129,59 @@ def test_fsdp_run_matches_whole_models_and_resumes_on_3_and_1(alone: Path, tmp_p
 
 
 @pytest.mark.slow
-def test_run_error_in_any_process_ends_all_with_its_code(alone: Path, tmp_path: Path) -> None:
+def test_run_all_rewards_of_a_process_missing_goes_on(alone: Path, tmp_path: Path) -> None:
     def reply(question: dict[str, Any]) -> Reply:
         """Fail for the second process, which sends 2 of the 5 held-out answers."""
         return (400, b"no") if len(question["items"]) == 2 else says({"scores": [0.5] * len(question["items"])})
 
     with serving(reply) as server:
-        rewards = [{"type": "http", "url": server.url}]
+        rewards = [{"type": "http", "url": server.url, "max_missing": 1}]
         policy = {"path": str(alone / "checkpoints" / "sft")}
-        spec = write_spec(tmp_path, stages=["ppo"], model=policy, rewards=rewards)
-        assert statuses(start(spec, tmp_path)) == [8, 8]
-    failures = [e for e in events_of(tmp_path) if isinstance(e, RunFailed)]
-    assert [e.code for e in failures] == ["reward_failed"] and "answered 400 Bad Request: no" in failures[0].message
+        spec = write_spec(tmp_path, stages=["ppo", "evaluation"], model=policy, rewards=rewards)
+        assert statuses(start(spec, tmp_path)) == [0, 0]
+    missing = [e for e in events_of(tmp_path) if isinstance(e, RewardMissing) and e.stage == "ppo"]
+    assert {(e.held_out, e.asked, e.missing["refusal"]) for e in missing} == {(True, 5, 2)}
+    assert all("answered 400 Bad Request: no" in event.reason for event in missing)
+    assert metrics_of(tmp_path)["evaluation", 1]["compared"] == 3
+
+
+UNEVEN = {
+    "critic": {},
+    "pairs": {
+        "ppo": {
+            "samples_per_prompt": 2, "kl": {"placement": "loss", "estimator": "k3"},
+            "advantage": {"estimator": "sequence", "baseline": "leave_one_out", "normalize": "none"},
+        },
+    },
+}  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("parts", UNEVEN)
+def test_run_uneven_missing_rewards_match_one_process(alone: Path, tmp_path: Path, parts: str) -> None:
+    """The two processes have different numbers of responses without a value, in some iterations all or none."""
+
+    def reply(question: dict[str, Any]) -> Reply:
+        values = [None if len(item["response"]) % 3 == 0 else len(item["response"]) / 9 for item in question["items"]]
+        return says({"scores": values})
+
+    policy, changes = {"path": str(alone / "checkpoints" / "sft")}, UNEVEN[parts]
+    one, two = tmp_path / "one", tmp_path / "two"
+    with serving(reply) as server:
+        rewards = [{"type": "http", "url": server.url, "max_missing": 1}]
+        ppo = (
+            STAGES["ppo"] | {"critic": {"learning_rate": 1e-4}} if parts == "critic" else STAGES["ppo"] | {"critic": {}}
+        )
+        spec = write_spec(tmp_path, stages=["ppo"], model=policy, rewards=rewards, ppo=ppo | changes.get("ppo", {}))
+        run_in_process(load_spec(spec), one)
+        assert statuses(start(spec, two)) == [0, 0]
+    found, expected = metrics_of(two), metrics_of(one)
+    counted = [values["reward/http/missing"] for values in expected.values() if "reward/http/missing" in values]
+    assert counted and len({values.get("val/responses", 6) for values in expected.values()}) > 1
+    assert_like(two, one, ("ppo",))
+    for when, values in expected.items():
+        for name in ("reward/http/missing", "val/responses", "reward/http/missing_share"):
+            assert found[when].get(name) == values.get(name)
 
 
 @pytest.mark.slow

@@ -71,7 +71,7 @@ def test_optimal_values_are_estimated_again_after_a_refit(
     """They depend on the scores of the reward model, which another round has changed."""
     estimates: list[int] = []
 
-    def noted(session: Session, context: PPOContext, prompts: Sequence[TokenizedPrompt]) -> list[float]:
+    def noted(session: Session, context: PPOContext, prompts: Sequence[TokenizedPrompt], *rest: object) -> list[float]:
         estimates.append(session.step)
         return [0.0] * len(prompts)
 
@@ -96,7 +96,7 @@ def test_optimal_value_scores_are_shaped_as_in_training(tmp_path: Path) -> None:
         responses = sample_responses(context, [prompt] * 3, draws, cast.reference)
         answers = to_answers([prompt] * 3, responses, codec)
         scores = []
-        for total, answer in zip(cast.rewards.score(answers).totals, answers, strict=True):
+        for total, answer in zip(cast.rewards.score(answers).numbers, answers, strict=True):
             length = len(answer.response_ids)
             clipped += abs(total) > 0.05
             score = min(max(total, -0.05), 0.05) - (0.0 if answer.finished else 0.75)

@@ -4,6 +4,8 @@ from collections.abc import Callable, Sequence
 
 import torch
 
+from trainer.errors import RewardError
+
 
 def per_letter(letter: str, per: float = 1.0) -> Callable[..., Sequence[float]]:
     def score(
@@ -36,6 +38,24 @@ def per_token(word: str) -> Callable[..., Sequence[object]]:
 
 def broken() -> Callable[..., Sequence[float]]:
     return lambda prompts, responses, finished, answers: [1 / 0 for _ in responses]
+
+
+def moody() -> Callable[..., Sequence[object]]:
+    """The length of each response. Some texts fail: with a whole batch, or alone."""
+    errors = {"late": TimeoutError(), "away": ConnectionRefusedError(), "odd": KeyError("x")}
+    values = {"none": None, "told": {"missing": "refusal", "reason": "unsafe"}}
+
+    def score(
+        prompts: list[str], responses: list[str], finished: list[bool], answers: list[str | None]
+    ) -> list[object]:
+        for text in responses:
+            if text == "fatal":
+                raise RewardError("no such language")
+            if text in errors:
+                raise errors[text]
+        return [values.get(text, len(text)) for text in responses]
+
+    return score
 
 
 def judge(prompt: str, response: str, finished: bool) -> float:

@@ -1,5 +1,6 @@
 """Rewards that stand on tokens: what is asked, what is refused, and what PPO makes of them, by hand."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,14 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.trainer.ppo.tools import NO_CRITIC, PROMPTS, cast_for, scored_by_hand, spec_of
-from tests.trainer.rewards.tools import Reply, answer, context, encoded, says, serving
+from tests.trainer.rewards.tools import Reply, answer, assert_missing, context, encoded, says, serving
 from tests.trainer.running import events_of, metrics_of
 from tests.trainer.stage_tools import context_of, new_codec, respond_and_learn, session_in, train_ppo
-from trainer.errors import RewardError
 from trainer.events import Samples
 from trainer.ppo import optimal_value
 from trainer.ppo.experience import Experience, build_experience
-from trainer.rewards import RewardInput, Rewards, RewardValue, Scores, TokenRewards, build
+from trainer.rewards import Missing, RewardInput, Rewards, RewardValue, Scores, TokenRewards, build
 from trainer.rewards.base import WeightedReward, _concatenated
 from trainer.rollout.shaping import shaped_tokens
 from trainer.spec import EvaluationSpec, HttpReward, PPOSpec, ShapingSpec
@@ -105,16 +105,28 @@ def test_blocks_of_several_processes_are_concatenated() -> None:
         ([[3e38, 3e38], 0.0], "is too large to be summed"),
     ],
 )
-def test_lists_that_do_not_fit_end_the_step(values: list[Any], said: str) -> None:
-    with pytest.raises(RewardError, match=f"Reward `odd`.*{said}"):
-        Rewards([WeightedReward("odd", 1.0, Gives(*values))]).score([answer("a"), answer("ab")])
+def test_lists_that_do_not_fit_are_missing(values: list[Any], said: str) -> None:
+    scores = Rewards([WeightedReward("odd", 1.0, Gives(*values))]).score([answer("a"), answer("ab")])
+    (missing,) = (total for total in scores.totals if isinstance(total, Missing))
+    assert_missing(missing, "bad_output", f"Reward `odd`.*{said}")
 
 
-def test_dense_endpoint_non_number_in_list_raises_reward_error() -> None:
+def test_dense_endpoint_non_number_in_list_is_missing() -> None:
     with serving(lambda question: says({"scores": [[1, "2"]]})) as server:
-        rewards = build([HttpReward(type="http", url=server.url)], context(codec=CODEC))
-        with pytest.raises(RewardError, match="returned '2' where a number was expected, in `scores`"):
-            rewards.score([answer("a")])
+        scores = build([HttpReward(type="http", url=server.url)], context(codec=CODEC)).score([answer("a")])
+    assert_missing(scores.totals[0], "bad_output", "returned '2' where a number was expected, in `scores`")
+
+
+def test_missing_response_has_no_tokens_and_no_end() -> None:
+    gone = Missing("crash", "gone")
+    members = [
+        WeightedReward("dense", 1.0, Gives([0.5, 1.0], [1.0, 1.0])),
+        WeightedReward("whole", 2.0, Gives(gone, 1.0)),
+    ]
+    scores = Rewards(members).score([answer("a"), answer("b")])
+    assert scores.totals == [gone, 4.0] and scores.parts == {"dense": [1.5, 2.0], "whole": [gone, 1.0]}
+    assert scores.dense is not None and scores.dense.tokens == [[], [1.0, 1.0]] and math.isnan(scores.dense.ends[0])
+    assert scores.select([1]) == Scores([4.0], {"dense": [2.0], "whole": [1.0]}, {}, TokenRewards([2.0], [[1.0, 1.0]]))
 
 
 @given(st.text(max_size=30))

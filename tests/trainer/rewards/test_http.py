@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
-from tests.trainer.rewards.tools import Reply, Server, answer, context, encoded, says, serving
+from tests.trainer.rewards.tools import Reply, Server, answer, assert_missing, context, encoded, says, serving
 from tests.trainer.stage_tools import new_codec
-from trainer.errors import RewardError, SpecError
-from trainer.rewards import Rewards, build
+from trainer.errors import SpecError
+from trainer.rewards import Missing, Rewards, build
 from trainer.rewards.http import Endpoint, RemoteReward
+from trainer.rewards.missing import MissingCounts
 from trainer.spec import HttpReward
 
 
@@ -77,16 +78,18 @@ def test_the_error_rate_is_that_of_the_last_batch() -> None:
 def test_http_reward_retry_pauses_double_up_to_a_minute() -> None:
     with serving(lambda question: (500, b"broken")) as server:
         remote = Remote(server.url, retries=9)
-        with pytest.raises(RewardError, match=r"failed 10 times, at last: it answered 500 .*: broken"):
-            remote.reward.score([answer("a")])
+        (missing,) = remote.reward.score([answer("a")])
+    assert_missing(missing, "crash", r"failed 10 times, at last: it answered 500 .*: broken")
     assert remote.pauses == [0.5, 1, 2, 4, 8, 16, 32, 60, 60]
     assert len(server.questions) == 10
+
+
+BAD = "bad_output"
 
 
 @pytest.mark.parametrize(
     ("reply", "said"),
     [
-        (says({"detail": "no such model"}, 422), "answered 422 .*no such model"),
         ((302, b""), "answered 302 Found"),
         ((200, b"<html>"), "not JSON: 200 OK: <html>"),
         (says([1.0]), r'must answer \{"scores": \[…\]\}; it answered \[1.0\]'),
@@ -99,14 +102,52 @@ def test_http_reward_retry_pauses_double_up_to_a_minute() -> None:
         (says({"scores": [True]}), "returned True where a number"),
         (says({"scores": [float("nan")]}), "returned nan for response 1 of 1"),
         ((200, b'{"scores": [1e999]}'), "returned inf for response 1 of 1"),
+        (says({"scores": [{"missing": "weather"}]}), "returned the cause 'weather'; it must be one of time_out, refusal,"),
     ],
 )  # fmt: skip
-def test_http_reward_invalid_score_fails_without_retry(reply: Reply, said: str) -> None:
+def test_http_reward_invalid_score_is_missing_without_retry(reply: Reply, said: str) -> None:
     with serving(lambda question: reply) as server:
-        rewards = build([HttpReward(type="http", name="away", url=server.url)], context())
-        with pytest.raises(RewardError, match=said) as caught:
-            rewards.score([answer("a")])
-    assert len(server.questions) == 1 and str(caught.value).startswith("Reward `away`")
+        scores = build([HttpReward(type="http", name="away", url=server.url)], context()).score([answer("a")])
+    assert len(server.questions) == 1
+    assert_missing(scores.totals[0], BAD, said)
+    assert scores.parts == {"away": scores.totals} and scores.complete == []
+
+
+@pytest.mark.parametrize(
+    ("status", "cause", "tries"),
+    [
+        (400, "refusal", 1), (403, "refusal", 1), (422, "refusal", 1), (429, "refusal", 2), (500, "crash", 2),
+        (501, "crash", 2), (502, "unreachable", 2), (503, "unreachable", 2), (504, "time_out", 2),
+    ],
+)  # fmt: skip
+def test_http_reward_status_decides_the_cause(status: int, cause: str, tries: int) -> None:
+    with serving(lambda question: says({"detail": "no such model"}, status)) as server:
+        (missing,) = Remote(server.url, retries=1).reward.score([answer("a")])
+    assert_missing(missing, cause, f"answered {status} .*no such model")
+    assert len(server.questions) == tries
+
+
+def test_http_reward_value_beside_missing_ones_is_kept() -> None:
+    values = [1.5, {"missing": "refusal", "reason": "unsafe"}, float("nan"), None, {"missing": "time_out"}]
+    with serving(lambda question: says({"scores": values})) as server:
+        scores = build([HttpReward(type="http", url=server.url)], context()).score([answer("a")] * 5)
+    assert scores.complete == [0] and scores.totals[0] == 1.5
+    assert scores.totals[1] == Missing("refusal", "unsafe") and scores.totals[4] == Missing(
+        "time_out", "no reason given"
+    )
+    assert str(MissingCounts.of(scores.totals)) == "4 of 5 (1 time-out, 1 refusal, 2 bad output)"
+
+
+def test_http_reward_failed_request_leaves_the_others() -> None:
+    """Only the responses of the second request have no value."""
+
+    def reply(question: dict[str, Any]) -> Reply:
+        return (400, b"no") if question["items"][0]["response"] == "c" else by_length(question)
+
+    with serving(reply) as server:
+        rewards = build([HttpReward(type="http", url=server.url, batch_size=2)], context())
+        scores = rewards.score([answer("a"), answer("bb"), answer("c"), answer("d"), answer("eee")])
+    assert scores.complete == [0, 1, 4] and [scores.totals[row] for row in scores.complete] == [1.0, 2.0, 3.0]
 
 
 @contextmanager
@@ -119,16 +160,16 @@ def listening() -> Iterator[str]:
 def test_http_reward_silent_endpoint_fails_after_timeout() -> None:
     with listening() as url:
         remote = Remote(url, timeout=0.05, retries=1)
-        with pytest.raises(RewardError, match=r"failed 2 times, at last: no answer within 0.05 s"):
-            remote.reward.score([answer("a")])
+        (missing,) = remote.reward.score([answer("a")])
+    assert_missing(missing, "time_out", "failed 2 times, at last: no answer within 0.05 s")
     assert remote.pauses == [0.5] and remote.reward.figures()["error_rate"] == 1.0
 
 
 def test_http_reward_refused_connection_is_reported() -> None:
     with listening() as url:
         pass
-    with pytest.raises(RewardError, match=r"failed once: the connection failed \(.*refused"):
-        Remote(url, retries=0).reward.score([answer("a")])
+    (missing,) = Remote(url, retries=0).reward.score([answer("a")])
+    assert_missing(missing, "unreachable", r"failed once: the connection failed \(.*refused")
 
 
 @pytest.mark.parametrize("url", ["http://", "http://host:port/", "http://a b/", "http://me:secret@host/", "http://hö/"])

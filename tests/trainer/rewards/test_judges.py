@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from tests.trainer.rewards.test_plugin import installed as installed
-from tests.trainer.rewards.tools import Reply, answer, context, says, serving
+from tests.trainer.rewards.tools import Reply, answer, assert_missing, context, says, serving
 from trainer.errors import RewardError, SpecError
+from trainer.rewards import Missing
 from trainer.rewards.judges import Judge, load_judge
 from trainer.spec import EvaluationSpec, HttpJudge
 
@@ -31,8 +32,12 @@ def test_installed_judge_receives_prompt_response_and_end() -> None:
 
 @pytest.mark.usefixtures("installed")
 def test_judge_that_returns_no_number_is_named() -> None:
-    with pytest.raises(RewardError, match="Judge `lengths` returned nan for response 2 of 2"):
-        judge_of("lengths").scores([answer("a"), answer("nan")])
+    judge, one, other = judge_of("lengths"), answer("a"), answer("nan")
+    scores = judge.scores([one, other])
+    assert scores is not None and scores[0] == 1 + 10 + 100
+    assert_missing(scores[1], "bad_output", "Judge `lengths` returned nan for response 2 of 2")
+    points = judge.points([one, other, one], [one, one, other])
+    assert points[0] == 0.5 and isinstance(points[1], Missing) and isinstance(points[2], Missing)
 
 
 @pytest.mark.usefixtures("installed")
@@ -88,9 +93,17 @@ def test_only_a_win_on_both_sides_is_one(kind: str) -> None:
         ("a", "must answer"),
     ],
 )
-def test_http_judge_invalid_verdict_ends_the_comparison(preferred: Any, said: str) -> None:
+def test_http_judge_invalid_verdict_is_missing(preferred: Any, said: str) -> None:
     with serving(lambda question: says({"preferred": preferred})) as server:
+        (verdict,) = judge_of({"type": "http_judge", "url": server.url}).points([answer("x")], [answer("y")])
+    assert_missing(verdict, "bad_output", said)
+
+
+def test_http_judge_pair_needs_a_verdict_in_both_orders() -> None:
+    def reply(question: dict[str, Any]) -> Reply:
+        return says({"preferred": [{"missing": "refusal"} if item["a"] == "12" else "b" for item in question["items"]]})
+
+    with serving(reply) as server:
         judge = judge_of({"type": "http_judge", "url": server.url})
-        with pytest.raises(RewardError, match=said) as caught:
-            judge.points([answer("x")], [answer("y")])
-    assert str(caught.value).startswith("Judge `http_judge`")
+        verdicts = judge.points([answer("1"), answer("1")], [answer("12"), answer("2")])
+    assert verdicts == [Missing("refusal", "no reason given"), 0.5]

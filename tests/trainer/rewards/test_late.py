@@ -7,8 +7,9 @@ from threading import Event, Thread
 
 import pytest
 
-from trainer.errors import RewardError
+from tests.trainer.rewards.tools import assert_missing
 from trainer.rewards.http import Endpoint
+from trainer.rewards.missing import NoValue
 
 HEADER = b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n"
 
@@ -40,9 +41,13 @@ def trickling(then_close: bool) -> Iterator[str]:
             thread.join()
 
 
-@pytest.mark.parametrize(("then_close", "said"), [(False, "no answer within 0.2 s"), (True, "bytes before its end")])
-def test_a_trickling_answer_is_late_and_a_broken_one_is_broken(then_close: bool, said: str) -> None:
+@pytest.mark.parametrize(
+    ("then_close", "cause", "said"),
+    [(False, "time_out", "no answer within 0.2 s"), (True, "crash", "bytes before its end")],
+)
+def test_a_trickling_answer_is_late_and_a_broken_one_is_broken(then_close: bool, cause: str, said: str) -> None:
     with trickling(then_close) as url:
         endpoint = Endpoint(url, timeout=0.2, retries=0, notify=lambda text: None)
-        with pytest.raises(RewardError, match=said):
+        with pytest.raises(NoValue) as caught:
             endpoint.ask({})
+    assert_missing(caught.value.missing, cause, said)

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.trainer.rewards.tools import answer, context, encoded
+from tests.trainer.rewards.tools import answer, assert_missing, context, encoded
 from tests.trainer.stage_tools import new_codec
 from trainer.errors import RewardError, SpecError
-from trainer.rewards import Scores, TokenRewards, build
+from trainer.rewards import Missing, Scores, TokenRewards, build
 from trainer.spec import PluginReward
 
 PACKAGE = """\
@@ -16,6 +16,7 @@ PACKAGE = """\
 letters = tests.trainer.rewards.plugins:per_letter
 tokens = tests.trainer.rewards.plugins:per_token
 broken = tests.trainer.rewards.plugins:broken
+moody = tests.trainer.rewards.plugins:moody
 gone = tests.trainer.rewards.plugins:not_there
 [proximal.judges]
 lengths = tests.trainer.rewards.plugins:judge
@@ -53,11 +54,24 @@ def test_plugin_reward_may_return_a_score_for_each_token() -> None:
 
 
 @pytest.mark.usefixtures("installed")
-def test_plugin_reward_error_names_its_line() -> None:
-    with pytest.raises(
-        RewardError, match=r"Reward `plugin`: the plug-in failed: ZeroDivisionError: .*plugins\.py, line"
-    ):
-        scored("broken")
+def test_plugin_reward_error_is_missing_and_names_its_line() -> None:
+    for total in scored("broken").totals:
+        assert_missing(total, "crash", r"the plug-in failed: ZeroDivisionError: .*plugins\.py, line")
+
+
+@pytest.mark.usefixtures("installed")
+def test_plugin_reward_failing_call_is_repeated_per_response() -> None:
+    texts = ["fine", "late", "away", "odd", "none", "told", "fatal?"]
+    spec = PluginReward(type="plugin", plugin="moody")
+    scores = build([spec], context()).score([answer(text) for text in texts])
+    causes = [total.cause if isinstance(total, Missing) else total for total in scores.totals]
+    assert causes == [4.0, "time_out", "unreachable", "crash", "bad_output", "refusal", 6.0]
+
+
+@pytest.mark.usefixtures("installed")
+def test_plugin_reward_own_error_of_the_trainer_ends_the_run() -> None:
+    with pytest.raises(RewardError, match="Reward `plugin`: no such language"):
+        build([PluginReward(type="plugin", plugin="moody")], context()).score([answer("fatal")])
 
 
 @pytest.mark.usefixtures("installed")

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from tests.trainer.rewards.tools import answer
-from trainer.errors import DataError, RewardError, SpecError
+from tests.trainer.rewards.tools import answer, assert_missing
+from trainer.errors import DataError, SpecError
+from trainer.rewards.missing import NoValue
 from trainer.rewards.rules import (
     ExactMatch,
     JsonSchema,
@@ -55,8 +56,9 @@ def test_pattern_reward_invalid_regex_is_refused(pattern: str) -> None:
 
 def test_pattern_limit_stops_a_pattern_that_backtracks() -> None:
     reward = Regex(RegexReward(type="regex", pattern="(a+)+b"))
-    with pytest.raises(RewardError, match="because it backtracks"), pattern_limit(0.05):
+    with pytest.raises(NoValue) as caught, pattern_limit(0.05):
         reward._matches("a" * 60)
+    assert_missing(caught.value.missing, "time_out", "because it backtracks")
     assert reward.score([answer("aab")]) == [1.0]  # and the next search is not
 
 

@@ -1,6 +1,7 @@
 """Tools for the tests of rewards: responses, a context, and an HTTP server with given replies."""
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -10,7 +11,7 @@ from typing import Any
 
 from tests.trainer.stage_tools import CPU, new_codec
 from trainer.models import Model
-from trainer.rewards import RewardContext, RewardInput
+from trainer.rewards import Missing, RewardContext, RewardInput
 from trainer.text.codec import Codec
 
 
@@ -27,6 +28,12 @@ def encoded(codec: Codec, prompt: Any, text: str, finished: bool = True) -> Rewa
 
 def context(own_model: Model | None = None, codec: Codec | None = None, batch_size: int | None = None) -> RewardContext:
     return RewardContext(codec or new_codec(), CPU, own_model, batch_size, notify=lambda text: None)
+
+
+def assert_missing(found: object, cause: str, said: str) -> None:
+    """The value is missing, for this cause. `said`: a pattern in the reason."""
+    assert isinstance(found, Missing) and found.cause == cause
+    assert re.search(said, found.reason), found.reason
 
 
 Reply = tuple[int, bytes]

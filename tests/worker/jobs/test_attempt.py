@@ -26,6 +26,7 @@ from tests.waiting import eventually
 from tests.worker.conftest import events, job, meanwhile, status
 from trainer import errors
 from trainer.errors import DiskFull, InternalError, Paused, ProcessLost, RunFolderInUse, Stopped, TrainerError
+from trainer.events import RunStopped
 from worker.health import WorkerHeartbeat
 from worker.jobs import context as attempt_context
 from worker.jobs.claim import run_queued_jobs
@@ -276,6 +277,23 @@ def test_settle_stopped_run_with_late_cancel_is_cancelled(queue: Queue) -> None:
     stopped = TrainerEnd(75, None, None, None, None, "", False, stop_requested=True, killed_by_worker=False)
     with session_scope() as session:
         assert settle(session, claim, stopped) is JobStatus.CANCELLED
+
+
+def test_settle_pause_for_missing_rewards_states_the_reason(queue: Queue) -> None:
+    job_id = queue("")
+    with session_scope() as session:
+        claim = attempts.claim(session, "wrk_1")
+    assert claim is not None
+    why = "Paused in stage ppo after step 3: Reward `remote` gave no value for 12 of its last 40 responses."
+    stopped = RunStopped(reason="rewards", stage="ppo", step=3, message=why)
+    with session_scope() as session:
+        settle(session, claim, TrainerEnd(76, None, None, stopped, None, "", False, False, False))
+    row = job(job_id)
+    assert (row.status, row.error) == ("paused", None)
+    assert (
+        row.status_reason == f"The run is saved. {why} Mend the reward, then resume the job: the share is counted anew."
+    )
+    assert events(job_id, "status_changed")[-1].data["actor"]["kind"] == "worker"
 
 
 @pytest.mark.parametrize(

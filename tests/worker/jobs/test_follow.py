@@ -9,11 +9,11 @@ from sqlalchemy.orm import Session
 from core.blobs import blob_store
 from core.jobs.lifecycle import attempts
 from core.jobs.run.events import append_events
-from core.masking import Masker
+from core.masking import MASK, Masker
 from core.models import JobEvent, JobMetrics
 from core.settings import Settings
 from tests.core.factories import make_job, start_events, step
-from trainer.events import EventLog, RunFailed, RunFinished, RunStopped, SeedFinished
+from trainer.events import EventLog, RewardMissing, RunFailed, RunFinished, RunStopped, SeedFinished
 from trainer.events.seed_summary import SeedOutcome, read_outcome
 from worker.jobs import follow
 from worker.jobs.follow import Follower
@@ -74,6 +74,20 @@ def test_advance_end_of_one_seed_is_not_that_of_the_run(session: Session, follow
     log.close()
     following.advance()
     assert following.finished is not None and following.finished.summary == {"win_rate": 0.5}
+
+
+def test_advance_masks_secrets_in_the_reasons_of_missing_rewards(
+    session: Session, follower: tuple[Follower, Path]
+) -> None:
+    following, path = follower
+    log, said = EventLog(path), "http://a/ answered 401 Unauthorized: Authorization: Bearer abcdefgh12345678"
+    log.emit(RewardMissing(stage="ppo", step=1, reward="a", asked=8, missing={"refusal": 8}, share=0.04, reason=said))
+    log.emit(RunStopped(reason="rewards", stage="ppo", step=1, message=said))
+    log.close()
+    following.advance()
+    stored = session.scalars(select(JobEvent).where(JobEvent.type.in_(["reward_missing", "run_stopped"]))).all()
+    assert len(stored) == 2 and all(MASK in str(event.data) and "abcdefgh" not in str(event.data) for event in stored)
+    assert following.stopped is not None and MASK in (following.stopped.message or "")
 
 
 def test_workspace_has_the_outcomes_of_finished_seeds(session: Session, settings: Settings) -> None:

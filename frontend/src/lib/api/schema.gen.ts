@@ -3663,6 +3663,12 @@ export interface components {
              */
             weight: number;
             /**
+             * Max Missing
+             * @description Largest share of responses without a value from this reward, over its last 1000 responses (fewer than 200 count as 200). Above it the job pauses. Such a response takes part in no mean and no gradient. 0 pauses at the first one, 1 never.
+             * @default 0.05
+             */
+            max_missing: number;
+            /**
              * @description Which reward this is. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
@@ -6309,7 +6315,7 @@ export interface components {
         };
         /**
          * HttpJudge
-         * @description A remote endpoint that compares: POST {"items": [{"prompt", "a", "b"}, …]} returns {"preferred": ["a" | "b" | "tie", …]}. Each pair is asked twice, the sides swapped; answers that contradict each other are a tie.
+         * @description A remote endpoint that compares: POST {"items": [{"prompt", "a", "b"}, …]} returns {"preferred": ["a" | "b" | "tie", …]}. Each pair is asked twice, the sides swapped; answers that contradict each other are a tie. In place of a verdict it may give {"missing": cause}.
          */
         HttpJudge: {
             /**
@@ -6322,6 +6328,12 @@ export interface components {
              * @description Address of the endpoint.
              */
             url: string;
+            /**
+             * Max Missing
+             * @description Largest share of pairs without a verdict, over the last 1000 pairs (fewer than 200 count as 200). Above it the job pauses. Such a pair counts in no win rate. 0 pauses at the first one, 1 never.
+             * @default 0.05
+             */
+            max_missing: number;
             /**
              * Batch Size
              * @description Pairs per request.
@@ -6343,7 +6355,7 @@ export interface components {
         };
         /**
          * HttpReward
-         * @description A remote endpoint: POST {"items": [{"prompt", "response", "answer", "finished"}, …]} returns {"scores": [number, …]}. In place of a number it may give a list of one number for each token of the response.
+         * @description A remote endpoint: POST {"items": [{"prompt", "response", "answer", "finished"}, …]} returns {"scores": [number, …]}. In place of a number it may give a list of one number for each token of the response, or {"missing": cause} for a response without a value.
          */
         HttpReward: {
             /**
@@ -6357,6 +6369,12 @@ export interface components {
              * @default 1
              */
             weight: number;
+            /**
+             * Max Missing
+             * @description Largest share of responses without a value from this reward, over its last 1000 responses (fewer than 200 count as 200). Above it the job pauses. Such a response takes part in no mean and no gradient. 0 pauses at the first one, 1 never.
+             * @default 0.05
+             */
+            max_missing: number;
             /**
              * @description Which reward this is. (enum property replaced by openapi-typescript)
              * @enum {string}
@@ -6851,7 +6869,7 @@ export interface components {
             message: string;
         };
         /** @description An event of a job; `type` selects the fields of `data`. The stream sends the same object. */
-        JobEvent: components["schemas"]["StatusChangedEvent"] | components["schemas"]["RunStartedEvent"] | components["schemas"]["StageStartedEvent"] | components["schemas"]["MetricsEvent"] | components["schemas"]["SamplesEvent"] | components["schemas"]["CheckpointSavedEvent"] | components["schemas"]["CheckpointDamagedEvent"] | components["schemas"]["HealthEvent"] | components["schemas"]["RolledBackEvent"] | components["schemas"]["CommandRequestedEvent"] | components["schemas"]["KnobChangedEvent"] | components["schemas"]["CommandDoneEvent"] | components["schemas"]["CommandRefusedEvent"] | components["schemas"]["CurveEvent"] | components["schemas"]["ReportCardEvent"] | components["schemas"]["SeedFinishedEvent"] | components["schemas"]["StageFinishedEvent"] | components["schemas"]["MessageEvent"] | components["schemas"]["RunFinishedEvent"] | components["schemas"]["RunFailedEvent"] | components["schemas"]["RunStoppedEvent"];
+        JobEvent: components["schemas"]["StatusChangedEvent"] | components["schemas"]["RunStartedEvent"] | components["schemas"]["StageStartedEvent"] | components["schemas"]["MetricsEvent"] | components["schemas"]["SamplesEvent"] | components["schemas"]["RewardMissingEvent"] | components["schemas"]["CheckpointSavedEvent"] | components["schemas"]["CheckpointDamagedEvent"] | components["schemas"]["HealthEvent"] | components["schemas"]["RolledBackEvent"] | components["schemas"]["CommandRequestedEvent"] | components["schemas"]["KnobChangedEvent"] | components["schemas"]["CommandDoneEvent"] | components["schemas"]["CommandRefusedEvent"] | components["schemas"]["CurveEvent"] | components["schemas"]["ReportCardEvent"] | components["schemas"]["SeedFinishedEvent"] | components["schemas"]["StageFinishedEvent"] | components["schemas"]["MessageEvent"] | components["schemas"]["RunFinishedEvent"] | components["schemas"]["RunFailedEvent"] | components["schemas"]["RunStoppedEvent"];
         /**
          * JobEventList
          * @description Events in order. The cursor is the sequence number.
@@ -7295,10 +7313,20 @@ export interface components {
              */
             finished: boolean | null;
             /**
+             * Score Missing
+             * @description Why a reward has no value, so that there is no score. Such a completion takes part in no mean and no gradient.
+             */
+            score_missing: ("time_out" | "refusal" | "bad_output" | "crash" | "unreachable") | null;
+            /**
              * Judge
              * @description Score by the judge, where there is a judge that scores.
              */
             judge: number | null;
+            /**
+             * Judge Missing
+             * @description Why the judge has no value.
+             */
+            judge_missing: ("time_out" | "refusal" | "bad_output" | "crash" | "unreachable") | null;
             /**
              * Reference
              * @description Response to the same prompt of the policy that this one is compared with (only for held-out prompts).
@@ -7310,10 +7338,20 @@ export interface components {
              */
             reference_score: number | null;
             /**
+             * Reference Score Missing
+             * @description Why a reward has no value for `reference`.
+             */
+            reference_score_missing: ("time_out" | "refusal" | "bad_output" | "crash" | "unreachable") | null;
+            /**
              * Reference Judge
              * @description Score of `reference` by the judge.
              */
             reference_judge: number | null;
+            /**
+             * Reference Judge Missing
+             * @description Why the judge has no value for `reference`.
+             */
+            reference_judge_missing: ("time_out" | "refusal" | "bad_output" | "crash" | "unreachable") | null;
             /**
              * Token Table
              * @description The completion token by token; for a few completions, at evaluations in PPO.
@@ -8006,6 +8044,12 @@ export interface components {
              * @default 1
              */
             weight: number;
+            /**
+             * Max Missing
+             * @description Largest share of responses without a value from this reward, over its last 1000 responses (fewer than 200 count as 200). Above it the job pauses. Such a response takes part in no mean and no gradient. 0 pauses at the first one, 1 never.
+             * @default 0.05
+             */
+            max_missing: number;
             /**
              * @description Which reward this is. (enum property replaced by openapi-typescript)
              * @enum {string}
@@ -9068,6 +9112,12 @@ export interface components {
              */
             weight: number;
             /**
+             * Max Missing
+             * @description Largest share of responses without a value from this reward, over its last 1000 responses (fewer than 200 count as 200). Above it the job pauses. Such a response takes part in no mean and no gradient. 0 pauses at the first one, 1 never.
+             * @default 0.05
+             */
+            max_missing: number;
+            /**
              * @description Which reward this is. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
@@ -9746,6 +9796,12 @@ export interface components {
              */
             weight: number;
             /**
+             * Max Missing
+             * @description Largest share of responses without a value from this reward, over its last 1000 responses (fewer than 200 count as 200). Above it the job pauses. Such a response takes part in no mean and no gradient. 0 pauses at the first one, 1 never.
+             * @default 0.05
+             */
+            max_missing: number;
+            /**
              * @description Which reward this is. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
@@ -10392,6 +10448,12 @@ export interface components {
              */
             weight: number;
             /**
+             * Max Missing
+             * @description Largest share of responses without a value from this reward, over its last 1000 responses (fewer than 200 count as 200). Above it the job pauses. Such a response takes part in no mean and no gradient. 0 pauses at the first one, 1 never.
+             * @default 0.05
+             */
+            max_missing: number;
+            /**
              * @description Which reward this is. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
@@ -10746,6 +10808,112 @@ export interface components {
              * @description The valid keys that it made, and those that these made. Revoke them too if a stranger had the key.
              */
             valid_keys_made: components["schemas"]["Key"][];
+        };
+        /**
+         * RewardMissingData
+         * @description A reward or a judge has no value for some responses of a step. They take part in no mean and no gradient.
+         */
+        RewardMissingData: {
+            /**
+             * Stage
+             * @description The stage of the run.
+             * @enum {string}
+             */
+            stage: "sft" | "reward_model" | "dpo" | "kto" | "ppo" | "evaluation";
+            /**
+             * Step
+             * @description The step of the stage.
+             */
+            step: number;
+            /**
+             * Reward
+             * @description Name of the reward; `evaluation.judge` or `ppo.online.label_by` for a judge.
+             */
+            reward: string;
+            /**
+             * Asked
+             * @description Responses that it was asked about in this step; pairs for a judge that compares.
+             */
+            asked: number;
+            /**
+             * Missing
+             * @description Responses without a value, by cause.
+             */
+            missing: {
+                [key: string]: number;
+            };
+            /**
+             * Share
+             * @description Share without a value in the window that `max_missing` limits, this step included.
+             */
+            share: number;
+            /**
+             * Reason
+             * @description The reason of the first of them, for people.
+             */
+            reason: string;
+            /**
+             * Held Out
+             * @description Whether they are the responses of an evaluation.
+             * @default false
+             */
+            held_out: boolean;
+        };
+        /**
+         * RewardMissingEvent
+         * @description A reward or a judge has no value for some responses of a step. They take part in no mean and no gradient.
+         */
+        RewardMissingEvent: {
+            /**
+             * Object
+             * @description Always `job.event`.
+             * @default job.event
+             * @constant
+             */
+            object: "job.event";
+            /**
+             * Job Id
+             * @description The job that it belongs to.
+             */
+            job_id: string;
+            /**
+             * Seq
+             * @description Sequence number in the job, from 1 without gaps. It is the event id of the stream and the cursor of this list.
+             */
+            seq: number;
+            /**
+             * Attempt
+             * @description The attempt that reported it.
+             */
+            attempt: number;
+            /**
+             * @description Always `reward_missing`. (enum property replaced by openapi-typescript)
+             * @enum {string}
+             */
+            type: "reward_missing";
+            /**
+             * Created At
+             * Format: date-time
+             * @description When it happened.
+             */
+            created_at: string;
+            /**
+             * Seed
+             * @description Seed of the event, in a job with several; null if it concerns the whole job, and with one seed.
+             */
+            seed: number | null;
+            /**
+             * Stage
+             * @description Stage of the event; null if it concerns the whole job.
+             */
+            stage: string | null;
+            /**
+             * Step
+             * @description Step of the event; null if it has none.
+             */
+            step: number | null;
+            /** @description The event's own fields. */
+            data: components["schemas"]["RewardMissingData"];
         };
         /**
          * RewardModelProgress
@@ -11421,10 +11589,10 @@ export interface components {
         RunStoppedData: {
             /**
              * Reason
-             * @description `signal`: the process was asked to stop; `lease_lost`: the worker lost the job; `health`: a health rule stopped the run.
+             * @description `signal`: the process was asked to stop. `lease_lost`: the worker lost the job. `health`: a health rule stopped the run. `rewards`: too many responses have no reward (`max_missing`).
              * @enum {string}
              */
-            reason: "signal" | "lease_lost" | "health";
+            reason: "signal" | "lease_lost" | "health" | "rewards";
             /**
              * Stage
              * @description The stage that was stopped; null before the first stage.
@@ -11699,10 +11867,20 @@ export interface components {
              */
             finished?: boolean | null;
             /**
+             * Score Missing
+             * @description Why a reward has no value, so that there is no score. Such a completion takes part in no mean and no gradient.
+             */
+            score_missing?: ("time_out" | "refusal" | "bad_output" | "crash" | "unreachable") | null;
+            /**
              * Judge
              * @description Score by the judge, where there is a judge that scores.
              */
             judge?: number | null;
+            /**
+             * Judge Missing
+             * @description Why the judge has no value.
+             */
+            judge_missing?: ("time_out" | "refusal" | "bad_output" | "crash" | "unreachable") | null;
             /**
              * Reference
              * @description Response to the same prompt of the policy that this one is compared with (only for held-out prompts).
@@ -11714,10 +11892,20 @@ export interface components {
              */
             reference_score?: number | null;
             /**
+             * Reference Score Missing
+             * @description Why a reward has no value for `reference`.
+             */
+            reference_score_missing?: ("time_out" | "refusal" | "bad_output" | "crash" | "unreachable") | null;
+            /**
              * Reference Judge
              * @description Score of `reference` by the judge.
              */
             reference_judge?: number | null;
+            /**
+             * Reference Judge Missing
+             * @description Why the judge has no value for `reference`.
+             */
+            reference_judge_missing?: ("time_out" | "refusal" | "bad_output" | "crash" | "unreachable") | null;
             /**
              * Token Table
              * @description The completion token by token; for a few completions, at evaluations in PPO.

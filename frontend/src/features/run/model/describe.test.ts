@@ -78,6 +78,21 @@ test.each([
     "Seed 2 (1 of 3) done (win_rate 0.75)",
   ],
   ["run_stopped", { reason: "health", message: "Paused in stage ppo." }, "Paused in stage ppo."],
+  ["run_stopped", { reason: "rewards", message: "Too many." }, "Too many."],
+  [
+    "reward_missing",
+    {
+      stage: "ppo",
+      step: 4,
+      reward: "remote",
+      asked: 64,
+      missing: { time_out: 2, bad_output: 1 },
+      share: 0.015,
+      reason: "no answer within 60 s",
+      held_out: false,
+    },
+    "PPO step 4: remote has no value for some of 64 responses (2 time-out, 1 bad output), which are left out. no answer within 60 s",
+  ],
   ["something_new", { a: 1 }, '{"a":1}'],
 ])("%s reads as a sentence", (type, data, sentence) => expect(describe(event(type, data))).toBe(sentence));
 
@@ -96,6 +111,7 @@ test("a job that goes back to the queue is a warning, one that enters it is not"
 test.each([
   ["health", {}, "warning"],
   ["checkpoint_damaged", {}, "warning"],
+  ["reward_missing", {}, "warning"],
   ["rolled_back", {}, "warning"],
   ["command_refused", {}, "warning"],
   ["knob_changed", {}, "info"],

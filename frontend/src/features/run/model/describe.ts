@@ -2,7 +2,7 @@ import { metricsOf } from "@/features/run/model/findings";
 import { KNOBS } from "@/lib/api/knobs.gen";
 import type { EventOf, JobEvent } from "@/lib/api/types";
 import { count, duration, number, NO_VALUE } from "@/lib/format";
-import { commandLabel, findingTitle, type LabelOf, withLabels } from "@/lib/labels";
+import { commandLabel, findingTitle, type LabelOf, missingCause, withLabels } from "@/lib/labels";
 import { stageShort } from "@/lib/states";
 
 type Figures = Readonly<Record<string, number>>;
@@ -28,6 +28,8 @@ function sentence(event: JobEvent, labelOf: LabelOf): string {
       return `${stage} step ${step} saved${saved(event.data)}`;
     case "checkpoint_damaged":
       return damaged(stage, event.data);
+    case "reward_missing":
+      return missing(`${stage} step ${step}`, event.data);
     case "health":
       return `${findingTitle(event.data)} at step ${step}: ${event.data.cause} ${event.data.suggestion}`;
     case "rolled_back":
@@ -88,11 +90,18 @@ function damaged(stage: string, data: EventOf<"checkpoint_damaged">["data"]): st
   return `${stage}: the ${which} is damaged. ${data.reason}. ${data.remedy}`;
 }
 
+function missing(place: string, data: EventOf<"reward_missing">["data"]): string {
+  const causes = Object.entries(data.missing).map(([cause, many]) => `${many} ${missingCause(cause)}`);
+  const which = data.held_out ? "held-out responses" : "responses";
+  return `${place}: ${data.reward} has no value for some of ${data.asked} ${which} (${causes.join(", ")}), which are left out. ${data.reason}`;
+}
+
 function ended({ collapsed, why, summary }: EventOf<"seed_finished">["data"], labelOf: LabelOf): string {
   return collapsed ? `collapsed${why ? `: ${why}` : ""}` : `done${figures(summary, "evaluation", labelOf)}`;
 }
 
 function stopped({ data }: EventOf<"run_stopped">, place: string): string {
+  if (data.reason === "rewards") return data.message || "Too many responses have no reward. The run is saved.";
   if (data.reason === "health") return data.message || "A health rule paused the run. It is saved.";
   if (data.reason === "lease_lost") return "Stopped: the worker lost its claim on this job";
   return `Stopped and saved after ${place}. The run can continue from there.`;
@@ -135,6 +144,7 @@ export function levelOf(event: JobEvent): Level {
       // A job that returns to the queue lost its worker, or was given back.
       return event.data.to === "failed" ? "error" : event.data.to === "queued" && event.data.from ? "warning" : "info";
     case "run_stopped":
+    case "reward_missing":
     case "checkpoint_damaged":
     case "health":
     case "rolled_back":

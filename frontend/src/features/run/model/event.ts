@@ -6,6 +6,7 @@ const IN_LOG: Record<JobEventType, boolean> = {
   stage_started: true,
   metrics: false,
   samples: false,
+  reward_missing: true,
   checkpoint_saved: true,
   checkpoint_damaged: true,
   health: true,
