@@ -1,6 +1,16 @@
 import { expect, test } from "vitest";
 import { placeOf } from "@/features/completions/model/place";
-import { binsOf, histogramOf, matching, type Row, rowsOf, sorted, within } from "@/features/completions/model/rows";
+import {
+  binsOf,
+  histogramOf,
+  matching,
+  missingOf,
+  type Row,
+  rowsOf,
+  scoreText,
+  sorted,
+  within,
+} from "@/features/completions/model/rows";
 import type { Sample } from "@/lib/api/types";
 
 const sample = (response: string, score: number | null, more: Partial<Sample> = {}): Sample => ({
@@ -18,6 +28,18 @@ test("greatest first, least first; what has no figure is last either way", () =>
   expect(names(sorted(rows, "score", "highest"))).toEqual(["high", "low", "none"]);
   expect(names(sorted(rows, "score", "lowest"))).toEqual(["low", "high", "none"]);
   expect(sorted(rows, "score", "newest")).toBe(rows);
+});
+
+test("a score that is missing is stated in words, with its cause", () => {
+  const late = sample("late", null, { score_missing: "time_out", judge_missing: "bad_output" });
+  expect([missingOf(late, "score"), missingOf(late, "judge"), missingOf(late, "kl")]).toEqual([
+    "time_out",
+    "bad_output",
+    null,
+  ]);
+  expect(scoreText(null, "time_out")).toBe("no value (time-out)");
+  expect(scoreText(null, "bad_output")).toBe("no value (bad output)");
+  expect([scoreText(0, null), scoreText(null, undefined)]).toEqual(["0.00", null]);
 });
 
 test("text, end and origin select rows", () => {

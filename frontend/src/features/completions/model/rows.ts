@@ -1,5 +1,7 @@
 import { addressOf, type Figure, type Order, type Place } from "@/features/completions/model/place";
 import type { FigureHistogram, Sample } from "@/lib/api/types";
+import { fixed } from "@/lib/format";
+import { noValue } from "@/lib/labels";
 
 /** A completion and its place in the run. */
 export interface Row {
@@ -44,6 +46,18 @@ export function sorted(rows: readonly Row[], by: Figure, order: Order): readonly
     if (x === null || y === null) return Number(x === null) - Number(y === null);
     return order === "highest" ? y - x : x - y;
   });
+}
+
+/** Why a completion has no score, or the judge none; null where it has one, or where nothing was asked for it. */
+export function missingOf(sample: Sample, figure: Figure): string | null {
+  if (figure === "score") return sample.score_missing ?? null;
+  return figure === "judge" ? (sample.judge_missing ?? null) : null;
+}
+
+/** A score in words: its number, or that there is none; null where nothing was asked for it. */
+export function scoreText(score: number | null | undefined, missing: string | null | undefined): string | null {
+  if (missing) return noValue(missing);
+  return typeof score === "number" ? fixed(score) : null;
 }
 
 const BINS = 20;

@@ -3,9 +3,9 @@ import { useMemo } from "react";
 import { LongText } from "@/components/long-text";
 import { previousQuery } from "@/features/completions/api/samples";
 import { addressOf, type Rival } from "@/features/completions/model/place";
-import type { Row } from "@/features/completions/model/rows";
+import { type Row, scoreText } from "@/features/completions/model/rows";
 import { LONG } from "@/features/completions/ui/completion-card";
-import { fixed } from "@/lib/format";
+import type { Sample } from "@/lib/api/types";
 import { asStage } from "@/lib/states";
 import { diffTexts } from "@/lib/text-diff";
 import { trimmedStart } from "@/lib/visible";
@@ -22,15 +22,12 @@ interface BesideProps {
 export function Beside({ jobId, seed, row, rival }: BesideProps) {
   const { sample, step } = row;
   if (rival === "previous") return <BesidePrevious jobId={jobId} seed={seed} row={row} />;
-  const { reference, reference_score: score } = sample;
+  const { reference, reference_score: score, reference_score_missing: missing } = sample;
   if (rival === "none") return <LongText text={trimmedStart(sample.response)} limit={LONG} />;
   if (typeof reference !== "string")
     return <Without row={row} why="The policy before PPO answers held-out prompts only." />;
   return (
-    <TwoTexts
-      a={{ name: "Before PPO", text: reference, score }}
-      b={{ name: `Step ${step}`, text: sample.response, score: sample.score }}
-    />
+    <TwoTexts a={{ name: "Before PPO", text: reference, score: scoreText(score, missing) }} b={sideOf(step, sample)} />
   );
 }
 
@@ -38,13 +35,7 @@ function BesidePrevious({ jobId, seed, row }: Omit<BesideProps, "rival">) {
   const { sample, step, index } = row;
   const stage = asStage(row.stage) ?? "ppo";
   const query = useQuery(previousQuery({ jobId, seed, stage }, addressOf(stage, step, index), step));
-  if (query.data)
-    return (
-      <TwoTexts
-        a={{ name: `Step ${query.data.step}`, text: query.data.response, score: query.data.score }}
-        b={{ name: `Step ${step}`, text: sample.response, score: sample.score }}
-      />
-    );
+  if (query.data) return <TwoTexts a={sideOf(query.data.step, query.data)} b={sideOf(step, sample)} />;
   const why = query.isError ? "The earlier completion could not be loaded." : "This prompt was not logged before.";
   return <Without row={row} why={query.isPending ? "Looking for an earlier completion…" : why} />;
 }
@@ -61,8 +52,15 @@ function Without({ row, why }: { row: Row; why: string }) {
 export interface Side {
   readonly name: string;
   readonly text: string;
-  readonly score: number | null | undefined;
+  /** In words. */
+  readonly score: string | null;
 }
+
+export const sideOf = (step: number, sample: Sample): Side => ({
+  name: `Step ${step}`,
+  text: sample.response,
+  score: scoreText(sample.score, sample.score_missing),
+});
 
 /** Two texts with marks on the words that differ. */
 export function TwoTexts({ a, b }: { a: Side; b: Side }) {
@@ -76,7 +74,7 @@ export function TwoTexts({ a, b }: { a: Side; b: Side }) {
         <div key={index}>
           <p className={styles.who}>
             <b>{name}</b>
-            {typeof score === "number" && <span>score {fixed(score)}</span>}
+            {score !== null && <span>score {score}</span>}
           </p>
           <LongText text={trimmedStart(text)} parts={parts} limit={LONG} />
         </div>

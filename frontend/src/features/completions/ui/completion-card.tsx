@@ -2,7 +2,7 @@ import { Link } from "react-router";
 import { Button } from "@/components/button";
 import { LongText } from "@/components/long-text";
 import { addressOf, FIGURES } from "@/features/completions/model/place";
-import type { Row } from "@/features/completions/model/rows";
+import { missingOf, type Row } from "@/features/completions/model/rows";
 import { Beside } from "@/features/completions/ui/beside";
 import { AddNote, NoteOf } from "@/features/completions/ui/completion-note";
 import { TokenView } from "@/features/completions/ui/token-view";
@@ -10,6 +10,7 @@ import { useNote } from "@/features/completions/ui/use-note";
 import type { Chooser } from "@/features/completions/ui/use-place";
 import type { Sample, TokenRow } from "@/lib/api/types";
 import { fixed } from "@/lib/format";
+import { noValue } from "@/lib/labels";
 import { trimmedStart } from "@/lib/visible";
 import styles from "./completions.module.css";
 
@@ -78,15 +79,16 @@ export function Figures({ sample }: { sample: Sample }) {
   return (
     <div className={styles.figures}>
       <dl>
-        {FIGURES.map(
-          ({ id, label, decimals }) =>
-            typeof sample[id] === "number" && (
-              <div key={id}>
-                <dt>{label}</dt>
-                <dd>{fixed(sample[id], decimals)}</dd>
-              </div>
-            ),
-        )}
+        {FIGURES.map(({ id, label, decimals }) => {
+          const missing = missingOf(sample, id);
+          if (typeof sample[id] !== "number" && !missing) return null;
+          return (
+            <div key={id}>
+              <dt>{label}</dt>
+              {missing ? <dd className={styles.cut}>{noValue(missing)}</dd> : <dd>{fixed(sample[id], decimals)}</dd>}
+            </div>
+          );
+        })}
       </dl>
       {sample.held_out && <span title="Its prompt is logged at every evaluation">held out</span>}
       {sample.finished === true && <span title="The response ended with an EOS token">EOS</span>}

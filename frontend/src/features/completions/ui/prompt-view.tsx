@@ -8,12 +8,12 @@ import { Segmented } from "@/components/segmented";
 import { Prose } from "@/components/text";
 import { promptQuery, samplesQuery } from "@/features/completions/api/samples";
 import { addressOf } from "@/features/completions/model/place";
-import { type Row, rowKey } from "@/features/completions/model/rows";
+import { type Row, rowKey, scoreText } from "@/features/completions/model/rows";
 import { Figures, LONG } from "@/features/completions/ui/completion-card";
 import { AddNote, NoteOf } from "@/features/completions/ui/completion-note";
 import { CompletionList, Pending } from "@/features/completions/ui/completion-list";
 import type { CompletionsTabProps } from "@/features/completions/ui/completions-tab";
-import { type Side, TwoTexts } from "@/features/completions/ui/beside";
+import { type Side, sideOf, TwoTexts } from "@/features/completions/ui/beside";
 import { useNote } from "@/features/completions/ui/use-note";
 import { usePlace } from "@/features/completions/ui/use-place";
 import type { JobSample, Sample } from "@/lib/api/types";
@@ -120,10 +120,10 @@ function rivalOf(
 ): Side | null {
   const at = found.findIndex((one) => one.step === step && one.index === index);
   const [own, before] = [found[at], found[at - 1]];
-  if (against === "previous" && before)
-    return { name: `Step ${before.step}`, text: before.response, score: before.score };
+  if (against === "previous" && before) return sideOf(before.step, before);
   if (typeof own?.reference !== "string") return null;
-  return { name: "Before PPO", text: own.reference, score: own.reference_score };
+  const score = scoreText(own.reference_score, own.reference_score_missing);
+  return { name: "Before PPO", text: own.reference, score };
 }
 
 interface MomentProps {
@@ -151,7 +151,7 @@ function Moment({ jobId, seed, row, rival }: MomentProps) {
 }
 
 function Texts({ sample, step, rival }: { sample: Sample; step: number; rival: Side | null }) {
-  if (rival) return <TwoTexts a={rival} b={{ name: `Step ${step}`, text: sample.response, score: sample.score }} />;
+  if (rival) return <TwoTexts a={rival} b={sideOf(step, sample)} />;
   return (
     <div>
       <p className={styles.who}>

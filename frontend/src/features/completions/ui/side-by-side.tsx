@@ -2,7 +2,7 @@ import { useMemo } from "react";
 import { LongText } from "@/components/long-text";
 import { Segmented } from "@/components/segmented";
 import { SearchBox } from "@/components/search-box";
-import { matching, type Row, rowKey, rowsOf, winner } from "@/features/completions/model/rows";
+import { matching, type Row, rowKey, rowsOf, scoreText, winner } from "@/features/completions/model/rows";
 import { Answer, Answers } from "@/features/completions/ui/answers";
 import { LONG } from "@/features/completions/ui/completion-card";
 import { AddNote, NoteOf } from "@/features/completions/ui/completion-note";
@@ -96,7 +96,8 @@ function tally(rows: readonly Sample[], { before, after }: Sides, judged: boolea
   const won = rows.map((row) => winner(row, judged));
   if (won.every((one) => one === null)) return `${rows.length} prompts.`;
   const count = (side: ReturnType<typeof winner>) => won.filter((one) => one === side).length;
-  return `${rows.length} prompts: ${after} better on ${count("after")}, ${before} better on ${count("before")}, even on ${count("tie")}.`;
+  const open = count(null);
+  return `${rows.length} prompts: ${after} better on ${count("after")}, ${before} better on ${count("before")}, even on ${count("tie")}${open ? `, without a value on ${open}` : ""}.`;
 }
 
 interface PairProps {
@@ -129,16 +130,16 @@ function Pair({ jobId, seed, row, sides, judged, marked }: PairProps) {
         better={better === "before"}
         text={reference}
         parts={diff?.a ?? null}
-        score={sample.reference_score}
-        judge={sample.reference_judge}
+        score={scoreText(sample.reference_score, sample.reference_score_missing)}
+        judge={scoreText(sample.reference_judge, sample.reference_judge_missing)}
       />
       <Side
         name={sides.after}
         better={better === "after"}
         text={sample.response}
         parts={diff?.b ?? null}
-        score={sample.score}
-        judge={sample.judge}
+        score={scoreText(sample.score, sample.score_missing)}
+        judge={scoreText(sample.judge, sample.judge_missing)}
         kl={sample.kl}
       />
     </Answers>
@@ -150,8 +151,8 @@ interface SideProps {
   better: boolean;
   text: string;
   parts: readonly Part[] | null;
-  score: number | null | undefined;
-  judge: number | null | undefined;
+  score: string | null;
+  judge: string | null;
   kl?: number | null | undefined;
 }
 
@@ -161,8 +162,8 @@ function Side({ name, better, text, parts, score, judge, kl }: SideProps) {
       <b>{name}</b>
       {better && <span className={styles.mark}>better</span>}
       <span className={styles.scores}>
-        {typeof judge === "number" && <span>judge {fixed(judge)}</span>}
-        {typeof score === "number" && <span>score {fixed(score)}</span>}
+        {judge !== null && <span>judge {judge}</span>}
+        {score !== null && <span>score {score}</span>}
         {typeof kl === "number" && <span>KL {fixed(kl)}</span>}
       </span>
     </>
