@@ -205,6 +205,19 @@ def test_batch_without_any_value_moves_nothing(tmp_path: Path) -> None:
     assert not {"objective/scores", "reward/model", "eval/score", "eval/win_rate", "loss/policy_avg"} & metrics.keys()
 
 
+def test_value_pretraining_goes_on_after_a_batch_without_values(tmp_path: Path) -> None:
+    pretraining = {"iterations": 3, "patience": 3}
+    spec = spec_of(self_test=False, steps=1, critic={"pretraining": pretraining}, shaping={"normalize": "running"})
+    cast = cast_for(spec)
+    reward = Holes(lambda answer: reward.calls == 3)  # two calls are those of the first evaluation
+    cast = replace(cast, rewards=Rewards([WeightedReward("model", 1.0, reward)]))
+    metrics = trained(tmp_path, spec, cast)
+    assert metrics["('ppo', 1)"]["val/responses"] == 0 and "val/explained_var" not in metrics["('ppo', 1)"]
+    since = [metrics[f"('ppo', {step})"]["pretraining/since_best"] for step in (1, 2)]
+    assert since[0] == 1 and math.isfinite(metrics["('ppo', 2)"]["val/explained_var"])
+    assert "pretraining/since_best" not in metrics["('ppo', 4)"] and "val/explained_var" in metrics["('ppo', 4)"]
+
+
 def test_too_many_missing_rewards_pause_and_resume_counts_anew(tmp_path: Path) -> None:
     spec = spec_of(self_test=False, steps=4, eval_every=4)
 
