@@ -4,12 +4,12 @@ import { placed } from "@/charts/placed";
 import type { Placement } from "@/charts/placement";
 import { emptySeries, type Series } from "@/charts/series";
 import { ofSeed, type RunState } from "@/features/run/model/state";
-import { headline, type StageState, stageViews, type StageView } from "@/features/run/model/stages";
+import { courseOf, headline, type StageState, stageViews, type StageView } from "@/features/run/model/stages";
 import type { History } from "@/features/run/model/use-history";
 import type { Job, SeedResult } from "@/lib/api/types";
 import { count, measured, percent } from "@/lib/format";
 import { endedSeeds, type Spread, spreadOf, spreadParts } from "@/lib/seeds";
-import { hasEnded, type Stage } from "@/lib/states";
+import type { Stage } from "@/lib/states";
 
 type ByName = Readonly<Record<string, Series>>;
 
@@ -33,8 +33,7 @@ export const runOfSeed = (run: RunState, seeds: readonly SeedResult[], seed: num
 
 /** The stages of one seed. */
 export function stagesOfSeed(run: RunState, job: Job, stages: readonly Stage[], seed: SeedResult): StageView[] {
-  const isOver = hasEnded(job.status) || seed.seconds !== null;
-  return stageViews(run.log, stages, seed.stage, isOver);
+  return stageViews(run.log, stages, seed.stage, seed.seconds === null ? courseOf(job.status) : "ended");
 }
 
 /** The stages over all seeds: their state together, and the time of all. The figures are in `headlineOfSeeds`. */
@@ -43,7 +42,7 @@ export function stagesTogether(views: readonly (readonly StageView[])[]): StageV
   return first.map(({ stage }, index) => {
     const all = views.flatMap((view) => view[index] ?? []);
     const done = all.filter(({ state }) => state === "done");
-    const states: StageState[] = ["active", "waiting", "stopped", "done", "unreached"];
+    const states: StageState[] = ["active", "paused", "waiting", "stopped", "done", "unreached"];
     const state = states.find((one) => all.some((view) => view.state === one)) ?? "waiting";
     const isBegun = state === "waiting" && done.length > 0;
     return {

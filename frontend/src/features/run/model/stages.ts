@@ -1,9 +1,21 @@
 import { lastValue, type Series } from "@/charts/series";
 import type { JobEvent } from "@/lib/api/types";
 import { measured, percent } from "@/lib/format";
-import type { Stage } from "@/lib/states";
+import { hasEnded, type Stage } from "@/lib/states";
 
-export type StageState = "waiting" | "active" | "done" | "stopped" | "unreached";
+export type StageState = "waiting" | "active" | "paused" | "done" | "stopped" | "unreached";
+
+/** Whether a run goes on, waits until somebody resumes it or a worker takes it again, or is over. */
+export type Course = "going" | "paused" | "ended";
+
+export const courseOf = (status: string): Course =>
+  hasEnded(status) ? "ended" : status === "paused" || status === "queued" ? "paused" : "going";
+
+const OPEN = {
+  going: { present: "active", other: "waiting" },
+  paused: { present: "paused", other: "waiting" },
+  ended: { present: "stopped", other: "unreached" },
+} as const satisfies Record<Course, Record<string, StageState>>;
 
 export interface StageView {
   readonly stage: Stage;
@@ -16,23 +28,21 @@ export interface StageView {
   readonly from?: { readonly job: string; readonly name: string };
 }
 
-/** The stages of a job, from its log. `present` is its current stage; `ended` is true when the job has ended. */
+/** The stages of a job, from its log. `present` is its current stage. */
 export function stageViews(
   log: readonly JobEvent[],
   stages: readonly Stage[],
   present: string | null,
-  ended: boolean,
+  course: Course,
 ): StageView[] {
   const finished = new Map(
     log.filter((event) => event.type === "stage_finished").map((event) => [event.stage, event.data]),
   );
   return stages.map((stage) => {
     const data = finished.get(stage);
-    const isPresent = stage === present;
-    const open = ended ? (isPresent ? "stopped" : "unreached") : isPresent ? "active" : "waiting";
     return {
       stage,
-      state: data ? "done" : open,
+      state: data ? "done" : OPEN[course][stage === present ? "present" : "other"],
       seconds: data?.seconds ?? null,
       summary: data?.summary ?? {},
     };

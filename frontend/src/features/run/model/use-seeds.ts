@@ -4,10 +4,9 @@ import { namedSeed, runOfSeed, stagesOfSeed, stagesTogether } from "@/features/r
 import { bestSeed, cameToEnd } from "@/lib/seeds";
 import { stagesOf } from "@/features/run/model/spec";
 import type { RunState } from "@/features/run/model/state";
-import { stageViews, type StageView } from "@/features/run/model/stages";
+import { courseOf, stageViews, type StageView } from "@/features/run/model/stages";
 import { useParameter } from "@/lib/address";
 import type { Job } from "@/lib/api/types";
-import { hasEnded } from "@/lib/states";
 
 /** The state of one seed, or of the job where it has one seed. */
 export interface SeedState {
@@ -51,7 +50,7 @@ export function useSeeds(job: Job | undefined, run: RunState): Seeds | null {
 
 function statesOf(job: Job, run: RunState): SeedState[] {
   const stages = stagesOf(job.spec);
-  const views = () => stageViews(run.log, stages, job.stage, hasEnded(job.status));
+  const views = () => stageViews(run.log, stages, job.stage, courseOf(job.status));
   if (!job.seeds.length) return [{ seed: null, run, stages: withInherited(views(), job.parent), counts: true }];
   return job.seeds.map((seed) => {
     const own = runOfSeed(run, job.seeds, seed.seed);

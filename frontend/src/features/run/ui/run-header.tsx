@@ -11,6 +11,7 @@ import { checkpointsQuery, goodOnes } from "@/features/jobs/api";
 import { liveness, type Pulse } from "@/features/run/model/liveness";
 import { Origin } from "@/features/run/ui/origin";
 import { POLICY_STAGES, processesOf, seedsOf } from "@/features/run/model/spec";
+import { courseOf } from "@/features/run/model/stages";
 import { paths } from "@/lib/address";
 import type { Job, JobEvent } from "@/lib/api/types";
 import { duration, secondsBetween } from "@/lib/format";
@@ -103,7 +104,12 @@ function RunFacts({ job, log }: { job: Job; log: readonly JobEvent[] }) {
           <code>{job.id}</code>
         </Fact>
         {/* Facts that come or change during the run stand at the end, so that they move nothing. */}
-        {job.started_at && (
+        {job.started_at && courseOf(job.status) === "paused" && (
+          <Fact name="Started">
+            <TimeAgo time={job.started_at} />
+          </Fact>
+        )}
+        {job.started_at && courseOf(job.status) !== "paused" && (
           <Fact name={job.finished_at ? "Took" : "Running for"}>{duration(secondsBetween(job.started_at, end))}</Fact>
         )}
         {typeof started?.device === "string" && (

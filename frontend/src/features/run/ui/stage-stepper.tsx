@@ -17,6 +17,7 @@ interface Props {
 const STATES: Record<StageState, string> = {
   waiting: "waiting",
   active: "running",
+  paused: "paused",
   done: "done",
   stopped: "stopped",
   unreached: "not reached",
