@@ -60,5 +60,5 @@ def test_missing_score_is_stated_in_words_with_its_cause(new_page: NewPage, run:
     expect(page.get_by_text("score no value (bad output)")).to_be_visible()
     page.goto(f"/jobs/{run}?tab=events")
     expect(
-        page.get_by_text("remote has no value for some of 2 responses (1 time-out), which are left out.")
+        page.get_by_text("remote has no value for 1 of 2 responses, left out (1 time-out).")
     ).to_be_visible()

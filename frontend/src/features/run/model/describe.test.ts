@@ -91,7 +91,7 @@ test.each([
       reason: "no answer within 60 s",
       held_out: false,
     },
-    "PPO step 4: remote has no value for some of 64 responses (2 time-out, 1 bad output), which are left out. no answer within 60 s",
+    "PPO step 4: remote has no value for 3 of 64 responses, left out (2 time-out, 1 bad output). Reason: no answer within 60 s",
   ],
   ["something_new", { a: 1 }, '{"a":1}'],
 ])("%s reads as a sentence", (type, data, sentence) => expect(describe(event(type, data))).toBe(sentence));

@@ -92,8 +92,9 @@ function damaged(stage: string, data: EventOf<"checkpoint_damaged">["data"]): st
 
 function missing(place: string, data: EventOf<"reward_missing">["data"]): string {
   const causes = Object.entries(data.missing).map(([cause, many]) => `${many} ${missingCause(cause)}`);
+  const many = Object.values(data.missing).reduce((sum, of) => sum + of, 0);
   const which = data.held_out ? "held-out responses" : "responses";
-  return `${place}: ${data.reward} has no value for some of ${data.asked} ${which} (${causes.join(", ")}), which are left out. ${data.reason}`;
+  return `${place}: ${data.reward} has no value for ${many} of ${data.asked} ${which}, left out (${causes.join(", ")}). Reason: ${data.reason}`;
 }
 
 function ended({ collapsed, why, summary }: EventOf<"seed_finished">["data"], labelOf: LabelOf): string {
