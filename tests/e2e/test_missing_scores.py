@@ -59,6 +59,4 @@ def test_missing_score_is_stated_in_words_with_its_cause(new_page: NewPage, run:
     expect(page.get_by_role("status").filter(has_text="2 prompts")).to_contain_text("without a value on 1.")
     expect(page.get_by_text("score no value (bad output)")).to_be_visible()
     page.goto(f"/jobs/{run}?tab=events")
-    expect(
-        page.get_by_text("remote has no value for 1 of 2 responses, left out (1 time-out).")
-    ).to_be_visible()
+    expect(page.get_by_text("remote has no value for 1 of 2 responses, left out (1 time-out).")).to_be_visible()
