@@ -209,7 +209,7 @@ def test_value_pretraining_goes_on_after_a_batch_without_values(tmp_path: Path) 
     pretraining = {"iterations": 3, "patience": 3}
     spec = spec_of(self_test=False, steps=1, critic={"pretraining": pretraining}, shaping={"normalize": "running"})
     cast = cast_for(spec)
-    reward = Holes(lambda answer: reward.calls == 3)  # two calls are those of the first evaluation
+    reward: Holes = Holes(lambda answer: reward.calls == 3)  # two calls are those of the first evaluation
     cast = replace(cast, rewards=Rewards([WeightedReward("model", 1.0, reward)]))
     metrics = trained(tmp_path, spec, cast)
     assert metrics["('ppo', 1)"]["val/responses"] == 0 and "val/explained_var" not in metrics["('ppo', 1)"]
