@@ -27,7 +27,7 @@ from tests.api.problem_checks import problem
 from tests.security.conftest import SIZES, Attacker, save_model
 from tests.trainer.rewards.tools import answer, context, serving
 from trainer import allowed_paths
-from trainer.errors import DataError, ModelError, RewardError, SpecError
+from trainer.errors import DataError, ModelError, SpecError
 from trainer.models import (
     load_classifier,
     load_config,
@@ -37,6 +37,7 @@ from trainer.models import (
     new_reward_model,
 )
 from trainer.models.folders import check_config_files
+from trainer.rewards import Missing
 from trainer.rewards.build import build
 from trainer.spec import DataSpec, HttpReward
 from trainer.spec.architectures import ARCHITECTURES, faults
@@ -276,8 +277,8 @@ def test_reward_response_is_never_unpickled(tmp_path: Path) -> None:
     for body in (pickle.dumps(Bomb(marker)), pickle.dumps([1.0]), b'{"py/object": "os.system"}'):
         with serving(lambda _, body=body: (200, body)) as server:  # type: ignore[misc]
             reward = HttpReward.model_validate({"type": "http", "url": server.url, "retries": 0, "timeout": 5})
-            with pytest.raises(RewardError):
-                build([reward], context()).score([answer("x")])
+            (total,) = build([reward], context()).score([answer("x")]).totals
+            assert isinstance(total, Missing) and total.cause == "bad_output"
     assert not marker.exists()
 
 
