@@ -99,9 +99,9 @@ def test_every_architecture_has_attention_to_freeze(kind: str) -> None:
         with torch.device("meta"):
             model = AutoModelForSequenceClassification.from_config(config)
     except ValueError:
-        pytest.skip("no critic")
+        pytest.skip(f"transformers has no sequence classifier for {kind}, so it can be no critic")
     if not has_linear_score(model):
-        pytest.skip("no linear head")
+        pytest.skip(f"the classifier of {kind} has no linear head, so it can be no critic")
 
     def learning(critic: CriticSpec) -> set[str]:
         freeze(model, critic)
