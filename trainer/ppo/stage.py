@@ -69,6 +69,7 @@ class PPOStage:
         if start.checkpoint is not None:
             self.state.restore(start.checkpoint, context, learners)
             self.producer.restore(start.checkpoint)
+            self.state.history.missing.follow(limits_of(session.spec))  # those of a branch may be others
         self.state.follow(spec, start.knobs)
         self._steps_taken = start.step
         self.learners = learners.adjusted(self.state.history.rate_factor, self.health.skip_step)

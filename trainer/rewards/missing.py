@@ -162,6 +162,15 @@ class MissingWatch:
         window = self.windows.get(name, [])
         return sum(missing for _, missing in window) / max(FEWEST, sum(asked for asked, _ in window))
 
+    def follow(self, limits: Mapping[str, float]) -> None:
+        """Forget the windows that mean nothing under a changed spec: of rewards that it lacks, and those above their limit.
+
+        A run that goes on under its own limits has neither, because it pauses and counts anew.
+        """
+        self.windows = {
+            name: window for name, window in self.windows.items() if self.share(name) <= limits.get(name, -1)
+        }
+
     def exceeded(self, limits: Mapping[str, float]) -> str | None:
         """Why the job must pause, for people; None if no share is above its limit.
 

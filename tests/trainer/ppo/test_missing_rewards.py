@@ -22,6 +22,7 @@ from trainer.ppo.learners import Learners
 from trainer.ppo.update import update
 from trainer.rewards import Missing, RewardInput, Rewards, Scores
 from trainer.rewards.base import WeightedReward
+from trainer.rewards.missing import MissingWatch
 from trainer.rollout.batch import ScoredBatch, sample_and_score
 from trainer.rollout.context import PPOModels
 from trainer.sampling import uniforms
@@ -236,6 +237,22 @@ def test_too_many_missing_rewards_pause_and_resume_counts_anew(tmp_path: Path) -
     Away.down = False
     resumed = replace(cast_of(spec, checkpoint), rewards=cast.rewards)
     assert trained(tmp_path, spec, resumed)["('ppo', 4)"]["reward/model"] > 0
+
+
+def test_lower_limit_of_a_branch_counts_anew(tmp_path: Path) -> None:
+    spec = spec_of(self_test=False, steps=3, save_every=1, eval_every=3)
+    with pytest.raises(Stopped):
+        trained(tmp_path, spec, with_holes(cast_of(spec, None), gone=lambda answer: True), stop=2)
+    checkpoint = tmp_path / "checkpoints" / "ppo-000002"
+    assert load_numbers(checkpoint)["history"]["missing"]["windows"]["model"] != []
+    mended = with_holes(cast_of(spec, checkpoint), gone=lambda answer: False)
+    assert trained(tmp_path, spec, mended, max_missing=0.01)["('ppo', 3)"]["reward/model"] > 0
+
+
+def test_window_of_a_reward_that_a_branch_lacks_is_forgotten() -> None:
+    watch = MissingWatch({"old": [[200, 2]], "above": [[200, 80]], "below": [[200, 2]]}, {"old": "gone"})
+    watch.follow({"above": 0.05, "below": 0.05})
+    assert watch.windows == {"below": [[200, 2]]} and watch.exceeded({"below": 0.05}) is None
 
 
 def test_pause_in_the_first_evaluation_makes_it_again(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 import { useQueries, type UseQueryResult } from "@tanstack/react-query";
 import { useMemo } from "react";
-import type { Range } from "@/charts/axis";
+import { around, type Range } from "@/charts/axis";
 import { withFiner } from "@/charts/finer";
 import { stepsOf } from "@/charts/placement";
 import { type Curve, curvesQuery, shownPart } from "@/features/compare/api";
@@ -31,9 +31,10 @@ export function useFiner(placed: readonly PlacedRun[], stage: Stage, shown: Rang
 /** The metrics of a run that come in buckets, and the part of its steps that is shown. */
 function wantedOf({ curves }: PlacedRun, shown: Range | null) {
   const bucketed = [...curves].filter(([, all]) => all.some(({ series }) => series.min));
-  const [located] = bucketed.flatMap(([, all]) => all.filter(({ placement }) => placement));
-  const steps = stepsOf(shown, located?.placement?.positions ?? null);
-  if (!located || !steps) return {};
+  const placements = bucketed.flatMap(([, all]) => all.flatMap(({ placement }) => placement ?? []));
+  // Each seed has positions of its own.
+  const steps = placements.reduce<Range | null>((all, { positions }) => around(all, stepsOf(shown, positions)), null);
+  if (!steps) return {};
   return { names: bucketed.map(([name]) => name), part: shownPart(steps) };
 }
 
