@@ -1,9 +1,10 @@
 """Long runs: the pages state that exact steps are deleted, and a zoom of a comparison shows those that are left."""
 
+import re
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from benchmarks.platform_suite.stored_runs import metric_names, running_job, steps
 from core.db import session_scope
@@ -67,3 +68,26 @@ def test_zoom_of_compared_runs_shows_every_step_there_is(new_page: NewPage, runs
 
     eventually(are_exact)
     assert steps[f"benchmark ({thinned})"] == {103, 107, 111, 115, 119}
+
+
+def test_zoom_of_the_address_waits_for_the_longest_run(
+    new_page: NewPage, finished_job: str, runs: tuple[str, str]
+) -> None:
+    page, held, is_late = new_page(), list[Route](), [True]
+
+    def take(route: Route) -> None:
+        held.append(route) if is_late[0] else route.continue_()
+
+    page.route(re.compile(f"/jobs/{runs[1]}/metrics"), take)
+    page.goto(f"/compare?runs={finished_job},{runs[1]}&stage=ppo&view=100..120")
+    chart = page.get_by_role("article", name="Score", exact=True)
+    expect(chart.locator("canvas")).to_be_visible()
+    is_late[0] = False
+    for route in held:
+        route.continue_()
+
+    def first_shown() -> list[str | None]:
+        page.get_by_role("slider", name=re.compile("^Score:")).press("Home")
+        return [one.get_attribute("data-position") for one in chart.locator("[data-position]").all()]
+
+    eventually(lambda: first_shown() == ["100"])

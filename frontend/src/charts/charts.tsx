@@ -27,7 +27,7 @@ import { type KeyGroup, useListedKeys } from "@/lib/shortcuts";
 interface ChartsProps {
   view: ChartView;
   onView: (change: { view: Range | null }) => void;
-  /** Extent of all the data, in units of the axis; null without data. */
+  /** Extent of all the data, in units of the axis; null without data, or until all of it is there. */
   span: Range | null;
   /** Name of the metric that the axis shows, where it shows one. */
   axisName?: string | undefined;
@@ -50,16 +50,18 @@ export function Charts({ view, onView, span, axisName, marks = NO_MARKS, ...prop
   const [from, to] = isLog
     ? [Math.max(1, span?.from ?? 1), Math.max(1, span?.to ?? 1)]
     : [span?.from ?? 0, span?.to ?? 1];
+  const isKnown = span !== null;
   useEffect(() => {
-    group.setSpan({ from, to }, isLog);
-  }, [group, from, to, isLog]);
+    if (isKnown) group.setSpan({ from, to }, isLog);
+  }, [group, isKnown, from, to, isLog]);
   useEffect(() => {
     return group.onSettled((shown) => onView({ view: shown }));
   }, [group, onView]);
   const { from: shownFrom, to: shownTo } = view.view ?? {};
   useEffect(() => {
+    if (!isKnown) return; // a part is cut to the extent, which must be that of the data
     group.setView(shownFrom === undefined || shownTo === undefined ? null : { from: shownFrom, to: shownTo });
-  }, [group, shownFrom, shownTo]);
+  }, [group, isKnown, shownFrom, shownTo]);
   const shown = useLook().marks ? marks : NO_MARKS;
   const name = axisName ?? metricOf(axis) ?? "";
   useListedKeys(useMemo(() => keysOf(pointHint), [pointHint]));

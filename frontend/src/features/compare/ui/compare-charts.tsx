@@ -99,7 +99,7 @@ function Shown({ groups, stage, loading, known }: ShownProps) {
   };
   const shown = { place, charts: charts.all, names, meanings };
   return (
-    <Charts view={view} onView={change} span={spanOfRuns(whole)} axisName={axisName}>
+    <Charts view={view} onView={change} span={isLoading ? null : spanOfRuns(whole)} axisName={axisName}>
       <ChartToolbar view={view} onChange={change} axes={axesOf(new Set(known.all))} metrics={metrics}>
         <ChartTools {...shown} onOpen={() => setWantsAll(true)} />
       </ChartToolbar>
