@@ -1,7 +1,7 @@
 """A page that is open during a whole run keeps what it shows in its place."""
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from proximal.sdk import Client
 from tests.e2e.conftest import NewPage
@@ -70,6 +70,22 @@ def test_nothing_moves_while_a_run_passes_its_stages(new_page: NewPage, client: 
     too_much = {view: found for view, found in shifts.items() if sum(value for value, _ in found) >= MOST}
     assert too_much == {}
     assert all(shifts.values())  # no browser measured nothing
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_tags_that_arrive_late_move_nothing(new_page: NewPage, client: Client, finished_job: str, width: int) -> None:
+    client.change_job(finished_job, tags=["a-tag-of-many-letters"])
+    waiting: list[Route] = []
+    page = new_page(width)
+    page.add_init_script(OBSERVER)
+    page.route("**/v1/jobs/tags*", lambda route: waiting.append(route))
+    page.goto("/")
+    expect(page.locator(f'a[href="/jobs/{finished_job}"]')).to_be_visible()
+    page.evaluate("window.shifts.length = 0")
+    for request in waiting:
+        request.continue_()
+    expect(page.get_by_label("Add a tag to the filter")).to_be_enabled()
+    assert waiting and page.evaluate("window.shifts") == []
 
 
 def test_a_phone_shows_a_completion_on_its_first_screen(new_page: NewPage, finished_job: str) -> None:

@@ -47,6 +47,9 @@ export function setSingleKeys(on: boolean): void {
   writeText(SINGLE_KEYS, on ? "on" : "off");
 }
 
+/** Between two keys of a sequence. A page that draws its charts may be busy for a second. */
+const PAUSE_MS = 2500;
+
 /** A slider and a box to tick take no letters. */
 const TAKING =
   "input:not([type=range], [type=checkbox], [type=radio]), textarea, select, [contenteditable], [role=dialog]";
@@ -72,6 +75,6 @@ export function useSingleKeys<Action>(keys: Readonly<Record<string, Action>>, ru
     const bound = Object.entries(keys).map(
       ([key, action]) => [key, (event: KeyboardEvent) => press(event, action)] as const,
     );
-    return tinykeys(window, Object.fromEntries(bound));
+    return tinykeys(window, Object.fromEntries(bound), { timeout: PAUSE_MS });
   }, [keys]);
 }

@@ -23,7 +23,7 @@ interface ListFiltersProps {
 /** Which jobs are listed: by words, state and tags. */
 export function ListFilters({ choice, columns, onChange }: ListFiltersProps) {
   const { statuses, tags, archived, where, flat } = choice;
-  const known = useQuery(tagsQuery).data ?? [];
+  const known = useQuery(tagsQuery).data;
   return (
     <div className={styles.filters} role="search" aria-label="Which jobs">
       <SearchBox
@@ -51,22 +51,23 @@ export function ListFilters({ choice, columns, onChange }: ListFiltersProps) {
         </div>
       </Popover>
       <HealthFilter chosen={choice.health} onChange={(health) => onChange({ health })} />
-      {known.length > 0 && (
-        <select
-          aria-label="Add a tag to the filter"
-          value=""
-          onChange={(event) => onChange({ tags: [...tags, event.target.value] })}
-        >
-          <option value="">Tag</option>
-          {known
-            .filter(({ tag }) => !tags.includes(tag))
-            .map(({ tag, jobs }) => (
-              <option key={tag} value={tag}>
-                {tag} ({jobs})
-              </option>
-            ))}
-        </select>
-      )}
+      <select
+        className={styles.tag}
+        aria-label="Add a tag to the filter"
+        title={known?.length === 0 ? "No job has a tag" : undefined}
+        disabled={!known?.length}
+        value=""
+        onChange={(event) => onChange({ tags: [...tags, event.target.value] })}
+      >
+        <option value="">Tag</option>
+        {known
+          ?.filter(({ tag }) => !tags.includes(tag))
+          .map(({ tag, jobs }) => (
+            <option key={tag} value={tag}>
+              {tag} ({jobs})
+            </option>
+          ))}
+      </select>
       <label className={styles.check}>
         <input type="checkbox" checked={archived} onChange={(event) => onChange({ archived: event.target.checked })} />
         Archived
