@@ -87,8 +87,8 @@ def _scope_of(test: str) -> str:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """For `-n auto`: two more than there are cores, for much of the time a test waits for processes of its own."""
-    return min(4, (os.cpu_count() or 1) + 2)
+    """For `-n auto`: one more than there are cores. A test's own processes need them too, and each of the tests' processes collects all tests."""
+    return min(4, (os.cpu_count() or 1) + 1)
 
 
 def pytest_make_parametrize_id(val: Any) -> str | None:
